@@ -1,4 +1,4 @@
-# Two commands do everything: `make run` and `make test`. `make help` lists the rest.
+# `make run` starts a demo server, and `make test` runs all tests. `make help` lists all commands.
 SHELL := /bin/bash
 CONFIGURATION ?= debug
 DATA ?= ./scrollback-data
@@ -7,38 +7,39 @@ SCROLLBACK = .build/$(CONFIGURATION)/scrollback
 
 .PHONY: help dependencies build run test test-long check format mutants bench outside clean
 
-help: ## This list
+help: ## Print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
-dependencies: ## Install the system libraries that are missing
+dependencies: ## Install missing system libraries
 	@scripts/install-dependencies.sh
 
 build: dependencies
-	@echo "building (the first time takes some minutes) …"
+	@echo "Building. The first build takes several minutes."
 	swift build -c $(CONFIGURATION) --product scrollback
 
-run: build ## Build, and start a server with a small community to look at
+run: build ## Build and start a server with a demo community
 	$(SCROLLBACK) serve --demo --data $(DATA) --port $(PORT)
 
-test: dependencies ## Build and run all tests, some twenty minutes
+test: dependencies ## Build and run all tests (about 20 minutes)
 	scripts/test.sh
 
-test-long: dependencies ## Every test with full counts: seeds, logs, crashes; about an hour
+test-long: dependencies ## Run all tests with full counts of seeds, logs and crashes (about an hour)
 	scripts/test-long.sh
 
-check: dependencies ## What CI checks besides the tests: format, walls, examples, an outside app
+check: dependencies ## Run the checks of CI: format, imports, documentation examples and an outside app
 	swift format lint --strict --recursive --parallel Sources Tests Examples Package.swift
-	scripts/check-walls.sh
+	scripts/check-imports.py
+	scripts/check-language.py
 	scripts/check-snippets.sh
 	scripts/check-outside-app.sh
 
 format: ## Format all sources
 	swift format format --in-place --recursive --parallel Sources Tests Examples Package.swift
 
-mutants: ## Plant each bug of Tests/Mutants in a scratch copy, and see that a test catches it
+mutants: ## Apply each mutant of Tests/Mutants to a scratch copy and check that a test fails
 	scripts/mutants.sh
 
-bench: dependencies ## Measure, release build
+bench: dependencies ## Run all benchmarks in a release build
 	$(MAKE) -C Benchmarks
 
 clean:

@@ -1,8 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Which target may import which is decided in Documentation/architecture.md ("Rooms") and checked by
-// scripts/check-walls.sh. A target exists where a dependency or a rule needs a wall.
+// Documentation/architecture.md defines which target may import which, and scripts/check-imports.py checks it. A
+// separate
+// target exists only where a dependency or a rule requires one.
 
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -13,7 +14,7 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-// Elsewhere the system's own ImageIO scales pictures.
+// On Apple platforms, ImageIO scales pictures.
 let gd: Target.Dependency = .target(name: "CGD", condition: .when(platforms: [.linux]))
 
 let package = Package(
@@ -94,7 +95,8 @@ let package = Package(
         .target(
             name: "ScrollbackSQLite",
             dependencies: [
-                "ScrollbackEngine", "ScrollbackModel", "ScrollbackSearch", "ScrollbackWords", "StoreFiles",
+                "ScrollbackEngine", "ScrollbackModel", "ScrollbackSearch", "ScrollbackWire", "ScrollbackWords",
+                "StoreFiles",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict
@@ -155,7 +157,7 @@ let package = Package(
         .executableTarget(
             name: "ScrollbackCLI",
             dependencies: [
-                "Scrollback", "ScrollbackModel", "ScrollbackServer", "ScrollbackSQLite", "ScrollbackWire",
+                "Scrollback", "ScrollbackModel", "ScrollbackServer", "ScrollbackSQLite", "ScrollbackWire", "StoreFiles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -169,7 +171,8 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        // Not a package of its own: it measures what is `package`, which no other package sees.
+        // Not a separate package, because it measures `package` declarations, which are visible only within this
+        // package.
         .executableTarget(
             name: "scrollback-bench",
             dependencies: [
@@ -188,7 +191,7 @@ let package = Package(
             path: "Benchmarks/Sources",
             swiftSettings: strict
         ),
-        // A trait of tests; no product has it.
+        // A test trait. Not part of any product.
         .target(name: "ContractRows", path: "Tests/ContractRows", swiftSettings: strict),
         .testTarget(
             name: "ScrollbackModelTests", dependencies: ["ContractRows", "ScrollbackModel"], swiftSettings: strict),
@@ -223,13 +226,13 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
-        // An app for the tests to kill; no product has it.
+        // An app that tests kill and restart. Not part of any product.
         .target(name: "OfflineWeek", dependencies: ["Scrollback"], path: "Tests/OfflineWeek", swiftSettings: strict),
         .executableTarget(
             name: "offline-app", dependencies: ["OfflineWeek", "Scrollback", "ScrollbackSync"],
             path: "Tests/OfflineApp",
             swiftSettings: strict),
-        // The real program, real sockets, the real SDK.
+        // Tests with the real server program, real sockets and the real SDK.
         .testTarget(
             name: "ScrollbackServerTests",
             dependencies: [
@@ -252,7 +255,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
-            swiftSettings: strict),
+            exclude: ["Wire/Transcripts"], swiftSettings: strict),
         .testTarget(
             name: "ScrollbackSearchTests",
             dependencies: [
@@ -281,7 +284,7 @@ let package = Package(
             name: "ScrollbackUITests",
             dependencies: ["ContractRows", "Scrollback", "ScrollbackTesting", "ScrollbackUI"],
             swiftSettings: strict),
-        // The files of Tests/Fixtures/Pictures, and what pictures.json says of them.
+        // The files of Tests/Fixtures/Pictures and the expected values in pictures.json.
         .target(name: "PictureFixtures", path: "Tests/PictureFixtures", swiftSettings: strict),
         .testTarget(
             name: "ScrollbackPicturesTests", dependencies: ["PictureFixtures", "ScrollbackPictures"],
@@ -290,11 +293,12 @@ let package = Package(
             name: "ScrollbackPictureScalingTests",
             dependencies: ["PictureFixtures", "ScrollbackPictureScaling", "ScrollbackPictures", gd],
             swiftSettings: strict),
-        // Draws the picture of the documentation; no product has it.
+        // Draws the picture in the documentation. Not part of any product.
         .executableTarget(
             name: "contact-sheet", dependencies: ["PictureFixtures", "ScrollbackPictureScaling", gd],
             path: "Tests/ContactSheet", swiftSettings: strict),
-        // Every example of the documentation, word for word (scripts/check-snippets.sh). An app imports these three, no more.
+        // Every example of the documentation, verbatim (see scripts/check-snippets.sh). Imports only the three
+        // products, as apps do.
         .testTarget(
             name: "SnippetTests", dependencies: ["Scrollback", "ScrollbackTesting", "ScrollbackUI"],
             swiftSettings: strict),

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Every ```swift block of the documentation must stand, word for word but for its indentation, in a file of
-# Tests/SnippetTests, which compiles it and runs what can be run. The `import` lines of a block are looked for at the top of
-# that file. This says which line of which document does not.
-# Usage: scripts/check-snippets.sh [DOCUMENT …]     (all documents by default)
+# Checks that a file of Tests/SnippetTests contains every ```swift block of the documentation verbatim, except for
+# indentation. The tests compile all examples and run most of them. The file's imports must include the block's `import`
+# lines. Prints the document and line of each difference.
+# Usage: scripts/check-snippets.sh [DOCUMENT …]     (default: all documents)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 documents=("$@")
@@ -14,7 +14,7 @@ if [ ${#documents[@]} -eq 0 ]; then
 fi
 awk '
     function trimmed(line) { gsub(/^[ \t]+|[ \t\r]+$/, "", line); return line }
-    # Whether some file has these lines one after the other, and these imports.
+    # Returns whether a file contains these consecutive lines and these imports.
     function isThere(lines, imports, count,    file, i, all) {
         for (file in code) {
             if (index(code[file], lines) == 0) continue
@@ -37,7 +37,7 @@ awk '
         for (i = first; i <= last; i++) {
             lines = lines block[i] "\n"
             if (isThere(lines, imports, importCount)) continue
-            printf "%s:%d: this line of the example that begins at line %d does not stand so in Tests/SnippetTests: %s\n", \
+            printf "%s:%d: no file of Tests/SnippetTests contains this line of the example at line %d: %s\n", \
                 FILENAME, at[i], begin, block[i]
             failed = 1
             return
@@ -48,14 +48,14 @@ awk '
         code[FILENAME] = code[FILENAME] trimmed($0) "\n"
         next
     }
-    FNR == 1 && isOpen { printf "%s:%d: this example does not end\n", document, begin; failed = 1; isOpen = 0 }
+    FNR == 1 && isOpen { printf "%s:%d: this example has no end\n", document, begin; failed = 1; isOpen = 0 }
     { document = FILENAME; line = trimmed($0) }
     !isOpen && line == "```swift" { isOpen = 1; begin = FNR; size = 0; importCount = 0; next }
     isOpen && line == "```" { check(); isOpen = 0; next }
     isOpen && line ~ /^(@testable )?import / { imports[++importCount] = line; next }
     isOpen { block[++size] = line; at[size] = FNR }
     END {
-        if (isOpen) { printf "%s:%d: this example does not end\n", document, begin; failed = 1 }
+        if (isOpen) { printf "%s:%d: this example has no end\n", document, begin; failed = 1 }
         if (!failed) printf "snippets: all %d examples of the documentation are compiled\n", examples
         exit failed
     }' Tests/SnippetTests/*.swift "${documents[@]}"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the system libraries that building needs, where they are missing. On macOS everything comes with Xcode.
+# Installs missing system libraries that the build requires. On macOS, Xcode includes all of them.
 set -euo pipefail
 [ "$(uname)" = Linux ] || exit 0
 missing=()
@@ -9,10 +9,10 @@ missing=()
 command -v openssl >/dev/null || missing+=(openssl)
 [ ${#missing[@]} -eq 0 ] && exit 0
 if ! command -v apt-get >/dev/null; then
-    echo "please install: SQLite 3, libgd and zlib with their headers, and openssl" >&2
+    echo "Install SQLite 3, libgd and zlib with their headers, and openssl." >&2
     exit 1
 fi
-echo "installing ${missing[*]} …" >&2
+echo "Installing ${missing[*]}." >&2
 sudo=""
 [ "$(id -u)" -eq 0 ] || sudo=sudo
 $sudo apt-get update -qq

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs what the stand-ins for push services need (Tests/PushStandIns), where it is not there yet.
+# Installs the requirements of the push service stand-ins (Tests/PushStandIns) if they are missing.
 #
-#   --test         also runs the stand-ins' own tests
-#   VENV=DIR       where it goes (default: .build/push-stand-ins)
+#   --test         also runs the tests of the stand-ins
+#   VENV=DIR       the directory of the virtual environment (default: .build/push-stand-ins)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=$(realpath -m "${VENV:-.build/push-stand-ins}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every test with full counts. Logs go to .build/test-long.log.
+# Runs all tests with full counts. Writes the log to .build/test-long.log.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export SCROLLBACK_SEEDS=${SCROLLBACK_SEEDS:-10000}
@@ -9,7 +9,7 @@ swift build --build-tests
     scripts/push-stand-ins.sh --test
     at_a_time() { swift test --skip-build --experimental-maximum-parallelization-width "$@"; }
     at_a_time 8 --skip EndToEndTests
-    # What has some seconds for its work has them to itself.
+    # These tests have time limits and must not run in parallel with others.
     alone='ShutdownTests|SlowReaderTests'
     at_a_time 6 --filter EndToEndTests --skip "$alone"
     at_a_time 1 --filter "$alone"

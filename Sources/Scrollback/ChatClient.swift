@@ -5,68 +5,81 @@ import ScrollbackSync
 import ScrollbackWire
 import StoreFiles
 
-/// One user's chat on one device: conversations, history, sending, unread counts; offline first.
+/// A chat client for one user on one device, which works offline first.
 ///
-/// A client is opened over a store that belongs to it alone, and works whether or not it is connected. Several clients in
-/// one process share nothing.
+/// The client provides conversations, history, sending and unread counts. It owns its local store exclusively, and
+/// works with or without a connection. Several clients in one process share no state.
 public final class ChatClient: Sendable {
-    /// How a client is opened.
+    /// The settings that a client is opened with.
     public struct Configuration: Sendable {
-        /// Where a client keeps what it knows.
+        /// The location of the client's local store.
         public enum Store: Hashable, Sendable {
-            /// In a directory of the app's private container, one for each user.
+            /// A directory in the app's private container, one for each user.
             case directory(URL)
-            /// Nowhere: gone with the client.
+            /// In memory only: the data is lost when the client is closed.
             case inMemory
         }
 
-        /// Where the server is: `http` or `https`, a host, perhaps a port and a path, without `/v1`.
+        /// The URL of the server: `http` or `https`, a host, and optionally a port and a path, without `/v1`.
         public var server: URL
-        /// Whose client it is: the user of the ``token``.
+        /// The user of this client, who must be the user of the ``token``.
         public var user: UserID
-        /// Where it keeps what it knows; a directory belongs to one user, and one client has it open at a time.
-        public var store: Store
-        /// Names this device among the user's; a second connection of the same device replaces the first.
+        /// The location of the local store.
         ///
-        /// By default a name is made with the store and kept there.
+        /// A directory belongs to one user, and only one client can have it open at a time.
+        public var store: Store
+        /// The ID of this device among the user's devices.
+        ///
+        /// A second connection with the same device ID replaces the first one. By default the client generates an ID
+        /// when it creates the store, and keeps it there.
         public var device: String?
         /// A PEM file to trust instead of the system's certificates.
         public var trustedCertificate: URL?
-        /// How many events wait for a loop over ``ChatClient/events`` before some are dropped and reported as missed.
+        /// The number of events that are buffered for each consumer of ``ChatClient/events``.
+        ///
+        /// When the buffer is full, the client drops further events and reports their number with
+        /// ``ClientEvent/missed(_:)``.
         public var eventBuffer = 1000
-        /// Asked for a token at each connection, and again when it expires.
+        /// Returns an access token.
         ///
-        /// An error is no reason to give up: the client asks again later, after the error's `retryAfter` if it is a
-        /// `ChatError` that has one.
+        /// The client calls it for each connection, and again after the token expires.
+        ///
+        /// The client does not give up after an error: it calls the closure again later. If the error is a `ChatError`
+        /// with a `retryAfter`, the client waits that long.
         public var token: @Sendable () async throws -> String
-        /// How fast messages are sent: 5 a second, and what is above that waits (row 79); nothing for as fast as can be.
+        /// The rate limit for sending messages; `nil` for no limit.
+        ///
+        /// By default the client sends 5 messages a second and delays the rest.
         public var pace: SendPace? = .standard
-        /// Whether others may be told that this user is there, as far as the operator has switched presence on.
+        /// Whether the client shares this user's presence with other users.
         ///
-        /// They are while a client that shares it is connected and in the foreground.
+        /// The user is shown as online while a client that shares presence is connected and in the foreground. The
+        /// server must have presence turned on.
         public var sharesPresence = false
-        /// Whether what is read on this device, or marked as unread, is so on every device of the user (row 216).
+        /// Whether read positions and unread markers sync across the user's devices.
         ///
-        /// Off, each device that has it off counts by itself: nobody hears what is read there, so there are no read receipts
-        /// of it either, and a new device has read nothing. Its counts are right where it has the messages above what it
-        /// read, as it does of all that reaches it, and else near: the server does not know how far it read.
+        /// If `false`, this device keeps its own read positions and does not send them. Other members then get no read
+        /// receipts from it, and a new device starts with everything unread. The device's unread counts are exact where
+        /// it has stored the messages after its read position, and approximate otherwise.
         public var syncsReadState = true
-        /// Where the app's notification extension tells of pushes; by default it does not.
+        /// The inbox through which the app's notification extension passes pushes to the client; `nil` for none.
         public var pushInbox: PushInbox?
-        /// Encrypts what this user says, and reads what others encrypted, with keys that the server has not; without one
-        /// everything is sent as it is, and what came encrypted can't be read.
+        /// The end-to-end encryption of messages, with keys that the server does not have; `nil` for none.
+        ///
+        /// Without a cipher, the client sends messages unencrypted and can't read encrypted ones.
         public var cipher: MessageCipher?
-        /// Encrypts what is kept on this device, with keys that the app keeps apart from it; by default the system's own
-        /// protection of the app's files is relied on.
+        /// The encryption of the local store, with keys that the app keeps elsewhere; `nil` for none.
+        ///
+        /// Without it, the data relies on the protection of files by the operating system.
         public var storeEncryption: StoreEncryption?
-        /// How pictures are made, what is sent, and how much is kept.
+        /// How the client prepares images, which files it sends, and how large its file cache may grow.
         public var media = MediaSettings()
         package var transport: (any Transport)?
         package var mediaTransport: (any MediaTransport)?
         package var uploadPiece = Uploads.piece
         package var clock: @Sendable () -> Date = { Date() }
 
-        /// A configuration whose other properties have the values given here as defaults.
+        /// Creates a configuration; all other properties have their default values.
         public init(
             server: URL, user: UserID, store: Store, token: @escaping @Sendable () async throws -> String
         ) {
@@ -93,17 +106,18 @@ public final class ChatClient: Sendable {
         #endif
     }
 
-    /// Opens a client over its store.
+    /// Opens a client and its local store.
     ///
-    /// Nothing is sent before ``connect()``.
+    /// The client does not connect until you call ``connect()``.
     ///
-    /// - Throws: `local-storage` when the store can't be opened, is another user's, or a newer version's;
-    ///   `invalid-parameter` when the server's address is none, the device's name is not an `Identifier`, or the store is
-    ///   encrypted with a key that ``Configuration/storeEncryption`` has not.
+    /// - Throws: `local-storage` if the store can't be opened, belongs to another user, or was written by a newer
+    ///   version. `invalid-parameter` if the server's URL is invalid, the device is not an `Identifier`, or
+    ///   ``Configuration/storeEncryption`` lacks a key that the store is encrypted with.
     public static func open(_ configuration: Configuration) async throws(ChatError) -> ChatClient {
         guard ["http", "https"].contains(configuration.server.scheme), configuration.server.host()?.isEmpty == false
         else {
-            throw .invalidParameter("server", "must be http:// or https:// and a host, is \(configuration.server)")
+            throw .invalidParameter(
+                "server", "must be an http:// or https:// URL with a host, is \(configuration.server)")
         }
         let media = try configuration.media.validated()
         let pace = try configuration.pace?.validated()
@@ -132,7 +146,8 @@ public final class ChatClient: Sendable {
 
     private static func transport(_ configuration: Configuration) -> any Transport {
         #if canImport(Darwin)
-            // The system knows its networks and proxies. A certificate of one's own is NIO's to check.
+            // URLSession follows the system's network and proxy settings. Only the NIO transport can trust a custom
+            // certificate.
             if configuration.trustedCertificate == nil { return URLSessionTransport() }
         #endif
         return NIOTransport(trusting: configuration.trustedCertificate)
@@ -149,77 +164,85 @@ public final class ChatClient: Sendable {
             http: AsyncHTTPClientTransport(trusting: configuration.trustedCertificate))
     }
 
-    /// Whose client this is.
+    /// The user of this client.
     public var user: UserID { core.user }
 
     // MARK: Connection
 
-    /// Connects, and from then on reconnects by itself.
+    /// Connects to the server, and reconnects automatically from then on.
     ///
-    /// Returns at once.
+    /// The call returns immediately.
     public func connect() {
         core.mailbox.post(.connect)
     }
 
-    /// How the client stands with its server.
+    /// The state of the connection to the server, and its changes.
     public var connection: StateSequence<ConnectionState> { core.connection.sequence }
 
-    /// Tells the server whether the app is in the foreground; a client that comes to the foreground reconnects at once.
+    /// Sets whether the app is in the foreground.
     ///
-    /// On iOS, tvOS and visionOS the client does this by itself.
+    /// A client that becomes active reconnects immediately.
+    ///
+    /// On iOS, tvOS and visionOS the client does this automatically.
     public func setActive(_ isActive: Bool) async {
         core.mailbox.post(.setActive(isActive))
     }
 
-    /// Tells the client that the network may be back, so that it need not wait any longer.
+    /// Reconnects without waiting for the backoff to end, for example because the network is back.
     ///
-    /// On Apple platforms the system tells it, and everywhere whatever is asked of the server or is to be sent does.
+    /// On Apple platforms the client observes the network itself. On all platforms, requests and queued messages also
+    /// trigger a reconnect.
     public func retryConnection() {
         core.mailbox.post(.kick)
     }
 
-    /// Everything that happens, for bots and tests; a loop that is too slow is told how much it missed.
+    /// A stream of all events, for bots and tests.
+    ///
+    /// A consumer that is too slow receives ``ClientEvent/missed(_:)`` with the number of dropped events.
     public var events: AsyncStream<ClientEvent> { core.events.events() }
 
-    /// Ends the connection and everything that runs.
+    /// Closes the connection, the store, and all running tasks.
     ///
-    /// What is unsent stays, for the next time.
+    /// Unsent messages stay in the outbox and are sent when a client opens the store again and connects.
     public func close() async {
         await core.close()
         try? core.store.close()
     }
 
-    /// What was still to be sent at sign-out.
+    /// A message that was unsent at sign-out.
     public struct Unsent: Sendable {
-        /// Where it was to be sent to.
+        /// The conversation that the message was queued for.
         public let conversation: ConversationID
-        /// The id it was queued under.
+        /// The ID of the queued message.
         public let id: MessageID
-        /// What it says; what was encrypted with a key that this client was not given again is as it would have been sent.
+        /// The content of the message.
+        ///
+        /// Content that was encrypted with a key this client doesn't have is returned in its encrypted form.
         public let content: MessageContent
     }
 
-    /// What came of signing out.
+    /// The result of signing out.
     public struct SignOutReport: Sendable {
-        /// What was still to be sent.
+        /// The messages that were unsent.
         public let unsent: [Unsent]
-        /// Why the server could not be told to push nothing to this device any more, if it was registered for pushes.
+        /// The reason why the device's push registration could not be removed from the server; `nil` if it was removed
+        /// or never existed.
         ///
-        /// It goes on pushing what is for this user then, until somebody else registers the device or the service no longer
-        /// knows it. The app should have the system give up the token, as with
-        /// `UIApplication.unregisterForRemoteNotifications()`. A store that was not erased tells the server when it is
-        /// opened and connected again.
+        /// If it is set, the server continues to push this user's messages to the device. This ends when another user
+        /// registers the device or the push service rejects it. The app should unregister from the system, for example
+        /// with `UIApplication.unregisterForRemoteNotifications()`. A store that was not erased removes the
+        /// registration the next time it is opened and connected.
         public let pushError: ChatError?
     }
 
-    /// Closes the client for good.
+    /// Signs out: unregisters the device from pushes and closes the client.
     ///
-    /// Pushes to this device end: the server is told, for which it has three seconds.
+    /// The server has three seconds to confirm that pushes to this device end.
     ///
-    /// - Parameter erasing: whether the store's files go too, and what waits in the inbox of pushes.
-    /// - Returns: what was unsent, and whether pushes have ended.
-    /// - Throws: `local-storage` when the store can't be read, and then the client stays open, or when its files can't
-    ///   be removed.
+    /// - Parameter erasing: Whether to delete the store's files and the user's pushes in the push inbox.
+    /// - Returns: The unsent messages, and the reason if the device could not be unregistered.
+    /// - Throws: `local-storage` if the store can't be read, in which case the client stays open, or if its files can't
+    ///   be deleted.
     @discardableResult
     public func signOut(erasing: Bool) async throws(ChatError) -> SignOutReport {
         let unsent = try await core.store.read { reader in
@@ -235,17 +258,18 @@ public final class ChatClient: Sendable {
             do {
                 try LocalStore.erase(directory)
             } catch {
-                throw ChatError(.localStorage, "the store's files can't be removed", cause: error)
+                throw ChatError(.localStorage, "The store's files can't be deleted.", cause: error)
             }
         }
         return SignOutReport(unsent: unsent, pushError: pushError)
     }
 
-    /// Removes a store that can't be opened: its key is lost, or it is a newer version's.
+    /// Deletes a store that can't be opened, because its key is lost or a newer version wrote it.
     ///
-    /// What was sent is on the server and is loaded anew; what was still to be sent, drafts and local extensions are gone.
+    /// Messages that were sent are on the server, and a new store loads them again. Unsent messages, drafts and local
+    /// extensions are lost.
     ///
-    /// - Throws: `local-storage` when a client has it open, or its files can't be removed.
+    /// - Throws: `local-storage` if a client has the store open or its files can't be deleted.
     public static func erase(_ store: Configuration.Store) throws(ChatError) {
         guard case .directory(let directory) = store else { return }
         do {
@@ -256,11 +280,11 @@ public final class ChatClient: Sendable {
         } catch let error as ChatError {
             throw error
         } catch {
-            throw ChatError(.localStorage, "the store's files can't be removed", cause: error)
+            throw ChatError(.localStorage, "The store's files can't be deleted.", cause: error)
         }
     }
 
-    /// Waits until nothing is left to be sent, or what is left needs somebody.
+    /// Waits until the outbox is empty or contains only failed messages.
     public func flushed() async {
         for await _ in core.changes.changes(of: .recents) {
             let items = try? await core.store.read { try $0.outbox() }
@@ -268,17 +292,19 @@ public final class ChatClient: Sendable {
         }
     }
 
-    /// Waits until all that is stored is encrypted with the newest key of ``Configuration/storeEncryption``: from then on it is
-    /// opened without the older ones.
+    /// Waits until the whole store is encrypted with the newest key of ``Configuration/storeEncryption``.
     ///
-    /// - Throws: `closed` when the client is closed before, and `local-storage`; the next client goes on.
+    /// After that the store opens without the older keys.
+    ///
+    /// - Throws: `closed` if the client is closed first, or `local-storage`. The next client that opens the store
+    ///   continues the encryption.
     public func storeEncrypted() async throws(ChatError) {
         try await core.storeEncrypted()
     }
 
     // MARK: Conversations
 
-    /// A conversation; it need not exist yet.
+    /// Returns a handle for a conversation, which need not exist yet.
     public func conversation(_ id: ConversationID) -> Conversation {
         Conversation(id: id.log, core: core)
     }
@@ -286,15 +312,18 @@ public final class ChatClient: Sendable {
     /// The list of recent conversations and the unread counts.
     public var recents: Recents { Recents(core: core) }
 
-    /// What is wrong with the store: nothing, as long as every message, gap and void of every conversation is accounted
-    /// for.
+    /// Checks the integrity of the local store.
+    ///
+    /// - Returns: The problems found; empty if the messages, gaps and voids of every conversation account for its whole
+    ///   log.
+    /// - Throws: `local-storage`.
     public func verifyIntegrity() async throws(ChatError) -> [String] {
         try await core.store.read { try $0.violations() }
     }
 }
 
 extension ChatClient {
-    /// How many messages are to be sent and were not refused.
+    /// The number of messages in the outbox that have not failed.
     package func pendingCount() async throws(ChatError) -> Int {
         try await core.store.read { try $0.outbox().count { !$0.isFailed } }
     }

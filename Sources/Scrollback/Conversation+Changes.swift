@@ -2,23 +2,24 @@ public import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
 
-// What is done to messages after they were sent. Each call returns once it is safe on this device, which shows it at once;
-// the rest happens by itself, in order, across restarts. What the returned value tells is whether the server took it.
+// Changes to messages that were sent before. Each call returns once the change is stored durably on this device, which
+// shows it immediately. The outbox then sends changes in order, across restarts. The returned handle reports whether
+// the server accepted the change.
 
 extension Conversation {
-    /// Gives a message other content.
+    /// Edits a message.
     ///
-    /// One that is still waiting to be sent for the first time is sent with the new content at once; else the edit follows
-    /// it.
+    /// If the message itself is still unsent, the client replaces its content before it is sent. Otherwise the client
+    /// queues the edit.
     ///
     /// - Parameters:
-    ///   - id: the message.
-    ///   - content: of the type the message has.
-    ///   - mentions: whom it calls by name from now on.
-    ///   - metadata: the application's own object from now on.
-    ///   - customType: the free name to filter by from now on.
-    /// - Throws: `invalid-parameter` or `too-large` when it can't be asked for as it is; `local-storage`. The server may
-    ///   refuse it still: `forbidden`, `unknown-message`, `conflict` for a message that was deleted.
+    ///   - id: The message.
+    ///   - content: The new content, of the same type as the message.
+    ///   - mentions: The new mentions.
+    ///   - metadata: The new application-defined JSON object.
+    ///   - customType: The new application-defined type to filter by.
+    /// - Throws: `invalid-parameter` or `too-large` if the edit is invalid. `local-storage`. The server can still
+    ///   reject the edit: `forbidden`, `unknown-message`, or `conflict` for a deleted message.
     @discardableResult
     public func edit(
         _ id: MessageID, to content: MessageContent, mentioning mentions: MessageEdit.Change<Mentions> = .keep,
@@ -26,18 +27,19 @@ extension Conversation {
     ) async throws(ChatError) -> Sending {
         let edit = MessageEdit(content, mentions: mentions, metadata: metadata, customType: customType)
         let operation = newID()
-        _ = try ClientRequest.edit(self.id, id, edit, operation: operation).validated()
+        try EditMessage(conversation: self.id, id: id, edit: edit, operation: operation).validate()
         let sealing = core.store.sealing
         let isReplaced = try await core.store.write { [name = self.id] writer -> Bool in
-            // One that can't be read here can't be encrypted anew: the edit follows it.
+            // A message that can't be decrypted here can't be encrypted again: queue the edit instead.
             guard let pending = try writer.reader.pending(id), pending.decryptionError == nil else { return false }
             var submission = pending.submission
             guard submission.content.type == content.type else {
                 throw ChatError.invalidParameter(
-                    "content", "must be of type \(submission.content.type): an edit keeps it")
+                    "content", "must be of type \(submission.content.type), because an edit can't change the type")
             }
             submission.content = content
-            // Whoever read what it said before its files were brought elsewhere names the places they were to have here.
+            // An editor that loaded the content before its files were uploaded has the planned locations: replace them
+            // with the actual ones.
             for upload in try writer.reader.uploads(of: id) {
                 guard let url = upload.url else { continue }
                 submission.content = submission.content.moving(upload.media, to: url)
@@ -49,57 +51,70 @@ extension Conversation {
             core.changes.changed([self.id])
             return Sending(id: id, conversation: self.id, core: core)
         }
-        // One that is not on this device is taken for the user's own.
+        // A message that is not stored on this device is taken for the user's own.
         let sender = try await core.store.read { [name = self.id] in try $0.asStored.message(id, in: name)?.sender }
         let sealed = try sealing.seal(edit, of: id, by: sender ?? core.user, in: self.id)
-        return try await queue(.edit(self.id, id, sealed, operation: operation), operation, about: id)
+        let request = EditMessage(conversation: self.id, id: id, edit: sealed, operation: operation)
+        return try await queue(.edit(request), operation, about: id)
     }
 
-    /// Takes one's own message back, for everyone: a stub stays at its place.
+    /// Recalls the user's own message for everyone.
     ///
-    /// One that is still waiting to be sent for the first time is not sent at all.
+    /// A tombstone stays at its sequence number.
     ///
-    /// - Throws: `local-storage`. The server may refuse it still: `forbidden`, `unknown-message`.
+    /// A message that was never transmitted is removed from the outbox and not sent at all.
+    ///
+    /// - Throws: `local-storage`. The server can still reject the recall: `forbidden` or `unknown-message`.
     @discardableResult
     public func recall(_ id: MessageID) async throws(ChatError) -> Sending {
         try await delete([id], for: .everyone)
     }
 
-    /// For whom messages are deleted.
+    /// The users for which messages are deleted.
     public enum Audience: Hashable, Sendable {
-        /// For everyone: one's own are recalled, others' take a moderator. Stubs stay.
+        /// Everyone.
+        ///
+        /// Tombstones stay.
+        ///
+        /// Deleting messages of other users requires the moderator role, or the administrator role in direct
+        /// conversations and rooms.
         case everyone
-        /// For this user alone, on all of their devices.
+        /// Only this user, on all of their devices.
         case me
     }
 
-    /// Deletes messages, 1...100; those that are not there are passed over.
+    /// Deletes 1...100 messages; messages that don't exist are skipped.
     ///
-    /// - Throws: `invalid-parameter` for none or more than 100; `local-storage`. The server may refuse it still.
+    /// - Throws: `invalid-parameter` if `ids` is empty or has more than 100 elements. `local-storage`. The server can
+    ///   still reject the deletion.
     @discardableResult
     public func delete(_ ids: [MessageID], for audience: Audience) async throws(ChatError) -> Sending {
         guard (1...100).contains(ids.count) else {
-            throw .invalidParameter("ids", "must be 1...100 message ids", limit: 100)
+            throw .invalidParameter("ids", "must contain 1...100 message IDs", limit: 100)
         }
         if audience == .everyone, ids.count == 1, try await takeBack(ids[0]) {
             return Sending(id: ids[0], conversation: id, core: core)
         }
-        let request = ClientRequest.delete(id, ids, forMe: audience == .me)
-        return try await queue(request, newID(), about: ids[0], hiding: audience == .me ? .messages(ids) : nil)
+        let request = DeleteMessages(conversation: id, ids: ids, audience: audience == .me ? .me : .everyone)
+        return try await queue(
+            .delete(request), newID(), about: ids[0], hiding: audience == .me ? .messages(ids) : nil)
     }
 
     /// Deletes a message.
     ///
-    /// - Throws: `local-storage`. The server may refuse it still.
+    /// - Throws: `local-storage`. The server can still reject the deletion.
     @discardableResult
     public func delete(_ id: MessageID, for audience: Audience) async throws(ChatError) -> Sending {
         try await delete([id], for: audience)
     }
 
-    /// Hides everything up to a message from this user, on all of their devices; nobody else sees a difference.
+    /// Hides all messages up to a message from this user, on all of their devices.
     ///
-    /// - Parameter id: the newest message to hide; by default the newest there is.
-    /// - Throws: `unknown-message` when the message is not on this device; `local-storage`.
+    /// Other members are not affected.
+    ///
+    /// - Parameter id: The newest message to hide; by default the newest message of the conversation.
+    /// - Throws: `unknown-message` if the message is not stored on this device. `unknown-conversation` if the
+    ///   conversation isn't. `local-storage`.
     @discardableResult
     public func clear(through id: MessageID? = nil) async throws(ChatError) -> Sending {
         let name = self.id
@@ -107,85 +122,86 @@ extension Conversation {
             guard let log = try reader.log(of: name) else { return nil }
             guard let id else { return (log.head, log.epoch) }
             guard let message = try reader.message(id, in: name) else {
-                throw ChatError(.unknownMessage, "message \(id) is not on this device", parameter: "through")
+                throw ChatError(.unknownMessage, "Message \(id) is not stored on this device.", parameter: "through")
             }
             return (message.seq, log.epoch)
         }
         guard let place else {
-            throw ChatError(.unknownConversation, "this device knows nothing of the conversation yet")
+            throw ChatError(.unknownConversation, "The conversation is not stored on this device yet.")
         }
-        let request = ClientRequest.clear(name, seq: place.seq, epoch: place.epoch)
-        return try await queue(request, newID(), about: id, hiding: .through(place.seq))
+        let request = ClearConversation(conversation: name, seq: place.seq, epoch: place.epoch)
+        return try await queue(.clear(request), newID(), about: id, hiding: .through(place.seq))
     }
 
-    /// Deletes a range of history on the server, for everyone: from a point, included, to another, excluded.
+    /// Deletes a range of history on the server, for everyone.
     ///
-    /// ``HistoryPoint/earliest`` and ``HistoryPoint/latest`` are the ends, so `from: .earliest, to: .latest` deletes
-    /// everything. Unlike the other changes it is asked for at once, and not queued. It takes an administrator, where the
-    /// server does not allow it to others.
+    /// The range includes `from` and excludes `to`. Pass ``HistoryPoint/earliest`` and ``HistoryPoint/latest`` to
+    /// delete everything. Unlike other changes, the request is sent immediately and not queued. It requires the
+    /// administrator role, unless the server's configuration permits other roles.
     ///
-    /// - Returns: how many messages were there and are gone.
-    /// - Throws: `forbidden`, where history deletion is switched off too; `unknown-message` for a point that is not there;
-    ///   `invalid-parameter`; `unreachable`.
+    /// - Returns: The number of deleted messages.
+    /// - Throws: `forbidden`, also if history deletion is turned off on the server. `unknown-message` if a message of
+    ///   the range doesn't exist. `invalid-parameter` or `unreachable`.
     @discardableResult
     public func deleteHistory(from: HistoryPoint, to: HistoryPoint) async throws(ChatError) -> Int64 {
-        let request = ClientRequest.deleteHistory(id, DeleteRange(from: from, to: to), operation: newID())
-        var reader = try JSONReader(try await core.request(request))
-        var count: Int64?
-        try reader.object { (name, value) throws(ChatError) in
-            guard name == "deleted" else { return try value.skip() }
-            count = try value.integer()
-        }
-        return try count.required("deleted")
+        let request = DeleteHistory(
+            conversation: id, range: DeleteRange(from: from, to: to), operation: newID())
+        return try await core.perform(request).count
     }
 
     // MARK: Actions
 
-    /// Reacts to a message; once more with the same is refused as a `conflict`.
+    /// Adds a reaction to a message.
+    ///
+    /// The server rejects a repeated reaction with `conflict`.
     ///
     /// - Parameters:
-    ///   - value: an emoji, or anything else of 1...128 bytes.
-    ///   - id: the message.
-    /// - Throws: `invalid-parameter`; `local-storage`. The server may refuse it still.
+    ///   - value: An emoji, or any other text of 1...128 bytes of UTF-8.
+    ///   - id: The message.
+    /// - Throws: `invalid-parameter` or `local-storage`. The server can still reject the reaction.
     @discardableResult
     public func react(_ value: String, to id: MessageID) async throws(ChatError) -> Sending {
         try await addAction(type: MessageAction.reaction, value: value, to: id)
     }
 
-    /// Takes one's own reaction back.
+    /// Removes the user's own reaction from a message.
     ///
-    /// - Throws: `local-storage`. The server may refuse it still: `unknown-message` where there is none.
+    /// - Throws: `local-storage`. The server can still reject the removal: `unknown-message` if the reaction doesn't
+    ///   exist.
     @discardableResult
     public func unreact(_ value: String, from id: MessageID) async throws(ChatError) -> Sending {
         try await removeAction(type: MessageAction.reaction, value: value, from: id)
     }
 
-    /// Attaches an action of any type to a message.
+    /// Adds an action of any type to a message.
     ///
-    /// - Throws: `invalid-parameter`; `local-storage`. The server may refuse it still: `conflict` where the user attached the
-    ///   same before.
+    /// - Throws: `invalid-parameter` or `local-storage`. The server can still reject the action: `conflict` if the user
+    ///   already added it.
     @discardableResult
     public func addAction(type: String, value: String, to id: MessageID) async throws(ChatError) -> Sending {
         try MessageAction.check(type: type, value: value)
         let operation = newID()
-        return try await queue(
-            .addAction(self.id, id, type: type, value: value, operation: operation), operation, about: id)
+        let request = AddAction(
+            conversation: self.id, id: id, action: ActionContent(type: type, value: value), operation: operation)
+        return try await queue(.addAction(request), operation, about: id)
     }
 
-    /// Takes one's own action off a message.
+    /// Removes the user's own action from a message.
     ///
-    /// - Throws: `local-storage`. The server may refuse it still: `unknown-message` where there is none.
+    /// - Throws: `local-storage`. The server can still reject the removal: `unknown-message` if the action doesn't
+    ///   exist.
     @discardableResult
     public func removeAction(type: String, value: String, from id: MessageID) async throws(ChatError) -> Sending {
         try MessageAction.check(type: type, value: value)
         let operation = newID()
-        return try await queue(
-            .removeAction(self.id, id, .own(type: type, value: value), operation: operation), operation, about: id)
+        let request = RemoveAction(
+            conversation: self.id, id: id, action: .own(type: type, value: value), operation: operation)
+        return try await queue(.removeAction(request), operation, about: id)
     }
 
     // MARK: The outbox
 
-    /// What is out of sight at once.
+    /// The messages that a queued change hides immediately.
     private enum Hiding: Sendable {
         case messages([MessageID])
         case through(Int64)
@@ -197,7 +213,7 @@ extension Conversation {
     }
 
     private func queue(
-        _ request: ClientRequest, _ operation: MessageID, about message: MessageID?, hiding: Hiding? = nil
+        _ request: OutboxRequest, _ operation: MessageID, about message: MessageID?, hiding: Hiding? = nil
     ) async throws(ChatError) -> Sending {
         let now = core.clock()
         let item = try await core.store.write { [id] writer in
@@ -221,6 +237,8 @@ extension Conversation {
     }
 
     /// Cancels a message that was never transmitted.
+    ///
+    /// - Returns: Whether the message was cancelled.
     private func takeBack(_ id: MessageID) async throws(ChatError) -> Bool {
         let isUnsent = try await core.store.read { try $0.isUnsent(id) }
         guard isUnsent, case .cancelled = try await core.ask({ ClientCore.Input.cancel(id, $0) }) else { return false }
@@ -229,17 +247,11 @@ extension Conversation {
     }
 }
 
-extension ClientRequest {
-    /// Refuses what a server would refuse, in the server's words.
-    fileprivate func validated() throws(ChatError) -> ClientRequest {
-        do {
-            guard
-                case .request(_, let request) = try ClientFrame.decode(
-                    ClientFrame.request(ref: 0, self).encoded(), limits: .standard)
-            else { return self }
-            return request
-        } catch {
-            throw error.error
-        }
+extension ClientOperation {
+    /// Checks the parameters as the server does.
+    fileprivate func validate() throws(ChatError) {
+        let frame = try RequestFrame(own: frame(ref: 0))
+        var reader = RequestReader(frame: frame.members, limits: .standard)
+        _ = try Self(from: &reader)
     }
 }

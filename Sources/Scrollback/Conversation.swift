@@ -3,19 +3,20 @@ public import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
 
-/// One conversation, as this client's user sees it.
+/// A conversation as the client's user sees it.
 public struct Conversation: Sendable, Identifiable {
-    /// The name the user knows it by; of a community without a channel, that of its default channel.
+    /// The conversation's ID from the user's point of view; for a community without a channel, the ID of its default
+    /// channel.
     public let id: ConversationID
     let core: ClientCore
 
     // MARK: Read state
 
-    /// Marks the conversation as read, on every device of the user.
+    /// Marks the conversation as read, on all devices of the user.
     ///
-    /// - Parameter id: the newest message that was shown; by default the newest there is.
-    /// - Throws: `unknown-message` when the message is not on this device; `invalid-parameter` for a room, which has no read
-    ///   state; `local-storage`.
+    /// - Parameter id: The newest message that was shown; by default the newest message of the conversation.
+    /// - Throws: `unknown-message` if the message is not stored on this device. `invalid-parameter` for a chat room,
+    ///   which has no read state. `local-storage`.
     public func markRead(upTo id: MessageID? = nil) async throws(ChatError) {
         try self.id.checkHasRecents()
         let conversation = self.id
@@ -23,7 +24,7 @@ public struct Conversation: Sendable, Identifiable {
             var seq: Seq?
             if let id {
                 guard let message = try writer.reader.message(id, in: conversation) else {
-                    throw ChatError(.unknownMessage, "message \(id) is not on this device", parameter: "upTo")
+                    throw ChatError(.unknownMessage, "Message \(id) is not stored on this device.", parameter: "upTo")
                 }
                 seq = message.seq
             }
@@ -34,7 +35,9 @@ public struct Conversation: Sendable, Identifiable {
         core.mailbox.post(.stateSet)
     }
 
-    /// The conversation's entry in the list of recents, if it has one.
+    /// Returns the conversation's entry in the list of recent conversations, or `nil` if it has none.
+    ///
+    /// - Throws: `local-storage`.
     public func recent() async throws(ChatError) -> RecentConversation? {
         try await core.store.read { [id] in try $0.recent(id) }
     }

@@ -1,2 +1,2 @@
-// The model's values (messages, conversations, errors) are part of the SDK: an app imports `Scrollback` alone.
+// Re-exports the model types (messages, conversations, errors), so that an app only needs to import `Scrollback`.
 @_exported public import ScrollbackModel

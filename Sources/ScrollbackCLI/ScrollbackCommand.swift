@@ -6,7 +6,7 @@ import ScrollbackServer
 @main
 enum Main {
     static func main() async {
-        // A reader that went away is noticed where something is written, not by a signal that kills the process.
+        // Ignore SIGPIPE, so that a closed output results in a write error instead of killing the process.
         signal(SIGPIPE, SIG_IGN)
         await ScrollbackCommand.main()
     }
@@ -15,13 +15,13 @@ enum Main {
 struct ScrollbackCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scrollback",
-        abstract: "A chat server on embedded SQLite, and a client for it.",
+        abstract: "Run a Scrollback chat server, or use one from the command line.",
         discussion: """
-            Start a server with `scrollback serve`, make a token with `scrollback token alice`, and talk with \
-            `scrollback chat group:swift --as alice`. Every command takes --json for scripts: one object a line on \
-            standard output, and nothing else there.
+            Start a server with `scrollback serve`, create a token with `scrollback token alice`, and chat with \
+            `scrollback chat group:swift --as alice`. Every command supports --json for scripts: it then prints only \
+            JSON objects to standard output, one per line.
 
-            Exit codes: 0 done, 1 the operation failed, 64 wrong usage, 69 the server can't be reached.
+            Exit codes: 0 success, 1 the operation failed, 64 invalid usage, 69 the server is unreachable.
             """,
         version: Server.version,
         subcommands: [
@@ -34,13 +34,15 @@ struct ScrollbackCommand: AsyncParsableCommand {
         ])
 }
 
-/// How commands end.
+/// The exit codes of commands, besides success.
 enum Exit {
     static let failed = ExitCode(1)
     static let unreachable = ExitCode(69)
 }
 
-/// Runs a command's body, and turns what went wrong into a line on standard error and an exit code.
+/// Runs a command's body.
+///
+/// Prints a `ChatError` to standard error and converts it to an exit code.
 func reporting(_ body: () async throws -> Void) async throws {
     do {
         try await body()

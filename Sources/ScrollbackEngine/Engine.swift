@@ -3,10 +3,10 @@ package import Foundation
 package import ScrollbackModel
 package import Synchronization
 
-/// The server without a network: every operation, as two doors (HTTP and WebSocket) call it.
+/// The chat server without a network: all operations, which the HTTP and WebSocket entry points call.
 ///
-/// Reads block and answer from one snapshot; call them from a thread that may wait. Writes are queued for the log's one
-/// writer and answer by their completion.
+/// Read operations block and answer from one snapshot; call them on a thread that may block. Write operations are
+/// queued for the log's single writer and complete asynchronously.
 package final class Engine: Sendable {
     package let store: any MessageStore
     package let log: Log
@@ -17,40 +17,44 @@ package final class Engine: Sendable {
     package let permissions: Permissions
     package let clock: @Sendable () -> Date
     let current: SharedSettings
-    /// Looks at what is said; one that was handed in stays, the built-in one follows the settings.
+    /// Filters messages before they are sent; the built-in filter follows the settings.
     let filter: Mutex<any ContentFilter>
     private let hasOwnFilter: Bool
     let webhooks: (any WebhookTransport)?
     let turnstile = Turnstile()
     let presenceBoard = PresenceBoard()
-    /// Who was erased, whatever becomes of the store.
+    /// The record of erased users, which survives restoring the store from a backup.
     package let erasures: any ErasureRegister
     let erasing: Erasing
     package let deliveries: Deliveries
-    /// Hands pushes to the services; without one there are none.
+    /// Sends pushes to the push services; without it, no pushes are sent.
     let gateway: (any PushGateway)?
     package let pushes = PushQueue()
     let pushPacing: PushPacing
     let pushThread = DispatchQueue(label: "scrollback.push", qos: .utility)
-    /// How many messages that nobody could see were removed since the start.
+    /// The number of rows of invisible messages that were removed since the start.
     package let removedMessages = Atomic<Int>(0)
-    /// Who writes to which upload now.
+    /// The uploads that requests are writing to.
     let transfers = Transfers()
-    /// Blobs that are about to be used, or to be removed.
+    /// Blobs that are protected from removal, or being removed.
     let pins = BlobPins()
-    /// When it is next looked for bytes that no row knows of: a crash leaves some.
+    /// When to search next for blobs without a row, which a crash can leave.
     let nextSearchForRemains = Mutex<Date>(.distantPast)
     package let mediaCounts = MediaCounts()
-    /// Conversations with rows that nobody can see any more.
+    /// Conversations that may have rows that no user can see.
     let unswept = Mutex<Set<ConversationID>>([])
 
+    /// Creates an engine.
+    ///
     /// - Parameters:
-    ///   - index: finds words; without one every message is read for every search.
-    ///   - media: where the bytes of files lie.
-    ///   - filter: looks at what is said in place of the built-in one.
-    ///   - erasures: remembers who was erased, where restoring a backup does not reach.
-    ///   - webhooks: reaches the operator's own program; without one nobody is asked or told.
-    ///   - gateway: hands pushes to the services; without one there are none.
+    ///   - index: Finds messages by words. The default reads every message for every search.
+    ///   - media: Stores the bytes of files.
+    ///   - execution: Where the log's writer runs.
+    ///   - filter: Replaces the built-in content filter.
+    ///   - webhooks: Sends webhook requests; without it, no webhooks are called.
+    ///   - gateway: Sends pushes to the push services; without it, no pushes are sent.
+    ///   - erasures: Records erased users outside of the store's backups.
+    ///   - observe: Receives a report after each commit.
     package init(
         store: any MessageStore, index: any MessageIndex = ScanningIndex(), media: any MediaStore = MemoryMediaStore(),
         execution: Log.Execution = .thread,
@@ -105,9 +109,9 @@ package final class Engine: Sendable {
         follow(settings)
     }
 
-    /// Takes up settings that hold from here on.
+    /// Applies new settings.
     ///
-    /// - Parameter prepared: a filter that may be the one they ask for.
+    /// - Parameter prepared: A filter built in advance, which is used if it matches the settings.
     func follow(_ settings: ServerSettings, _ prepared: WordFilter? = nil) {
         let words = settings.manners.bannedWords
         if !hasOwnFilter, (filter.withLock { $0 } as? WordFilter)?.setting != words {
@@ -120,20 +124,20 @@ package final class Engine: Sendable {
         followPush()
     }
 
-    /// Takes up where pushes can go; a change of settings and one of the configuration may come at once.
+    /// Updates whether pushes can be sent; settings and configuration can change at the same time.
     func followPush() {
         current.value.withLock { pushes.isOn.store(gateway != nil && $0.push.isOn, ordering: .relaxed) }
         pushes.begin()
     }
 
-    /// How many elements a page of a list may have.
+    /// Checks the number of elements that a page of a list may have.
     func checkLimit(_ limit: Int) throws(ChatError) {
         guard (1...limits.pageSize).contains(limit) else {
             throw .invalidParameter("limit", "must be in 1...\(limits.pageSize)", limit: limits.pageSize)
         }
     }
 
-    /// How many people may be asked about at once.
+    /// Checks the number of users that one request may refer to.
     func checkCount(of users: [UserID]) throws(ChatError) {
         guard (1...limits.pageSize).contains(users.count) else {
             throw .invalidParameter("users", "must have 1...\(limits.pageSize) elements", limit: limits.pageSize)

@@ -1,38 +1,38 @@
 package import ScrollbackModel
 import Synchronization
 
-/// What an operator sets while the server runs; kept in the store.
+/// Settings that administrators change while the server runs; the store persists them.
 package struct ServerSettings: Hashable, Sendable {
-    /// How long messages are kept where a conversation does not say otherwise.
+    /// How long messages are retained in conversations without their own retention policy.
     package var retention: RetentionPolicy
-    /// How far back counts since a time go where messages are kept for ever, in days; nil for all the way.
+    /// How many days message counts cover in conversations that retain messages forever; `nil` for all messages.
     package var countWindowDays: Int?
-    /// Whether history can be read back: pages, single messages, actions, counts and search.
+    /// Whether users can read the history: pages, single messages, actions, counts and search.
     ///
-    /// Where it can't, messages still reach everybody, devices that were away too.
+    /// If not, messages are still delivered, including to devices that were offline.
     package var allowsHistory: Bool
-    /// Whether ranges of history can be deleted.
+    /// Whether ranges of the history can be deleted.
     package var allowsHistoryDelete: Bool
-    /// Whether a message that was recalled or deleted is taken off the unread counts of who has not read it.
+    /// Whether deleting a message lowers the unread counts of users who have not read it.
     package var recallLowersUnread: Bool
-    /// How many days of what a device missed are replayed when it comes back, in conversations that replay; what is older
-    /// it reads when somebody looks there.
+    /// How many days of missed messages a device receives automatically when it reconnects; older messages are fetched
+    /// on demand.
     package var replayDays = 7
-    /// What may be said, who is asked and told of it, and how much of it a room streams.
+    /// The settings for moderation filters, webhooks and the rate limit of rooms.
     package var manners: MannersSettings
-    /// What people are told of each other.
+    /// The settings for read receipts, presence and notices.
     package var people = PeopleSettings()
 
-    /// Who is told by push, and what.
+    /// The push settings.
     package var push = PushSettings()
 
-    /// The most bytes of a GIF, and of any other file.
+    /// The maximum size of GIFs and of other files, in bytes.
     package var mediaLimits = MediaLimits(gifBytes: 2 << 20, fileBytes: 100 << 20)
-    /// The most bytes of a file's thumbnail.
+    /// The maximum size of a file's thumbnail, in bytes.
     package var thumbnailBytes = 64 << 10
-    /// How many uploads a user may have under way.
+    /// The maximum number of open uploads per user.
     package var openUploads = 50
-    /// How long files are kept, whoever refers to them.
+    /// How long files are retained, whether or not messages refer to them.
     package var mediaRetention = RetentionPolicy.days(180)
 
     package init(
@@ -47,12 +47,14 @@ package struct ServerSettings: Hashable, Sendable {
         self.manners = manners
     }
 
-    /// - Throws: `invalid-parameter` naming what is out of range.
+    /// Checks all settings and returns them.
+    ///
+    /// - Throws: `invalid-parameter` with the name of a setting that is out of range.
     package func validated() throws(ChatError) -> ServerSettings {
         _ = try retention.validated()
         if let days = countWindowDays, !(1...RetentionPolicy.maximumDays).contains(days) {
             throw .invalidParameter(
-                "countWindowDays", "must be in 1...\(RetentionPolicy.maximumDays), or null",
+                "countWindowDays", "must be in 1...\(RetentionPolicy.maximumDays) or null",
                 limit: RetentionPolicy.maximumDays)
         }
         try Self.check(replayDays, "replayDays", in: 0...RetentionPolicy.maximumDays)
@@ -66,7 +68,7 @@ package struct ServerSettings: Hashable, Sendable {
         return self
     }
 
-    /// A tebibyte.
+    /// One tebibyte.
     private static let largestFile = 1 << 40
 
     private static func check(_ value: Int, _ name: String, in range: ClosedRange<Int>) throws(ChatError) {
@@ -75,7 +77,9 @@ package struct ServerSettings: Hashable, Sendable {
         }
     }
 
-    /// - Parameter withSecrets: for the store alone.
+    /// Writes the settings as members of a JSON object.
+    ///
+    /// - Parameter withSecrets: Whether to include secrets, which only the store may contain.
     package func writeMembers(to writer: inout JSONWriter, withSecrets: Bool = false) {
         writer.key("retentionDays")
         retention.write(to: &writer)
@@ -97,9 +101,9 @@ package struct ServerSettings: Hashable, Sendable {
         push.write(to: &writer, withSecrets: withSecrets)
     }
 
-    /// Takes over one member.
+    /// Reads one JSON member.
     ///
-    /// - Returns: whether it is a setting.
+    /// - Returns: Whether `name` is a setting.
     package mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
         switch name {
         case "retentionDays": retention = try RetentionPolicy(from: &value)
@@ -130,11 +134,11 @@ extension RetentionPolicy {
         }
     }
 
-    /// A number of days, or `"forever"`.
+    /// Reads a number of days or `"forever"`.
     package init(from reader: inout JSONReader, _ parameter: String = "retentionDays") throws(ChatError) {
         if reader.nextIsString {
             guard try reader.string() == "forever" else {
-                throw .invalidParameter(parameter, "must be a number of days, or \"forever\"")
+                throw .invalidParameter(parameter, "must be a number of days or \"forever\"")
             }
             self = .forever
         } else {
@@ -150,7 +154,7 @@ extension JSONReader {
     }
 }
 
-/// What is set now, for the log too.
+/// The current settings, shared with the log.
 final class SharedSettings: Sendable {
     let value: Mutex<ServerSettings>
 
@@ -160,25 +164,27 @@ final class SharedSettings: Sendable {
 }
 
 extension Engine {
-    /// What is set now.
+    /// The current settings.
     package var settings: ServerSettings { current.value.withLock { $0 } }
 
-    /// - Throws: `persistence-disabled` where history is switched off for everyone but administrators.
+    /// Checks that the caller may read the history.
+    ///
+    /// - Throws: `persistence-disabled` if history is turned off and the caller is not an administrator.
     func checkHistory(by caller: Caller) throws(ChatError) {
         guard caller.isAdmin || settings.allowsHistory else {
-            throw ChatError(.persistenceDisabled, "this server gives no history: its setting allowsHistory is off")
+            throw ChatError(.persistenceDisabled, "Reading history is turned off (setting allowsHistory).")
         }
     }
 
-    /// Changes what is set; what the change does not speak of stays.
+    /// Changes settings; settings that the change does not affect stay.
     package func putSettings(
         by caller: Caller, completion: @escaping Completion<ServerSettings>,
         _ change: @escaping @Sendable (inout ServerSettings) -> Void
     ) {
         guard caller.isAdmin else {
-            return completion(.failure(ChatError(.forbidden, "the settings are an administrator's")))
+            return completion(.failure(ChatError(.forbidden, "Changing settings requires an administrator token.")))
         }
-        // Made here, so that the log's writer does not wait for it.
+        // Built here, so that the writer thread does not wait for it.
         var preview = settings
         change(&preview)
         do {
@@ -192,7 +198,7 @@ extension Engine {
         let filter = words == settings.manners.bannedWords ? nil : WordFilter(words)
         log.submit(
             { [configured = preview.push.configured] transaction in
-                // What another change of the same batch set is in the store, and nowhere else yet.
+                // Another change of the same batch may have updated the stored settings but not the current ones.
                 var settings = try Self.storedSettings(transaction.store)
                 settings.push.configured = configured
                 change(&settings)
@@ -203,13 +209,13 @@ extension Engine {
                 let isTold = settings.manners.webhooks.after != nil
                 transaction.isTold = isTold
                 if !settings.push.isOn { try transaction.store.dropPushes() }
-                // Who is told nothing any more is told nothing of the past either.
+                // When the webhook is removed, pending deliveries are dropped.
                 return (settings, dropped: isTold ? 0 : try transaction.store.dropDeliveries())
             },
             completion: { [self] result in
                 if case .success(let (settings, dropped)) = result {
                     current.value.withLock { known in
-                        // What was taken over meanwhile is newer than what the change began with.
+                        // The configuration may have changed since the change began.
                         let configured = known.push.configured
                         known = settings
                         known.push.configured = configured
@@ -221,12 +227,12 @@ extension Engine {
             })
     }
 
-    /// Takes over what the operator's configuration says of push services, which its reader has checked.
+    /// Applies the push services of the configuration file, which the caller has validated.
     package func configurePush(_ services: [PushService: RawJSON]) {
         current.value.withLock { $0.push.configured = services }
         followPush()
         guard !settings.push.isOn else { return }
-        // As where settings take the last service away.
+        // As when a change of settings removes the last service.
         log.submit(
             { [current] transaction in
                 if !current.value.withLock({ $0.push.isOn }) { try transaction.store.dropPushes() }

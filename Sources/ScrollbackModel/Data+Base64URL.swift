@@ -1,8 +1,8 @@
 package import Foundation
 
-/// base64url, RFC 4648 section 5.
+/// base64url encoding (RFC 4648, section 5).
 extension Data {
-    /// Reads it with padding or without.
+    /// Decodes base64url text with or without padding.
     package init?(base64URL text: String) {
         var digits = text.utf8.map { byte in
             switch byte {
@@ -15,7 +15,7 @@ extension Data {
         self.init(base64Encoded: Data(digits))
     }
 
-    /// Without padding.
+    /// The data as base64url text without padding.
     package var base64URL: String {
         let digits = base64EncodedData().compactMap { (byte) -> UInt8? in
             switch byte {

@@ -1,7 +1,7 @@
 package import Foundation
 
 extension Date {
-    /// Reads a date as HTTP has them, to the second: `Mon, 23 Nov 2026 09:00:00 GMT` (RFC 9110, section 5.6.7).
+    /// Parses an HTTP date with a precision of seconds: `Mon, 23 Nov 2026 09:00:00 GMT` (RFC 9110, section 5.6.7).
     package init?(http text: String) {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")

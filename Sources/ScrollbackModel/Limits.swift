@@ -1,17 +1,17 @@
-/// Limits that both sides know.
+/// The limits that the server and the client share.
 ///
-/// A server tells its own in `welcome`.
+/// A server announces its own limits in `welcome`.
 public struct Limits: Hashable, Sendable {
-    /// The largest frame or body, in bytes.
+    /// The maximum size of a frame or body in bytes.
     public var frameBytes: Int
-    /// The largest content of one message, in bytes of JSON.
+    /// The maximum size of the content of one message in bytes of JSON.
     public var contentBytes: Int
-    /// The largest `metadata`, `extra` or `push` of one message, in bytes of JSON.
+    /// The maximum size of the `metadata`, `extra` or `push` of one message in bytes of JSON.
     public var attributeBytes: Int
-    /// The most messages of one page of history, and the most elements of other lists.
+    /// The maximum number of messages in a page of history, and of elements in other lists.
     public var pageSize: Int
 
-    /// Limits of a server that differ from the ``standard`` ones.
+    /// Creates limits that differ from the ``standard`` ones.
     public init(frameBytes: Int, contentBytes: Int, attributeBytes: Int, pageSize: Int) {
         self.frameBytes = frameBytes
         self.contentBytes = contentBytes
@@ -19,7 +19,7 @@ public struct Limits: Hashable, Sendable {
         self.pageSize = pageSize
     }
 
-    /// The limits of this version (row 87: 128 KiB of content).
+    /// The limits of this version.
     public static let standard = Limits(
         frameBytes: 512 * 1024, contentBytes: 128 * 1024, attributeBytes: 32 * 1024, pageSize: 100)
 }

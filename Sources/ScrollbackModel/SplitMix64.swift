@@ -1,6 +1,6 @@
-/// A small generator of numbers from a seed (Steele, Lea, Flood: "Fast splittable pseudorandom number generators").
+/// A small seeded random number generator (Steele, Lea, Flood: "Fast splittable pseudorandom number generators").
 ///
-/// The one place for it: epochs, demo data, benchmarks and every seeded test take theirs from here.
+/// Epochs, demo data, benchmarks and seeded tests use it.
 package struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -16,10 +16,10 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
         return z ^ (z >> 31)
     }
 
-    /// A number below `bound`, cheaply.
+    /// Returns a number below `bound`, with a slight modulo bias.
     package mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
-    /// True `part` times out of a hundred.
+    /// Returns `true` with a probability of `part` percent.
     package mutating func chance(_ part: Int) -> Bool { below(100) < part }
 
     package mutating func pick<T>(_ choices: [T]) -> T { choices[below(choices.count)] }

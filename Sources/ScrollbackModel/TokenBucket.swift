@@ -1,11 +1,11 @@
 package import Foundation
 
-/// A measure of how much may be done: filled at a rate, holding a burst, emptied one by one.
+/// A token bucket for rate limiting, with a refill rate and a burst size.
 package struct TokenBucket: Hashable, Sendable {
     package let perSecond: Double
     package let burst: Double
     private var tokens: Double
-    /// When it was last looked at: before that it was full.
+    /// The time of the last call; before it, the bucket was full.
     package private(set) var filledAt: Date?
 
     package init(perSecond: Double, burst: Double) {
@@ -14,9 +14,9 @@ package struct TokenBucket: Hashable, Sendable {
         tokens = burst
     }
 
-    /// Takes one, if there is one.
+    /// Takes a token and returns whether one was available.
     package mutating func take(now: Date) -> Bool {
-        // A clock that goes back fills nothing.
+        // If the clock goes back, no tokens are added.
         let seconds = filledAt.map { max(0, now.timeIntervalSince($0)) } ?? 0
         tokens = min(burst, tokens + seconds * perSecond)
         filledAt = now
@@ -25,14 +25,14 @@ package struct TokenBucket: Hashable, Sendable {
         return true
     }
 
-    /// How long from when it was last looked at until there is one, in seconds: 0 where there is.
+    /// The delay in seconds from the last call until a token is available; 0 if one is available.
     ///
-    /// Up to a millisecond longer than needed, so that whoever waits exactly that long is not early by a rounding.
+    /// The value is rounded up by at most a millisecond, so that a caller who waits exactly that long is not too early.
     package var wait: TimeInterval {
         tokens >= 1 ? 0 : (((1 - tokens) / perSecond * 1000).rounded(.down) + 1) / 1000
     }
 
-    /// Whether it will have filled up by a time, and so needs no remembering.
+    /// Returns whether the bucket is full again at a time and can be discarded.
     package func isFull(at now: Date) -> Bool {
         filledAt.map { tokens + now.timeIntervalSince($0) * perSecond >= burst } ?? true
     }

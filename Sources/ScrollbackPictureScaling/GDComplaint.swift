@@ -2,27 +2,27 @@
     import CGD
     import Glibc
 
-    /// Whether libgd complained of the file that this thread decodes.
+    /// Records whether libgd reported an error for the file that the current thread decodes.
     ///
-    /// libgd has one method for complaints in a process, which it calls on the thread that decodes; so an application that
-    /// sets its own after the first picture takes ours away.
+    /// libgd has one error handler per process and calls it on the decoding thread. If an application sets its own
+    /// handler after the first image, it replaces this one.
     enum GDComplaint {
         private static let key: pthread_key_t = {
             var key = pthread_key_t()
             let status = pthread_key_create(&key, nil)
-            precondition(status == 0, "no thread-local storage is left")
+            precondition(status == 0, "No thread-local storage is left.")
             return key
         }()
 
         private static let method: Void = gdSetErrorMethod { _, format, arguments in
-            // Not optional on every architecture.
+            // The type is not optional on every architecture.
             let list: CVaListPointer? = arguments
             guard let format, let list else { return }
             let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 400) { buffer -> String in
                 guard let start = buffer.baseAddress, vsnprintf(start, 400, format, list) >= 0 else { return "" }
                 return String(cString: start)
             }
-            // Cameras write such files, and all pixels are there.
+            // Cameras write such files, and all pixels are present.
             let harmless = ["extraneous bytes", "JFIF revision", "Adobe color transform"]
             if !harmless.contains(where: text.contains) {
                 pthread_setspecific(GDComplaint.key, UnsafeRawPointer(bitPattern: 1))

@@ -3,9 +3,9 @@
     import Foundation
     import ScrollbackPictures
 
-    /// The pixels of a picture: an image of libgd, true colour and without transparency.
+    /// The pixels of an image: a true-color libgd image without transparency.
     ///
-    /// Images of libgd are independent of each other: any thread may work on its own.
+    /// libgd images are independent of each other, so any thread can use its own.
     struct Raster: ~Copyable {
         private let image: gdImagePtr
 
@@ -13,7 +13,7 @@
             self.image = image
         }
 
-        /// A white one.
+        /// Creates a white image.
         private init(_ width: Int, _ height: Int) throws(PictureError) {
             guard let width = Int32(exactly: width), let height = Int32(exactly: height),
                 let image = gdImageCreateTrueColor(width, height)
@@ -27,12 +27,12 @@
         var width: Int { Int(image.pointee.sx) }
         var height: Int { Int(image.pointee.sy) }
 
-        /// HEIC comes out skewed from libgd 2.3.3, and AVIF not turned.
+        /// Returns whether the type can be decoded; libgd 2.3.3 distorts HEIC and does not rotate AVIF.
         static func decodes(_ type: PictureType) -> Bool {
             [.jpeg, .png, .webp].contains(type)
         }
 
-        /// Decodes a file whose header was checked, and makes it smaller and upright.
+        /// Decodes a file whose header was checked, scales it down, and applies its orientation.
         init(_ file: PictureFile, longestSide: Int) throws(PictureError) {
             let small = try Self.decoded(file).scaled(longestSide: longestSide)
             self = try file.header.orientation == 1 ? small : small.turned(file.header.orientation)
@@ -42,10 +42,10 @@
             guard let size = Int32(exactly: file.data.count) else { throw .failed }
             GDComplaint.forget()
             let image = file.data.withUnsafeBytes { bytes -> gdImagePtr? in
-                // libgd only reads it.
+                // libgd only reads the data.
                 let data = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
                 return switch file.header.type {
-                // 0: say it when something is missing. The picture comes all the same, grey where it is not there.
+                // 0: report missing data. libgd still returns an image, with gray instead of the missing part.
                 case .jpeg: gdImageCreateFromJpegPtrEx(size, data, 0)
                 case .png: gdImageCreateFromPngPtr(size, data)
                 case .webp: gdImageCreateFromWebpPtr(size, data)
@@ -60,17 +60,17 @@
             return try raster.hasColourKey ? raster.flattened() : raster
         }
 
-        /// Whether one colour stands for nothing, as a PNG may have it.
+        /// Whether the image has a transparent color, as a PNG may have.
         private var hasColourKey: Bool { image.pointee.trueColor != 0 && image.pointee.transparent >= 0 }
 
-        /// On white: only this call of libgd heeds a colour that stands for nothing.
+        /// Draws the image on white; only this libgd function respects a transparent color.
         private borrowing func flattened() throws(PictureError) -> Raster {
             let flat = try Raster(width, height)
             gdImageCopy(flat.image, image, 0, 0, 0, 0, image.pointee.sx, image.pointee.sy)
             return flat
         }
 
-        /// The average of the pixels that each new one covers, weighted by how opaque they are.
+        /// Scales the image down by averaging the covered pixels, weighted by their opacity.
         borrowing func scaled(longestSide: Int) throws(PictureError) -> Raster {
             let target = TargetSize(width, height, longestSide: longestSide)
             let small = try Raster(target.width, target.height)
@@ -80,7 +80,7 @@
             return small
         }
 
-        /// Upright, by the orientation of Exif.
+        /// Returns the image with the Exif orientation applied.
         private borrowing func turned(_ orientation: Int) throws(PictureError) -> Raster {
             let upright = try orientation > 4 ? Raster(height, width) : Raster(width, height)
             let (right, bottom) = (width - 1, height - 1)
@@ -105,14 +105,14 @@
             return upright
         }
 
-        /// A JPEG file with the source's profile: libgd keeps the numbers of the colours, but not what they mean.
+        /// Encodes the image as JPEG with the source's color profile; libgd keeps color values but not profiles.
         borrowing func jpeg(quality: Double, profileOf source: PictureFile) throws(PictureError) -> Data {
             var size: Int32 = 0
             guard let bytes = gdImageJpegPtr(image, &size, max(1, Int32((quality * 100).rounded()))) else {
                 throw .failed
             }
             defer { gdFree(bytes) }
-            // Without libgd's comment.
+            // Removes libgd's comment.
             let cleaned = try PictureFile(Data(bytes: bytes, count: Int(size))).cleaned()
             return cleaned.jpeg(with: source.header.profile)
         }

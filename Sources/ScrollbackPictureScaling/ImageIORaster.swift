@@ -5,7 +5,7 @@
     import ScrollbackPictures
     import UniformTypeIdentifiers
 
-    /// The pixels of a picture: an image of Core Graphics, without transparency.
+    /// The pixels of an image: a Core Graphics image without transparency.
     struct Raster: ~Copyable {
         private let image: CGImage
 
@@ -16,18 +16,18 @@
         var width: Int { image.width }
         var height: Int { image.height }
 
-        /// The types this system reads, AVIF since macOS 13 and iOS 16.
+        /// Returns whether the system can decode the type; AVIF requires macOS 13 or iOS 16.
         static func decodes(_ type: PictureType) -> Bool {
             let types = CGImageSourceCopyTypeIdentifiers() as? [String] ?? []
             return UTType(mimeType: type.mediaType).map { types.contains($0.identifier) } ?? false
         }
 
-        /// Decodes a file whose header was checked, and makes it smaller and upright.
+        /// Decodes a file whose header was checked, scales it down, and applies its orientation.
         init(_ file: PictureFile, longestSide: Int) throws(PictureError) {
             let upright = file.header.upright
             let target = TargetSize(upright.width, upright.height, longestSide: longestSide)
             let options: [CFString: Any] = [
-                // Never the preview that a camera put in.
+                // Never use an embedded preview.
                 kCGImageSourceCreateThumbnailFromImageAlways: true,
                 kCGImageSourceCreateThumbnailWithTransform: true,
                 kCGImageSourceThumbnailMaxPixelSize: max(target.width, target.height),
@@ -35,11 +35,11 @@
             ]
             guard let source = CGImageSourceCreateWithData(file.data as CFData, nil),
                 let image = CGImageSourceCreateThumbnailAtIndex(source, 0, options as CFDictionary),
-                // Of what is cut off, ImageIO makes a picture too.
+                // ImageIO also returns an image for a truncated file.
                 CGImageSourceGetStatus(source) == .statusComplete,
                 CGImageSourceGetStatusAtIndex(source, 0) == .statusComplete
             else { throw .corrupt }
-            // Its own rounding of the shorter side stays.
+            // Keep ImageIO's rounding of the shorter side.
             self.init(try Self.drawn(image, image.width, image.height))
         }
 
@@ -48,11 +48,12 @@
             return Raster(try Self.drawn(image, target.width, target.height))
         }
 
-        /// The profiles that are kept, in bytes; those of displays and cameras have less.
+        /// The maximum size of a preserved profile in bytes; profiles of displays and cameras are smaller.
         private static let largestProfile = 16 << 10
 
-        /// The image in 8 bits a colour and in its own colours, if they are red, green and blue and can be said in few bytes,
-        /// on white.
+        /// Draws the image on white with 8 bits per component.
+        ///
+        /// The color space is preserved if it is RGB and its profile is small.
         private static func drawn(_ image: CGImage, _ width: Int, _ height: Int) throws(PictureError) -> CGImage {
             func bitmap(_ space: CGColorSpace?) -> CGContext? {
                 guard let space, space.model == .rgb else { return nil }
@@ -60,7 +61,8 @@
                     data: nil, width: width, height: height, bitsPerComponent: 8, bytesPerRow: 0, space: space,
                     bitmapInfo: CGImageAlphaInfo.noneSkipLast.rawValue)
             }
-            // Spaces of more than 8 bits, for one, make no context. A large profile would be most of a small file.
+            // Some color spaces, such as those with more than 8 bits, allow no context. A large profile would dominate
+            // a small file.
             let profile = image.colorSpace?.copyICCData().map { CFDataGetLength($0) } ?? 0
             let own = profile <= largestProfile ? image.colorSpace : nil
             guard let context = bitmap(own) ?? bitmap(CGColorSpace(name: CGColorSpace.sRGB)) else {
@@ -75,7 +77,7 @@
             return drawn
         }
 
-        /// A JPEG file; ImageIO writes the profile of the colours itself.
+        /// Encodes the image as JPEG; ImageIO adds the color profile.
         borrowing func jpeg(quality: Double, profileOf source: PictureFile) throws(PictureError) -> Data {
             let file = NSMutableData()
             let options: [CFString: Any] = [kCGImageDestinationLossyCompressionQuality: quality]
@@ -84,7 +86,7 @@
             else { throw .failed }
             CGImageDestinationAddImage(destination, image, options as CFDictionary)
             guard CGImageDestinationFinalize(destination) else { throw .failed }
-            // Without the Exif that ImageIO adds.
+            // Removes the Exif data that ImageIO adds.
             return try PictureFile(file as Data).cleaned()
         }
     }

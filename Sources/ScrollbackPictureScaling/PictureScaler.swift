@@ -1,37 +1,37 @@
 package import Foundation
 package import ScrollbackPictures
 
-/// Makes pictures smaller: upright, on white where they are see-through, as JPEG, without metadata.
+/// Scales images down and encodes them as upright JPEG files on white, without metadata.
 ///
-/// It blocks while it works, on whatever thread it is called, and keeps nothing between calls. Memory goes with the
-/// source, up to 8 bytes a pixel: 400 MB at the usual limits, so one or two at a time are enough.
+/// The methods block the calling thread and keep no state. Memory use depends on the source, up to 8 bytes per pixel.
+/// With the default limits, that is 400 MB, so run at most one or two at a time.
 package struct PictureScaler: Sendable {
-    /// What is refused before anything is decoded.
+    /// The limits that are checked before decoding.
     package var limits: PictureLimits
 
     package init(limits: PictureLimits = PictureLimits()) {
         self.limits = limits
     }
 
-    /// The picture of a message and its thumbnail, from one decode.
+    /// Creates the image of a message and its thumbnail, with a single decode.
     ///
-    /// It takes JPEG, PNG and WebP, and where the system can, HEIC and AVIF. A picture is never made larger than it is.
+    /// The source can be JPEG, PNG or WebP, and HEIC or AVIF if the system decodes them. Images are never enlarged.
     ///
-    /// - Throws: `.moving` for what would stop moving, which is best sent as it is, and `.noDecoder` for what this
-    ///   system can't read.
+    /// - Throws: `.moving` for an animated image, which should be sent unchanged; `.noDecoder` if this system can't
+    ///   decode the type.
     package func messagePictures(
         _ file: Data, sizes: MessagePictures.Sizes = .init()
     ) throws(PictureError) -> MessagePictures {
         let file = try checked(file)
         let raster = try Raster(file, longestSide: sizes.longestSide)
-        // From the smaller one: it makes no difference that one sees, and takes no time.
+        // Scale from the smaller image: the result looks the same and takes no time.
         let thumbnail = try raster.scaled(longestSide: sizes.longestSideOfThumbnail)
         return MessagePictures(
             picture: try ScaledPicture(raster, sizes.quality, profileOf: file),
             thumbnail: try ScaledPicture(thumbnail, sizes.qualityOfThumbnail, profileOf: file))
     }
 
-    /// Everything that can be refused without a decoder is.
+    /// Parses and validates a file without decoding it.
     private func checked(_ file: Data) throws(PictureError) -> PictureFile {
         let file = try PictureFile(file)
         try limits.check(file.header)
@@ -52,17 +52,17 @@ package struct ScaledPicture: Hashable, Sendable {
     ) throws(PictureError) {
         width = raster.width
         height = raster.height
-        // Not a number is as bad as none.
+        // NaN is treated as 0.
         jpeg = try raster.jpeg(quality: quality > 0 ? min(quality, 1) : 0, profileOf: source)
     }
 }
 
-/// What is made of a picture that is sent in a message.
+/// The images that are sent with a message.
 package struct MessagePictures: Hashable, Sendable {
     package let picture: ScaledPicture
     package let thumbnail: ScaledPicture
 
-    /// How large they become, and how good.
+    /// The sizes and qualities of the images.
     package struct Sizes: Hashable, Sendable {
         package var longestSide = 1080
         package var quality = 0.85
@@ -73,12 +73,14 @@ package struct MessagePictures: Hashable, Sendable {
     }
 }
 
-/// How large a picture becomes.
+/// The size of a scaled image.
 struct TargetSize {
     let width: Int
     let height: Int
 
-    /// The longest side as asked for, the other one in proportion, and none larger than it is nor nothing at all.
+    /// Computes the size from the longest side, keeping the aspect ratio.
+    ///
+    /// Sides are never enlarged and are at least 1.
     init(_ width: Int, _ height: Int, longestSide: Int) {
         let longest = max(width, height)
         let wanted = max(1, longestSide)

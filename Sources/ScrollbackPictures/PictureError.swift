@@ -1,35 +1,35 @@
-/// Why a file is not taken as a picture, or is not made smaller.
+/// The reason why a file is rejected as an image, or can't be scaled.
 package enum PictureError: Error, Hashable, Sendable {
-    /// Not a picture, or of no kind that is known.
+    /// The file is not an image of a known type.
     case unknown
-    /// A rare kind of a known type, which few programs show.
+    /// A rare variant of a known type, which few programs support.
     case unsupported
-    /// Damaged or cut off.
+    /// The file is damaged or truncated.
     case corrupt
-    /// Above the limits, by its own claim.
+    /// The declared size exceeds the limits.
     case tooLarge(width: Int, height: Int)
-    /// A JPEG made to keep decoders busy.
+    /// The JPEG has too many scans, which would keep decoders busy.
     case tooManyScans(Int)
-    /// A GIF, or a moving picture of another type: making it smaller would stop it, so it is sent as it is.
+    /// The image is a GIF or animated: it must be sent unchanged, because scaling would stop it.
     case moving
-    /// Nothing on this system decodes the type: the picture is sent as a file.
+    /// This system has no decoder for the type: the image must be sent as a file.
     case noDecoder(PictureType)
-    /// There was not enough memory, or the system's encoder failed.
+    /// Memory was insufficient, or the system's encoder failed.
     case failed
 }
 
 extension PictureError: CustomStringConvertible {
-    /// A sentence for a person.
+    /// A readable description of the error.
     package var message: String {
         switch self {
-        case .unknown: "this is not a JPEG, PNG, GIF, WebP, HEIC or AVIF picture"
-        case .unsupported: "this is a rare kind of picture that can't be read"
-        case .corrupt: "the picture is damaged or cut off"
-        case .tooLarge(let width, let height): "the picture is too large: \(width) x \(height) pixels"
-        case .tooManyScans(let scans): "the picture is drawn in \(scans) layers, which is too many"
-        case .moving: "GIFs and moving pictures are not made smaller"
-        case .noDecoder(let type): "\(type.rawValue.uppercased()) pictures can't be made smaller here"
-        case .failed: "the picture could not be made smaller"
+        case .unknown: "The file is not a JPEG, PNG, GIF, WebP, HEIC or AVIF image."
+        case .unsupported: "The file is an unsupported variant of its image type."
+        case .corrupt: "The image is damaged or truncated."
+        case .tooLarge(let width, let height): "The image is too large: \(width) x \(height) pixels."
+        case .tooManyScans(let scans): "The JPEG image has too many scans (\(scans))."
+        case .moving: "GIFs and animated images can't be scaled."
+        case .noDecoder(let type): "\(type.rawValue.uppercased()) images can't be scaled on this system."
+        case .failed: "The image could not be scaled."
         }
     }
 

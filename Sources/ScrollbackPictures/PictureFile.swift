@@ -1,16 +1,16 @@
 package import Foundation
 
-/// The bytes of a picture file, and what they say of themselves; nothing here decodes a picture.
+/// An image file and its header; nothing here decodes an image.
 ///
-/// The file may be mapped into memory: reading the header copies nothing but the colour profile.
+/// The file can be memory-mapped: reading the header copies only the color profile.
 package struct PictureFile: Sendable {
     package let data: Data
     package let header: PictureHeader
 
-    /// Reads the header.
+    /// Parses the header of a file.
     ///
-    /// Whether it is worth decoding is for ``PictureLimits`` to say: a file whose end is missing, or that claims to be
-    /// huge, still has a header.
+    /// A truncated file, or one that declares a huge size, still has a header. Use ``PictureLimits`` to decide whether
+    /// to decode it.
     package init(_ data: Data) throws(PictureError) {
         let bytes = Bytes(data)
         self.data = data
@@ -25,13 +25,13 @@ package struct PictureFile: Sendable {
             }
     }
 
-    /// The same picture, not decoded, without what its pixels don't need: where, when, with what and by whom it was
-    /// taken, comments, previews in segments and chunks of their own, and whatever follows its end.
+    /// Returns the image without metadata, without decoding it.
     ///
-    /// What decides how it looks stays: colour profile, orientation, animation. So does a preview that a HEIC or AVIF file has
-    /// among its pictures: it shows what the picture shows, and says nothing more.
+    /// This removes location, time, device, author, comments, separate previews, and any data after the end. The color
+    /// profile, orientation and animation stay, because they affect the appearance. A preview among the images of a
+    /// HEIC or AVIF file stays too, because it shows nothing else.
     ///
-    /// - Throws: `.moving` for a GIF, which is sent as it is.
+    /// - Throws: `.moving` for a GIF, which should be sent unchanged.
     package func cleaned() throws(PictureError) -> Data {
         guard header.isComplete else { throw .corrupt }
         let bytes = Bytes(data)
@@ -46,7 +46,7 @@ package struct PictureFile: Sendable {
 }
 
 extension PictureType {
-    /// The type of a file, by its first bytes.
+    /// Detects the type of a file from its first bytes.
     init?(_ bytes: Bytes) {
         if bytes.has([0xFF, 0xD8, 0xFF]) {
             self = .jpeg

@@ -1,41 +1,41 @@
 package import Foundation
 
-/// What a picture file says of itself, read without decoding it.
+/// The properties of an image file, read without decoding it.
 ///
-/// All of it is the file's own claim: a decoder may still find that the picture is damaged.
+/// They are declared by the file: a decoder can still find that the image is damaged.
 package struct PictureHeader: Hashable, Sendable {
     package var type: PictureType
-    /// As stored, before it is turned.
+    /// The stored width, before the orientation is applied.
     package var width = 0
-    /// As stored, before it is turned.
+    /// The stored height, before the orientation is applied.
     package var height = 0
-    /// How it is turned to be upright, 1 to 8 as in Exif; 1 when the file says nothing that makes sense.
+    /// The Exif orientation, 1 to 8; 1 if the file has no valid one.
     package var orientation = 1
-    /// More than 1 when it moves; the frames of a HEIF sequence are not counted, it has 2.
+    /// The number of frames, more than 1 for an animated image; always 2 for a HEIF sequence.
     package var frames = 1
-    /// The ICC profile of its colours, or nothing.
+    /// The ICC color profile; empty if the file has none.
     package var profile = Data()
-    /// How often a JPEG goes over its picture; 0 for other types.
+    /// The number of scans of a JPEG; 0 for other types.
     package var scans = 0
-    /// 1 for a grey JPEG, 4 for one in printing colours, else 3.
+    /// The number of color components: 1 for a grayscale JPEG, 4 for a CMYK JPEG, otherwise 3.
     package var components = 3
-    /// Whether its end is there.
+    /// Whether the file is complete.
     package var isComplete = true
 
     init(type: PictureType) {
         self.type = type
     }
 
-    /// Width and height as one sees it.
+    /// The displayed width and height.
     package var upright: (width: Int, height: Int) {
         orientation > 4 ? (height, width) : (width, height)
     }
 }
 
-/// The kinds of picture file that are known.
+/// The supported image file types.
 package enum PictureType: String, Hashable, Sendable, CaseIterable {
     case jpeg, png, gif, webp, heic, avif
 
-    /// For example `image/jpeg`.
+    /// The media type, for example `image/jpeg`.
     package var mediaType: String { "image/\(rawValue)" }
 }

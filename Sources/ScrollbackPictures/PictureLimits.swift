@@ -1,12 +1,12 @@
-/// What is too much to decode: a file of a kilobyte can claim a picture of gigabytes.
+/// The limits for decoding, because a file of a kilobyte can declare an image of gigabytes.
 package struct PictureLimits: Hashable, Sendable {
-    /// The most pixels, all together.
+    /// The maximum number of pixels.
     ///
-    /// Decoding takes up to 8 bytes for each.
+    /// Decoding needs up to 8 bytes per pixel.
     package var pixels: Int
-    /// The longest side.
+    /// The maximum length of a side in pixels.
     package var side: Int
-    /// The most scans of a JPEG: each is work for the whole picture, however few bytes it has.
+    /// The maximum number of scans of a JPEG; each scan processes the whole image, regardless of its bytes.
     package var scans: Int
 
     package init(pixels: Int = 50_000_000, side: Int = 29_999, scans: Int = 100) {
@@ -15,7 +15,9 @@ package struct PictureLimits: Hashable, Sendable {
         self.scans = scans
     }
 
-    /// Refuses what is too large to decode, and what is cut off.
+    /// Checks a header against the limits.
+    ///
+    /// - Throws: `.tooLarge`, `.tooManyScans`, or `.corrupt` for a truncated file.
     package func check(_ header: PictureHeader) throws(PictureError) {
         let (width, height) = (header.width, header.height)
         let (product, overflows) = width.multipliedReportingOverflow(by: height)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An access token as OAuth 2.0 gives it out.
+/// The response of an OAuth 2.0 token endpoint.
 struct AccessGrant: Decodable {
     private var token: String
     private var seconds: Double?
@@ -13,24 +13,29 @@ struct AccessGrant: Decodable {
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         token = try container.decode(String.self, forKey: .token)
-        // It may be a string.
+        // Some services return a string.
         seconds =
             (try? container.decode(Double.self, forKey: .seconds))
             ?? (try? container.decode(String.self, forKey: .seconds)).flatMap { Double($0) }
     }
 
-    /// How long before its end a token is shown no more: as long as in Google's own libraries.
+    /// How many seconds before its end a token is replaced.
+    ///
+    /// Google's own libraries use the same value.
     private static let margin: TimeInterval = 225
-    /// However short a token's life is said to be, it is not asked for more often.
+    /// The minimum time between two token requests in seconds, even if the service returns a shorter lifetime.
     private static let leastLife: TimeInterval = 30
-    /// Of one that does not say how long it lives.
+    /// The lifetime in seconds of a token whose response contains none.
     private static let usualLife: TimeInterval = 3600
 
-    /// The tokens that are given out for a form.
+    /// Creates a cache that requests tokens with a form.
     ///
     /// - Parameters:
-    ///   - address: where they are given out.
-    ///   - form: what is asked with, at a time.
+    ///   - address: The URL of the token endpoint.
+    ///   - retrySeconds: The delay before a retry if the service does not specify one.
+    ///   - transport: The transport for the requests.
+    ///   - clock: Returns the current time.
+    ///   - form: Creates the form fields of a token request at a time.
     static func tokens(
         at address: String, retrySeconds: Double, over transport: any PushTransport,
         clock: @escaping @Sendable () -> Date,
@@ -47,7 +52,7 @@ struct AccessGrant: Decodable {
         }
     }
 
-    /// The tokens of an app by its id and secret: client credentials.
+    /// Creates a cache that requests tokens with an app's ID and secret (client credentials).
     static func tokens(
         id: String, secret: String, at address: String, retrySeconds: Double, over transport: any PushTransport,
         clock: @escaping @Sendable () -> Date

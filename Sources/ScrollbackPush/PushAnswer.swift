@@ -2,20 +2,20 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 
-/// What a service that is shown a token makes of a push.
+/// How a push service that uses access tokens answered a push.
 enum PushAnswer {
     case settled(PushOutcome)
-    /// Who asks is not known to it, by its own code.
+    /// The service rejected the access token or the credentials. The value is its error code.
     case denied(String)
 
-    /// What a status says where the body has no code, or one that says nothing more.
+    /// Interprets an HTTP status when the body has no code or the code adds nothing.
     init(_ response: PushResponse, retrySeconds: Double, reason: String?) {
         let said = reason ?? "status \(response.status)"
         switch response.status {
         case 401, 403: self = .denied(said)
         case 429: self = .settled(.later(after: response.retryAfter ?? PushWait.pace, said))
         case 408, 500...: self = .settled(.later(after: response.retryAfter ?? retrySeconds, said))
-        // Something else answered in the service's place.
+        // A response without a code comes from another server, for example a proxy.
         case 200..<300 where reason == nil:
             self = .settled(.later(after: response.retryAfter ?? retrySeconds, "\(said) without a code"))
         default: self = .settled(.refused(said))
@@ -25,39 +25,44 @@ enum PushAnswer {
     var outcome: PushOutcome {
         switch self {
         case .settled(let outcome): outcome
-        // The operator's to mend: it is tried until they have, or it is too late.
+        // Retry until the operator fixes the credentials or the push expires.
         case .denied(let code): .later(after: PushWait.denial, code)
         }
     }
 }
 
-/// How long a service is let be that does not say for how long, in seconds.
+/// Delays in seconds for services that don't specify one.
 enum PushWait {
-    /// Where it was asked too often.
+    /// The delay after too many requests.
     static let pace: Double = 60
-    /// Where a day's pushes are used up.
+    /// The delay after the daily quota is used up.
     static let quota: Double = 3600
-    /// Where it does not take who asks.
+    /// The delay after the credentials were rejected.
     static let denial: Double = 300
 }
 
-/// An answer with a code in its body, as the phones' makers give it whatever the status is.
+/// A response with a JSON code in its body, which phone makers' services send with any HTTP status.
 struct CodedAnswer {
-    /// A text, or a number's digits.
+    /// A string, or the digits of a number.
     let code: String
     let words: String?
     private let members: [String: Any]
 
+    /// Parses a response.
+    ///
     /// - Parameters:
-    ///   - code: what the code is called.
-    ///   - words: what the words beside it are called, the best first.
+    ///   - response: The response.
+    ///   - code: The name of the member with the code.
+    ///   - words: The names of members with a description, in order of preference.
     init?(_ response: PushResponse, code: String, words: String...) {
         let json = try? JSONSerialization.jsonObject(with: Data(response.body)) as? [String: Any]
         guard let members = json else { return nil }
         self.init(members, code: code, words: words)
     }
 
-    /// One in a batch, which may have no code where nothing is wrong.
+    /// Creates an answer from a member of a batch response.
+    ///
+    /// Returns `nil` if it has no code, which means success.
     init?(_ members: [String: Any], code: String, words: [String]) {
         switch members[code] {
         case let text as String: self.code = text
@@ -68,15 +73,15 @@ struct CodedAnswer {
         self.members = members
     }
 
-    /// A member that is an object.
+    /// Returns a member that is an object.
     func object(_ name: String) -> [String: Any] { members[name] as? [String: Any] ?? [:] }
 
-    /// A member that is an array of objects.
+    /// Returns a member that is an array of objects.
     func objects(_ name: String) -> [[String: Any]] { members[name] as? [[String: Any]] ?? [] }
 
     func text(_ name: String) -> String? { members[name] as? String }
 
-    /// The words, where they are an object of JSON themselves.
+    /// The description parsed as a JSON object, if it is one.
     var details: [String: Any]? {
         guard let words else { return nil }
         return try? JSONSerialization.jsonObject(with: Data(words.utf8)) as? [String: Any]
@@ -84,7 +89,7 @@ struct CodedAnswer {
 }
 
 extension PushNotification {
-    /// A service's code and its words, without those that repeat what the receiver alone may read.
+    /// Returns the code and the description of a refusal, without descriptions that repeat content of the push.
     func reason(_ code: String, _ words: String?) -> String {
         guard let words, !words.isEmpty else { return code }
         let own: [String?] = [device.token, text.title, text.body, data, link]
@@ -93,7 +98,7 @@ extension PushNotification {
     }
 }
 
-/// A service gives out no token.
+/// The service did not issue an access token.
 struct NoToken: Error {
     var reason: String
     var after: Double
@@ -106,13 +111,15 @@ struct NoToken: Error {
     init(_ response: PushResponse, retrySeconds: Double) {
         switch PushAnswer(response, retrySeconds: retrySeconds, reason: nil).outcome {
         case .later(let after, let reason): self.init(reason: reason, after: after ?? retrySeconds)
-        // The operator's to mend, most likely a secret that is wrong.
+        // The operator must fix this. Most likely the secret is wrong.
         default: self.init(reason: "status \(response.status)", after: PushWait.denial)
         }
     }
 }
 
-/// Sends with a token, and once more with another one where the first is not taken.
+/// Sends a push with an access token.
+///
+/// If the service rejects the token, tries once more with a new one.
 func withToken(
     of tokens: TokenCache, _ post: (_ token: String) async throws -> PushAnswer
 ) async -> PushOutcome {

@@ -1,22 +1,24 @@
 import ScrollbackEngine
 import Synchronization
 
-/// A push that may share a request with others.
+/// A push that can be sent in one request with others.
 protocol BatchablePush: Sendable {
-    /// What the service's answer names it by: no two in a request have the same.
+    /// The name by which the response identifies the push. It must be unique within a request.
     var name: String { get }
-    /// Its bytes, before a form encodes them.
+    /// The size in bytes before form encoding.
     var size: Int { get }
 }
 
-/// Sends pushes together that come while requests are under way.
+/// Combines pushes that arrive while earlier requests are in progress.
 ///
-/// The first goes at once and alone: nobody waits for company. What comes while as many requests as may be are under way goes with the
-/// next one, so that the slower a service is, the fewer requests it gets. Whose turn does not come is to be tried later, as where there
-/// is no answer. A request is sent by the task of one of its pushes, and ends with it where that is cancelled.
+/// The first push is sent immediately and alone. When the maximum number of requests is in progress, new pushes wait
+/// and share the next request. A slow service therefore gets fewer, larger requests.
+///
+/// A push that waits too long completes as `later`. The task of one push sends the request for all, so cancelling that
+/// task cancels the request.
 final class PushBatcher<Push: BatchablePush>: Sendable {
     private enum Turn {
-        /// It is to send these besides its own.
+        /// The push sends a request that also contains these pushes.
         case leads([Waiting])
         case answered(PushOutcome)
     }
@@ -37,12 +39,14 @@ final class PushBatcher<Push: BatchablePush>: Sendable {
     private let post: @Sendable ([Push]) async -> [PushOutcome]
     private let state = Mutex(State())
 
+    /// Creates a batcher.
+    ///
     /// - Parameters:
-    ///   - atOnce: how many requests are under way at most.
-    ///   - pushes: how many pushes a request has at most.
-    ///   - bytes: how many bytes it has at most, where it has several pushes.
-    ///   - patience: for how long a push waits for its turn.
-    ///   - post: sends some, and says for each what came of it, in their order.
+    ///   - atOnce: The maximum number of concurrent requests.
+    ///   - pushes: The maximum number of pushes in a request.
+    ///   - bytes: The maximum size in bytes of a request with several pushes.
+    ///   - patience: How long a push may wait for its request.
+    ///   - post: Sends pushes and returns their outcomes in the same order.
     init(
         atOnce: Int, pushes: Int, bytes: Int, patience: Duration = .seconds(20),
         post: @escaping @Sendable (_ pushes: [Push]) async -> [PushOutcome]
@@ -76,7 +80,7 @@ final class PushBatcher<Push: BatchablePush>: Sendable {
         }
     }
 
-    /// Lets who waits longest send what waits, if anything does.
+    /// Starts the next request with the longest waiting push, if any pushes wait.
     private func passOn() {
         let late = state.withLock { state in
             let earliest = ContinuousClock.now - patience
@@ -84,7 +88,7 @@ final class PushBatcher<Push: BatchablePush>: Sendable {
             state.waiting.removeFirst(late.count)
             return late
         }
-        for one in late { one.turn.resume(returning: .answered(.later(after: nil, "its turn did not come"))) }
+        for one in late { one.turn.resume(returning: .answered(.later(after: nil, "timed out waiting for a request"))) }
         let next = state.withLock { state -> (leader: Waiting, others: [Waiting])? in
             guard let leader = state.waiting.first else {
                 state.underWay -= 1
@@ -94,7 +98,7 @@ final class PushBatcher<Push: BatchablePush>: Sendable {
             var others: [Waiting] = []
             var left: [Waiting] = []
             for waiting in state.waiting.dropFirst() {
-                // Who has to wait is not overtaken by another of the same name.
+                // Pushes with the same name keep their order.
                 let isFirst = names.insert(waiting.push.name).inserted
                 if isFirst, others.count + 1 < limits.pushes, bytes + waiting.push.size <= limits.bytes {
                     others.append(waiting)

@@ -1,7 +1,7 @@
 import Foundation
 import ScrollbackModel
 
-/// What an operator sets for a service, as members of a JSON object.
+/// The credentials of a push service, members of a JSON object.
 struct PushCredentials {
     private let members: [String: Any]
     private let service: PushService
@@ -47,7 +47,7 @@ struct PushCredentials {
         return value
     }
 
-    /// A member that is an object.
+    /// Decodes a member that is an object.
     func decoded<Value: Decodable>(_ name: String, _ what: String) throws(ChatError) -> Value {
         guard let value = members[name], let object = value as? [String: Any],
             let data = try? JSONSerialization.data(withJSONObject: object),
@@ -64,7 +64,9 @@ struct PushCredentials {
         return number
     }
 
-    /// Where the service is, if not where it is for everybody; without a slash at its end.
+    /// The service's base URL, without a trailing slash.
+    ///
+    /// The default is `standard`.
     func endpoint(or standard: String) throws(ChatError) -> String {
         guard let text = try optionalText("endpoint") else { return standard }
         guard let url = URL(string: text), url.scheme == "https", url.host()?.isEmpty == false else {
@@ -73,7 +75,9 @@ struct PushCredentials {
         return text.hasSuffix("/") ? String(text.dropLast()) : text
     }
 
-    /// Where a service's tokens are given out, if not where they are for everybody: the whole address.
+    /// The full URL of the service's token endpoint.
+    ///
+    /// The default is `standard`.
     func tokenEndpoint(or standard: String) throws(ChatError) -> String {
         guard let text = try optionalText("tokenEndpoint") else { return standard }
         guard let url = URL(string: text), url.scheme == "https", url.host()?.isEmpty == false else {
@@ -82,14 +86,14 @@ struct PushCredentials {
         return text
     }
 
-    /// A whole number above 0, or the text of one.
+    /// Returns a positive integer, given as a number or a string.
     func number(_ name: String) throws(ChatError) -> Int {
         guard let value = members[name], !(value is NSNull) else {
             throw .invalidParameter(parameter(name), "is missing")
         }
         let number = (value as? Int) ?? (value as? String).flatMap { Int($0) }
         guard let number, number > 0 else {
-            throw .invalidParameter(parameter(name), "must be a whole number above 0")
+            throw .invalidParameter(parameter(name), "must be an integer above 0")
         }
         return number
     }
@@ -100,7 +104,7 @@ struct PushCredentials {
         return flag
     }
 
-    /// A member that is an object with a choice under each name.
+    /// Returns a member that is an object whose values are choices.
     func choices<Value: RawRepresentable & CaseIterable>(
         _ name: String
     ) throws(ChatError) -> [String: Value] where Value.RawValue == String {
@@ -111,7 +115,7 @@ struct PushCredentials {
         let choices = texts.compactMapValues { Value(rawValue: $0) }
         guard choices.count == texts.count else {
             let names = Value.allCases.map(\.rawValue).joined(separator: ", ")
-            throw .invalidParameter(parameter(name), "must have values that are each one of \(names)")
+            throw .invalidParameter(parameter(name), "must only have values that are one of \(names)")
         }
         return choices
     }

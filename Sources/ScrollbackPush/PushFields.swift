@@ -2,7 +2,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
 
-/// What every payload tells the receiving app besides the text: a ``PushMessage``, as the SDK reads it.
+/// The data for the receiving app in a payload, besides the text: a ``PushMessage``, which the SDK parses.
 struct PushFields {
     static func write(_ notification: PushNotification, omitsData: Bool, to writer: inout JSONWriter) {
         writer.key(PushMessage.key)
@@ -12,14 +12,16 @@ struct PushFields {
 }
 
 extension PushNotification {
-    /// - Parameter omitsData: whether what the sender handed over has no room; who fetches the message finds it there.
+    /// Creates the message.
+    ///
+    /// - Parameter omitsData: Whether the sender's data does not fit. The app gets the data by fetching the message.
     func message(omitsData: Bool) -> PushMessage {
         PushMessage(place: place, kind: replaces ? .recall : .message, omitsData: omitsData, link: link)
     }
 }
 
 extension String {
-    /// Its beginning in at most so many bytes of UTF-8, cut between characters, with an ellipsis where it was cut.
+    /// Returns the string truncated to at most `bytes` bytes of UTF-8, with an ellipsis, without splitting characters.
     func fitting(_ bytes: Int) -> String {
         guard utf8.count > bytes else { return self }
         let ellipsis = "…"
@@ -35,12 +37,16 @@ extension String {
     }
 }
 
-/// Makes a payload that fits: whole if it can be, else with the text cut, else without the sender's data.
+/// Creates a payload of at most `limit` bytes.
+///
+/// Truncates the text if necessary, then omits the sender's data.
 ///
 /// - Parameters:
-///   - limit: the most bytes.
-///   - make: makes it with so many bytes of text.
-/// - Returns: nil where it does not fit with hardly any text.
+///   - limit: The maximum size in bytes.
+///   - text: The complete text.
+///   - hasData: Whether the push has data of the sender.
+///   - make: Creates the payload with a given text.
+/// - Returns: The payload, or `nil` if it does not fit even with a short text and without data.
 func fittingPayload(
     _ limit: Int, text: String, hasData: Bool, make: (_ text: String, _ omitsData: Bool) -> [UInt8]
 ) -> [UInt8]? {
@@ -48,7 +54,7 @@ func fittingPayload(
     if whole.count <= limit { return whole }
     let shortest = min(text.utf8.count, 120)
     for omitsData in hasData ? [false, true] : [false] {
-        // Of what JSON escapes a byte may become six: some looks find what fits.
+        // JSON escapes one byte as up to six, so a binary search finds the longest text that fits.
         var (low, high) = (shortest, text.utf8.count)
         guard make(text.fitting(low), omitsData).count <= limit else { continue }
         while low < high {

@@ -1,7 +1,9 @@
 import Foundation
 
 extension PushRequest {
-    /// A form: `application/x-www-form-urlencoded`, unless the headers say it otherwise.
+    /// Creates a request with form fields.
+    ///
+    /// The content type is `application/x-www-form-urlencoded` unless `headers` contains another one.
     init(url: String, headers: [String: String] = [:], form: [String: String]) {
         let fields = form.sorted { $0.key < $1.key }
         let body = fields.map { "\($0.key.percentEncoded)=\($0.value.percentEncoded)" }.joined(separator: "&")
@@ -9,7 +11,7 @@ extension PushRequest {
         self.init(url: url, headers: type.merging(headers) { $1 }, body: Array(body.utf8))
     }
 
-    /// An object of JSON.
+    /// Creates a request with a JSON body.
     init(url: String, headers: [String: String] = [:], json: [UInt8]) {
         let type = ["content-type": "application/json;charset=UTF-8"]
         self.init(url: url, headers: type.merging(headers) { $1 }, body: json)
@@ -17,7 +19,7 @@ extension PushRequest {
 }
 
 extension String {
-    /// As forms and paths have it: all but the letters, digits and four signs of RFC 3986 as bytes of UTF-8.
+    /// Percent-encodes all bytes except the unreserved characters of RFC 3986.
     var percentEncoded: String {
         let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []
@@ -36,7 +38,7 @@ extension String {
 }
 
 extension Sequence<UInt8> {
-    /// In hexadecimal, in lower case.
+    /// The bytes in lower-case hexadecimal.
     var hexadecimal: String {
         reduce(into: "") { text, byte in
             if byte < 16 { text += "0" }
@@ -45,7 +47,7 @@ extension Sequence<UInt8> {
     }
 }
 
-/// Texts by name as an object of JSON, whatever is in them.
+/// Encodes a dictionary of strings as a JSON object.
 func jsonObject(_ texts: [String: String]) -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -5,14 +5,14 @@ import ScrollbackModel
 import ScrollbackWire
 
 extension PushFields {
-    /// All of it as the text of one JSON object.
+    /// Returns all fields as the text of a JSON object.
     static func json(_ notification: PushNotification, omitsData: Bool) -> String {
         var writer = JSONWriter()
         writer.object { write(notification, omitsData: omitsData, to: &$0) }
         return writer.text
     }
 
-    /// All of it as texts, for the services that hand over nothing else.
+    /// Returns all fields as strings, for services that support only string values.
     static func texts(_ notification: PushNotification, omitsData: Bool) -> [String: String] {
         var writer = JSONWriter()
         writer.object { notification.message(omitsData: omitsData).writeMembers(to: &$0) }
@@ -21,7 +21,7 @@ extension PushFields {
         return texts
     }
 
-    /// The first form that fits: with the sender's data, else without.
+    /// Returns the form with the sender's data, or without it if the complete form does not fit.
     static func fitting<Form>(_ notification: PushNotification, make: (_ omitsData: Bool) -> Form?) -> Form? {
         if let whole = make(false) { return whole }
         return notification.data == nil ? nil : make(true)
@@ -29,9 +29,12 @@ extension PushFields {
 }
 
 extension PushNotification {
-    /// What the message's notification is called where that is a number; what comes under the same takes its place.
+    /// The numeric ID of the message's notification.
     ///
-    /// A number the sender chose stays as it is. Any other text is hashed: 1...2147483647 is what every service takes.
+    /// A newer notification with the same ID replaces it.
+    ///
+    /// A number that the sender chose is used as it is. Other texts are hashed to 1...2147483647, the range that all
+    /// services support.
     var number: Int {
         let name = options.android?.notificationID ?? "\(place.message)"
         if let number = Int32(name), number > 0 { return Int(number) }
@@ -39,31 +42,31 @@ extension PushNotification {
         return max(1, hash & Int(Int32.max))
     }
 
-    /// Whether it tells of a recall, and what goes under its number is that message's alone.
+    /// Whether the push is a recall whose notification ID belongs only to the recalled message.
     ///
-    /// Under one that a sender chose another message may stand by now, which is not to go without a word.
+    /// Another message may use an ID that the sender chose. Its notification must not be withdrawn.
     var canBeWithdrawn: Bool { replaces && options.android?.notificationID == nil }
 
-    /// How many seconds from now on it is worth something, within what a service takes.
+    /// Returns the remaining lifetime in seconds, clamped to the range that a service supports.
     func life(from now: Date, in range: ClosedRange<Int>) -> Int {
         let seconds = expiresAt.timeIntervalSince(now)
         return Int(min(Double(range.upperBound), max(Double(range.lowerBound), seconds)))
     }
 
-    /// The title where a service wants one in any case: if there is none the app's name, or what the push says.
+    /// The title for services that require one: the title of the push, or `name`, or the text.
     func title(or name: String?) -> String { (text.title ?? name ?? text.body).visible }
 
-    /// The badge as far as launchers show it.
+    /// The badge, limited to the range that launchers display, 0...99.
     var smallBadge: Int64 { min(99, max(0, badge)) }
 }
 
-/// What an operator's template for a service has places for.
+/// The fields that an operator's template for a service can contain.
 package enum PushTemplateField: String, CaseIterable, Sendable {
     case title, text, count
 }
 
 extension PushNotification {
-    /// What stands in a place of a template.
+    /// Returns the value of a template field.
     func value(_ field: PushTemplateField) -> String {
         switch field {
         case .title: text.title ?? text.body
@@ -74,12 +77,14 @@ extension PushNotification {
 }
 
 extension String {
-    /// Itself, or an ellipsis where there is nothing to see: blank text is taken by none of them.
+    /// The string, or an ellipsis if it is blank.
+    ///
+    /// All services reject blank texts.
     var visible: String { allSatisfy(\.isWhitespace) ? "…" : self }
 
-    /// Its beginning in at most so many units, cut between characters, with an ellipsis where it was cut.
+    /// Returns the string truncated to at most `units` units, with an ellipsis, without splitting characters.
     ///
-    /// - Parameter count: how many units a character is; those of UTF-16, unless a service counts otherwise.
+    /// - Parameter count: Returns the units of a character. The default counts UTF-16 code units.
     func fitting(units: Int, counting count: (Character) -> Int = { $0.utf16.count }) -> String {
         guard reduce(0, { $0 + count($1) }) > units else { return self }
         let ellipsis: Character = "…"
@@ -95,6 +100,8 @@ extension String {
 }
 
 extension URL {
-    /// As a service takes it for a picture: with any other than https it refuses the whole push.
+    /// The URL for a picture, or `nil` if the scheme is not https.
+    ///
+    /// Services reject the whole push for other schemes.
     var picture: String? { scheme?.lowercased() == "https" ? absoluteString : nil }
 }

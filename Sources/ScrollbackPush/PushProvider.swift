@@ -2,18 +2,18 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 
-/// Hands pushes to one service by one operator's credentials.
+/// Sends pushes to one service with one set of credentials.
 ///
-/// What a push looks like there is made by a pure function beside it, from the service's own pages
+/// A pure function next to each provider creates the payload according to the service's documentation
 /// (`Documentation/push-services`).
 protocol PushProvider: Sendable {
     func send(_ notification: PushNotification) async -> PushOutcome
 }
 
-/// A request to a service, before it is sent.
+/// An HTTP request to a push service.
 package struct PushRequest: Hashable, Sendable {
     package var url: String
-    /// In lower case.
+    /// The header fields with lower-case names.
     package var headers: [String: String]
     package var body: [UInt8]
 
@@ -24,7 +24,7 @@ package struct PushRequest: Hashable, Sendable {
     }
 }
 
-/// What a service answered.
+/// The HTTP response of a push service.
 package struct PushResponse: Sendable {
     package var status: Int
     package var headers: [String: String]
@@ -36,9 +36,9 @@ package struct PushResponse: Sendable {
         self.body = body
     }
 
-    /// The seconds it asks to be let be for.
+    /// The seconds after which the service accepts the next request.
     ///
-    /// It may name a time instead, which is by its own clock (RFC 9110, 10.2.3).
+    /// If the header contains a date, it is compared with the service's own clock (RFC 9110 section 10.2.3).
     var retryAfter: Double? {
         guard let text = headers["retry-after"] else { return nil }
         if let seconds = Double(text) { return max(0, seconds) }
@@ -47,8 +47,10 @@ package struct PushResponse: Sendable {
     }
 }
 
-/// Speaks HTTP with the services.
+/// Sends HTTP requests to push services.
 package protocol PushTransport: Sendable {
-    /// - Throws: what went wrong on the way; half a minute is the most it takes.
+    /// Sends a request and waits up to 30 seconds for the response.
+    ///
+    /// - Throws: Any connection error.
     func post(_ request: PushRequest) async throws -> PushResponse
 }

@@ -3,7 +3,7 @@ package import ScrollbackEngine
 package import ScrollbackModel
 import Synchronization
 
-/// Every service this server can push by.
+/// The gateway to all supported push services.
 package final class PushServices: PushGateway {
     private struct Key: Hashable {
         var service: PushService
@@ -14,16 +14,21 @@ package final class PushServices: PushGateway {
     private let http2: any PushTransport
     private let clock: @Sendable () -> Date
     private let refused: @Sendable (PushService, String) -> Void
-    /// By what an operator set: a change of that makes another provider, and what is under way ends with the old one.
+    /// The providers by service and credentials.
+    ///
+    /// Changed credentials get a new provider, and pending pushes end with the old one.
     private let providers = Mutex<[Key: any PushProvider]>([:])
 
-    /// More are known only where credentials change often.
+    /// The maximum number of cached providers.
     private static let mostKnown = 32
 
+    /// Creates the gateway.
+    ///
     /// - Parameters:
-    ///   - transport: reaches the services, but for those that speak HTTP/2 alone.
-    ///   - http2: reaches those; without it the other does.
-    ///   - refused: told what a service will never take, by its own word.
+    ///   - transport: The transport for services that support HTTP/1.1.
+    ///   - http2: The transport for services that require HTTP/2. If `nil`, `transport` is used for all services.
+    ///   - clock: Returns the current time.
+    ///   - refused: Called with the service's reason when a service permanently refuses a push.
     package init(
         over transport: any PushTransport, http2: (any PushTransport)? = nil,
         clock: @escaping @Sendable () -> Date = { Date() },

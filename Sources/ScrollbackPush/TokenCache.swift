@@ -1,15 +1,15 @@
 import Foundation
 
-/// A token that a service is shown: made when it is needed, kept until it is nearly over, and made once however many ask.
+/// Caches the access token of a push service. Concurrent callers share one token request.
 actor TokenCache {
     struct Token: Sendable {
         var text: String
-        /// From when on another one is shown.
+        /// The time from which a new token is used.
         var renewAt: Date
     }
 
     private let clock: @Sendable () -> Date
-    /// How old one must be before another is made in its place because the service would not take it.
+    /// The minimum age in seconds of a rejected token before it is replaced.
     private let leastAge: TimeInterval
     private let make: @Sendable () async throws -> Token
     private var current: (madeAt: Date, task: Task<Token, any Error>)?
@@ -29,7 +29,7 @@ actor TokenCache {
             do {
                 token = try await known.task.value
             } catch {
-                // Who asks next tries again.
+                // The next caller tries again.
                 if current?.task == known.task { current = nil }
                 throw error
             }
@@ -39,7 +39,9 @@ actor TokenCache {
         return try await begin()
     }
 
-    /// Another one than one that the service would not take, unless that was made a moment ago.
+    /// Returns a token after the service rejected one.
+    ///
+    /// A token that was just created is not replaced.
     func token(after refused: String) async throws -> String {
         if let known = current, let token = try? await known.task.value, token.text == refused,
             clock().timeIntervalSince(known.madeAt) >= leastAge, current?.task == known.task
@@ -53,7 +55,7 @@ actor TokenCache {
         let task = Task { [make] in try await make() }
         current = (clock(), task)
         do {
-            // Shown though it may be nearly over: another one would be no better.
+            // Use the token even if it is about to expire, because a new one would not last longer.
             return try await task.value.text
         } catch {
             if current?.task == task { current = nil }

@@ -4,19 +4,19 @@ import GRDBSQLite
 import ScrollbackModel
 
 extension DatabaseError {
-    /// What the engine hears of it.
+    /// Converts a SQLite error for the engine.
     ///
-    /// - Parameter database: where it happened, which knows more about it until it is used again.
+    /// - Parameter database: The connection of the error, which has details until its next use.
     func chatError(on database: Database? = nil, _ message: String) -> ChatError {
         isOutOfSpace(database)
-            ? ChatError(.storageFull, "the server's disk is full; nothing was stored", retryAfter: 5, cause: self)
+            ? ChatError(.storageFull, "The server's disk is full; nothing was stored.", retryAfter: 5, cause: self)
             : ChatError(.internalError, message, cause: self)
     }
 
-    /// Whether there was no room.
+    /// Returns whether the disk was full.
     ///
-    /// SQLite says so itself for most writes, and "I/O error" for a few, such as fsync, or where a quota or a limit on a
-    /// file's size is what ran out.
+    /// SQLite reports most such errors as full. For some, such as a failed fsync or an exceeded quota or file size
+    /// limit, it reports an I/O error.
     func isOutOfSpace(_ database: Database?) -> Bool {
         switch resultCode {
         case .SQLITE_FULL: true
@@ -30,9 +30,9 @@ extension DatabaseError {
 }
 
 extension SQLiteStore {
-    /// Runs what may fail in SQLite; what else `body` throws passes as it is.
+    /// Runs `body` and converts SQLite errors; other errors pass unchanged.
     func translatingErrors<Answer>(
-        on database: Database? = nil, _ message: String = "the store failed", _ body: () throws -> Answer
+        on database: Database? = nil, _ message: String = "The store failed.", _ body: () throws -> Answer
     ) throws -> Answer {
         do {
             return try body()

@@ -57,7 +57,7 @@ extension SQLiteReader {
                     $0.add(value)
                 }, row: { try $0.action(in: conversation) })
         }
-        // What is sealed is compared once it is open: of one's own on a message there are few.
+        // Encrypted values can be compared only after decryption; a user has few actions on one message.
         var found: ActionRow?
         try connection.run(
             .actionsOfSender, bind: bind,

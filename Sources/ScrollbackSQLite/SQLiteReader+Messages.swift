@@ -82,11 +82,13 @@ extension SQLiteReader {
     }
 }
 
-/// A filter as SQL, besides who was mentioned: that is read from the few messages that mention anybody.
+/// A filter as an SQL condition, except for mentions of the reader.
+///
+/// Mentions are checked in Swift, on the few messages that mention any user.
 struct FilterCondition {
     private(set) var sql = ""
     private(set) var values: [Value] = []
-    /// The index that holds little else than what is wanted, if there is one.
+    /// The index with few other messages, if one exists.
     private(set) var index: String?
 
     enum Value {
@@ -103,7 +105,7 @@ struct FilterCondition {
             add(types.contains(nil) ? "customType IS NULL OR customType IN" : "customType IN", types.compactMap { $0 })
         }
         if filter.mentionsMe { sql += " AND mentions IS NOT NULL" }
-        // An empty list is satisfied by nothing, and no index is walked for that.
+        // An empty list matches nothing, so no index is necessary.
         if filter.types?.isEmpty == true || filter.customTypes?.isEmpty == true || filter.senders?.isEmpty == true {
             return
         }
@@ -114,7 +116,7 @@ struct FilterCondition {
         } else if filter.mentionsMe {
             index = "message_mentions"
         } else if let types = filter.customTypes, !types.contains(nil) {
-            // What a partial index leaves out must be said in its own words.
+            // SQLite uses a partial index only if the query repeats the index's condition.
             sql += " AND customType IS NOT NULL"
             index = "message_customType"
         } else if filter.hasMedia || filter.types.map({ !$0.contains(.text) }) ?? false {

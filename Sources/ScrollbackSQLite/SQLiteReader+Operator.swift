@@ -4,9 +4,9 @@ import ScrollbackModel
 import StoreFiles
 
 extension SQLiteReader {
-    /// The first text above another, among texts without control characters.
+    /// Returns the lowest text above `text` among texts without control characters.
     private static func next(after text: String) -> String { text + "\u{1}" }
-    /// Above every name that begins with a text: a name has at most 128 bytes.
+    /// Returns a text above all names with a prefix; a name has at most 128 bytes.
     private static func end(of prefix: String) -> String {
         prefix + String(repeating: "\u{10FFFF}", count: 33)
     }
@@ -32,7 +32,7 @@ extension SQLiteReader {
     func conversations(
         kind: ConversationKind, prefix: String, after: ConversationID?, limit: Int
     ) throws -> [ConversationRow] {
-        // A cursor may lie below all names that begin so.
+        // A cursor can be below all names with the prefix.
         let after = after.flatMap { $0.target.text.utf8.lexicographicallyPrecedes(prefix.utf8) ? nil : $0 }
         return try connection.all(
             .conversationsNamed, limit: limit,
@@ -118,8 +118,6 @@ extension SQLiteReader {
                 $0.add(number)
             }, row: { try $0.report() })
     }
-
-    // MARK: Who leaves
 
     func erasure(_ number: Int64) throws -> ErasureRow? {
         try connection.first(.erasure, bind: { $0.add(number) }, row: { try $0.erasure() })

@@ -2,7 +2,9 @@ import ScrollbackEngine
 import ScrollbackModel
 import StoreFiles
 
-/// The engine's questions to one snapshot: each is a seek in a key, or a run of one.
+/// Answers the engine's queries on one snapshot.
+///
+/// Each query is a seek in an index, or a scan of a contiguous range.
 class SQLiteReader: StoreReader {
     let connection: Connection
 
@@ -23,7 +25,7 @@ class SQLiteReader: StoreReader {
             .channels, limit: limit,
             bind: {
                 $0.add(community.text)
-                // The community itself has the empty name.
+                // The community itself has an empty part.
                 $0.add(after?.text ?? "")
             }, row: { try $0.conversation() })
     }

@@ -5,27 +5,27 @@ package import ScrollbackModel
 package import StoreFiles
 
 extension SQLiteStore {
-    /// What can be seen of a store from outside, without opening it as a server does.
+    /// Properties of a store, determined without opening it as a server does.
     package struct Inspection: Sendable {
         package var schema: Int
-        /// The newest schema this version knows.
+        /// The newest schema that this version supports.
         package var knownSchema = SQLiteStore.schemaVersion
-        /// Whether somebody has it open.
+        /// Whether a process has the store open.
         package var isOpen: Bool
         package var databaseBytes: Int64
-        /// Of the log of recent commits beside it.
+        /// The size of the write-ahead log.
         package var walBytes: Int64
         package var freeBytes: Int64
-        /// The keys that its texts are sealed with; none where they are not.
+        /// The keys with which the texts are encrypted; empty if they are not.
         package var keys: [StoreKey.ID] = []
-        /// Whether what was there before is still to be sealed, or its seals to be taken off.
+        /// Whether existing rows are still being encrypted or decrypted.
         package var isBeingSealed = false
     }
 
-    /// Looks at the store of a directory, whoever has it open, and changes nothing.
+    /// Inspects the store of a directory without changing it, even while a server has it open.
     ///
-    /// - Returns: nothing where there is no store.
-    /// - Throws: `internal-error` where it can't be read.
+    /// - Returns: `nil` if no store exists.
+    /// - Throws: `internal-error` if the store can't be read.
     package static func inspect(_ directory: URL) throws(ChatError) -> Inspection? {
         let path = directory.appending(component: fileName).path
         guard FileManager.default.fileExists(atPath: path) else { return nil }
@@ -53,12 +53,12 @@ extension SQLiteStore {
                 return found
             }
         } catch {
-            let reason = (error as? DatabaseError)?.message ?? "no reason given"
-            throw ChatError(.internalError, "\(path) can't be read: \(reason)", cause: error)
+            let reason = (error as? DatabaseError)?.message ?? "no reason"
+            throw ChatError(.internalError, "The store \(path) can't be read: \(reason).", cause: error)
         }
     }
 
-    /// The SQLite this program runs with.
+    /// The version and compile options of the SQLite library of this process.
     package static var library: (version: String, options: Set<String>) {
         var options: Set<String> = []
         var index: CInt = 0

@@ -5,7 +5,7 @@ import ScrollbackModel
 import StoreFiles
 
 extension SQLiteStore {
-    /// Blocks, mutes, what waits to be delivered, and two more settings of a conversation.
+    /// Creates the tables of blocks, mutes and webhook deliveries, and adds two conversation settings.
     static func createManners(_ database: Database) throws {
         try database.execute(
             sql: """
@@ -19,7 +19,7 @@ extension SQLiteStore {
                 ) WITHOUT ROWID, STRICT;
                 CREATE INDEX block_blocked ON block (blocked, user);
 
-                -- until: infinite for good.
+                -- until: infinity for a permanent mute.
                 CREATE TABLE mute (
                     conversation INTEGER NOT NULL,
                     user TEXT NOT NULL,
@@ -27,7 +27,7 @@ extension SQLiteStore {
                     PRIMARY KEY (conversation, user)
                 ) WITHOUT ROWID, STRICT;
 
-                -- AUTOINCREMENT: a number is never given again, since receivers know deliveries by it.
+                -- AUTOINCREMENT: numbers are never reused, because receivers identify deliveries by them.
                 CREATE TABLE delivery (
                     number INTEGER PRIMARY KEY AUTOINCREMENT,
                     conversation INTEGER NOT NULL,
@@ -37,12 +37,12 @@ extension SQLiteStore {
                 """)
     }
 
-    /// Where mutes and blocks are looked for, written down with the conversation: sending asks for none elsewhere.
+    /// Adds flags for mutes and blocks to conversations, so that sending looks them up only where needed.
     static func markManners(_ database: Database) throws {
         try database.execute(
             sql: """
                 ALTER TABLE conversation ADD COLUMN hasMutes INTEGER NOT NULL DEFAULT 0 CHECK (hasMutes IN (0, 1));
-                -- 1: the first of a direct conversation's two has blocked the second; 2: the other way round.
+                -- 1: the first user of a direct conversation has blocked the second; 2: the reverse.
                 ALTER TABLE conversation ADD COLUMN blocks INTEGER NOT NULL DEFAULT 0 CHECK (blocks BETWEEN 0 AND 3);
 
                 UPDATE conversation SET hasMutes = 1 WHERE number IN (SELECT conversation FROM mute);
@@ -90,7 +90,7 @@ extension SQLiteReader {
 
     func conversationsWithDeliveries(after conversation: Int64, limit: Int) throws -> [Int64] {
         var found: [Int64] = []
-        // One seek for each: a walk would pass over every delivery that waits.
+        // Uses one seek per conversation; a scan would read all queued deliveries.
         while found.count < limit,
             let next = try connection.first(
                 .deliveryConversation, bind: { $0.add(found.last ?? conversation) }, row: { $0.integer() })
@@ -150,7 +150,7 @@ extension SQLiteWriter {
     }
 
     func insertDelivery(_ body: RawJSON, of conversation: Int64) throws {
-        // Before it is inserted: what it is sealed for has the number in it.
+        // Determine the number first, because encryption binds the text to it.
         let number = try connection.first(.nextDelivery, bind: { _ in }, row: { $0.integer() }) ?? 1
         try connection.run(
             .insertDelivery,

@@ -1,7 +1,7 @@
 import GRDB
 
 extension SQLiteStore {
-    /// Files, which messages refer to them, and uploads.
+    /// Creates the tables of files, of references from messages to files, and of uploads.
     static func createMediaTables(_ database: Database) throws {
         try database.execute(
             sql: """
@@ -37,7 +37,7 @@ extension SQLiteStore {
                 ) WITHOUT ROWID, STRICT;
                 CREATE UNIQUE INDEX mediaUse_place ON mediaUse (conversation, seq, media);
 
-                -- state 0: under way; 1: it became a file, and its answer is kept.
+                -- state 0: in progress; 1: completed, and the answer is kept for retries.
                 CREATE TABLE upload (
                     id TEXT NOT NULL PRIMARY KEY,
                     media BLOB NOT NULL,

@@ -3,12 +3,12 @@ import ScrollbackModel
 import StoreFiles
 
 extension SQLiteStore {
-    /// The newest schema this version knows.
+    /// The newest schema that this version supports.
     static let schemaVersion = 9
 
-    /// Brings a file up to date, one numbered migration after the other, each in a transaction of its own.
+    /// Migrates a file to the newest schema, with one transaction per numbered migration.
     ///
-    /// - Throws: `internal-error` naming both versions when a newer version of the server has written the file.
+    /// - Throws: `internal-error` with both versions if a newer version of the server wrote the file.
     static func migrate(_ pool: DatabasePool, at path: String) throws {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1", migrate: createTables)
@@ -24,21 +24,21 @@ extension SQLiteStore {
         guard found <= schemaVersion else {
             throw ChatError(
                 .internalError,
-                "\(path) has schema \(found), and this version of the server knows schemas up to \(schemaVersion): "
-                    + "start the newer version that wrote it, or restore a backup")
+                "\(path) has schema \(found), but this version of the server supports only \(schemaVersion). "
+                    + "Start the newer version that wrote it, or restore a backup.")
         }
         try migrator.migrate(pool)
     }
 
-    /// What the writer keeps in memory from here on.
+    /// Reads the state that the writer keeps in memory.
     static func start(_ database: Database) throws -> (generation: UInt64, moved: Int64, newest: Timetoken) {
         func meta(_ name: String) throws -> Int64? {
             try Int64.fetchOne(database, sql: "SELECT value FROM meta WHERE name = ?", arguments: [name])
         }
         guard let generation = try meta("generation") else {
-            throw ChatError(.internalError, "the store has no generation")
+            throw ChatError(.internalError, "The store has no generation.")
         }
-        // Times are 64 bits without a sign, kept in columns that have one: those above the middle are the highest.
+        // Timetokens are unsigned 64-bit numbers in signed columns, so negative values are the highest.
         let row = try Row.fetchOne(
             database,
             sql: """
@@ -51,10 +51,11 @@ extension SQLiteStore {
         )
     }
 
-    /// Every key leads with what its questions name first, so each is one seek.
+    /// Creates the tables; each primary key starts with the columns that queries specify, so that every query is a
+    /// seek.
     ///
-    /// Names are compared by bytes (`BINARY`). Where a name may be absent inside a key, '' stands for that: no name is
-    /// empty, and NULLs would not be unique.
+    /// Names are compared by bytes (`BINARY`). In keys, an empty string stands for an absent name. Names are never
+    /// empty, and NULL values would not be unique.
     private static func createTables(_ database: Database) throws {
         var generator = SystemRandomNumberGenerator()
         try database.execute(
@@ -102,7 +103,7 @@ extension SQLiteStore {
                     UNIQUE (kind, target, part)
                 ) STRICT;
 
-                -- The content last: a filter reads what stands before it without touching long contents.
+                -- The content is the last column, so that filters read the others without touching long contents.
                 CREATE TABLE message (
                     conversation INTEGER NOT NULL,
                     seq INTEGER NOT NULL,
@@ -128,15 +129,16 @@ extension SQLiteStore {
                     content TEXT,
                     PRIMARY KEY (conversation, seq)
                 ) WITHOUT ROWID, STRICT;
-                -- The id first: ids begin with their time, so those of a commit to many conversations lie together.
+                -- IDs start with their time. With the ID first, entries of one commit to many conversations are
+                -- adjacent.
                 CREATE UNIQUE INDEX message_id ON message (id, conversation);
-                -- What few messages are, for filters: a plain text outside of threads writes none of these.
+                -- Partial indexes for filters; plain text outside of threads adds no entries.
                 CREATE INDEX message_type ON message (conversation, seq, type) WHERE type <> 'text';
                 CREATE INDEX message_customType ON message (conversation, seq, customType) WHERE customType IS NOT NULL;
                 CREATE INDEX message_mentions ON message (conversation, seq) WHERE mentions IS NOT NULL;
                 CREATE INDEX message_thread ON message (conversation, thread, seq) WHERE thread IS NOT NULL;
 
-                -- What is remembered of messages whose rows are gone, so that a retry is still answered.
+                -- The IDs of removed messages, so that a retry still gets its result.
                 CREATE TABLE retired (
                     id BLOB NOT NULL,
                     conversation INTEGER NOT NULL,
@@ -149,7 +151,7 @@ extension SQLiteStore {
                 ) WITHOUT ROWID, STRICT;
                 CREATE INDEX retired_timetoken ON retired (timetoken);
 
-                -- What was done to messages after they were sent: which places each change touched.
+                -- The change log: the sequence numbers that each change affected.
                 CREATE TABLE change (
                     conversation INTEGER NOT NULL,
                     rev INTEGER NOT NULL,
@@ -205,8 +207,8 @@ extension SQLiteStore {
                     PRIMARY KEY (conversation, user, joined)
                 ) WITHOUT ROWID, STRICT;
 
-                -- Sets of numbers, a bit each. kind 0: running numbers that nobody counts; 1: places deleted one by one;
-                -- 2: running numbers that one user does not count.
+                -- Sets of numbers as bits. kind 0: counted indexes that no user counts; 1: sequence numbers of messages
+                -- deleted one by one; 2: counted indexes that one user does not count.
                 CREATE TABLE bits (
                     conversation INTEGER NOT NULL,
                     kind INTEGER NOT NULL,
@@ -216,7 +218,7 @@ extension SQLiteStore {
                     PRIMARY KEY (conversation, kind, user, block)
                 ) WITHOUT ROWID, STRICT;
 
-                -- Places that are gone. user '': for everyone.
+                -- Deleted ranges. user '': for everyone.
                 CREATE TABLE void (
                     conversation INTEGER NOT NULL,
                     user TEXT NOT NULL,

@@ -5,7 +5,7 @@ import StoreFiles
 import Synchronization
 
 extension SQLiteStore {
-    /// Bytes of the main file, of the log of recent commits beside it, and free on the volume.
+    /// Returns the sizes of the main file and the write-ahead log, and the free space of the volume, in bytes.
     package func sizes() throws -> (database: Int64, wal: Int64, free: Int64) {
         return try translatingErrors {
             let volume = try FileManager.default.attributesOfFileSystem(forPath: directory.path)
@@ -17,42 +17,42 @@ extension SQLiteStore {
         Self.size(of: directory.appending(component: Self.fileName + suffix).path)
     }
 
-    /// 0 where there is no file.
+    /// Returns the size of a file in bytes; 0 if it does not exist.
     static func size(of path: String) -> Int64 {
         let attributes = try? FileManager.default.attributesOfItem(atPath: path)
         return (attributes?[.size] as? NSNumber)?.int64Value ?? 0
     }
 
-    /// Waits for readers, moves everything into the main file, and empties the log of recent commits.
+    /// Waits for readers, writes all commits into the main file, and truncates the write-ahead log.
     package func checkpoint() throws {
         try checkOpen()
         try translatingErrors {
             try pool.writeWithoutTransaction { database in
-                try translatingErrors(on: database, "the store could not be checkpointed") {
+                try translatingErrors(on: database, "The store could not be checkpointed.") {
                     _ = try database.checkpoint(.truncate)
                 }
             }
         }
     }
 
-    /// Pages given back to the system at a time: the writer waits meanwhile.
+    /// The number of pages that are freed at a time, while the writer waits.
     private static let pagesGivenBack = 256
 
-    /// Makes the file smaller by pages that nothing is in any more, a mebibyte at a time.
+    /// Shrinks the file by one mebibyte of free pages.
     ///
-    /// - Returns: whether there are more.
+    /// - Returns: Whether more free pages exist.
     package func giveBackRoom() throws -> Bool {
         try checkOpen()
         return try translatingErrors {
             try pool.writeWithoutTransaction { database in
-                try translatingErrors(on: database, "room could not be given back") {
+                try translatingErrors(on: database, "Free space could not be returned to the system.") {
                     let free = try Int64.fetchOne(database, sql: "PRAGMA freelist_count") ?? 0
                     guard free > 0 else {
-                        // Until then the file is as long as before: what it lost is in the log of recent commits only.
+                        // Until a checkpoint, only the write-ahead log has the new length of the file.
                         if size("-wal") > 0 { _ = try? database.checkpoint(.passive) }
                         return false
                     }
-                    // Each page is a step: the statement must be run to its end.
+                    // Each page is a step of the statement, so it must run to its end.
                     _ = try Row.fetchAll(database, sql: "PRAGMA incremental_vacuum(\(Self.pagesGivenBack))")
                     return true
                 }
@@ -60,10 +60,10 @@ extension SQLiteStore {
         }
     }
 
-    /// How many pages the main file has and may have: where it would grow further, writes fail as on a full disk.
+    /// Limits the number of pages of the main file; beyond the limit, writes fail as on a full disk.
     ///
-    /// - Parameter maximum: pages of 4,096 bytes; nil lifts the limit.
-    /// - Returns: the limit now, which is never below what the file has.
+    /// - Parameter maximum: The number of 4,096-byte pages; `nil` removes the limit.
+    /// - Returns: The limit in effect, which is never below the current size.
     @discardableResult
     package func setMaximumPages(_ maximum: Int64?) throws -> Int64 {
         try checkOpen()
@@ -74,7 +74,7 @@ extension SQLiteStore {
         }
     }
 
-    /// What a pragma is set to on the writer's connection.
+    /// Returns the value of a pragma on the writer's connection.
     package func setting(_ pragma: String) throws -> String? {
         try checkOpen()
         return try translatingErrors {
@@ -84,13 +84,13 @@ extension SQLiteStore {
         }
     }
 
-    /// How many steps SQLite has taken for kept statements: tests hold questions to a bounded number, since a plan does not
-    /// tell how many rows a seek goes on to.
+    /// The number of virtual machine steps that cached statements have executed.
     ///
-    /// To be asked while nothing is under way.
+    /// Tests use it to limit the cost of queries, because a query plan does not show how many rows a seek reads. Read
+    /// it only while no query runs.
     package var steps: Int { connections.withLock { $0.values.reduce(0) { $0 + $1.steps } } }
 
-    /// How SQLite carries out each statement: tests hold it to seeks.
+    /// Returns the query plan of each statement, so that tests can verify that all of them are seeks.
     package func plans() throws -> [(statement: String, steps: [String])] {
         try readConnection { connection in
             let filters: [MessageFilter] = [

@@ -1,18 +1,18 @@
 import GRDB
 
 extension SQLiteStore {
-    /// Who may come in, bans, reports, erasures, and who wrote where they are no member.
+    /// Creates the tables of bans, reports, erasures and participants, and adds the user state.
     static func createOperator(_ database: Database) throws {
         try database.execute(
             sql: """
-                -- state 1: deactivated; 2: being erased; 3: erased. isBanned: a ban from the server is to be looked for.
+                -- state 1: deactivated; 2: being erased; 3: erased. isBanned: a ban from the server may exist.
                 ALTER TABLE user ADD COLUMN state INTEGER NOT NULL DEFAULT 0 CHECK (state BETWEEN 0 AND 3);
                 ALTER TABLE user ADD COLUMN isBanned INTEGER NOT NULL DEFAULT 0 CHECK (isBanned IN (0, 1));
                 CREATE INDEX user_state ON user (state, id) WHERE state <> 0;
-                -- 1: somebody was banned there; 2: one of a direct conversation's two was erased.
+                -- 1: a user was banned from it; 2: a user of a direct conversation was erased.
                 ALTER TABLE conversation ADD COLUMN marks INTEGER NOT NULL DEFAULT 0;
 
-                -- conversation 0: from the server. until: infinite for good.
+                -- conversation 0: the server. until: infinity for a permanent ban.
                 CREATE TABLE ban (
                     conversation INTEGER NOT NULL,
                     user TEXT NOT NULL,
@@ -24,7 +24,7 @@ extension SQLiteStore {
                 ) WITHOUT ROWID, STRICT;
                 CREATE INDEX ban_until ON ban (until);
 
-                -- AUTOINCREMENT: a number is never given again, since people talk of reports by it.
+                -- AUTOINCREMENT: numbers are never reused, because people refer to reports by them.
                 CREATE TABLE report (
                     number INTEGER PRIMARY KEY AUTOINCREMENT,
                     conversation INTEGER NOT NULL,
@@ -66,7 +66,7 @@ extension SQLiteStore {
                 ) STRICT;
                 CREATE INDEX erasure_open ON erasure (number) WHERE endedAt IS NULL;
 
-                -- Who left a trace where they have no row as a member: rooms above all.
+                -- Users with data in a conversation without a member row, mostly in rooms.
                 CREATE TABLE guest (
                     user TEXT NOT NULL,
                     conversation INTEGER NOT NULL,

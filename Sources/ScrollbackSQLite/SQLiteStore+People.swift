@@ -5,11 +5,11 @@ import ScrollbackModel
 import StoreFiles
 
 extension SQLiteStore {
-    /// Read receipts of direct conversations, invitations, and when people were there last.
+    /// Creates the tables of read receipts, invitations and presence.
     static func createPeople(_ database: Database) throws {
         try database.execute(
             sql: """
-                -- What the other person of a direct conversation may know: two rows each at most.
+                -- The read position that the peer of a direct conversation may see: at most two rows each.
                 CREATE TABLE receipt (
                     conversation INTEGER NOT NULL,
                     user TEXT NOT NULL,

@@ -5,7 +5,7 @@ import ScrollbackModel
 import StoreFiles
 
 extension SQLiteStore {
-    /// Who can be reached by push and how, and what waits.
+    /// Creates the tables of push preferences, devices, queued pushes and retries.
     static func createPush(_ database: Database) throws {
         try database.execute(
             sql: """
@@ -38,7 +38,8 @@ extension SQLiteStore {
                 ) WITHOUT ROWID, STRICT;
                 CREATE UNIQUE INDEX pushDevice_token ON pushDevice (service, token);
 
-                -- Whom a message of a level reaches. level 2: everything; 1: mentions; who wants nothing has no row.
+                -- The users that a push of a level reaches. level 2: all messages; 1: mentions; users without pushes
+                -- have no row.
                 CREATE TABLE pushReach (
                     conversation INTEGER NOT NULL,
                     level INTEGER NOT NULL CHECK (level IN (1, 2)),
@@ -47,7 +48,7 @@ extension SQLiteStore {
                 ) WITHOUT ROWID, STRICT;
                 CREATE INDEX pushReach_user ON pushReach (user, conversation);
 
-                -- AUTOINCREMENT: a number is never given again, since a walk ends at one.
+                -- AUTOINCREMENT: numbers are never reused, because a walk stores the number at which it ends.
                 CREATE TABLE push (
                     number INTEGER PRIMARY KEY AUTOINCREMENT,
                     conversation INTEGER NOT NULL,
@@ -115,7 +116,7 @@ extension SQLiteReader {
 
     func conversationsWithPushes(after conversation: Int64, limit: Int) throws -> [Int64] {
         var found: [Int64] = []
-        // One seek for each: a walk would pass over every push that waits.
+        // Uses one seek per conversation; a scan would read all queued pushes.
         while found.count < limit,
             let next = try connection.first(
                 .pushConversation, bind: { $0.add(found.last ?? conversation) }, row: { $0.integer() })

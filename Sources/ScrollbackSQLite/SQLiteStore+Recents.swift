@@ -1,12 +1,12 @@
 import GRDB
 
 extension SQLiteStore {
-    /// What somebody takes out of their list, or marks as unread there, and what the list is sorted by.
+    /// Adds removal from recents, unread markers and the sort key of recents.
     static func extendRecents(_ database: Database) throws {
         try database.execute(
             sql: """
-                -- By user first: a list looks at all that is somebody's, and nothing looks at all members of a conversation
-                -- so often.
+                -- By user first: listing reads all rows of a user, which is more frequent than reading all members of a
+                -- conversation.
                 CREATE TABLE membership (
                     user TEXT NOT NULL,
                     conversation INTEGER NOT NULL,
@@ -40,7 +40,7 @@ extension SQLiteStore {
 
                 ALTER TABLE conversation ADD COLUMN recentSeq INTEGER NOT NULL DEFAULT 0;
                 ALTER TABLE conversation ADD COLUMN recentTime INTEGER NOT NULL DEFAULT 0;
-                -- Of messages that the list passes over (8) not many lie in a row.
+                -- Long runs of messages that don't update recents (8) are rare.
                 UPDATE conversation SET (recentSeq, recentTime) = (
                     SELECT seq, timetoken FROM message WHERE conversation = number AND flags & 8 = 0
                     ORDER BY seq DESC LIMIT 1)

@@ -5,25 +5,29 @@ package import ScrollbackModel
 package import StoreFiles
 import Synchronization
 
-/// A store in one SQLite file: what `write` returned from is on disk, and readers never wait for the writer.
+/// A store in one SQLite file.
 ///
-/// The file is in WAL mode with `synchronous=FULL`, so a commit is one fsync. There is one writer and a pool of readers;
-/// a second process (or a second store) on the same directory is refused.
+/// When `write` returns, the commit is on disk. Readers never wait for the writer. The file is in WAL mode with
+/// `synchronous=FULL`, so a commit is one fsync. The store has one writer and a pool of readers. A second process or
+/// store in the same directory is rejected.
 package final class SQLiteStore: MessageStore {
-    /// What can be set when a store is opened.
+    /// The options for opening a store.
     package struct Options: Sendable {
-        /// How many reads can run at once.
+        /// The maximum number of concurrent reads.
         package var readers = 4
-        /// What the writer keeps of the file in memory, in MiB; each reader keeps an eighth of it.
+        /// The size of the writer's page cache in MiB; each reader's cache has an eighth of it.
         package var cacheMebibytes = 64
-        /// After how many pages of 4 KiB the log of recent commits is moved into the file, while the writer waits.
+        /// The number of 4 KiB pages after which the writer checkpoints the write-ahead log.
         ///
-        /// Many commits to the same conversations are written there once: over 1,000 conversations, 4,000 pages carried
-        /// half as much again as SQLite's own 1,000; 20,000 a tenth more than that, with pauses half as long again.
+        /// A checkpoint writes several commits to the same pages only once. With 1,000 conversations, 4,000 pages gave
+        /// half as much throughput again as SQLite's default of 1,000. With 20,000 pages it was another tenth higher,
+        /// with pauses half as long again.
         package var checkpointPages = 4_000
-        /// Seal every text that is written; without them nothing is sealed, and a sealed store does not open.
+        /// The keys of storage encryption; `nil` for none.
+        ///
+        /// With keys, the store encrypts all texts that it writes. An encrypted store does not open without its keys.
         package var keys: StoreKeys?
-        /// Whether what is there is to be sealed with the newest of them too; without it a store that is looked at stays as it is.
+        /// Whether to also re-encrypt existing rows with the newest key; `false` for tools that only inspect a store.
         package var adoptsKeys = true
 
         package init() {}
@@ -34,41 +38,41 @@ package final class SQLiteStore: MessageStore {
     package let directory: URL
     package let generation: UInt64
     let pool: DatabasePool
-    /// Seals and opens texts, where there are keys.
+    /// The cipher for texts; `nil` without keys.
     let cipher: StoreCipher?
     private let lock: DirectoryLock
     private let state: Mutex<State>
     let connections = Mutex<[ObjectIdentifier: Connection]>([:])
 
-    /// What the writer knows without asking the file; it changes only after a commit.
+    /// The writer's state in memory, which changes only after a commit.
     private struct State {
         var moved: Int64
         var newest: Timetoken
         var isClosed = false
     }
 
-    /// Opens the store in a directory, which is made if there is none.
+    /// Opens the store in a directory, which is created if necessary.
     ///
-    /// - Throws: `internal-error` when another process has it open, or when a newer version wrote it; `invalid-parameter`
-    ///   when keys that it is sealed with are not among those given.
+    /// - Throws: `internal-error` if another process has the store open or a newer version wrote it;
+    ///   `invalid-parameter` if keys of the encrypted store are missing.
     package init(directory: URL, options: Options = Options()) throws {
         self.directory = directory
         cipher = options.keys.map { StoreCipher($0) }
         do {
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         } catch {
-            throw ChatError(.internalError, "the directory \(directory.path) can't be made", cause: error)
+            throw ChatError(.internalError, "The directory \(directory.path) can't be created.", cause: error)
         }
-        lock = try DirectoryLock(directory, else: .internalError, "one server at a time may open it")
+        lock = try DirectoryLock(directory, else: .internalError, "only one server can open it at a time")
         let path = directory.appending(component: Self.fileName).path
         try Self.checkLength(of: path)
         do {
             pool = try DatabasePool(path: path, configuration: Self.configuration(options))
             try Self.migrate(pool, at: path)
             let start = try pool.writeWithoutTransaction { [cipher] database in
-                // GRDB chooses NORMAL when it turns WAL on, which may lose the last commits with the power.
+                // GRDB sets NORMAL when it turns on WAL, which can lose the last commits in a power failure.
                 try database.execute(sql: "PRAGMA synchronous = FULL")
-                // Before the statements are kept: they go with what they are checked by.
+                // Check the keys before statements are cached, because the check itself uses this temporary connection.
                 let connection = Connection(database, cipher: cipher)
                 try Self.checkKeys(connection, options.keys)
                 if options.adoptsKeys { try Self.adopt(options.keys, connection) }
@@ -77,8 +81,8 @@ package final class SQLiteStore: MessageStore {
             generation = start.generation
             state = Mutex(State(moved: start.moved, newest: start.newest))
         } catch let error as DatabaseError {
-            let reason = error.message ?? "no reason given"
-            throw error.chatError("the store \(path) can't be opened: \(reason)")
+            let reason = error.message ?? "no reason"
+            throw error.chatError("The store \(path) can't be opened: \(reason).")
         }
     }
 
@@ -86,20 +90,21 @@ package final class SQLiteStore: MessageStore {
         try? close()
     }
 
-    /// Refuses a file that was cut in the middle of a page, whose rest SQLite would read as zeros.
+    /// Rejects a file that was truncated in the middle of a page, whose rest SQLite would read as zeros.
     ///
-    /// Where commits wait in a log the file may have been left while it grew: they are written to it again.
+    /// If the write-ahead log has commits, the file may have been growing; these commits are written to it again.
     private static func checkLength(of path: String) throws {
         let count = size(of: path)
         guard count > 0, size(of: path + "-wal") == 0, size(of: path + "-journal") == 0 else { return }
         let file = FileHandle(forReadingAtPath: path)
         defer { try? file?.close() }
-        // Two bytes at 16, where 1 stands for 65,536 (https://sqlite.org/fileformat.html#page_size).
+        // The page size: two bytes at offset 16, where 1 stands for 65,536
+        // (https://sqlite.org/fileformat.html#page_size).
         let header = [UInt8]((try? file?.read(upToCount: 18)) ?? Data())
         let page = header.count == 18 ? Int64(header[16]) << 8 | Int64(header[17]) : 0
         guard page > 0, count % (page == 1 ? 65_536 : page) == 0 else {
             throw ChatError(
-                .internalError, "the store \(path) was cut: it ends in the middle of a page; restore it from a backup")
+                .internalError, "The store \(path) was truncated in the middle of a page. Restore it from a backup.")
         }
     }
 
@@ -108,18 +113,19 @@ package final class SQLiteStore: MessageStore {
         configuration.maximumReaderCount = options.readers
         configuration.persistentReadOnlyConnections = true
         configuration.foreignKeysEnabled = false
-        // Only a backup or somebody's `sqlite3` shell can hold the file.
+        // Only a backup or a `sqlite3` shell can lock the file.
         configuration.busyMode = .timeout(10)
         configuration.label = "scrollback"
         configuration.prepareDatabase { database in
             let isReader = database.configuration.readonly
-            // Counts before the first table is made: later the file could not be made smaller without writing all of it anew.
+            // This must be set before the first table is created; a later change would require rewriting the whole
+            // file.
             if !isReader { try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
             let cache = options.cacheMebibytes * 1024 / (isReader ? 8 : 1)
             try database.execute(sql: "PRAGMA cache_size = -\(cache)")
             try database.execute(sql: "PRAGMA temp_store = MEMORY")
-            // What is removed, and what a sealed value is written over, is not left in the file's free places: whoever seals a
-            // store later has sealed all of it.
+            // Overwrite deleted data and replaced values, so that a store that is encrypted later contains no old plain
+            // text.
             if !isReader { try database.execute(sql: "PRAGMA secure_delete = ON") }
             if !isReader { try database.execute(sql: "PRAGMA wal_autocheckpoint = \(options.checkpointPages)") }
         }
@@ -136,12 +142,12 @@ package final class SQLiteStore: MessageStore {
     func readConnection<Answer>(_ body: (Connection) throws -> Answer) throws -> Answer {
         try checkOpen()
         return try translatingErrors {
-            // Without GRDB's own transaction, whose statements are compiled anew each time.
+            // GRDB's own transactions compile their statements each time.
             try pool.unsafeRead { database in
                 let connection = connection(database)
-                // How a snapshot ends changes nothing about what was read.
+                // The end of a snapshot can't affect its results.
                 defer { connection.rollBack() }
-                return try translatingErrors(on: database, "the store could not be read") {
+                return try translatingErrors(on: database, "The store could not be read.") {
                     try connection.run(.beginRead)
                     return try body(connection)
                 }
@@ -156,9 +162,9 @@ package final class SQLiteStore: MessageStore {
                 let connection = connection(database)
                 let commit = moved + 1
                 let writer = SQLiteWriter(connection, commit: commit)
-                // Does nothing once it is committed.
+                // Has no effect after a commit.
                 defer { connection.rollBack() }
-                let answer = try translatingErrors(on: database, "the store could not be written") {
+                let answer = try translatingErrors(on: database, "The store could not be written.") {
                     try connection.run(.beginWrite)
                     let answer = try body(writer, commit)
                     try writer.finish()
@@ -174,7 +180,7 @@ package final class SQLiteStore: MessageStore {
         }
     }
 
-    /// The prepared statements of one of the pool's connections.
+    /// Returns the cached statements of a connection in the pool.
     func connection(_ database: Database) -> Connection {
         connections.withLock { known in
             if let connection = known[ObjectIdentifier(database)] { return connection }
@@ -185,13 +191,13 @@ package final class SQLiteStore: MessageStore {
     }
 
     func checkOpen() throws {
-        if state.withLock({ $0.isClosed }) { throw ChatError(.shuttingDown, "the store is closed") }
+        if state.withLock({ $0.isClosed }) { throw ChatError(.shuttingDown, "The store is closed.") }
     }
 
-    /// Waits for what is under way, moves the recent commits into the file, closes it, and refuses what is asked
-    /// afterwards.
+    /// Waits for running operations, checkpoints the write-ahead log, and closes the store.
     ///
-    /// Whoever copies the file then has all of it; where there is no room for that, the commits stay in the log beside it.
+    /// Later operations fail. After a checkpoint, a copy of the file is complete. Without enough disk space for the
+    /// checkpoint, the commits stay in the write-ahead log.
     package func close() throws {
         guard
             state.withLock({ state in
@@ -200,7 +206,7 @@ package final class SQLiteStore: MessageStore {
             })
         else { return }
         try translatingErrors {
-            // Waiting for the writer and the readers first: a connection can't be closed while it has statements.
+            // Wait for the writer and the readers first: a connection with open statements can't be closed.
             try pool.barrierWriteWithoutTransaction { database in
                 connections.withLock { $0.removeAll() }
                 _ = try? database.checkpoint(.truncate)

@@ -12,7 +12,7 @@ extension SQLiteWriter {
                 $0.add(message.seq)
             })
         guard connection.changes == 1 else {
-            throw ChatError(.internalError, "there is no message at \(message.seq) in conversation \(conversation)")
+            throw ChatError(.internalError, "Message \(message.seq) does not exist in conversation \(conversation).")
         }
     }
 

@@ -22,7 +22,7 @@ extension SQLiteWriter {
         try put(&erasure.number, insert: .insertErasure, update: .updateErasure) { $0.add(row) }
     }
 
-    /// Writes a row that is given its number here: a new one where it is 0.
+    /// Inserts a row if its number is 0, and assigns its number; otherwise updates the row.
     private func put(
         _ number: inout Int64, insert: Query, update: Query, bind: (inout Parameters) -> Void
     ) throws {

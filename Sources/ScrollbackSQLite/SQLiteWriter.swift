@@ -2,12 +2,12 @@ import ScrollbackEngine
 import ScrollbackModel
 import StoreFiles
 
-/// The engine's changes in one transaction.
+/// Executes the engine's changes in one transaction.
 final class SQLiteWriter: SQLiteReader, StoreWriter {
     private let commit: Int64
-    /// Whether a conversation was stamped with this commit's number.
+    /// Whether a conversation has this commit's number.
     private var isStamped = false
-    /// The newest time of any conversation stored in this transaction.
+    /// The newest timetoken of all conversations in this transaction.
     private(set) var newest = Timetoken(rawValue: 0)
 
     init(_ connection: Connection, commit: Int64) {
@@ -15,8 +15,9 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
         super.init(connection)
     }
 
-    /// Keeps the commit's number where no conversation does, so that numbers go on from here when the store is opened
-    /// again: a device may hold one of them in its cursor.
+    /// Stores the commit number if no conversation has it.
+    ///
+    /// Numbers must continue after the store is reopened, because client cursors can contain them.
     func finish() throws {
         if !isStamped { try connection.run(.putMoved, bind: { $0.add(commit) }) }
     }
@@ -44,7 +45,7 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
                     $0.add(row.number)
                 })
             guard connection.changes == 1 else {
-                throw ChatError(.internalError, "there is no conversation with the number \(row.number)")
+                throw ChatError(.internalError, "Conversation number \(row.number) does not exist.")
             }
         }
         newest = max(newest, row.timetoken)

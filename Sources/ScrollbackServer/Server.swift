@@ -12,9 +12,9 @@ import ServiceLifecycle
 import Synchronization
 import UnixSignals
 
-/// The whole server over one data directory: store, engine, HTTP and WebSockets.
+/// The server of one data directory: store, engine, HTTP and WebSockets.
 package struct Server: Sendable {
-    /// Of the server and of the command line, which are one program.
+    /// The version of the server and the command-line tool, which are the same program.
     package static let version = "0.1.0"
 
     private let options: ServerOptions
@@ -30,10 +30,14 @@ package struct Server: Sendable {
     private let tokens: TokenService
     private let metrics: ServerMetrics
     private let certificates: Certificates?
-    /// Of the disk where files lie: a slow one must not keep readers of the store.
+    /// Threads for media files.
+    ///
+    /// They are separate so that slow disks don't block reads from the store.
     private let diskThreads: NIOThreadPool
 
-    /// Opens the data directory, making it with a secret and an admin key where there is none.
+    /// Opens the data directory.
+    ///
+    /// Creates it with a signing key and an administrator token if it does not exist.
     package init(_ options: ServerOptions, logger: Logger) async throws {
         self.options = options
         self.logger = logger
@@ -42,7 +46,7 @@ package struct Server: Sendable {
             at: options.directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         certificates = try options.certificate.map { chain in
             guard let key = options.key else {
-                throw ChatError.invalidParameter("tls-key", "is missing: a certificate needs its key")
+                throw ChatError.invalidParameter("tls-key", "must be given together with tls-certificate")
             }
             return try Certificates(chain: chain, key: key)
         }
@@ -72,11 +76,12 @@ package struct Server: Sendable {
         tokens = try await TokenService(directory: options.directory, trust: options.tokenTrust)
         tokens.foreignKeys?.tell(logger)
         if !AdminKey.exists(in: options.directory) { try await AdminKey.write(in: options.directory, tokens) }
-        // A store from before has them still: nobody is let in under their names again.
+        // A restored backup may contain users that were erased after it was made.
         let erased = try await engine.eraseAgain()
         if erased > 0 {
             logger.notice(
-                "users that were erased are in the store again: it is from before", metadata: ["users": "\(erased)"])
+                "The store is from a backup and contains erased users. Erasing them again.",
+                metadata: ["users": "\(erased)"])
         }
         if options.makesDemo {
             var demo = DemoCommunity(engine: engine, now: Date())
@@ -84,9 +89,9 @@ package struct Server: Sendable {
         }
     }
 
-    /// Serves until it is told to stop; then finishes what is under way and returns.
+    /// Runs the server until a shutdown signal arrives, then completes pending work and returns.
     ///
-    /// - Parameter onListening: told the address once requests are taken.
+    /// - Parameter onListening: Called with the server's URL once it accepts requests.
     package func run(onListening: @escaping @Sendable (_ address: String) -> Void) async throws {
         let threads = NIOThreadPool(numberOfThreads: options.readers)
         threads.start()
@@ -115,7 +120,7 @@ package struct Server: Sendable {
                 onListening("\(scheme)://\(host):\(channel.localAddress?.port ?? 0)")
             },
             logger: logger)
-        // They stop in the reverse order: connections first, then the listener, which waits for requests under way.
+        // Services stop in reverse order: first the connections, then the listener, which waits for pending requests.
         var services = ServiceGroupConfiguration(
             services: [
                 Housekeeping(
@@ -137,7 +142,7 @@ package struct Server: Sendable {
         } catch let error as IOError {
             let reason = String(cString: strerror(error.errnoCode))
             throw ChatError(
-                .invalidParameter, "can't listen on \(options.host):\(options.port): \(reason)", parameter: "port",
+                .invalidParameter, "Can't listen on \(options.host):\(options.port): \(reason).", parameter: "port",
                 cause: error)
         }
         engine.tellAllLeft()
@@ -152,8 +157,8 @@ package struct Server: Sendable {
     }
 }
 
-/// Things that are looked at now and then: heads of channels to announce, secrets, keys, certificates and credentials
-/// that changed.
+/// Runs periodic tasks: announces channel heads and presence, and reloads changed secrets, keys, certificates and
+/// credentials.
 private struct Housekeeping: Service {
     let engine: Engine
     let tokens: TokenService
@@ -178,7 +183,8 @@ private struct Housekeeping: Service {
     }
 }
 
-/// On shutdown answers what was sent, tells every connection to come back after a random wait, and waits until they went.
+/// Drains connections on shutdown: answers received messages, asks clients to reconnect after a random delay, and
+/// waits.
 private struct Drain: Service {
     let sockets: WebSockets
     let engine: Engine
@@ -187,7 +193,7 @@ private struct Drain: Service {
     func run() async throws {
         try? await gracefulShutdown()
         readiness.isReady = false
-        // What came is kept, and a client whose connection ends goes on with the next server; an answer would stop it.
+        // Received data is kept, and clients resume the upload with the next server. A response would make them stop.
         engine.interruptTransfers()
         await sockets.drain()
     }

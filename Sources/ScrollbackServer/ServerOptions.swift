@@ -2,42 +2,55 @@ package import Foundation
 import ScrollbackModel
 package import StoreFiles
 
-/// How a server runs.
+/// The configuration of a server.
 package struct ServerOptions: Sendable {
     package var host = "127.0.0.1"
-    /// 0 takes any free port.
+    /// The TCP port.
+    ///
+    /// 0 selects any free port.
     package var port = 8080
     package var directory: URL
-    /// PEM files of a certificate chain and its key: both or neither.
+    /// The PEM files of a certificate chain and its private key.
+    ///
+    /// Set both or neither.
     package var certificate: String?
     package var key: String?
-    /// Whose tokens are taken besides those that are made here.
+    /// Settings for accepting tokens of an external issuer.
     package var tokenTrust: TokenTrust?
-    /// Messages a second and at once that one user may send; nothing for no limit.
+    /// The rate limit of each user in messages per second, or `nil` for no limit.
+    ///
+    /// `sendBurst` is the size of a burst.
     package var sendRate: Double? = 20
     package var sendBurst: Double = 40
-    /// How often, in seconds, a device should be heard of.
+    /// The interval in seconds in which a client must send a frame.
     package var heartbeat = 30
-    /// How many bytes may wait for a connection that does not read, before it is closed with 4008.
+    /// The maximum number of bytes queued for a client that does not read.
+    ///
+    /// If exceeded, the connection is closed with 4008.
     package var outboundBytes = 1 << 20
-    /// Whether a small community to look at is made where there is none.
+    /// Whether to create sample data if it does not exist.
     package var makesDemo = false
-    /// Seal messages and files; without them nothing is sealed, and a sealed data directory is not served.
+    /// The storage encryption keys, or `nil` for no encryption.
+    ///
+    /// An encrypted data directory requires its keys.
     package var storeKeys: StoreKeys?
-    /// Threads that read the store.
+    /// The number of threads that read from the store.
     package var readers = 4
-    /// Threads that read and write files.
+    /// The number of threads that read and write media files.
     package var diskThreads = 4
-    /// Whether clients are told with `104` that an upload can be gone on with: without it Apple's don't, with it some
-    /// proxies take it for the answer.
+    /// Whether the server announces resumable uploads with the informational status 104.
+    ///
+    /// Apple's clients resume only after this response, but some proxies mistake it for the final response.
     package var announcesUploads = true
-    /// How often it is looked for messages that were kept long enough.
+    /// The interval between runs that remove expired data.
     package var tidyInterval = Duration.seconds(60)
-    /// A JSON file with credentials of push services, which win over those of the settings.
+    /// The path of a JSON file with push credentials.
+    ///
+    /// They take precedence over those in the settings.
     package var pushCredentials: String?
-    /// A PEM file of certificate authorities that push services are trusted by, besides the system's.
+    /// The path of a PEM file with certificate authorities for push services, in addition to the system's.
     package var pushAuthorities: String?
-    /// How long it is waited before a push is tried again, at first.
+    /// The delay before the first retry of a push, in seconds.
     package var pushRetrySeconds: Double = 1
 
     package init(directory: URL) {

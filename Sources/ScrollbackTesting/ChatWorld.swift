@@ -4,21 +4,21 @@ package import ScrollbackEngine
 import ScrollbackWire
 import Synchronization
 
-/// A world without a network, for an app's tests: a server in memory and clients that talk to it, whose connections can be
-/// cut and whose clock can be moved.
+/// An in-memory server with real clients, for tests of apps.
 ///
-/// The server is the real engine over a store in memory; the clients are the real SDK. Nothing sleeps and nothing listens.
+/// The server is the real engine with an in-memory store, and the clients are real SDK clients. A test can disconnect
+/// the clients and advance the clock. The world opens no ports.
 public final class ChatWorld: Sendable {
     let server: MemoryServer
     private let time: WorldClock
     private let clients = Mutex<[ChatClient]>([])
 
-    /// A world with some users.
+    /// Creates a world with user profiles.
     ///
-    /// Any other user may have a client too.
+    /// Other users can have clients too.
     ///
-    /// - Parameter users: who has a profile from the beginning.
-    /// - Throws: what the server's store throws; the one in memory never does.
+    /// - Parameter users: The users who have a profile from the start.
+    /// - Throws: The errors of the server's store; the in-memory store never throws.
     public convenience init(users: [UserID] = []) throws {
         try self.init(users: users, store: MemoryStore(generation: UInt64.random(in: .min ... .max)))
     }
@@ -36,17 +36,17 @@ public final class ChatWorld: Sendable {
 
     // MARK: Clients
 
-    /// A connected client of a user; each call is another device.
+    /// Creates a connected client of a user; each call creates another device.
     ///
     /// The user `admin` is an administrator.
     ///
     /// - Parameters:
-    ///   - user: whose client it is.
-    ///   - store: where it keeps what it knows; a directory survives the client.
-    ///   - configure: changes its configuration, whose pace is as fast as can be here.
-    /// - Returns: a client whose device knows its user's list, so that it hears what is said from here on; where the user is
-    ///   offline or refused, one that waits.
-    /// - Throws: `local-storage` when the store can't be opened or is another user's.
+    ///   - user: The user of the client.
+    ///   - store: The location of the client's store; a directory outlives the client.
+    ///   - configure: Changes the configuration, which has no send rate limit by default.
+    /// - Returns: A client that has loaded its user's list of conversations and receives all further events. If the
+    ///   user is offline or rejected, the client is waiting to connect.
+    /// - Throws: `local-storage` if the store can't be opened or belongs to another user.
     public func client(
         _ user: UserID, store: ChatClient.Configuration.Store = .inMemory,
         configure: (inout ChatClient.Configuration) -> Void = { _ in }
@@ -57,13 +57,15 @@ public final class ChatWorld: Sendable {
         return client
     }
 
-    /// A client that waits for `connect()`.
+    /// Creates a client that doesn't connect until you call `connect()`.
+    ///
+    /// The parameters and errors are those of ``client(_:store:configure:)``.
     public func disconnectedClient(
         _ user: UserID, store: ChatClient.Configuration.Store = .inMemory,
         configure: (inout ChatClient.Configuration) -> Void = { _ in }
     ) async throws(ChatError) -> ChatClient {
         guard let address = URL(string: "http://world.invalid") else {
-            throw ChatError(.internalError, "the world has no address")
+            throw ChatError(.internalError, "The URL of the in-memory server is invalid.")
         }
         var configuration = ChatClient.Configuration(
             server: address, user: user, store: store, token: { user.text })
@@ -79,36 +81,36 @@ public final class ChatWorld: Sendable {
 
     // MARK: Network and time
 
-    /// Cuts a user's connections, and refuses new ones until ``goOnline(_:)``.
+    /// Disconnects a user's clients, and rejects new connections until ``goOnline(_:)``.
     public func goOffline(_ user: UserID) {
         server.setReachable(false, for: user)
     }
 
-    /// Lets a user's clients connect again, and tells them so.
+    /// Allows a user's clients to connect again, and makes them reconnect immediately.
     public func goOnline(_ user: UserID) {
         server.setReachable(true, for: user)
         for client in clients.withLock({ $0 }) where client.user == user { client.retryConnection() }
     }
 
-    /// Cuts a user's connections just before the answer to their next send would arrive, once.
+    /// Disconnects a user's client once, just before it receives the acknowledgement of the user's next send.
     public func loseNextAcknowledgement(of user: UserID) {
         server.loseNextAcknowledgement(of: user)
     }
 
-    /// Moves the clock on, for the server and every client.
+    /// Advances the clock of the server and all clients.
     ///
-    /// Who waits already, for example to connect again, waits as long as before and looks at the clock then.
+    /// Delays that are already running, for example before a reconnect, don't get shorter.
     public func advance(by seconds: TimeInterval) {
         time.advance(by: seconds)
     }
 
-    // MARK: What is there
+    // MARK: Server data
 
-    /// Makes a group, with the first member as its owner.
+    /// Creates a group whose first member is its owner.
     ///
-    /// - Throws: `invalid-parameter` when there is no member, or the group is there already.
+    /// - Throws: `invalid-parameter` if `members` is empty or the group already exists.
     public func makeGroup(_ name: Identifier, members: [UserID]) async throws(ChatError) {
-        guard let owner = members.first else { throw ChatError(.invalidParameter, "a group needs a member") }
+        guard let owner = members.first else { throw ChatError(.invalidParameter, "A group needs a member.") }
         try await server.perform { engine, completion in
             engine.putConversation(
                 .group(name), ConversationSettings(name: name.text, members: members), by: Caller(user: owner),
@@ -116,7 +118,7 @@ public final class ChatWorld: Sendable {
         }
     }
 
-    /// Puts somebody into a group or community, or takes them out.
+    /// Adds a user to a group or community, or removes them.
     public func setMember(
         _ user: UserID, of conversation: ConversationID, _ isMember: Bool
     ) async throws(ChatError) {
@@ -132,14 +134,14 @@ public final class ChatWorld: Sendable {
         }
     }
 
-    /// Gives a user another name.
+    /// Changes a user's name.
     public func setName(_ name: String, of user: UserID) async throws(ChatError) {
         try await server.perform { engine, completion in
             engine.putUser(user, ProfileChange(name: name), by: Caller(user: user), completion: completion)
         }
     }
 
-    /// Changes how much of the past members of a group or community see.
+    /// Sets how much of the history the members of a group or community can see.
     public func setHistoryVisibility(
         _ visibility: HistoryVisibility, of conversation: ConversationID
     ) async throws(ChatError) {
@@ -150,9 +152,11 @@ public final class ChatWorld: Sendable {
         }
     }
 
-    /// Makes a room.
+    /// Creates a room.
     ///
-    /// - Parameter capacity: how many may be in it at once; any number by default.
+    /// - Parameters:
+    ///   - name: The name of the room.
+    ///   - capacity: The maximum number of concurrent subscribers; `nil` for no limit.
     public func makeRoom(_ name: Identifier, capacity: Int? = nil) async throws(ChatError) {
         let admin = Caller(user: "admin", isAdmin: true)
         try await server.perform { engine, completion in
@@ -162,7 +166,7 @@ public final class ChatWorld: Sendable {
         }
     }
 
-    /// Keeps somebody from writing in a conversation, or (nil) lets them write again.
+    /// Mutes a member of a conversation, or unmutes the member if `mute` is `nil`.
     public func mute(_ user: UserID, _ mute: Mute?, in conversation: ConversationID) async throws(ChatError) {
         let admin = Caller(user: "admin", isAdmin: true)
         try await server.perform { engine, completion in
@@ -171,7 +175,9 @@ public final class ChatWorld: Sendable {
         }
     }
 
-    /// Lets only moderators, owners and administrators write in a conversation, or everybody again.
+    /// Freezes or unfreezes a conversation.
+    ///
+    /// Only moderators, owners and administrators can write in a frozen conversation.
     public func setFrozen(_ isFrozen: Bool, _ conversation: ConversationID) async throws(ChatError) {
         let admin = Caller(user: "admin", isAdmin: true)
         try await server.perform { engine, completion in
@@ -180,12 +186,12 @@ public final class ChatWorld: Sendable {
         }
     }
 
-    /// Changes what people are told of each other, as an operator does; what is left out stays.
+    /// Changes the server's settings for read receipts, presence and notices; `nil` keeps a setting.
     ///
     /// - Parameters:
-    ///   - readReceipts: whether it is told who has read what, as it is in the beginning.
-    ///   - presence: whether it is told who is there.
-    ///   - notices: whether changes to a group are written into its log.
+    ///   - readReceipts: Whether the server reports read positions to other users; on by default.
+    ///   - presence: Whether the server reports presence.
+    ///   - notices: Whether the server writes changes to a group into its log.
     public func setPeople(
         readReceipts: Bool? = nil, presence: Bool? = nil, notices: Bool? = nil
     ) async throws(ChatError) {
@@ -196,7 +202,7 @@ public final class ChatWorld: Sendable {
         }
     }
 
-    /// Makes a community with channels.
+    /// Creates a community with channels.
     public func makeCommunity(
         _ name: Identifier, channels: [Identifier], members: [UserID]
     ) async throws(ChatError) {
@@ -215,7 +221,7 @@ public final class ChatWorld: Sendable {
         }
     }
 
-    /// What the server has of a conversation, oldest first, whoever may see it.
+    /// Returns all messages of a conversation on the server, oldest first, regardless of their visibility.
     public func messages(in conversation: ConversationID) throws -> [Message] {
         var messages: [Message] = []
         var query = HistoryQuery(.earliest, limit: 100, sort: .oldestFirst)
@@ -228,13 +234,13 @@ public final class ChatWorld: Sendable {
         }
     }
 
-    /// Closes every client.
+    /// Closes all clients.
     public func close() async {
         for client in clients.withLock({ $0 }) { await client.close() }
     }
 }
 
-/// A clock that moves when it is told to, and a little by itself, so that no two readings are the same.
+/// A clock that tests can advance; it runs on with the system clock, so that no two readings are equal.
 private final class WorldClock: Sendable {
     private let offset = Mutex<TimeInterval>(0)
 
@@ -246,10 +252,10 @@ private final class WorldClock: Sendable {
 }
 
 extension ChatWorld {
-    /// The server's engine, for what no client may do.
+    /// The server's engine, for operations that clients can't perform.
     package var engine: Engine { server.engine }
 
-    /// Has the engine do something that ends later.
+    /// Runs an engine operation and waits for its completion handler.
     @discardableResult
     package func perform<Answer: Sendable>(
         _ body: (Engine, @escaping Engine.Completion<Answer>) -> Void
@@ -257,38 +263,41 @@ extension ChatWorld {
         try await server.perform(body)
     }
 
-    /// What the server's clock says.
+    /// The time of the server's clock.
     package var now: Date { time.now }
 
-    /// How often a user's devices asked the server for a page of one conversation.
+    /// Returns the number of history requests that a user's devices sent for a page of one conversation.
     package func historyRequests(of user: UserID) -> Int { server.historyRequests(of: user) }
 
-    /// How often a user's devices asked the server for what, by the type of the request.
+    /// Returns the number of requests that a user's devices sent, by request type.
     package func requests(of user: UserID) -> [String: Int] { server.requests(of: user) }
 
-    /// Lets a user's connections have too much to read, or catch up.
+    /// Simulates connections of a user that read too slowly, or lets them catch up.
     package func setSlow(_ isSlow: Bool, _ user: UserID) { server.setSlow(isSlow, user) }
 
-    /// Lets answers to a user's questions come late, each by another time, past what happens meanwhile; and lets them hear of
-    /// what happens in heaps.
+    /// Simulates delays for a user's connections, or ends them.
+    ///
+    /// Each response has its own random delay, so later events can overtake it. Events arrive in batches.
     package func setLate(_ isLate: Bool, _ user: UserID) { server.setLate(isLate, user) }
 
-    /// Changes what an operator sets.
+    /// Changes the server's settings.
     package func set(_ change: @escaping @Sendable (inout ServerSettings) -> Void) async throws(ChatError) {
         try await server.perform { engine, completion in
             engine.putSettings(by: Caller(user: "admin", isAdmin: true), completion: completion, change)
         }
     }
 
-    /// What the server has of a conversation for one of its members: the whole of it, and their counts.
+    /// The server's messages of a conversation that one member can see, and the member's counts.
     package struct Truth: Sendable {
-        /// Place, sender and text of each message, oldest first.
+        /// The sequence number, sender and text of each message, oldest first.
         package var texts: [String]
         package var unread: Int64
         package var mentions: Int64
     }
 
-    /// - Returns: nothing where the user sees no such conversation.
+    /// Returns the messages and counts of a conversation as a user sees them on the server.
+    ///
+    /// - Returns: `nil` if the user can't see the conversation.
     package func truth(of conversation: ConversationID, for user: UserID) throws -> Truth? {
         let caller = Caller(user: user)
         guard let head = try? server.engine.head(of: conversation, by: caller) else { return nil }
@@ -301,7 +310,7 @@ extension ChatWorld {
 }
 
 extension ChatClient {
-    /// Waits until this device knows every conversation of its user, or can't reach the server.
+    /// Waits until this device has loaded the list of conversations, or can't connect to the server.
     fileprivate func arrived() async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [self] in

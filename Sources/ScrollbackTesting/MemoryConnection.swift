@@ -5,7 +5,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import Synchronization
 
-/// Opens connections that are two queues.
+/// A transport that opens in-memory connections to a ``MemoryServer``.
 struct MemoryTransport: Transport {
     let server: MemoryServer
     let user: UserID
@@ -17,9 +17,9 @@ struct MemoryTransport: Transport {
     }
 }
 
-/// A client's end of a connection.
+/// The client's end of an in-memory connection.
 ///
-/// What one side says reaches the other later, in order, on the connection's own queue.
+/// Frames reach the other side asynchronously and in order, on the connection's own queue.
 final class MemoryConnection: TransportConnection {
     let user: UserID
     private let server: MemoryServer
@@ -27,9 +27,9 @@ final class MemoryConnection: TransportConnection {
     private let queue = DispatchQueue(label: "scrollback.world.connection")
     private let session = Mutex<Session?>(nil)
     private let isCut = Atomic<Bool>(false)
-    /// Of rooms whose messages were left out for this connection, where they stand.
+    /// The newest heads of rooms whose messages were skipped for this connection.
     private let owed = Mutex<[ConversationID: HeadFrame]>([:])
-    /// Events that come in one heap, a little later.
+    /// Events that are delivered in one batch after a delay.
     private let heap = Mutex<[[UInt8]]>([])
 
     init(
@@ -43,8 +43,8 @@ final class MemoryConnection: TransportConnection {
         session.withLock { $0 = Session(services: services, lane: end, outlet: end) }
     }
 
-    /// The cable is pulled: neither side hears the other any more.
-    func cut(_ closure: TransportClosure = TransportClosure(reason: "the connection was cut")) {
+    /// Drops the connection without a close handshake, as a pulled cable would.
+    func cut(_ closure: TransportClosure = TransportClosure(reason: "The connection was lost.")) {
         guard !isCut.exchange(true, ordering: .acquiringAndReleasing) else { return }
         server.disconnected(self)
         queue.async { [self] in
@@ -57,7 +57,7 @@ final class MemoryConnection: TransportConnection {
         }
     }
 
-    /// Waits until both sides have heard what was under way.
+    /// Waits until both sides have processed all frames in transit.
     func settle() {
         queue.sync {}
     }
@@ -71,16 +71,16 @@ final class MemoryConnection: TransportConnection {
     }
 
     func close() {
-        cut(TransportClosure(code: 1000, reason: "closed by the client"))
+        cut(TransportClosure(code: 1000, reason: "The client closed the connection."))
     }
 
-    /// Leaves something out, if there is too much to read already.
+    /// Delivers a frame, or remembers its substitute if the connection is slow.
     fileprivate func arrive(_ frame: [UInt8], orElse substitute: HeadFrame) {
         guard server.isSlow(user) else { return arrive(frame) }
         owed.withLock { $0[substitute.conversation] = substitute }
     }
 
-    /// What waited was read.
+    /// Delivers the substitutes of all skipped frames.
     func catchUp() {
         let heads = owed.withLock { owed in
             defer { owed = [:] }
@@ -105,7 +105,7 @@ final class MemoryConnection: TransportConnection {
             return
         }
         queue.asyncAfter(deadline: Self.soon) { [self] in
-            // No answer comes before what was said before it was given.
+            // Events that precede a response must be delivered before it.
             arriveHeap()
             hand(over: frame)
         }
@@ -130,7 +130,7 @@ final class MemoryConnection: TransportConnection {
     private static let answer = Array(#"{"type":"result""#.utf8)
 }
 
-/// The server's end, and a lane of one connection.
+/// The server's end of the connection, and a lane with this one connection.
 private final class ServerEnd: SessionOutlet, Lane {
     private let connection: MemoryConnection
 

@@ -3,15 +3,17 @@ import Scrollback
 import ScrollbackEngine
 import ScrollbackModel
 
-/// Files to and from the engine in the same process.
+/// A media transport that uploads files to the engine in the same process, and downloads them from it.
 struct MemoryMediaTransport: MediaTransport {
     let server: MemoryServer
     let user: UserID
 
-    /// - Throws: `unreachable` while the user is offline in this world.
+    /// Returns the caller of a token.
+    ///
+    /// - Throws: `unreachable` while the user is offline, or if there is no token.
     private func caller(_ token: String?) throws(ChatError) -> Caller {
         try server.checkReachable(user)
-        guard let token else { throw ChatError(.unreachable, "there is nothing else in this world") }
+        guard let token else { throw ChatError(.unreachable, "A ChatWorld has no other servers.") }
         return Caller(user: try UserID(token), isAdmin: token == "admin")
     }
 
@@ -39,7 +41,7 @@ struct MemoryMediaTransport: MediaTransport {
         let transfer = try await transfer(resource, token)
         do throws(ChatError) {
             guard await transfer.row.offset == offset else {
-                throw ChatError(.conflict, "the upload goes on at \(await transfer.row.offset)")
+                throw ChatError(.conflict, "The upload continues at offset \(await transfer.row.offset).")
             }
             try await transfer.append(Array(piece))
             if isLast { _ = try await transfer.finish(by: caller(token)) } else { try await transfer.save() }
@@ -52,7 +54,7 @@ struct MemoryMediaTransport: MediaTransport {
 
     private func transfer(_ resource: String, _ token: String) async throws(ChatError) -> Transfer {
         guard let id = UploadID(resource) else {
-            throw ChatError(.unknownUpload, "there is no such upload")
+            throw ChatError(.unknownUpload, "The upload doesn't exist.")
         }
         return try await server.engine.transfer(id, by: caller(token).user, interrupt: {})
     }
@@ -72,7 +74,7 @@ struct MemoryMediaTransport: MediaTransport {
         let id: MediaID
         switch source {
         case .media(let media), .thumbnail(let media): id = media
-        case .remote: throw ChatError(.unreachable, "there is nothing else in this world")
+        case .remote: throw ChatError(.unreachable, "A ChatWorld has no other servers.")
         }
         let row: MediaRow
         do {
@@ -82,7 +84,7 @@ struct MemoryMediaTransport: MediaTransport {
         }
         var blob = row.blob
         if case .thumbnail = source {
-            guard let thumbnail = row.thumbnail else { throw ChatError(.unknownMedia, "there is no such file") }
+            guard let thumbnail = row.thumbnail else { throw ChatError(.unknownMedia, "The file doesn't exist.") }
             blob = thumbnail.blob
         }
         let file = try await server.engine.media.open(blob)
@@ -97,6 +99,6 @@ struct MemoryMediaTransport: MediaTransport {
         to media: MediaID, thumbnail: Bool, expiresIn seconds: Int?, token: String
     ) async throws(ChatError) -> URL {
         _ = try caller(token)
-        throw ChatError(.unreachable, "nothing listens in this world: a link would lead nowhere")
+        throw ChatError(.unreachable, "A ChatWorld can't create links, because it has no HTTP server.")
     }
 }

@@ -6,14 +6,14 @@ import ScrollbackModel
 import ScrollbackWire
 import Synchronization
 
-/// The engine over a store in memory, and the connections to it.
+/// A server in memory: the engine with a store, and its connections.
 final class MemoryServer: Sendable {
     let engine: Engine
     private let sessions: SessionServices
-    /// Where pushes go.
+    /// Records the pushes.
     let services = WorldServices()
     private let pushing = Mutex<Task<Void, Never>?>(nil)
-    /// Announces channels that moved, as a server's housekeeping does.
+    /// Runs the periodic notifications of a server: changed channels and users who went offline.
     private let ticker: any DispatchSourceTimer
     private let state = Mutex(State())
 
@@ -52,7 +52,7 @@ final class MemoryServer: Sendable {
         engine.pushes.begin()
     }
 
-    /// Hands out pushes from here on.
+    /// Starts to deliver pushes.
     func startPushing() {
         pushing.withLock { [engine] task in
             if task == nil { task = Task { await engine.push() } }
@@ -70,7 +70,7 @@ final class MemoryServer: Sendable {
 
     func checkReachable(_ user: UserID) throws(ChatError) {
         let isReachable = state.withLock { !$0.unreachable.contains(user) }
-        guard isReachable else { throw ChatError(.unreachable, "\(user) is offline in this world") }
+        guard isReachable else { throw ChatError(.unreachable, "\(user) is offline. Call goOnline first.") }
     }
 
     func disconnected(_ connection: MemoryConnection) {
@@ -87,7 +87,7 @@ final class MemoryServer: Sendable {
             return state.connections.values.filter { $0.user == user }
         }
         for connection in cut { connection.cut() }
-        // The server has noticed, too: it tells them by push from here on.
+        // The server has processed the disconnects when this returns, so it pushes later messages to these users.
         for connection in cut { connection.settle() }
     }
 
@@ -95,17 +95,17 @@ final class MemoryServer: Sendable {
         state.withLock { _ = $0.losesAcknowledgement.insert(user) }
     }
 
-    /// How often a user's devices asked for a page of one conversation.
+    /// Returns the number of history requests that a user's devices sent for a page of one conversation.
     func historyRequests(of user: UserID) -> Int {
         requests(of: user)["history"] ?? 0
     }
 
-    /// How often a user's devices asked for what.
+    /// Returns the number of requests that a user's devices sent, by request type.
     func requests(of user: UserID) -> [String: Int] {
         state.withLock { $0.requests[user] ?? [:] }
     }
 
-    /// Whether what reaches a user's devices comes late.
+    /// Returns whether frames to a user's devices are delayed.
     func isLate(_ user: UserID) -> Bool { state.withLock { $0.late.contains(user) } }
 
     func setLate(_ isLate: Bool, _ user: UserID) {
@@ -114,7 +114,7 @@ final class MemoryServer: Sendable {
         }
     }
 
-    /// Whether a user's connections have too much to read already.
+    /// Returns whether a user's connections read too slowly.
     func isSlow(_ user: UserID) -> Bool { state.withLock { $0.slow.contains(user) } }
 
     func setSlow(_ isSlow: Bool, _ user: UserID) {
@@ -132,10 +132,10 @@ final class MemoryServer: Sendable {
         state.withLock { $0.requests[user, default: [:]][type, default: 0] += 1 }
     }
 
-    /// How a client's frame begins, before its type.
+    /// The start of a client's frame, before its type.
     private static let beginning = Array(#"{"type":""#.utf8)
 
-    /// Whether an answer to a send is the one to be lost.
+    /// Returns whether a frame is the acknowledgement to lose, and resets the request to lose it.
     func mustLose(_ frame: [UInt8], to user: UserID) -> Bool {
         guard state.withLock({ $0.losesAcknowledgement.contains(user) }),
             case .result(_, let body)? = try? ServerFrame.decode(frame), var reader = try? JSONReader(body),

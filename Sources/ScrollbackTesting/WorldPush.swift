@@ -5,15 +5,15 @@ import ScrollbackModel
 import ScrollbackWire
 import Synchronization
 
-/// A push as a service would have brought it to a device.
+/// A push notification as a push service would deliver it to a device.
 public struct WorldPush: Hashable, Sendable {
-    /// Where it went, as the device registered.
+    /// The registration of the device that received the push.
     public let device: PushDevice
     /// The title of the notification.
     public let title: String?
-    /// Its text.
+    /// The text of the notification.
     public let text: String
-    /// What the app is handed, with the members of a payload of APNs: `PushMessage(json:)` reads it.
+    /// The payload that the app receives, in the format of APNs; `PushMessage(json:)` parses it.
     public let payload: String
 
     fileprivate init(_ notification: PushNotification) {
@@ -41,7 +41,7 @@ public struct WorldPush: Hashable, Sendable {
     }
 }
 
-/// Every push service at once: it takes everything and keeps it.
+/// A gateway for all push services that accepts and records every push.
 final class WorldServices: PushGateway {
     private let taken = Mutex<[(user: UserID, push: WorldPush)]>([])
 
@@ -59,7 +59,9 @@ final class WorldServices: PushGateway {
 }
 
 extension ChatWorld {
-    /// Switches pushes on, as an operator does who has set up every service, or off, as they are in the beginning.
+    /// Turns push notifications on or off; they are off by default.
+    ///
+    /// Turning them on configures all push services.
     public func setPush(_ isOn: Bool) async throws(ChatError) {
         if isOn { server.startPushing() }
         try await set { settings in
@@ -69,11 +71,11 @@ extension ChatWorld {
         }
     }
 
-    /// What was pushed to a user's devices, oldest first; it waits until all that is to be pushed was.
+    /// Waits until the push queue is empty, and returns the pushes to a user's devices, oldest first.
     ///
-    /// Whoever has a client in the foreground is pushed nothing: ``goOffline(_:)`` first.
+    /// The server sends no pushes to users with a client in the foreground, so call ``goOffline(_:)`` first.
     ///
-    /// - Throws: `timeout` where something still waits after a minute.
+    /// - Throws: `timeout` if the queue is not empty after about a minute; `cancelled` if the task is cancelled.
     public func pushes(to user: UserID) async throws(ChatError) -> [WorldPush] {
         do {
             for _ in 0..<30_000 {
@@ -82,8 +84,8 @@ extension ChatWorld {
                 try await Task.sleep(for: .milliseconds(2))
             }
         } catch {
-            throw error as? ChatError ?? ChatError(.cancelled, "the task that asked was cancelled", cause: error)
+            throw error as? ChatError ?? ChatError(.cancelled, "The task was cancelled.", cause: error)
         }
-        throw ChatError(.timeout, "something still waits to be pushed")
+        throw ChatError(.timeout, "The push queue is not empty after a minute.")
     }
 }

@@ -1,18 +1,18 @@
-/// The loop that keeps a model current: it ends with the model.
+/// A task that updates a model from a sequence and ends when the model is deallocated.
 final class ModelTask: Sendable {
     let task: Task<Void, Never>
 
-    /// Hands a model every value of a sequence, and what else is to be drawn its turn after each.
+    /// Starts a loop that passes each value of a sequence to a model, and yields the main actor after each value.
     ///
     /// - Parameters:
-    ///   - model: not kept: when nobody has it any more, the loop ends.
-    ///   - values: which keeps only the newest value while nobody takes it, so that many changes are one.
-    ///   - take: what the model does with one.
+    ///   - model: The model, which the task references weakly.
+    ///   - values: A sequence that buffers only the newest value, so that several changes become one update.
+    ///   - take: Updates the model with a value.
     @MainActor
     init<Model: AnyObject & Sendable, Values: AsyncSequence & Sendable>(
         of model: Model, following values: Values, take: @escaping @MainActor (Model, Values.Element) -> Void
     ) where Values.Failure == Never, Values.Element: Sendable {
-        // Nothing here has the model while it waits.
+        // The task must not hold a strong reference to the model while it waits.
         let isTaken: @MainActor (Values.Element) -> Bool = { [weak model] value in
             guard let model else { return false }
             take(model, value)
@@ -20,7 +20,7 @@ final class ModelTask: Sendable {
         }
         task = Task { @MainActor in
             for await value in values {
-                // What was on its way when the model began to follow something else is late.
+                // After cancellation, the model follows another sequence, and this value is outdated.
                 guard !Task.isCancelled, isTaken(value) else { return }
                 await Task.yield()
             }

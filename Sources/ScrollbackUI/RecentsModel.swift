@@ -1,26 +1,28 @@
 public import Observation
 public import Scrollback
 
-/// The list of recent conversations for a screen, kept current, which grows by pages.
+/// An observable model of the list of recent conversations, which loads the list in pages.
 ///
-/// It follows the list from when it is made until nobody has it any more, or the client is closed. Many changes that come at
-/// once are one update, and a property is set only where it changed.
+/// The model updates until it is deallocated or the client is closed. It combines changes that arrive together into one
+/// update, and sets a property only if its value changed.
 @MainActor
 @Observable
 public final class RecentsModel {
-    /// Whether anything was read from the device yet; until then everything else is empty.
+    /// Whether the model has loaded its first data from the device; all other properties are empty until then.
     public private(set) var isLoaded = false
-    /// As many as were asked for, pinned ones first, then newest first.
+    /// The loaded conversations: pinned ones first, then by the newest last message.
     public private(set) var conversations: [RecentConversation] = []
-    /// What is unread in all conversations of the list, whatever the filter and those that are not shown too.
+    /// The unread counts of the whole list, regardless of the filter and the loaded pages.
     public private(set) var totals = UnreadTotals()
-    /// Whether ``loadMore()`` would show more of what this device knows.
+    /// Whether ``loadMore()`` can load more conversations from this device.
     public private(set) var hasMore = false
-    /// Whether every conversation of the user that the filter lets pass is shown; a new device has to hear of them first.
+    /// Whether the model contains all of the user's conversations that match the filter.
+    ///
+    /// A new device must receive the list from the server first.
     public var isLoadedAll: Bool { isLoaded && isWhole && !hasMore }
-    /// Why a call failed last; set it to nil once it was shown.
+    /// The error of the last failed call; set it to `nil` after you show it.
     public var error: ChatError?
-    /// Which conversations are wanted; another filter begins with one page again.
+    /// The filter of the list; setting another filter resets the model to one page.
     public var filter: RecentsFilter {
         didSet {
             guard filter != oldValue else { return }
@@ -36,14 +38,14 @@ public final class RecentsModel {
     @ObservationIgnored private var following: ModelTask?
     package var running: [Task<Void, Never>] { [following].compactMap { $0?.task } }
 
-    /// A model of the list, which begins to follow it.
+    /// Creates a model and starts its updates.
     ///
     /// - Parameters:
-    ///   - recents: a client's list.
-    ///   - filter: which conversations.
-    ///   - pageSize: how many are shown at first and how many each ``loadMore()`` adds; 1 or more, else it traps.
+    ///   - recents: The list of a client.
+    ///   - filter: The conversations to show.
+    ///   - pageSize: The number of conversations in a page; at least 1, otherwise the initializer traps.
     public init(_ recents: Recents, filter: RecentsFilter = .all, pageSize: Int = 50) {
-        precondition(pageSize >= 1, "a page holds at least 1 conversation")
+        precondition(pageSize >= 1, "The page size must be at least 1.")
         self.recents = recents
         self.filter = filter
         self.pageSize = pageSize
@@ -52,7 +54,7 @@ public final class RecentsModel {
     }
 
     private func follow() {
-        // One more than is shown tells whether there are more.
+        // The additional conversation shows whether more exist.
         let views = recents.views(limit: window + 1, matching: filter)
         following = ModelTask(of: self, following: views) { $0.show($1) }
     }
@@ -67,66 +69,66 @@ public final class RecentsModel {
         if self.hasMore != hasMore { self.hasMore = hasMore }
     }
 
-    /// Shows another page; does nothing where there is none.
+    /// Loads another page; has no effect if there is none.
     ///
-    /// - Throws: `local-storage`, and then as many are shown as before.
+    /// - Throws: `local-storage`, in which case the list doesn't change.
     public func loadMore() async throws(ChatError) {
         guard hasMore else { return }
         let wanted = (window: window + pageSize, filter: filter)
         let view = try await showingErrors { () async throws(ChatError) in
             try await recents.view(limit: wanted.window + 1, matching: wanted.filter)
         }
-        // Unless another call was faster, or another list is wanted by now.
+        // Another call may have finished first, or the filter may have changed.
         guard wanted.window > window, wanted.filter == filter else { return }
         window = wanted.window
         show(view)
         follow()
     }
 
-    // MARK: What the user does
+    // MARK: Actions
 
-    /// Pins a conversation before those that are not pinned, or not any more, on every device of the user.
+    /// Pins a conversation to the top of the list, or unpins it, on all devices of the user.
     ///
-    /// - Throws: `invalid-parameter` for kinds without a list; `local-storage`.
+    /// - Throws: `invalid-parameter` if conversations of this kind have no list entry; `local-storage`.
     public func setPinned(_ isPinned: Bool, _ id: ConversationID) async throws(ChatError) {
         try await showingErrors { () async throws(ChatError) in
             try await recents.conversation(id).setPinned(isPinned)
         }
     }
 
-    /// Mutes a conversation, or not any more, on every device of the user.
+    /// Mutes or unmutes a conversation on all devices of the user.
     ///
-    /// - Throws: `invalid-parameter` for kinds without a list; `local-storage`.
+    /// - Throws: `invalid-parameter` if conversations of this kind have no list entry; `local-storage`.
     public func setMuted(_ isMuted: Bool, _ id: ConversationID) async throws(ChatError) {
         try await showingErrors { () async throws(ChatError) in
             try await recents.conversation(id).setMuted(isMuted)
         }
     }
 
-    /// Marks conversations as read, on every device of the user.
+    /// Marks conversations as read on all devices of the user.
     ///
-    /// - Returns: those that were not, since this device does not know them.
+    /// - Returns: The conversations that were not marked, because this device doesn't know them.
     /// - Throws: `invalid-parameter` for a room; `local-storage`.
     @discardableResult
     public func markRead(_ ids: [ConversationID]) async throws(ChatError) -> [ConversationID] {
         try await showingErrors { () async throws(ChatError) in try await recents.markRead(ids) }
     }
 
-    /// Marks every conversation as read, or every one of a kind.
+    /// Marks all conversations as read, or all conversations of a kind.
     ///
     /// - Throws: `local-storage`.
     public func markAllRead(of kind: ConversationKind? = nil) async throws(ChatError) {
         try await showingErrors { () async throws(ChatError) in try await recents.markAllRead(of: kind) }
     }
 
-    /// Marks a conversation as unread by hand, on every device of the user, until it is read the next time.
+    /// Marks a conversation as unread on all devices of the user, until its next read.
     ///
-    /// - Throws: `invalid-parameter` for kinds without a list; `local-storage`.
+    /// - Throws: `invalid-parameter` if conversations of this kind have no list entry; `local-storage`.
     public func markUnread(_ id: ConversationID) async throws(ChatError) {
         try await showingErrors { () async throws(ChatError) in try await recents.conversation(id).markUnread() }
     }
 
-    /// Takes a conversation out of the list, on every device of the user, until something is said there.
+    /// Removes a conversation from the list on all devices of the user, until a new message arrives.
     ///
     /// - Throws: `local-storage`.
     public func remove(
@@ -141,7 +143,7 @@ public final class RecentsModel {
         do {
             return try await body()
         } catch {
-            // Who cancelled wants no alert about it.
+            // A cancelled call is not an error that the user needs to see.
             if error.code != .cancelled { self.error = error }
             throw error
         }

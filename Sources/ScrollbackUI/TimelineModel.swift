@@ -1,39 +1,39 @@
 public import Observation
 public import Scrollback
 
-/// A conversation for a screen: its messages, kept current, and what a reader does with them.
+/// An observable model of one conversation: its messages, and the user's actions on them.
 ///
-/// It follows the conversation from when it is made until nobody has it any more, or the client is closed. Many changes
-/// that come at once are one update, and a property is set only where it changed. Items keep their ids, from pending to
-/// sent.
+/// The model updates until it is deallocated or the client is closed. It combines changes that arrive together into one
+/// update, and sets a property only if its value changed. An item keeps its ID when it changes from pending to sent.
 @MainActor
 @Observable
 public final class TimelineModel {
-    /// Whose messages these are.
+    /// The conversation that the model shows.
     public nonisolated let conversation: Conversation
-    /// Whether anything was read from the device yet; until then everything else is empty.
+    /// Whether the model has loaded its first data from the device; all other properties are empty until then.
     public private(set) var isLoaded = false
-    /// Messages, gaps and what is still to be sent, oldest first; a pending one says how far it has come.
+    /// The messages, gaps and pending messages, oldest first; a pending message contains its send state.
     public private(set) var items: [Timeline.Item] = []
-    /// Who wrote the messages, as far as this device knows their profiles.
+    /// The profiles of the senders, as far as this device has them.
     public private(set) var people: [UserID: UserProfile] = [:]
-    /// The first message the reader has not read, where it is in the window.
+    /// The first unread message; `nil` if the window doesn't contain it.
     public private(set) var firstUnread: MessageID?
-    /// Whether the newest message there is, is among the items.
+    /// Whether the items include the newest message of the conversation.
     public private(set) var isAtNewest = true
-    /// Whether older messages, or a gap, lie before the items.
+    /// Whether older messages or a gap precede the items.
     public private(set) var hasOlder = false
-    /// Who is writing something, first who began first; never the user.
+    /// The users who are typing, in the order they started; never this user.
     public private(set) var typing: [UserID] = []
-    /// Whether ``loadOlder()`` is under way.
+    /// Whether ``loadOlder()`` is in progress.
     public private(set) var isLoadingOlder = false
-    /// Whether ``loadNewer()`` is under way.
+    /// Whether ``loadNewer()`` is in progress.
     public private(set) var isLoadingNewer = false
-    /// Why a call failed last, or marking as read by itself did; set it to nil once it was shown.
+    /// The error of the last failed call or automatic read; set it to `nil` after you show it.
     public var error: ChatError?
 
-    /// Whether a message is marked as read by itself when it is the newest and ``setVisible(from:to:)`` said that it is on
-    /// the screen; in a room, which has no read state, nothing is.
+    /// Whether the model marks the newest message as read when ``setVisible(from:to:)`` reports it as visible.
+    ///
+    /// The property has no effect in rooms, which have no read state.
     public var marksRead: Bool {
         didSet { markReadIfSeen() }
     }
@@ -44,13 +44,14 @@ public final class TimelineModel {
     @ObservationIgnored private var following: [ModelTask] = []
     package var running: [Task<Void, Never>] { following.map(\.task) }
 
-    /// A model of a conversation, which begins to follow it.
+    /// Creates a model and starts its updates.
     ///
     /// - Parameters:
-    ///   - conversation: whose messages.
-    ///   - point: where it begins: the newest end, the first unread message, a message.
-    ///   - window: how many messages it holds, 2 or more, else it traps; up to twice as many while somebody scrolls.
-    ///   - marksRead: whether the newest message is marked as read by itself when it is on the screen; else the app calls
+    ///   - conversation: The conversation to show.
+    ///   - point: The start of the window: the newest message, the first unread message, or a given message.
+    ///   - window: The number of messages in the window; at least 2, otherwise the initializer traps. Scrolling can
+    ///     increase the number to twice this value.
+    ///   - marksRead: Whether the model marks the newest message as read when it is visible. Otherwise the app calls
     ///     ``markRead(upTo:)``.
     public init(
         _ conversation: Conversation, at point: HistoryPoint = .latest, window: Int = 200, marksRead: Bool = false
@@ -78,19 +79,19 @@ public final class TimelineModel {
 
     // MARK: Scrolling
 
-    /// Tells which items are on the screen: the gap nearest to them is filled first, and what comes in does not push them
-    /// out of the window.
+    /// Sets the range of visible items.
     ///
-    /// Items that the model does not have any more change nothing.
+    /// The timeline fills the gap nearest to this range first, and new messages don't move the range out of the window.
+    /// The call has no effect if the model no longer contains the items.
     public func setVisible(from first: Timeline.Item.ID, to last: Timeline.Item.ID) {
         timeline.setVisible(from: first, to: last)
         visibleEnd = last
         markReadIfSeen()
     }
 
-    /// Shows half a window's size of older messages besides; while it does so, a second call does nothing.
+    /// Loads older messages, half as many as the window size; has no effect while another call is in progress.
     ///
-    /// - Throws: what kept the server from being asked, where the device has nothing older.
+    /// - Throws: The error of the server request, if the device has no older messages.
     public func loadOlder() async throws(ChatError) {
         guard !isLoadingOlder else { return }
         isLoadingOlder = true
@@ -98,9 +99,9 @@ public final class TimelineModel {
         try await showingErrors { () async throws(ChatError) in try await timeline.loadOlder() }
     }
 
-    /// Shows half a window's size of newer messages besides; while it does so, a second call does nothing.
+    /// Loads newer messages, half as many as the window size; has no effect while another call is in progress.
     ///
-    /// - Throws: what kept the server from being asked, where the device has nothing newer.
+    /// - Throws: The error of the server request, if the device has no newer messages.
     public func loadNewer() async throws(ChatError) {
         guard !isLoadingNewer else { return }
         isLoadingNewer = true
@@ -108,28 +109,27 @@ public final class TimelineModel {
         try await showingErrors { () async throws(ChatError) in try await timeline.loadNewer() }
     }
 
-    /// Moves to another place, with as much on both sides.
+    /// Moves the window to another point, with messages on both sides of it.
     ///
-    /// - Throws: `unknown-message` when there is no such message; `unreachable` when only the server knows and it can't be
-    ///   asked.
+    /// - Throws: `unknown-message` if the message doesn't exist. `unreachable` if the device doesn't have the message
+    ///   and the server is unreachable.
     public func jump(to point: HistoryPoint) async throws(ChatError) {
         visibleEnd = nil
         try await showingErrors { () async throws(ChatError) in try await timeline.jump(to: point) }
     }
 
-    // MARK: Writing
+    // MARK: Sending
 
-    /// Sends a message, which is among the items at once.
+    /// Sends a message and adds it to the items immediately.
     ///
-    /// ``Conversation`` has more: files, an application's own content, and what accompanies a message. Whatever is sent
-    /// there is shown here as well.
+    /// To send files, custom content or attributes, use ``Conversation``. The model also shows messages sent that way.
     ///
     /// - Parameters:
-    ///   - content: what it says.
-    ///   - mentions: whom it calls by name.
-    ///   - replyTo: the message it answers.
-    /// - Returns: what tells how far it has come; its item says so too.
-    /// - Throws: `invalid-parameter` or `too-large` when it can't be sent as it is; `local-storage`.
+    ///   - content: The content of the message.
+    ///   - mentions: The users that the message mentions.
+    ///   - replyTo: The message that this message replies to.
+    /// - Returns: A handle that reports the send state, which is also in the message's item.
+    /// - Throws: `invalid-parameter` or `too-large` if the message is invalid; `local-storage`.
     @discardableResult
     public func send(
         _ content: MessageContent, mentioning mentions: Mentions? = nil, replyingTo replyTo: MessageID? = nil
@@ -139,36 +139,37 @@ public final class TimelineModel {
         }
     }
 
-    /// Sends a message again that the server refused.
+    /// Retries a message that the server rejected.
     ///
-    /// - Throws: `unknown-message` when it is not waiting to be sent.
+    /// - Throws: `unknown-message` if the message is not in the outbox.
     public func retry(_ id: MessageID) async throws(ChatError) {
         try await showingErrors { () async throws(ChatError) in try await conversation.sending(id).retry() }
     }
 
-    /// Takes a message back that was not sent, and its item goes.
+    /// Cancels an unsent message and removes its item.
     ///
-    /// - Throws: `conflict` while it is being sent; `unknown-message` when it is not waiting to be sent.
+    /// - Throws: `conflict` while the message is in transit; `unknown-message` if it is not in the outbox.
     public func cancel(_ id: MessageID) async throws(ChatError) {
         try await showingErrors { () async throws(ChatError) in try await conversation.sending(id).cancel() }
     }
 
-    /// Tells the others that the user is writing something; call it with every key.
+    /// Signals to other members that the user is typing, or has stopped; call it for each keystroke.
     public func setTyping(_ isTyping: Bool) {
         conversation.setTyping(isTyping)
     }
 
     // MARK: Reading
 
-    /// Marks the conversation as read, on every device of the user.
+    /// Marks the conversation as read on all devices of the user.
     ///
-    /// - Parameter id: the newest message that was shown; by default the newest there is.
-    /// - Throws: `unknown-message` when the message is not on this device; `invalid-parameter` for a room; `local-storage`.
+    /// - Parameter id: The newest message that the user has seen; by default the newest message of the conversation.
+    /// - Throws: `unknown-message` if the message is not on this device; `invalid-parameter` for a room;
+    ///   `local-storage`.
     public func markRead(upTo id: MessageID? = nil) async throws(ChatError) {
         try await showingErrors { () async throws(ChatError) in try await conversation.markRead(upTo: id) }
     }
 
-    /// Marks the newest message as read, once, when it is on the screen and the app asked for it.
+    /// Marks the newest message as read, once, if it is visible and ``marksRead`` is set.
     private func markReadIfSeen() {
         guard marksRead, conversation.id.kind.traits.hasRecents, isAtNewest, let visibleEnd,
             let seen = items.lastIndex(where: { $0.id == visibleEnd }),
@@ -192,7 +193,7 @@ public final class TimelineModel {
         do {
             return try await body()
         } catch {
-            // Who cancelled wants no alert about it.
+            // A cancelled call is not an error that the user needs to see.
             if error.code != .cancelled { self.error = error }
             throw error
         }

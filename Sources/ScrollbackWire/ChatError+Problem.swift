@@ -2,7 +2,7 @@ import Foundation
 package import ScrollbackModel
 
 extension ChatError {
-    /// Problem details (RFC 9457), with our members beside the standard ones.
+    /// Writes the error as problem details (RFC 9457) with additional members.
     package func writeProblem(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.field("type", "about:blank")
@@ -13,7 +13,7 @@ extension ChatError {
         }
     }
 
-    /// Our members.
+    /// Writes the additional members.
     package func writeMembers(to writer: inout JSONWriter) {
         writer.field("code", code.rawValue)
         writer.field("temporary", isTemporary)
@@ -33,7 +33,7 @@ extension ChatError {
     }
 }
 
-/// The members of a problem as they come, beside others.
+/// The parsed members of an error, which may be part of an object with other members.
 package struct ProblemFields {
     var code: ChatError.Code?
     var message: String?
@@ -66,7 +66,7 @@ package struct ProblemFields {
     package var error: ChatError {
         let status = status ?? 500
         var error = ChatError(
-            code: code ?? .internalError, message: message ?? "the server gave no reason", parameter: parameter,
+            code: code ?? .internalError, message: message ?? "The server gave no reason.", parameter: parameter,
             limit: limit, retryAfter: retryAfter, isTemporary: isTemporary ?? (status >= 500), status: status)
         error.until = until
         error.reason = reason

@@ -18,49 +18,6 @@ extension FetchQuery {
     }
 }
 
-/// The members of a question for pages of several conversations, as they come.
-package struct FetchFields {
-    private var conversations: [(id: ConversationID, cursor: HistoryCursor?)] = []
-    private var history = HistoryParameters([:])
-
-    package init() {}
-
-    /// - Returns: whether it is a member of such a question, and so was consumed.
-    package mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
-        switch name {
-        case "conversations":
-            let named = try value.list("conversations", limit: 500) { (id) throws(ChatError) in try id.conversation() }
-            conversations += named.map { ($0, nil) }
-        case "cursors":
-            try value.object { (name, cursor) throws(ChatError) in
-                guard cursor.nextIsString else { throw .invalidParameter("cursors", "must be strings") }
-                conversations.append((try ConversationID(name), HistoryCursor(rawValue: try cursor.string())))
-            }
-        case "cursor": throw .invalidParameter("cursor", "is one conversation's: give cursors, by conversation")
-        default: return try history.read(name, &value)
-        }
-        return true
-    }
-
-    package func query() throws(ChatError) -> FetchQuery {
-        // Read one by one from their oldest, as they were said.
-        if history.values["sort"] == nil {
-            var oldestFirst = self
-            oldestFirst.history.values["sort"] = [Sort.oldestFirst.rawValue]
-            return try oldestFirst.query()
-        }
-        let one = try history.query()
-        let hasLimit = history.values["limit"] != nil
-        var seen: Set<ConversationID> = []
-        for (id, _) in conversations where !seen.insert(id).inserted {
-            throw .invalidParameter("conversations", "names \(id) twice")
-        }
-        return FetchQuery(
-            conversations, anchor: one.anchor, limit: hasLimit ? one.limit : nil, sort: one.sort, filter: one.filter,
-            includesActions: one.includesActions)
-    }
-}
-
 extension FetchedPage {
     package func write(to writer: inout JSONWriter) {
         writer.object { writer in

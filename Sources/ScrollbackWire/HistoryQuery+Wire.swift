@@ -1,10 +1,10 @@
 import Foundation
 package import ScrollbackModel
 
-/// The parameters of a history request by name, whichever door they came by: a URL's query or a frame's members.
+/// The parameters of a history request by name, from a URL's query or from JSON members.
 package struct HistoryParameters {
     package var values: [String: [String]]
-    /// Lists that came as lists: a comma inside an element is the element's own.
+    /// The names of parameters that were given as JSON lists, whose elements may contain commas.
     private var lists: Set<String> = []
 
     private static let longestList = 100
@@ -13,45 +13,140 @@ package struct HistoryParameters {
         self.values = values
     }
 
-    /// What a frame or a body gives each as; a URL's query has texts only.
+    /// The type of a parameter in JSON.
+    ///
+    /// The query of a URL has texts only.
     private enum Kind {
         case text, number, flag, list
     }
 
-    private static let kinds: [String: Kind] = [
-        "before": .text, "after": .text, "around": .text, "from": .text, "to": .text, "cursor": .text, "sort": .text,
-        "thread": .text, "limit": .number, "beforeLimit": .number, "afterLimit": .number, "mentionsMe": .flag,
-        "hasMedia": .flag, "types": .list, "excludedTypes": .list, "customTypes": .list, "senders": .list,
-        "include": .list,
-    ]
+    private static let kinds = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0.kind) })
 
-    package static let names: Set<String> = Set(kinds.keys)
+    /// Reads the parameters of a request.
+    ///
+    /// - Parameter pages: Whether the request asks for one page or for a page of each of several conversations, which
+    ///   has no `cursor`.
+    init(from request: inout RequestReader, pages: Pages) throws(ChatError) {
+        self.init([:])
+        for parameter in Self.all where pages == .one || parameter.name != "cursor" {
+            let (name, kind) = (parameter.name, parameter.kind)
+            var isArray = false
+            values[name] = try request.texts(
+                name, parameter.schema, pages == .one ? parameter.description : parameter.descriptionOfSeveral
+            ) { (value) throws(ChatError) in
+                isArray = kind == .list
+                return try Self.texts(name, kind, &value)
+            }
+            if isArray { lists.insert(name) }
+        }
+    }
 
-    /// Reads one member of a frame or a body, if it is a parameter; null is as if it were not there.
+    /// How many pages a request asks for.
+    enum Pages {
+        case one, several
+    }
+
+    /// Reads one member of a frame or a body, if it is a parameter.
+    ///
+    /// A parameter that is `null` counts as missing.
     package mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
         guard let kind = Self.kinds[name] else { return false }
         guard try !value.null() else { return true }
-        switch kind {
-        case .text:
-            guard value.nextIsString else { throw .invalidParameter(name, "must be a string") }
-            values[name] = [try value.string()]
-        case .list:
-            values[name] = try value.list(name, limit: Self.longestList) { (element) throws(ChatError) in
-                guard element.nextIsString else { throw .invalidParameter(name, "must be a list of strings") }
-                return try element.string()
-            }
-            lists.insert(name)
-        case .number, .flag:
-            // What it is, the query looks at as it does at a URL's.
-            guard !value.nextIsString else {
-                throw .invalidParameter(name, kind == .flag ? "must be true or false" : "must be a whole number")
-            }
-            values[name] = [try value.raw().text]
-        }
+        values[name] = try Self.texts(name, kind, &value)
+        if kind == .list { lists.insert(name) }
         return true
     }
 
-    /// As members of a frame or a body.
+    private static func texts(
+        _ name: String, _ kind: Kind, _ value: inout JSONReader
+    ) throws(ChatError) -> [String] {
+        switch kind {
+        case .text:
+            guard value.nextIsString else { throw .invalidParameter(name, "must be a string") }
+            return [try value.string()]
+        case .list:
+            return try value.list(name, limit: longestList) { (element) throws(ChatError) in
+                guard element.nextIsString else { throw .invalidParameter(name, "must be a list of strings") }
+                return try element.string()
+            }
+        case .number, .flag:
+            // ``query()`` checks the value, as it checks the text of a URL.
+            guard !value.nextIsString else {
+                throw .invalidParameter(name, kind == .flag ? "must be true or false" : "must be a whole number")
+            }
+            return [try value.raw().text]
+        }
+    }
+
+    /// A parameter and its documentation.
+    private struct Parameter {
+        let name: String
+        let kind: Kind
+        let schema: JSONSchema
+        let description: String
+        /// The description in a request for several pages, where that is different.
+        var descriptionOfSeveral: String
+
+        init(_ name: String, _ kind: Kind, _ schema: JSONSchema, _ description: String, ofSeveral: String? = nil) {
+            self.name = name
+            self.kind = kind
+            self.schema = schema
+            self.description = description
+            descriptionOfSeveral = ofSeveral ?? description
+        }
+    }
+
+    private static let all: [Parameter] = {
+        let point = JSONSchema.component("HistoryPoint")
+        let count = JSONSchema.integer(0...100)
+        let types = JSONSchema.array(.component("MessageType"), count: 1...longestList)
+        let repeated = "In a query, repeat the parameter or separate the values by commas."
+        let ofSeveral = "At most 25 for several conversations or with actions."
+        return [
+            Parameter("before", .text, point, "Messages older than this point."),
+            Parameter("after", .text, point, "Messages newer than this point."),
+            Parameter("around", .text, point, "Messages on both sides of this point."),
+            Parameter("from", .text, point, "The older end, included. Needs `to`, or `before` to read back to it."),
+            Parameter("to", .text, point, "The newer end, excluded. Needs `from`."),
+            Parameter(
+                "cursor", .text, .string(), "The `older` or `newer` of a page. Allows only `limit` and `include`."),
+            Parameter(
+                "limit", .number, count,
+                "How many messages to return at most. The default is 20. With actions the most is 25.",
+                ofSeveral: "How many messages of each conversation to return at most: 100 for one conversation, 25 for "
+                    + "several or with actions. This is also the default."),
+            Parameter(
+                "beforeLimit", .number, count, "How many older messages `around` returns. The default is 10.",
+                ofSeveral: "How many older messages `around` returns. The default is 10. \(ofSeveral)"),
+            Parameter(
+                "afterLimit", .number, count, "How many newer messages `around` returns. The default is 10.",
+                ofSeveral: "How many newer messages `around` returns. The default is 10. \(ofSeveral)"),
+            Parameter(
+                "sort", .text, .component("Sort"), "The order within the page. The default is `newestFirst`.",
+                ofSeveral: "The order within each page. The default is `oldestFirst`."),
+            Parameter("types", .list, types, "Only messages of these types. \(repeated)"),
+            Parameter("excludedTypes", .list, types, "No messages of these types. \(repeated)"),
+            Parameter(
+                "customTypes", .list, .array(.string(), count: 1...longestList),
+                "Only messages of these custom types. An empty string stands for messages without one. \(repeated)"),
+            Parameter(
+                "senders", .list, .array(.component("UserID"), count: 1...longestList),
+                "Only messages of these senders. \(repeated)"),
+            Parameter("mentionsMe", .flag, .boolean, "Only messages that mention the caller."),
+            Parameter("hasMedia", .flag, .boolean, "Only images, GIFs, files, voice messages and videos."),
+            Parameter(
+                "thread", .text, .component("MessageID"),
+                "Only the replies in the thread that starts with this message."
+            ),
+            Parameter(
+                "include", .list, .array(.choice(["actions", "metadata"]), count: 0...longestList),
+                "`actions` adds the first 100 actions of each message. Messages always have their metadata.",
+                ofSeveral: "`actions` adds the first 100 actions of each message. It needs exactly one conversation. "
+                    + "Messages always have their metadata."),
+        ]
+    }()
+
+    /// Writes the parameters as members of a frame or a body.
     package func write(to writer: inout JSONWriter) {
         for (name, values) in values.sorted(by: { $0.key < $1.key }) {
             writer.key(name)
@@ -63,12 +158,14 @@ package struct HistoryParameters {
         }
     }
 
-    /// - Throws: `invalid-parameter` naming what is wrong.
+    /// Returns the query that the parameters describe.
+    ///
+    /// - Throws: `invalid-parameter` with the name of the invalid parameter.
     package func query() throws(ChatError) -> HistoryQuery {
         if let cursor = try one("cursor") {
             guard values.keys.allSatisfy({ ["cursor", "limit", "include"].contains($0) }) else {
                 throw .invalidParameter(
-                    "cursor", "holds the rest of the question: give nothing else but limit and include")
+                    "cursor", "contains the rest of the query and can be combined only with limit and include")
             }
             return HistoryQuery(
                 .cursor(HistoryCursor(rawValue: cursor)), limit: try number("limit") ?? 20,
@@ -88,28 +185,32 @@ package struct HistoryParameters {
         filter = try filter.validated()
         let anchor = try anchor()
         if case .around = anchor, values["limit"] != nil {
-            throw .invalidParameter("limit", "does not go with around: give beforeLimit and afterLimit")
+            throw .invalidParameter("limit", "can't be combined with around; use beforeLimit and afterLimit")
         }
         return HistoryQuery(
             anchor, limit: try number("limit") ?? 20, sort: try sort() ?? .newestFirst, filter: filter,
             includesActions: try includesActions())
     }
 
-    /// What is to come besides: a message has its metadata in any case.
+    /// Whether to include actions.
+    ///
+    /// Metadata is always included.
     private func includesActions() throws(ChatError) -> Bool {
         let wanted = try list("include") ?? []
         guard wanted.allSatisfy(["actions", "metadata"].contains) else {
-            throw .invalidParameter("include", "must be a list of actions, metadata")
+            throw .invalidParameter("include", "must be a list of actions and metadata")
         }
         return wanted.contains("actions")
     }
 
-    /// At most one of before, after and around; from and to go together, or one of them bounds the other two: back from
-    /// `before` down to `from`.
+    /// Returns the anchor of the query.
+    ///
+    /// Allowed are one of `before`, `after` and `around`; `from` and `to` together; or `before` and `from`, which pages
+    /// back from `before` down to `from`.
     private func anchor() throws(ChatError) -> Anchor {
         let given = ["before", "after", "around"].filter { values[$0] != nil }
         guard given.count <= 1 else {
-            throw .invalidParameter(given[1], "does not go with \(given[0]): give at most one anchor")
+            throw .invalidParameter(given[1], "can't be combined with \(given[0]); use at most one anchor")
         }
         let name = given.first
         if name != "around" { try refuse(["beforeLimit", "afterLimit"], without: "around") }
@@ -117,20 +218,20 @@ package struct HistoryParameters {
         switch (name, from, to) {
         case (nil, nil, nil): return .before(.latest)
         case (nil, let from?, let to?): return .between(from, to)
-        case (nil, _?, nil): throw .invalidParameter("to", "is missing: from and to go together")
-        case (nil, nil, _?): throw .invalidParameter("from", "is missing: from and to go together")
-        case (let name?, _?, _?): throw .invalidParameter("from", "and to do not go with \(name)")
-        case (let name?, _, _?): throw .invalidParameter("to", "goes with from only, not with \(name)")
+        case (nil, _?, nil): throw .invalidParameter("to", "is missing: from and to must be used together")
+        case (nil, nil, _?): throw .invalidParameter("from", "is missing: from and to must be used together")
+        case (let name?, _?, _?): throw .invalidParameter("from", "and to can't be combined with \(name)")
+        case (let name?, _, _?): throw .invalidParameter("to", "can be combined only with from, not with \(name)")
         case ("before"?, let from?, nil): return .backward(from: try point("before") ?? .latest, downTo: from)
         case (let name?, _?, nil) where name != "before":
-            throw .invalidParameter("from", "goes with to or before, not with \(name)")
+            throw .invalidParameter("from", "can be combined only with to or before, not with \(name)")
         case ("before"?, _, _):
             let point = try point("before") ?? .latest
-            guard point != .earliest else { throw .invalidParameter("before", "can't be earliest: use after=earliest") }
+            guard point != .earliest else { throw .invalidParameter("before", "can't be earliest; use after=earliest") }
             return .before(point)
         case ("after"?, _, _):
             let point = try point("after") ?? .earliest
-            guard point != .latest else { throw .invalidParameter("after", "can't be latest: use before=latest") }
+            guard point != .latest else { throw .invalidParameter("after", "can't be latest; use before=latest") }
             return .after(point)
         default:
             return .around(
@@ -145,7 +246,7 @@ package struct HistoryParameters {
 
     private func refuse(_ names: [String], without other: String) throws(ChatError) {
         for name in names where values[name] != nil {
-            throw .invalidParameter(name, "goes with \(other) only")
+            throw .invalidParameter(name, "can be used only with \(other)")
         }
     }
 
@@ -177,17 +278,18 @@ package struct HistoryParameters {
 
     private func one(_ name: String) throws(ChatError) -> String? {
         guard let given = values[name] else { return nil }
-        guard given.count == 1 else { throw .invalidParameter(name, "must be given once") }
+        guard given.count == 1 else { throw .invalidParameter(name, "must be set only once") }
         return given[0]
     }
 
-    /// A list, given several times, each element as it is, or once with commas.
+    /// Returns a list parameter, which is either repeated or set once with comma-separated elements.
     ///
-    /// It is counted as given, repetitions included.
+    /// The limit applies to all elements, including repetitions.
     private func list(_ name: String) throws(ChatError) -> [String]? {
         guard var given = values[name] else { return nil }
         if given.count == 1, !lists.contains(name) {
-            // By scalars: an element may begin with a combining mark, which as a character would swallow the comma.
+            // Split by scalars: an element may begin with a combining mark, which would form one character with the
+            // comma.
             given = given[0].unicodeScalars.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
         }
         guard given.count <= Self.longestList else {
@@ -241,7 +343,7 @@ extension HistoryPoint {
 }
 
 extension HistoryQuery {
-    /// As parameters by name.
+    /// The query as parameters by name.
     package var parameters: HistoryParameters {
         var values: [String: [String]] = [:]
         switch anchor {
@@ -275,7 +377,7 @@ extension HistoryQuery {
         return HistoryParameters(values)
     }
 
-    /// An element with a comma must not be taken for two where it stands alone, so it comes twice.
+    /// Repeats a single element that contains a comma, so that it is not split into two.
     private static func list(_ elements: [String]) -> [String] {
         guard elements.count == 1, elements[0].utf8.contains(UInt8(ascii: ",")) else { return elements.sorted() }
         return elements + elements

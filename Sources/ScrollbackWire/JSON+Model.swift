@@ -1,7 +1,7 @@
 package import Foundation
 package import ScrollbackModel
 
-// How the model's small values look in JSON: 64-bit identities are strings, places and counts numbers.
+// The JSON representation of basic values: 64-bit identifiers are strings, sequence numbers and counts are numbers.
 
 extension JSONReader {
     package mutating func conversation() throws(ChatError) -> ConversationID { try ConversationID(try string()) }
@@ -19,7 +19,23 @@ extension JSONReader {
         try Date(iso8601: try string(), parameter: parameter)
     }
 
-    /// A list of anything, of at most `limit` elements.
+    /// Reads a JSON object of the application.
+    package mutating func rawObject(_ parameter: String) throws(ChatError) -> RawJSON {
+        let json = try raw()
+        guard json.isObject else { throw .invalidParameter(parameter, "must be a JSON object") }
+        return json
+    }
+
+    /// Reads a name that messages can be filtered by.
+    package mutating func customType() throws(ChatError) -> String {
+        let text = try string()
+        guard (1...128).contains(text.utf8.count) else {
+            throw .invalidParameter("customType", "must be 1...128 bytes of UTF-8")
+        }
+        return text
+    }
+
+    /// Reads a list of at most `limit` elements.
     package mutating func list<Element>(
         _ parameter: String, limit: Int, _ element: (inout JSONReader) throws(ChatError) -> Element
     ) throws(ChatError) -> [Element] {
@@ -33,7 +49,7 @@ extension JSONReader {
         return elements
     }
 
-    /// A value of an enumeration, named in the error with its choices.
+    /// Reads a value of an enumeration; the error for other values lists the choices.
     package mutating func choice<Value: RawRepresentable & CaseIterable>(
         _ parameter: String
     ) throws(ChatError) -> Value where Value.RawValue == String {
@@ -47,7 +63,7 @@ extension JSONReader {
 }
 
 extension Optional {
-    /// What must be there.
+    /// Returns the value, or throws an error that names the missing parameter.
     package func required(_ parameter: String) throws(ChatError) -> Wrapped {
         guard let self else { throw .invalidParameter(parameter, "is missing") }
         return self
@@ -87,7 +103,7 @@ extension Mentions {
 }
 
 extension MessageTraits {
-    /// Only what is switched off is written.
+    /// Writes the traits that are turned off.
     package func write(to writer: inout JSONWriter) {
         writer.object { writer in
             if !isStored { writer.field("storeInHistory", false) }
@@ -129,30 +145,22 @@ extension MessageAttributes {
         if priority != .normal { writer.field("priority", priority.rawValue) }
     }
 
-    /// Reads one member, if it is an attribute.
+    /// Reads one JSON member if it is an attribute.
     ///
-    /// - Returns: whether it was, and so was consumed.
+    /// - Returns: Whether the member is an attribute.
     package mutating func readMember(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
         switch name {
         case "mentions": mentions = try value.null() ? nil : Mentions(from: &value)
         case "metadata":
             if try value.null() { return true }
-            let json = try value.raw()
-            guard json.isObject else { throw .invalidParameter("metadata", "must be a JSON object") }
-            metadata = json
+            metadata = try value.rawObject("metadata")
         case "extra": extra = try value.null() ? nil : value.raw()
         case "customType":
             if try value.null() { return true }
-            let text = try value.string()
-            guard (1...128).contains(text.utf8.count) else {
-                throw .invalidParameter("customType", "must be 1...128 bytes of UTF-8")
-            }
-            customType = text
+            customType = try value.customType()
         case "push":
             if try value.null() { return true }
-            let json = try value.raw()
-            guard json.isObject else { throw .invalidParameter("push", "must be a JSON object") }
-            push = json
+            push = try value.rawObject("push")
         case "replyTo": replyTo = try value.null() ? nil : value.messageID("replyTo")
         case "priority":
             priority = try value.null() ? .normal : value.choice("priority")

@@ -1,16 +1,25 @@
 package import ScrollbackModel
 
-/// What is listed page by page: how one of them is written and read, and what a page calls them.
+/// An element of a paged list, with its JSON representation and the name of the list in a page.
 package protocol ListElement: Sendable {
     static var listName: String { get }
+    static var schema: JSONSchema { get }
     func write(to writer: inout JSONWriter)
     init(from reader: inout JSONReader) throws(ChatError)
 }
 
 /// A page of a list.
-package struct ListPage<Element: ListElement>: Sendable {
+package struct ListPage<Element: ListElement>: DecodableAnswer {
+    package static var schema: JSONSchema? {
+        .object([
+            .init(Element.listName, .array(Element.schema)),
+            .init(
+                "cursor", .string(), isRequired: false, "Pass it to get the next page. Absent on the last page."),
+        ])
+    }
+
     package var elements: [Element]
-    /// Where the next page begins; absent where there is none.
+    /// The cursor for the next page; `nil` after the last page.
     package var cursor: String?
 
     package init(_ elements: [Element], cursor: String?) {
@@ -18,12 +27,12 @@ package struct ListPage<Element: ListElement>: Sendable {
         self.cursor = cursor
     }
 
-    /// A page of a list that is ordered by people's names.
+    /// Creates a page of a list that is ordered by user ID.
     package init(_ elements: [Element], after user: UserID?) {
         self.init(elements, cursor: user?.text)
     }
 
-    /// The cursor of a list that is ordered by people's names.
+    /// Returns the cursor of a list that is ordered by user ID.
     package func after() throws(ChatError) -> UserID? {
         try cursor.map { (text) throws(ChatError) in try UserID(text, parameter: "cursor") }
     }

@@ -11,7 +11,7 @@ extension LogHead {
     }
 }
 
-/// The members of a log's head as they come, beside others.
+/// The parsed members of a log's head, which may be part of an object with other members.
 package struct LogHeadFields {
     var head: Seq?
     var firstSeq: Seq?
@@ -43,7 +43,7 @@ package struct LogHeadFields {
 }
 
 extension SeqRangeSet {
-    /// Pairs of places, both ends included.
+    /// Writes the ranges as pairs of sequence numbers, both inclusive.
     package func write(to writer: inout JSONWriter) {
         writer.array(ranges) { writer, range in
             writer.array([range.lowerBound, range.upperBound]) { $0.value($1) }
@@ -114,7 +114,7 @@ extension LogPage {
     }
 }
 
-/// The members of a page as they come, beside others.
+/// The parsed members of a page, which may be part of an object with other members.
 package struct LogPageFields {
     var messages: [Message] = []
     var coverage: Coverage?

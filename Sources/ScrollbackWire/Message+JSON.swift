@@ -1,7 +1,7 @@
 package import ScrollbackModel
 
 extension Message {
-    /// A message, wherever it appears.
+    /// Writes the message in its standard JSON form.
     package func write(to writer: inout JSONWriter) {
         writer.object { writeMembers(to: &$0) }
     }
@@ -39,7 +39,7 @@ extension Message {
     }
 }
 
-/// The members of a message as they come.
+/// The parsed members of a message.
 package struct MessageFields {
     var conversation: ConversationID?
     var seq: Seq?
@@ -79,7 +79,7 @@ package struct MessageFields {
         }
     }
 
-    /// Whether it has a place in a log.
+    /// Whether the message is stored in a log.
     package var isStored: Bool { seq != nil }
 
     package func message() throws(ChatError) -> Message {

@@ -91,12 +91,3 @@ extension MessageAction {
             sender: try sender.required("sender"), type: try type.required("type"), value: try text.required("value"))
     }
 }
-
-extension [MessageAction] {
-    /// A list, and where it goes on.
-    package static func write(_ actions: [MessageAction], next: Timetoken?, to writer: inout JSONWriter) {
-        writer.key("actions")
-        writer.array(actions) { writer, action in writer.object { action.writeMembers(to: &$0) } }
-        writer.field("cursor", next)
-    }
-}

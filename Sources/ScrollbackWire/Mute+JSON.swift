@@ -1,7 +1,7 @@
 package import ScrollbackModel
 
 extension Mute {
-    /// Until when: a time, or `"forever"`.
+    /// Writes the end of the mute: a time or `"forever"`.
     package func writeMember(to writer: inout JSONWriter) {
         switch self {
         case .until(let date): writer.field("mutedUntil", date)
@@ -9,7 +9,9 @@ extension Mute {
         }
     }
 
-    /// - Throws: `invalid-parameter` when it is neither a time nor `"forever"`.
+    /// Reads the end of a mute.
+    ///
+    /// - Throws: `invalid-parameter` if it is neither a time nor `"forever"`.
     package init(from reader: inout JSONReader) throws(ChatError) {
         let text = try reader.string()
         self = text == "forever" ? .forever : .until(try .init(iso8601: text, parameter: "mutedUntil"))

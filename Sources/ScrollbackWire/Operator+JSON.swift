@@ -1,13 +1,13 @@
 package import Foundation
 package import ScrollbackModel
 
-// What an operator is shown of who and what is there.
+// Entries of the administrators' lists of users, conversations and connections.
 
-/// A user, in an operator's list.
+/// A user in an administrator's list.
 package struct UserEntry: Sendable {
     package var profile: UserProfile
     package var state: String
-    /// The ban from the server that holds now.
+    /// The active ban from the server.
     package var ban: Ban?
 
     package init(profile: UserProfile, state: String, ban: Ban?) {
@@ -31,9 +31,9 @@ package struct UserEntry: Sendable {
     }
 }
 
-/// A conversation, in an operator's list.
+/// A conversation in an administrator's list.
 package struct ConversationEntry: Sendable {
-    /// Its absolute name.
+    /// The absolute name of the conversation.
     package var conversation: ConversationID
     package var name: String?
     package var isPrivate: Bool
@@ -41,14 +41,14 @@ package struct ConversationEntry: Sendable {
     package var head: Seq
     package var n: Int64
     package var createdAt: Date
-    /// When its newest message was sent; absent where none was.
+    /// When the newest message was sent; `nil` if there is none.
     package var lastActivity: Date?
-    /// Of the user whose conversations these are.
+    /// The membership of the user whose conversations are listed.
     package var membership: Membership?
 
-    /// What somebody has to do with it.
+    /// A user's membership in the conversation.
     package struct Membership: Sendable {
-        /// `member`, `left`, or `reader` for who reads a public channel.
+        /// The standing: `member`, `left`, or `reader` for a read position in a public channel.
         package var standing: String
         package var role: Role
         package var readSeq: Seq
@@ -92,7 +92,7 @@ package struct ConversationEntry: Sendable {
     }
 }
 
-/// A device's open connection, in an operator's list.
+/// A device's open connection in an administrator's list.
 package struct ConnectionEntry: Sendable {
     package var user: UserID
     package var device: String
@@ -100,9 +100,9 @@ package struct ConnectionEntry: Sendable {
     package var lastHeard: Date
     /// Whether the app is in the foreground.
     package var isActive: Bool
-    /// How many conversations it hears.
+    /// The number of subscribed conversations.
     package var subscriptions: Int
-    /// How many bytes wait for it to be read.
+    /// The number of bytes that wait for the client to read them.
     package var queuedBytes: Int
 
     package init(

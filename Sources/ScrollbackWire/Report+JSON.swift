@@ -1,16 +1,18 @@
 package import Foundation
 package import ScrollbackModel
 
-/// A message that somebody reported, as it was then, and what became of it.
-package struct Report: Hashable, Sendable {
+/// A reported message, as it was when it was reported, with the state of the report.
+package struct Report: Hashable, OperationAnswer {
+    package static let schema: JSONSchema? = .component("Report")
+
     package var number: Int64
-    /// Its absolute name.
+    /// The absolute name of the conversation.
     package var conversation: ConversationID
     package var message: MessageID
     package var seq: Seq
     package var sender: UserID
     package var type: MessageType
-    /// Absent once its sender was erased with what they said.
+    /// The message's content; `nil` after the sender was erased with their messages.
     package var content: RawJSON?
     package var sentAt: Date
     package var reporter: UserID
@@ -22,7 +24,7 @@ package struct Report: Hashable, Sendable {
     package var closedBy: UserID?
     package var closedAt: Date?
 
-    /// The most bytes of what somebody has to say about it.
+    /// The maximum size of a report's text or note, in bytes.
     package static let textBytes = 2_000
 
     package init(

@@ -1,16 +1,16 @@
 package import ScrollbackModel
 
-/// A part of what somebody may do, as tokens name it.
+/// A set of operations that a token can permit.
 package enum Scope: String, CaseIterable, Comparable, Sendable {
-    /// See and hear what the user may; nothing changes by it.
+    /// Read and receive everything the user may see, without changing anything.
     case read
-    /// Messages: send, edit, delete, react, type, report, and files to send.
+    /// Messages: send, edit, delete, react, indicate typing, report, and upload files.
     case write
-    /// Conversations and who is in them: make, change, delete, put in and out, join and leave, roles, invitations, bans.
+    /// Conversations and members: create, change, delete, add, remove, join, leave, roles, invitations and bans.
     case manage
-    /// What is the user's own: profile, devices, blocks, what they have read, muted, pinned, hidden.
+    /// The user's own data: profile, devices, blocks, and read, muted, pinned and hidden conversations.
     case account
-    /// Everything, and what only administrators may.
+    /// Everything, including operations for administrators.
     case admin
 
     package static func < (a: Scope, b: Scope) -> Bool {
@@ -18,12 +18,12 @@ package enum Scope: String, CaseIterable, Comparable, Sendable {
     }
 }
 
-/// What a token is good for: all that its user may do, or no more than the scopes it names.
+/// The scopes of a token: a set of scopes, or all operations that the user may perform.
 package struct Scopes: Hashable, Sendable {
-    /// Nothing where it is good for all that its user may do.
+    /// The scopes of the token; `nil` for all operations that the user may perform.
     private let named: Set<Scope>?
 
-    /// Of a token that names none: everything but what takes an administrator.
+    /// The scopes of a token that lists none: everything except operations for administrators.
     package static let all = Scopes()
 
     private init() {
@@ -34,17 +34,19 @@ package struct Scopes: Hashable, Sendable {
         named = scopes
     }
 
-    /// - Throws: `invalid-parameter` for a name that is none, and for no name at all: what is good for nothing is a mistake.
+    /// Creates scopes from their names.
+    ///
+    /// - Throws: `invalid-parameter` for an unknown name, and for an empty list, which is likely a mistake.
     package init(names: [String], _ parameter: String = "scopes", known: [Scope] = Scope.allCases) throws(ChatError) {
         var scopes: Set<Scope> = []
         for name in names {
             guard let scope = Scope(rawValue: name), known.contains(scope) else {
-                throw .invalidParameter(parameter, "may have only \(known.list)")
+                throw .invalidParameter(parameter, "must have only \(known.list)")
             }
             scopes.insert(scope)
         }
         guard !scopes.isEmpty else {
-            throw .invalidParameter(parameter, "must name some of \(known.list), or be left out for all but admin")
+            throw .invalidParameter(parameter, "must have some of \(known.list), or be left out for all but admin")
         }
         self.init(scopes)
     }
@@ -54,11 +56,11 @@ package struct Scopes: Hashable, Sendable {
         return named.contains(scope) || named.contains(.admin)
     }
 
-    /// In the order of the protocol; nothing where it is good for all that its user may do.
+    /// The names in the order of the protocol; `nil` for all operations that the user may perform.
     package var names: [String]? { named?.sorted().map(\.rawValue) }
 }
 
 extension [Scope] {
-    /// For people: `read, write`.
+    /// The names for messages, such as `read, write`.
     package var list: String { map(\.rawValue).joined(separator: ", ") }
 }

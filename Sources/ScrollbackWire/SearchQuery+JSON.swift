@@ -1,59 +1,5 @@
 package import ScrollbackModel
 
-/// The parameters of a search by name, whichever door they came by.
-package struct SearchParameters {
-    package var text: String?
-    package var sort: String?
-    package var limit: Int64?
-    package var cursor: String?
-
-    package init() {}
-
-    /// Of a URL's query.
-    ///
-    /// - Throws: `invalid-parameter` for what is given twice, and for a limit that is no number.
-    package init(_ values: [String: [String]]) throws(ChatError) {
-        func one(_ name: String) throws(ChatError) -> String? {
-            guard let given = values[name] else { return nil }
-            guard given.count == 1 else { throw .invalidParameter(name, "must be given once") }
-            return given[0]
-        }
-        text = try one("text")
-        sort = try one("sort")
-        cursor = try one("cursor")
-        limit = try one("limit").map { (text) throws(ChatError) in
-            guard let limit = Int64(text) else { throw .invalidParameter("limit", "must be a whole number") }
-            return limit
-        }
-    }
-
-    /// Reads one member of a frame, if it is a parameter.
-    package mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
-        switch name {
-        case "text": text = try value.string()
-        case "sort": sort = try value.null() ? nil : value.string()
-        case "limit": limit = try value.integer()
-        case "cursor": cursor = try value.null() ? nil : value.string()
-        default: return false
-        }
-        return true
-    }
-
-    /// - Throws: `invalid-parameter` naming what is wrong.
-    package func query(in conversation: ConversationID?) throws(ChatError) -> SearchQuery {
-        let sort = try sort.map { (text) throws(ChatError) in
-            guard let sort = SearchSort(rawValue: text) else {
-                throw .invalidParameter("sort", "must be newestFirst or bestFirst")
-            }
-            return sort
-        }
-        guard let limit = Int(exactly: limit ?? 20) else { throw .invalidParameter("limit", "must be in range") }
-        return SearchQuery(
-            try text.required("text"), in: conversation, sort: sort ?? .newestFirst, limit: limit,
-            after: cursor.map { SearchCursor(rawValue: $0) })
-    }
-}
-
 extension SearchQuery {
     package func writeMembers(to writer: inout JSONWriter) {
         writer.field("conversation", conversation)

@@ -1,10 +1,6 @@
 package import ScrollbackModel
 
 extension StateChange {
-    static let names: Set<String> = [
-        "read", "markUnread", "settings", "notifications", "removeRecent", "addRecent", "stopRoaming",
-    ]
-
     var name: String {
         switch self {
         case .read: "read"
@@ -36,7 +32,7 @@ extension StateChange {
 }
 
 extension StateChange {
-    /// As it is kept.
+    /// The JSON form in which clients store the change.
     package var stored: String {
         var writer = JSONWriter()
         writer.object { writer in
@@ -48,67 +44,10 @@ extension StateChange {
 
     package init(stored text: String) throws(ChatError) {
         var reader = JSONReader(text)
-        var name: String?
-        var fields = StateChangeFields()
-        try reader.object { (member, value) throws(ChatError) in
-            if member == "type" {
-                name = try value.string()
-            } else if try !fields.read(member, &value) {
-                try value.skip()
-            }
-        }
-        self = try fields.change(try name.required("type"))
-    }
-}
-
-/// The members of a change to one's own state as they come, wherever they stand.
-package struct StateChangeFields {
-    private var seq: Seq?
-    private var epoch: Epoch?
-    private var userRev: Int64?
-    private var isMuted: Bool?
-    private var isPinned: Bool?
-    private var notifications: NotificationLevel?
-    private var stopsRoaming = false
-
-    package init() {}
-
-    /// - Returns: whether it is one of them.
-    package mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
-        switch name {
-        case "seq": seq = try value.integer()
-        case "epoch": epoch = try value.epoch()
-        case "userRev": userRev = try value.null() ? nil : value.integer()
-        case "muted": isMuted = try value.null() ? nil : value.bool()
-        case "pinned": isPinned = try value.null() ? nil : value.bool()
-        case "notifications": notifications = try value.null() ? nil : value.choice("notifications")
-        case "stopRoaming": stopsRoaming = try value.bool()
-        default: return false
-        }
-        return true
-    }
-
-    package func change(_ name: String) throws(ChatError) -> StateChange {
-        switch name {
-        case "read":
-            return .read(seq: try seq.required("seq"), epoch: try epoch.required("epoch"), userRev: userRev)
-        case "markUnread": return .markUnread
-        case "settings":
-            guard isMuted != nil || isPinned != nil else {
-                throw .invalidParameter("muted", "is missing: give muted, pinned or both")
-            }
-            return .settings(isMuted: isMuted, isPinned: isPinned)
-        case "notifications": return .notifications(notifications)
-        case "removeRecent": return .removeRecent(at: try place(), stopsRoaming: stopsRoaming)
-        case "addRecent": return .addRecent
-        case "stopRoaming": return .stopRoaming(at: try place())
-        default: throw ChatError(.unknownOperation, "there is no request \"\(name)\"", parameter: "type")
-        }
-    }
-
-    private func place() throws(ChatError) -> LogPlace? {
-        if seq == nil, epoch == nil { return nil }
-        return LogPlace(seq: try seq.required("seq"), epoch: try epoch.required("epoch"))
+        let members = try JSONMembers(&reader)
+        var type = try members["type"].required("type")
+        var request = RequestReader(frame: members, limits: .standard)
+        self = try StateChange(try type.string(), from: &request)
     }
 }
 
@@ -120,7 +59,7 @@ extension LogPlace {
 }
 
 extension ReadMark {
-    /// The most conversations one request reads.
+    /// The maximum number of conversations in one request.
     package static let maximum = 500
 
     package func write(to writer: inout JSONWriter) {
@@ -156,7 +95,7 @@ extension ReadMark {
 }
 
 extension ReadAnswer {
-    /// The answer to a request that read several conversations.
+    /// Writes the answer to a request to read several conversations.
     package static func write(_ answers: [ReadAnswer], to writer: inout JSONWriter) {
         writer.key("reads")
         writer.array(answers) { $1.write(to: &$0) }

@@ -2,7 +2,7 @@ package import Foundation
 package import ScrollbackModel
 
 extension Submission {
-    /// The body of a send.
+    /// Writes the body of a request to send a message.
     package func writeMembers(to writer: inout JSONWriter) {
         writer.field("id", id)
         writer.field("type", content.type)
@@ -26,7 +26,7 @@ extension Submission {
 }
 
 extension Submission {
-    /// Refuses what a server would refuse, in the server's words.
+    /// Validates the submission as the server does, with the same errors.
     ///
     /// - Throws: `invalid-parameter` or `too-large`.
     package func validated(limits: Limits) throws(ChatError) -> Submission {
@@ -38,7 +38,9 @@ extension Submission {
 }
 
 extension Limits {
-    /// - Throws: `too-large` when the application's own JSON is above the limit of its kind.
+    /// Checks the size of an application-defined JSON attribute.
+    ///
+    /// - Throws: `too-large`.
     package func check(attribute json: RawJSON?, _ name: String) throws(ChatError) {
         try Self.check(json, name, attributeBytes)
     }
@@ -46,18 +48,19 @@ extension Limits {
     static func check(_ json: RawJSON?, _ name: String, _ limit: Int) throws(ChatError) {
         guard let json, json.text.utf8.count > limit else { return }
         throw ChatError(
-            .tooLarge, "\(name) must be at most \(limit) bytes of JSON, is \(json.text.utf8.count)", parameter: name,
+            .tooLarge, "\(name) must be at most \(limit) bytes of JSON but has \(json.text.utf8.count)",
+            parameter: name,
             limit: limit)
     }
 }
 
-/// The members of a send as they come.
+/// The members of a submission, read in one pass.
 package struct SubmissionFields {
     package var id: MessageID?
     package var type: MessageType?
     package var content: RawJSON?
     package var attributes = MessageAttributes()
-    /// Only an import says who sent it and when.
+    /// Only imported messages have a sender and a time.
     package var sender: UserID?
     package var sentAt: Date?
 
@@ -66,16 +69,24 @@ package struct SubmissionFields {
     package init(from reader: inout JSONReader) throws(ChatError) {
         var fields = SubmissionFields()
         try reader.object { (name, value) throws(ChatError) in
-            switch name {
-            case "id": fields.id = try value.messageID()
-            case "type": fields.type = try MessageType(try value.string())
-            case "content": fields.content = try value.raw()
-            case "sender": fields.sender = try value.user("sender")
-            case "sentAt": fields.sentAt = try value.date("sentAt")
-            default: if try !fields.attributes.readMember(name, &value) { try value.skip() }
-            }
+            if try !fields.read(name, &value) { try value.skip() }
         }
         self = fields
+    }
+
+    /// Reads one member.
+    ///
+    /// - Returns: Whether a submission has such a member. If not, its value is still to be read.
+    package mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
+        switch name {
+        case "id": id = try value.messageID()
+        case "type": type = try MessageType(try value.string())
+        case "content": content = try value.raw()
+        case "sender": sender = try value.user("sender")
+        case "sentAt": sentAt = try value.date("sentAt")
+        default: return try attributes.readMember(name, &value)
+        }
+        return true
     }
 }
 

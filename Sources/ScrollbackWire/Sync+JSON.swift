@@ -1,37 +1,39 @@
 package import ScrollbackModel
 
 extension ConversationHead {
-    /// An entry of the list of recent conversations.
+    /// Writes the head as an entry of the list of recents.
     package func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("conversation", conversation)
-            writer.field("name", name)
-            writer.field("avatar", avatar)
-            writer.field("unread", unread)
-            writer.field("mentions", mentions)
-            state.writeMembers(to: &writer)
-            writer.field("readSeq", readSeq)
-            if peerReadSeq > 0 { writer.field("peerReadSeq", peerReadSeq) }
-            if let lastMessage {
-                writer.key("lastMessage")
-                lastMessage.write(to: &writer)
-            }
-            writer.field("muted", isMuted)
-            writer.field("notifications", notifications?.rawValue)
-            writer.field("pinned", isPinned)
-            writer.field("markedUnread", isMarkedUnread)
-            if removedSeq > 0 { writer.field("removedSeq", removedSeq) }
-            if roamSeq > 0 { writer.field("roamSeq", roamSeq) }
-            writer.field("recentTime", recentTime)
-            writer.field("member", isMember)
-            if moved > 0 { writer.field("moved", moved) }
-            if isFrozen { writer.field("frozen", true) }
-            mute?.writeMember(to: &writer)
-            writer.field("userRev", userRev)
-            if !hidden.isEmpty {
-                writer.key("hidden")
-                SeqRangeSet(hidden).write(to: &writer)
-            }
+        writer.object { writeMembers(to: &$0) }
+    }
+
+    package func writeMembers(to writer: inout JSONWriter) {
+        writer.field("conversation", conversation)
+        writer.field("name", name)
+        writer.field("avatar", avatar)
+        writer.field("unread", unread)
+        writer.field("mentions", mentions)
+        state.writeMembers(to: &writer)
+        writer.field("readSeq", readSeq)
+        if peerReadSeq > 0 { writer.field("peerReadSeq", peerReadSeq) }
+        if let lastMessage {
+            writer.key("lastMessage")
+            lastMessage.write(to: &writer)
+        }
+        writer.field("muted", isMuted)
+        writer.field("notifications", notifications?.rawValue)
+        writer.field("pinned", isPinned)
+        writer.field("markedUnread", isMarkedUnread)
+        if removedSeq > 0 { writer.field("removedSeq", removedSeq) }
+        if roamSeq > 0 { writer.field("roamSeq", roamSeq) }
+        writer.field("recentTime", recentTime)
+        writer.field("member", isMember)
+        if moved > 0 { writer.field("moved", moved) }
+        if isFrozen { writer.field("frozen", true) }
+        mute?.writeMember(to: &writer)
+        writer.field("userRev", userRev)
+        if !hidden.isEmpty {
+            writer.key("hidden")
+            SeqRangeSet(hidden).write(to: &writer)
         }
     }
 
@@ -176,7 +178,7 @@ extension LogSync {
     }
 }
 
-/// What `sync` answers for each conversation asked about.
+/// The answer of `sync` for one conversation.
 package struct LogSyncAnswer: Sendable {
     package var conversation: ConversationID
     package var result: Result<LogSync, ChatError>
@@ -229,13 +231,13 @@ package struct LogSyncAnswer: Sendable {
     }
 }
 
-/// A window of heads: what moved since a cursor, newest activity first.
+/// A window of conversation heads that changed since a cursor, newest activity first.
 package struct HeadWindow: Sendable {
     package var heads: [ConversationHead]
-    /// Continues an interrupted pass; after the last window, where the next pass begins.
+    /// The cursor for the next window; after the last window, the cursor for the next pass.
     package var cursor: String
     package var isDone: Bool
-    /// What is unread in all conversations, told to a device that knows none yet with its first window.
+    /// The unread counts of all conversations in total, in the first window for a device without data.
     package var totals: UnreadTotals?
 
     package init(heads: [ConversationHead], cursor: String, isDone: Bool) {

@@ -26,7 +26,7 @@ extension UnreadTotals {
             case "mentions": mentions = try value.total("mentions")
             case "kinds":
                 try value.object { (kind, counts) throws(ChatError) in
-                    // A kind this version does not know is no business of its.
+                    // Kinds that this version does not know are skipped.
                     guard let kind = ConversationKind(rawValue: kind) else { return try counts.skip() }
                     try counts.object { (name, value) throws(ChatError) in
                         switch name {
@@ -43,7 +43,7 @@ extension UnreadTotals {
 }
 
 extension JSONReader {
-    /// A number of messages: so many that a sum of them is a number still.
+    /// Reads a number of messages, which is limited so that sums don't overflow.
     fileprivate mutating func total(_ name: String) throws(ChatError) -> Int64 {
         let value = try integer()
         guard (0...1 << 53).contains(value) else { throw .invalidParameter(name, "must be in 0...2^53") }

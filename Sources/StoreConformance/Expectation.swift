@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A store did not do what a case expects.
+/// The error for a store that fails a case.
 package struct ExpectationFailed: Error, CustomStringConvertible {
     package var text: String
     package var file: String
@@ -17,13 +17,15 @@ func expect(
 }
 
 func expectEqual<Value: Equatable>(
-    _ value: Value, _ expected: Value, _ what: @autoclosure () -> String = "the answer", file: StaticString = #fileID,
+    _ value: Value, _ expected: Value, _ what: @autoclosure () -> String = "the result", file: StaticString = #fileID,
     line: UInt = #line
 ) throws {
     try expect(value == expected, "\(what()) is \(brief(value)), not \(brief(expected))", file: file, line: line)
 }
 
-/// What a failing function threw.
+/// Returns the error that `body` throws.
+///
+/// - Throws: ``ExpectationFailed`` if `body` does not throw.
 @discardableResult
 func expectError(
     _ what: String, file: StaticString = #fileID, line: UInt = #line, _ body: () throws -> Void
@@ -33,7 +35,7 @@ func expectError(
     } catch {
         return error
     }
-    throw ExpectationFailed(text: "\(what) threw nothing", file: "\(file)", line: line)
+    throw ExpectationFailed(text: "\(what) did not throw", file: "\(file)", line: line)
 }
 
 private func brief(_ value: some Any) -> String {
@@ -41,7 +43,7 @@ private func brief(_ value: some Any) -> String {
     return text.count > 600 ? text.prefix(600) + "… (\(text.count) characters)" : text
 }
 
-/// Runs functions at the same time, each on a thread of its own, and throws what one of them threw.
+/// Runs functions concurrently, each on its own thread, and throws one of their errors, if any.
 func together(_ bodies: [@Sendable () throws -> Void]) throws {
     let race = Race()
     for body in bodies {

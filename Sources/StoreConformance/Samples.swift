@@ -2,10 +2,10 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 
-// What the cases put into a store.
+// Sample data for the cases.
 
 extension MessageID {
-    /// The same id for the same number.
+    /// Creates an ID that depends only on `number`.
     init(_ number: Int) {
         self.init(high: 0x0198_F3C2_7C1E_7000, low: 0x8000_0000_0000_0000 | UInt64(number))
     }
@@ -49,14 +49,14 @@ extension MessageStore {
         }
     }
 
-    /// Stores one change.
+    /// Runs `body` in a transaction.
     @discardableResult func change<Answer>(_ body: (any StoreWriter) throws -> Answer) throws -> Answer {
         try write { store, _ in try body(store) }
     }
 }
 
 extension StoreWriter {
-    /// Inserts messages and moves the head past them.
+    /// Inserts messages and advances the head.
     func append(_ messages: [MessageRow], to row: inout ConversationRow, _ commit: Int64) throws {
         for message in messages {
             try insert(message, in: row.number)
@@ -70,25 +70,25 @@ extension StoreWriter {
 }
 
 extension StoreReader {
-    /// All numbers somebody doesn't count.
+    /// Returns all numbers in a bit set.
     func numbers(_ set: BitSet, of conversation: Int64) throws -> [Int64] {
         try bits(set, of: conversation, blocks: 0...1_000_000).flatMap { block in
             block.range.filter { block.contains($0) }
         }
     }
 
-    /// A whole log, oldest first.
+    /// Returns a whole log, oldest first.
     func log(of conversation: Int64) throws -> [MessageRow] {
         try messages(in: conversation, 1...Seq.max, newestFirst: false, limit: .max, filter: .all, reader: "nobody")
     }
 }
 
-/// Names that a store which compares anything but bytes would mix up or cut.
+/// IDs that a store would confuse or truncate if it did not compare bytes.
 enum Names {
     static let odd: [String] = [
         "a", "A", "a ", " a", "aa", "ab", "b", "B", "%", "_", "'", "\"", "\\", "/", ":", "a/b", "a:b", "0", "00", "1.0",
-        "NULL", "é", "e\u{301}", "\u{212B}", "\u{C5}", "غرفة الدردشة", "غرفة\u{200D}الدردشة", "👩‍👩‍👧‍👦", "👩", "🇪🇺", "日本語",
-        "ﬀ", "ff", String(repeating: "x", count: 128), String(repeating: "x", count: 127),
+        "NULL", "é", "e\u{301}", "\u{212B}", "\u{C5}", "غرفة الدردشة", "غرفة\u{200D}الدردشة", "👩‍👩‍👧‍👦", "👩", "🇪🇺",
+        "日本語", "ﬀ", "ff", String(repeating: "x", count: 128), String(repeating: "x", count: 127),
         String(repeating: "é", count: 64), String(repeating: "😀", count: 32),
     ]
 }

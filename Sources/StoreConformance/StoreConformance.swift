@@ -1,17 +1,17 @@
 package import ScrollbackEngine
 
-/// What every ``MessageStore`` must do: a list of named cases that know no test framework.
+/// The requirements for every ``MessageStore``: a list of named cases, independent of a test framework.
 ///
 ///     @Test(arguments: StoreConformance.cases)
-///     func `The store does what every store must`(_ testCase: StoreConformance.Case) throws {
+///     func `The store passes every conformance test`(_ testCase: StoreConformance.Case) throws {
 ///         try StoreConformance { try MyStore() }.run(testCase)
 ///     }
 package struct StoreConformance: Sendable {
-    /// One thing a store must do.
+    /// A requirement for stores.
     package struct Case: Sendable, CustomStringConvertible {
-        /// A sentence about stores.
+        /// A sentence that states the requirement.
         package let name: String
-        /// Whether it takes a store whose readers go on while a transaction is under way.
+        /// Whether the case requires reads that proceed during a transaction.
         package let needsReadsDuringWrites: Bool
         let body: @Sendable (any MessageStore) throws -> Void
 
@@ -35,15 +35,19 @@ package struct StoreConformance: Sendable {
     private let readsDuringWrites: Bool
     private let makeStore: @Sendable () throws -> any MessageStore
 
+    /// Creates a test run for a store.
+    ///
     /// - Parameters:
-    ///   - readsDuringWrites: false for a store that answers one at a time; the cases about snapshots are then passed.
-    ///   - makeStore: makes an empty store, for each case anew.
+    ///   - readsDuringWrites: Whether reads proceed during a transaction; `false` skips the cases that require it.
+    ///   - makeStore: Creates an empty store for each case.
     package init(readsDuringWrites: Bool = true, makeStore: @escaping @Sendable () throws -> any MessageStore) {
         self.readsDuringWrites = readsDuringWrites
         self.makeStore = makeStore
     }
 
-    /// - Throws: ``ExpectationFailed`` when the store does something else, or what the store threw.
+    /// Runs a case.
+    ///
+    /// - Throws: ``ExpectationFailed`` if the store fails the case, or an error of the store.
     package func run(_ testCase: Case) throws {
         if testCase.needsReadsDuringWrites, !readsDuringWrites { return }
         try testCase.body(try makeStore())

@@ -1,13 +1,15 @@
 package import Foundation
 import GRDBSQLite
 
-/// Takes values from a statement's row, in the order of its columns.
+/// Reads the values of a row in the order of its columns.
 package struct Columns {
     private let statement: OpaquePointer
     private let cipher: StoreCipher?
     private var index: CInt = -1
 
-    /// - Parameter cipher: opens what is sealed.
+    /// Creates a reader for the current row of a statement.
+    ///
+    /// - Parameter cipher: Decrypts encrypted values.
     package init(_ statement: OpaquePointer, cipher: StoreCipher? = nil) {
         self.statement = statement
         self.cipher = cipher
@@ -30,21 +32,21 @@ package struct Columns {
 
     package mutating func optionalText() -> String? {
         index += 1
-        // The bytes are counted, since a text may have NULs in it. Only NULL has no address.
+        // Use the byte count, because a text can contain NULs. Only NULL has no address.
         guard let start = sqlite3_column_text(statement, index) else { return nil }
         let count = Int(sqlite3_column_bytes(statement, index))
         return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
     }
 
-    /// A text that may be sealed, which is then opened.
+    /// Reads a text and decrypts it if it is encrypted.
     ///
-    /// - Throws: `internal-error` naming the row when it does not open, or the key that it takes.
+    /// - Throws: `internal-error` naming the row or the missing key if the value can't be decrypted.
     package mutating func optionalText(_ column: String, of row: SealedRow) throws -> String? {
         index += 1
         guard let start = sqlite3_column_text(statement, index) else { return nil }
         let value = UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index)))
         guard value.first == StoreCipher.mark else {
-            // What is no text may be a sealed value whose mark was altered.
+            // Invalid UTF-8 can be an encrypted value whose marker was altered.
             guard let text = String(validating: value, as: UTF8.self) else { throw StoreDamage.value(column, of: row) }
             return text
         }
@@ -58,7 +60,7 @@ package struct Columns {
         try optionalText(column, of: row) ?? ""
     }
 
-    /// The key that the next value is sealed with, if it is; the value is not passed over.
+    /// Returns the key of the next value if it is encrypted, without advancing.
     package func keyOfNext() -> StoreKey.ID? {
         guard let start = sqlite3_column_blob(statement, index + 1) else { return nil }
         return StoreCipher.key(
@@ -79,7 +81,7 @@ package struct Columns {
         return UUID(uuid: start.loadUnaligned(as: uuid_t.self))
     }
 
-    /// A value kept as its bytes; nothing where there are not as many.
+    /// Reads a value that is stored as its bytes; `nil` if the number of bytes differs.
     package mutating func bytes<Value: BitwiseCopyable>(as type: Value.Type) -> Value? {
         index += 1
         guard let start = sqlite3_column_blob(statement, index),
@@ -88,7 +90,7 @@ package struct Columns {
         return start.loadUnaligned(as: Value.self)
     }
 
-    /// A value of a row's key: a number, a text or sixteen bytes.
+    /// Reads a value of a row's key: an integer, a text, or a UUID of 16 bytes.
     package mutating func part() -> SealedRow.Part {
         switch sqlite3_column_type(statement, index + 1) {
         case SQLITE_INTEGER: .number(integer())
@@ -97,7 +99,7 @@ package struct Columns {
         }
     }
 
-    /// Whether the next value is NULL, which is then passed over.
+    /// Returns whether the next value is NULL, and advances if it is.
     package mutating func nextIsNull() -> Bool {
         guard sqlite3_column_type(statement, index + 1) == SQLITE_NULL else { return false }
         index += 1

@@ -2,23 +2,27 @@ package import Foundation
 package import ScrollbackModel
 import Synchronization
 
-/// Keeps a second opener out of a store's directory: SQLite would let it in, and the two would undo each other's work.
+/// A lock that prevents a second process or store from opening a directory.
 ///
-/// The lock is the kernel's, on an open file: it goes with the process, however that ends.
+/// SQLite would allow a second opener, and the two would overwrite each other's work. The lock is a kernel lock on an
+/// open file, so it ends with the process.
 package final class DirectoryLock: Sendable {
     package static let fileName = "lock"
 
     private let descriptor: Mutex<Int32?>
 
+    /// Acquires the lock.
+    ///
     /// - Parameters:
-    ///   - code: of the error.
-    ///   - rule: what to say of an opener that is there already.
-    /// - Throws: `code` when somebody has the directory open, in this process or another.
+    ///   - directory: The directory to lock.
+    ///   - code: The code of the error.
+    ///   - rule: The end of the error message if the directory is locked.
+    /// - Throws: An error with `code` if this or another process has the directory open.
     package init(_ directory: URL, else code: ChatError.Code, _ rule: String) throws(ChatError) {
         let path = directory.appending(component: Self.fileName).path
         let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else {
-            throw ChatError(code, "\(path) can't be opened: \(String(cString: strerror(errno)))")
+            throw ChatError(code, "The file \(path) can't be opened: \(String(cString: strerror(errno))).")
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let reason = errno
@@ -26,17 +30,17 @@ package final class DirectoryLock: Sendable {
             throw ChatError(
                 code,
                 reason == EWOULDBLOCK
-                    ? "\(directory.path) is in use: \(rule)"
-                    : "\(path) can't be locked: \(String(cString: strerror(reason)))")
+                    ? "The directory \(directory.path) is in use: \(rule)."
+                    : "The file \(path) can't be locked: \(String(cString: strerror(reason))).")
         }
         self.descriptor = Mutex(descriptor)
     }
 
-    /// Whether somebody has a directory open; looking changes nothing.
+    /// Returns whether a process has a directory open, without changing the lock.
     package static func isHeld(_ directory: URL) -> Bool {
         let descriptor = open(directory.appending(component: fileName).path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
-        // What is taken here goes with the descriptor.
+        // Closing the descriptor releases the shared lock.
         defer { Foundation.close(descriptor) }
         return flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
     }

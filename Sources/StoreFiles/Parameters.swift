@@ -1,18 +1,20 @@
 package import Foundation
 import GRDBSQLite
 
-/// Hands values to a statement, in the order of its parameters.
+/// Binds values to a statement in the order of its parameters.
 package struct Parameters {
     private let statement: OpaquePointer
     private let cipher: StoreCipher?
     private var index: CInt = 0
-    /// Why a value could not be sealed: the statement is not to be run.
+    /// The error if a value could not be encrypted; the statement must then not run.
     private(set) var failure: (any Error)?
 
-    /// SQLite makes its own copy.
+    /// Makes SQLite copy the value.
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
-    /// - Parameter cipher: seals what is to be sealed.
+    /// Creates a binder for a statement.
+    ///
+    /// - Parameter cipher: Encrypts texts.
     package init(_ statement: OpaquePointer, cipher: StoreCipher? = nil) {
         self.statement = statement
         self.cipher = cipher
@@ -29,14 +31,14 @@ package struct Parameters {
 
     package mutating func add(_ flag: Bool) { add(Int64(flag ? 1 : 0)) }
 
-    /// 64 bits without a sign, as those of a number that has one.
+    /// Binds the bits of an unsigned number as a signed number.
     package mutating func add(bits: UInt64) { add(Int64(bitPattern: bits)) }
 
     package mutating func add(_ text: String) {
         index += 1
         var text = text
         text.withUTF8 { utf8 in
-            // Without an address SQLite would take it for NULL, and an empty text is something else.
+            // SQLite would bind a missing address as NULL, which differs from an empty text.
             guard let start = utf8.baseAddress, !utf8.isEmpty else {
                 sqlite3_bind_text(statement, index, "", 0, Self.copied)
                 return
@@ -51,7 +53,7 @@ package struct Parameters {
         if let text { add(text) } else { addNull() }
     }
 
-    /// A text, sealed where the store seals.
+    /// Binds a text, encrypted if the store has keys.
     package mutating func add(_ text: String?, _ column: String, of row: SealedRow) {
         guard var text else { return addNull() }
         guard let cipher, let key = cipher.newest else { return add(text) }
@@ -76,7 +78,7 @@ package struct Parameters {
         }
     }
 
-    /// A date to its last bit.
+    /// Binds a date without loss of precision.
     package mutating func add(_ date: Date?) {
         guard let date else { return addNull() }
         index += 1
@@ -99,7 +101,7 @@ package struct Parameters {
         }
     }
 
-    /// A value as its bytes.
+    /// Binds the bytes of a value.
     package mutating func add(bytesOf value: some BitwiseCopyable) {
         index += 1
         withUnsafeBytes(of: value) {

@@ -3,14 +3,15 @@ package import GRDB
 import GRDBSQLite
 
 extension Statement {
-    /// Runs a statement by SQLite's C functions, handing over each row.
+    /// Runs a statement with SQLite's C functions and passes each row to `row`.
     ///
-    /// For the few statements of a hot path this halves the work of GRDB's general arguments and rows.
+    /// For the few statements of a hot path, this takes half the time of GRDB's general arguments and rows.
     ///
     /// - Parameters:
-    ///   - cipher: seals and opens texts.
-    ///   - row: answers whether to go on.
-    ///   - failure: the error to throw, of SQLite's code and the system's.
+    ///   - cipher: Encrypts and decrypts texts.
+    ///   - bind: Binds the parameters.
+    ///   - row: Returns whether to continue.
+    ///   - failure: Returns the error to throw for SQLite's code and the system's error.
     package func run(
         cipher: StoreCipher? = nil, bind: (inout Parameters) -> Void = { _ in },
         row: (inout Columns) throws -> Bool = { _ in true },

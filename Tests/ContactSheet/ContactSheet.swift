@@ -23,13 +23,13 @@
             }
             let rows = (thumbnails.count + columns - 1) / columns
             guard let sheet = gdImageCreateTrueColor(Int32(columns * cell.width), Int32(rows * cell.height)) else {
-                fatalError("no memory")
+                fatalError("Out of memory: libgd can't create the contact sheet.")
             }
             defer { gdImageDestroy(sheet) }
             gdImageFilledRectangle(sheet, 0, 0, sheet.pointee.sx, sheet.pointee.sy, 0x3A_3D42)
             for (index, (name, thumbnail)) in thumbnails.enumerated() {
                 let place = (x: index % columns * cell.width, y: index / columns * cell.height)
-                // libgd does not look at profiles.
+                // libgd ignores color profiles.
                 let label = name == "swapped-profile.jpg" ? "swapped-profile.jpg, without its profile" : name
                 draw(thumbnail, label, on: sheet, place.x, place.y)
             }
@@ -37,7 +37,9 @@
             print("\(thumbnails.count) thumbnails in \(path)")
         }
 
-        /// The thumbnail in the middle of its cell, small ones enlarged so that one sees their pixels, and its name below.
+        /// Draws a thumbnail centered in its cell, with its name below.
+        ///
+        /// Small thumbnails are enlarged so that their pixels are visible.
         private static func draw(_ thumbnail: ScaledPicture, _ name: String, on sheet: gdImagePtr, _ x: Int, _ y: Int) {
             let image = thumbnail.jpeg.withUnsafeBytes {
                 gdImageCreateFromJpegPtr(Int32($0.count), UnsafeMutableRawPointer(mutating: $0.baseAddress))
@@ -60,7 +62,7 @@
         private static func write(_ sheet: gdImagePtr, to file: URL, asJPEG: Bool) throws {
             var size: Int32 = 0
             let bytes = asJPEG ? gdImageJpegPtr(sheet, &size, 80) : gdImagePngPtrEx(sheet, &size, 9)
-            guard let bytes else { fatalError("no memory") }
+            guard let bytes else { fatalError("Out of memory: libgd can't encode the contact sheet.") }
             defer { gdFree(bytes) }
             try Data(bytes: bytes, count: Int(size)).write(to: file)
         }
@@ -69,7 +71,7 @@
     @main
     struct ContactSheet {
         static func main() {
-            print("the contact sheet is drawn with libgd, on Linux")
+            print("contact-sheet requires libgd and runs only on Linux.")
         }
     }
 #endif

@@ -2,9 +2,9 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Where this process writes which tests have passed: a line for each case of a test that shows rows.
+/// The record of passed and failed tests in this process, with one line for each case of a test that covers rows.
 final class ContractRowsRecord: Sendable {
-    /// The record of this process, in the directory that `SCROLLBACK_ROWS` names; nothing where it names none.
+    /// The record in the directory that the environment variable `SCROLLBACK_ROWS` names, or `nil` if it is not set.
     static let shared: ContractRowsRecord? = {
         guard let path = ProcessInfo.processInfo.environment["SCROLLBACK_ROWS"], !path.isEmpty else { return nil }
         return ContractRowsRecord(directory: URL(filePath: path, directoryHint: .isDirectory))
@@ -14,19 +14,19 @@ final class ContractRowsRecord: Sendable {
 
     private init?(directory: URL) {
         try? FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        // The runs of a day may have processes of the same number.
+        // Process IDs repeat between the runs that share a directory.
         let name = "\(ProcessInfo.processInfo.processIdentifier)-\(UInt32.random(in: 0 ... .max)).tsv"
         let url = directory.appending(component: name)
         guard FileManager.default.createFile(atPath: url.path, contents: nil),
             let handle = try? FileHandle(forWritingTo: url)
         else {
-            Issue.record("SCROLLBACK_ROWS names a directory that can't be written: \(directory.path)")
+            Issue.record("The test run can't write to the directory that SCROLLBACK_ROWS names: \(directory.path).")
             return nil
         }
         file = Mutex(handle)
     }
 
-    /// Rows, "passed" or "failed", the file and the test's name, with tabs between.
+    /// Appends a line with tab-separated fields: the rows, "passed" or "failed", the file and the test's name.
     func add(_ rows: [Int], _ test: Test, passed: Bool) {
         let fields = [
             rows.map(String.init).joined(separator: ","), passed ? "passed" : "failed", test.sourceLocation.fileID,
@@ -37,7 +37,7 @@ final class ContractRowsRecord: Sendable {
             do {
                 try file.write(contentsOf: line)
             } catch {
-                Issue.record(error, "the record of contract rows can't be written")
+                Issue.record(error, "The test run can't write the record of contract rows.")
             }
         }
     }
@@ -49,7 +49,7 @@ final class ContractRowsRecord: Sendable {
     }
 }
 
-/// What became of a test while it ran.
+/// Whether a running test has failed.
 final class Outcome: Sendable {
     private let hasFailed = Atomic<Bool>(false)
 

@@ -1,13 +1,13 @@
 public import Testing
 
-/// Says which rows of the contract (Documentation/contract-rows.md) a test shows.
+/// Names the rows of the contract (`Documentation/contract-rows.md`) that a test covers.
 ///
-/// A run that is told a directory by `SCROLLBACK_ROWS` writes there which tests have passed, and `scripts/row-table.sh`
-/// makes the table of rows and tests from that.
+/// If the environment variable `SCROLLBACK_ROWS` names a directory, the test run records there which tests pass.
+/// `scripts/row-table.sh` makes the table of rows and tests from these records.
 public struct ContractRowsTrait: TestTrait, SuiteTrait, TestScoping {
     let rows: [Int]
 
-    /// On a suite it is each of its tests that shows them.
+    /// A trait on a suite applies to each test of the suite.
     public var isRecursive: Bool { true }
 
     @concurrent
@@ -16,7 +16,7 @@ public struct ContractRowsTrait: TestTrait, SuiteTrait, TestScoping {
     ) async throws {
         guard let record = ContractRowsRecord.shared else { return try await function() }
         let outcome = Outcome()
-        // What a test expects in vain is recorded and not thrown.
+        // A failed expectation is recorded as an issue; it does not throw.
         let watch = IssueHandlingTrait.compactMapIssues { issue in
             outcome.failed()
             return issue
@@ -32,6 +32,6 @@ public struct ContractRowsTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == ContractRowsTrait {
-    /// The rows of the contract that a test shows: it fails when one of them doesn't hold.
+    /// The rows of the contract that a test covers. The test fails if one of them does not hold.
     public static func rows(_ rows: Int...) -> Self { ContractRowsTrait(rows: rows) }
 }

@@ -21,14 +21,14 @@ import Testing
         }
     }
 
-    @Test func `Every operation is in the document, and nothing else is`() {
+    @Test func `The document has every operation and no other`() {
         let served = Surface.operations.map { "\($0.method) \($0.path)" }.sorted()
         #expect(operations.map(\.name).sorted() == served)
         #expect(Set(served).count == served.count)
         #expect(document["openapi"] as? String == "3.1.0")
     }
 
-    @Test func `Every name in a path is a parameter, and every reference leads somewhere`() throws {
+    @Test func `Every path parameter is declared, and every reference resolves`() throws {
         for (name, path, item, operation) in operations {
             let parameters = (item["parameters"] as? [Any] ?? []) + (operation["parameters"] as? [Any] ?? [])
             let names = try parameters.compactMap { parameter -> String? in
@@ -45,14 +45,14 @@ import Testing
         }
     }
 
-    @Test func `Every operation that takes a token says what happens without one, every body what is wrong with it`()
+    @Test func `Operations with a token document 401 and 403, and operations with a body document its errors`()
         throws
     {
         for (name, _, _, operation) in operations {
             let responses = try #require(operation["responses"] as? [String: Any], "\(name)")
             let isOpen = (operation["security"] as? [Any])?.isEmpty ?? false
             #expect(isOpen == (responses["401"] == nil), "\(name)")
-            // Whose token is good may be banned from the server, or deactivated.
+            // A user with a valid token can be banned from the server or deactivated.
             #expect(responses["401"] == nil || responses["403"] != nil, "\(name)")
             #expect(isOpen == !name.contains(" /v1/") || name == "GET /v1/connect", "\(name)")
             for status in ["400", "413", "415", "422"] where operation["requestBody"] != nil {
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `Whatever counts as a send says what happens when there were too many`() throws {
+    @Test func `Operations that count against the send rate document 429`() throws {
         let message = "/v1/conversations/{conversation}/messages/{id}"
         for name in [
             "POST /v1/conversations/{conversation}/messages", "PATCH \(message)", "POST \(message)/actions",
@@ -77,8 +77,8 @@ import Testing
         }
     }
 
-    /// The frames that the wire's golden files hold, member by member.
-    @Test func `Every frame's members are in the document`() throws {
+    /// Compares the members of the frames in the wire module's golden files with the schemas.
+    @Test func `The document has every member of every frame`() throws {
         let package = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
         let golden = package.appending(path: "Tests/ScrollbackWireTests/Golden/v1")
         let files = try FileManager.default.contentsOfDirectory(atPath: golden.path).filter { $0.hasSuffix(".json") }
@@ -94,7 +94,7 @@ import Testing
                 let required = schema["required"] as? [String] ?? []
                 return members.keys.allSatisfy { known.contains($0) } && required.allSatisfy { members[$0] != nil }
             }
-            #expect(fits, "\(file) does not look like \(names)")
+            #expect(fits, "\(file) matches none of \(names)")
         }
     }
 
@@ -103,7 +103,7 @@ import Testing
         func capital(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
         switch (parts[0], parts.count > 1 ? parts[1] : "") {
         case ("client", "hello"): return ["Hello"]
-        case ("client", let name): return [capital(name) + "Request"]
+        case ("client", let name): return [capital(name) + "RequestFrame"]
         case ("event", "peer"): return ["PeerReadEvent"]
         case ("event", "transient"): return ["MessageEvent"]
         case ("event", let name): return [capital(name) + "Event"]
@@ -132,7 +132,7 @@ import Testing
         case ("pushMessage", _): return ["PushMessage"]
         case ("submission", _): return ["Submission"]
         default:
-            Issue.record("\(file) is of no schema: say here of which")
+            Issue.record("\(file) has no schema. Add a case for it to this switch.")
             return []
         }
     }

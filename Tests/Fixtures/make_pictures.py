@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""Makes the test pictures for the image code, and pictures.json that says what each one is.
+"""Generates the test pictures for the image code and pictures.json, the manifest of their expected properties.
 
     python3 make_pictures.py OUT            the small fixtures (about 60 files)
-    python3 make_pictures.py OUT --big DIR  besides, in DIR: 12-megapixel photos and decompression bombs
+    python3 make_pictures.py OUT --big DIR  in addition, in DIR: 12-megapixel photos and a decompression bomb
 
-Needs Pillow only (written with 13.0.0). No random source, no clock: the same Pillow and zlib give the
-same bytes; another encoder version may give other bytes for the same picture, so the files are kept, not
-made anew in each test run. HEIC files need `heif-enc` (Debian: libheif-examples) and are skipped without it.
+Requires only Pillow (written with 13.0.0). The output depends only on the versions of Pillow and zlib, because the
+script uses neither random numbers nor the clock. Another encoder version may write other bytes for the same picture,
+so the generated files are committed. HEIC files require `heif-enc` (Debian: libheif-examples) and are skipped without
+it.
 
-Every upright picture "quadrants" is 64 x 48 with four flat corners:
+Every upright "quadrants" picture is 64 x 48 pixels with four flat corners:
     top left red, top right green, bottom left blue, bottom right yellow.
-Everything private holds the ASCII text SECRET, everything that must survive cleaning holds KEEP or is the
-ICC profile: `SECRET not in cleaned` is the whole test.
+All private data contains the ASCII text SECRET. All data that must survive cleaning contains KEEP or is the ICC
+profile. A test of cleaning therefore only needs to check that SECRET does not occur in the cleaned file.
 """
 import io
 import json
@@ -43,7 +44,7 @@ def quadrants(size=(64, 48)):
 
 
 def smooth(size):
-    """Soft colour waves: looks enough like a photo for encoders, and compresses well."""
+    """Returns soft color waves: close enough to a photo for encoders, and small when compressed."""
     w, h = size
     small = Image.new("RGB", (64, 48))
     px = small.load()
@@ -56,7 +57,7 @@ def smooth(size):
 
 
 def fine(size):
-    """A zone plate: shows aliasing and half-pixel shifts in a resampler."""
+    """Returns a zone plate, which shows aliasing and half-pixel shifts of a resampler."""
     w, h = size
     im = Image.new("L", size)
     k = math.pi / (w * 1.1)
@@ -65,7 +66,7 @@ def fine(size):
     return im.convert("RGB")
 
 
-# stored = upright turned so that applying the EXIF orientation gives upright again
+# The stored picture is the upright picture transposed so that applying the EXIF orientation gives the upright picture.
 INVERSE = {1: None, 2: Image.Transpose.FLIP_LEFT_RIGHT, 3: Image.Transpose.ROTATE_180,
            4: Image.Transpose.FLIP_TOP_BOTTOM, 5: Image.Transpose.TRANSPOSE, 6: Image.Transpose.ROTATE_90,
            7: Image.Transpose.TRANSVERSE, 8: Image.Transpose.ROTATE_270}
@@ -79,7 +80,7 @@ def stored(upright, orientation):
 # ---------------------------------------------------------------- metadata
 
 def tiff(orientation=1, big=False, gps=True, private=True, kind=3, thumbnail=b""):
-    """The TIFF block of an Exif segment, by hand: IFD0, Exif IFD, GPS IFD, IFD1 with a thumbnail."""
+    """Returns the TIFF block of an Exif segment: IFD0, Exif IFD, GPS IFD and IFD1 with a thumbnail."""
     e = ">" if big else "<"
     SHORT, LONG, ASCII, RATIONAL, UNDEFINED = 3, 4, 2, 5, 7
     size = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 7: 1}
@@ -141,10 +142,11 @@ IPTC = (b"Photoshop 3.0\0" b"8BIM\x04\x04\0\0" + struct.pack(">I", 18) + b"\x1c\
 
 
 def icc(name, colorants, curve, space=b"RGB "):
-    """A small matrix (or grey) ICC v4 profile; real ones differ only in their descriptions."""
+    """Returns a small matrix (or gray) ICC v4 profile. Real profiles differ only in their descriptions."""
     fixed = lambda v: struct.pack(">i", round(v * 65536))
     xyz = lambda v: b"XYZ \0\0\0\0" + b"".join(fixed(c) for c in v)
-    text = lambda s: b"mluc\0\0\0\0" + struct.pack(">II2s2sII", 1, 12, b"en", b"US", 2 * len(s), 28) + s.encode("utf-16-be")
+    text = lambda s: (b"mluc\0\0\0\0" + struct.pack(">II2s2sII", 1, 12, b"en", b"US", 2 * len(s), 28)
+                      + s.encode("utf-16-be"))
     tags = [(b"desc", text("KEEP " + name)), (b"cprt", text("CC0")), (b"wtpt", xyz((0.9642, 1, 0.8249)))]
     if space == b"RGB ":
         tags += [(t, xyz(c)) for t, c in zip((b"rXYZ", b"gXYZ", b"bXYZ"), colorants)]
@@ -174,11 +176,16 @@ def gamma(v):
     return b"para\0\0\0\0\0\0\0\0" + struct.pack(">i", round(v * 65536))
 
 
-DISPLAY_P3 = icc("Display P3", [(0.51512, 0.24120, -0.00105), (0.29198, 0.69225, 0.04189), (0.15710, 0.06657, 0.78407)], para_srgb())
-ADOBE_RGB = icc("Adobe RGB like", [(0.60974, 0.31111, 0.01947), (0.20528, 0.62567, 0.06087), (0.14919, 0.06322, 0.74457)], gamma(2.19921875))
-SRGB = icc("sRGB like", [(0.43607, 0.22249, 0.01392), (0.38515, 0.71687, 0.09708), (0.14307, 0.06061, 0.71410)], para_srgb())
-# red and green swapped: a picture in this profile looks obviously wrong where the profile is dropped
-SWAPPED = icc("swapped red and green", [(0.38515, 0.71687, 0.09708), (0.43607, 0.22249, 0.01392), (0.14307, 0.06061, 0.71410)], para_srgb())
+DISPLAY_P3 = icc("Display P3", [(0.51512, 0.24120, -0.00105), (0.29198, 0.69225, 0.04189), (0.15710, 0.06657, 0.78407)],
+                 para_srgb())
+ADOBE_RGB = icc("Adobe RGB like",
+                [(0.60974, 0.31111, 0.01947), (0.20528, 0.62567, 0.06087), (0.14919, 0.06322, 0.74457)],
+                gamma(2.19921875))
+SRGB = icc("sRGB like", [(0.43607, 0.22249, 0.01392), (0.38515, 0.71687, 0.09708), (0.14307, 0.06061, 0.71410)],
+           para_srgb())
+# Red and green are swapped: a picture with this profile looks obviously wrong if the profile is dropped.
+SWAPPED = icc("swapped red and green",
+              [(0.38515, 0.71687, 0.09708), (0.43607, 0.22249, 0.01392), (0.14307, 0.06061, 0.71410)], para_srgb())
 GREY = icc("Grey gamma 2.2", None, gamma(2.2), b"GRAY")
 
 
@@ -211,7 +218,7 @@ def insert(data, *segments, after_jfif=True):
 
 
 def segments_of(data):
-    """(marker, start, end) up to and including the first SOS header."""
+    """Yields (marker, start, end) for each segment up to and including the first SOS header."""
     at = 2
     while at + 4 <= len(data) and data[at] == 0xFF:
         end = at + 2 + struct.unpack(">H", data[at + 2:at + 4])[0]
@@ -236,7 +243,7 @@ def patched_size(data, w, h):
 
 
 def ink(rgb):
-    """RGB as CMYK with half of the possible black taken out: all four channels are in use."""
+    """Returns an RGB picture as CMYK with half of the possible black removed, so that all four channels are in use."""
     r, g, b = rgb.split()
     out = Image.new("CMYK", rgb.size)
     src, dst = rgb.load(), out.load()
@@ -249,17 +256,17 @@ def ink(rgb):
 
 
 def cmyk_jpegs(rgb):
-    """Adobe CMYK (inverted), CMYK without the Adobe mark (not inverted), Adobe YCCK (inverted)."""
+    """Returns Adobe CMYK (inverted), CMYK without the Adobe marker (not inverted) and Adobe YCCK (inverted)."""
     im = ink(rgb)
-    adobe = jpeg(im, 95, subsampling=0)                        # Pillow inverts and writes APP14, transform 0
+    adobe = jpeg(im, 95, subsampling=0)                        # Pillow inverts and writes APP14 with transform 0.
     inverted = Image.eval(im, lambda v: 255 - v)
-    plain = without(jpeg(inverted, 95, subsampling=0), 0xEE)   # inverted twice: as it stands
+    plain = without(jpeg(inverted, 95, subsampling=0), 0xEE)   # Inverted twice, so the values are unchanged.
     ycck = Image.new("CMYK", im.size)
     src, dst = im.load(), ycck.load()
     for y in range(im.height):
         for x in range(im.width):
-            c, m, ye, k = (255 - v for v in src[x, y])         # the inverted file values
-            r, g, b = 255 - c, 255 - m, 255 - ye               # the decoder gives C = 255 - R
+            c, m, ye, k = (255 - v for v in src[x, y])         # The inverted values in the file.
+            r, g, b = 255 - c, 255 - m, 255 - ye               # The decoder computes C = 255 - R.
             yy = 0.299 * r + 0.587 * g + 0.114 * b
             cb, cr = 128 + (b - yy) / 1.772, 128 + (r - yy) / 1.402
             dst[x, y] = tuple(255 - min(255, max(0, round(v))) for v in (yy, cb, cr)) + (255 - k,)
@@ -280,7 +287,7 @@ ADAM7 = [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (
 
 
 def png(w, h, pixel, depth=8, colour=2, interlaced=False, before=b"", after=b"", level=9):
-    """Writes any PNG kind: pixel(x, y) gives a tuple of samples (colour 0 1, 2 3, 3 1, 4 2, 6 4)."""
+    """Returns a PNG of any kind. pixel(x, y) returns a tuple of samples (color type 0: 1, 2: 3, 3: 1, 4: 2, 6: 4)."""
     def rows(xs, ys):
         out = bytearray()
         for y in ys:
@@ -330,13 +337,13 @@ def gif_blocks(data):
 
 
 def gif_with(data, *extensions):
-    """Extensions put between the global colour table and the first frame."""
+    """Inserts extensions between the global color table and the first frame."""
     at = 13 + (3 << ((data[10] & 7) + 1) if data[10] & 0x80 else 0)
     return data[:at] + b"".join(extensions) + data[at:]
 
 
 GIF_COMMENT = b"\x21\xfe" + gif_blocks(b"SECRET comment")
-# XMP in GIF is not in sub-blocks: raw packet and a 258-byte "magic trailer" that makes block readers land on 0
+# XMP in GIF does not use sub-blocks. It is a raw packet with a 258-byte trailer that makes block readers end at 0.
 GIF_XMP = b"\x21\xff\x0bXMP DataXMP" + XMP + b"\x01" + bytes(range(255, -1, -1)) + b"\0"
 
 
@@ -357,22 +364,24 @@ def main():
     q = quadrants()
     base = jpeg(q)
 
-    # EXIF orientation: both byte orders, and the places other than JPEG
+    # EXIF orientation: both byte orders, and locations in other formats than JPEG
     for o in range(1, 9):
         s = stored(q, o)
         ok(f"orientation-{o}.jpg", insert(jpeg(s), exif_segment(tiff(o, big=o % 2 == 0, gps=False, private=False))),
            *s.size, orientation=o)
     s6 = stored(q, 6)
-    ok("orientation-6-before-jfif.jpg", insert(jpeg(s6), exif_segment(tiff(6, gps=False)), after_jfif=False), *s6.size, orientation=6)
+    ok("orientation-6-before-jfif.jpg", insert(jpeg(s6), exif_segment(tiff(6, gps=False)), after_jfif=False), *s6.size,
+       orientation=6)
     ok("orientation-6-long.jpg", insert(jpeg(s6), exif_segment(tiff(6, kind=4, gps=False))), *s6.size, orientation=6)
     ok("orientation-9-unknown.jpg", insert(base, exif_segment(tiff(9, gps=False))))
     loop = bytearray(tiff(1, gps=False, private=False))
-    loop[-4:] = struct.pack("<I", 8)                                                # next IFD is this IFD
+    loop[-4:] = struct.pack("<I", 8)                                                # The next IFD is this IFD.
     ok("exif-loop.jpg", insert(base, exif_segment(bytes(loop))))
     wild = bytearray(tiff(1))
-    wild[4:8] = b"\xf0\xff\xff\xff"                                                 # IFD0 far outside
+    wild[4:8] = b"\xf0\xff\xff\xff"                                                 # IFD0 is far outside of the file.
     ok("exif-wild-offset.jpg", insert(base, exif_segment(bytes(wild))))
-    ok("exif-count-overflow.jpg", insert(base, exif_segment(b"II*\0\x08\0\0\0\xff\xff" + b"\x12\x01\x03\0\xff\xff\xff\xff\0\0\0\0")))
+    ok("exif-count-overflow.jpg",
+       insert(base, exif_segment(b"II*\0\x08\0\0\0\xff\xff" + b"\x12\x01\x03\0\xff\xff\xff\xff\0\0\0\0")))
     ok("exif-cut.jpg", insert(base, segment(0xE1, b"Exif\0\0II*\0\x08")))
 
     # JPEG kinds
@@ -382,17 +391,19 @@ def main():
     ok("rgb-not-ycc.jpg", jpeg(q, keep_rgb=True))
     adobe, plain, ycck = cmyk_jpegs(q)
     ok("cmyk-adobe.jpg", adobe)
-    ok("cmyk-plain.jpg", plain, note="programs disagree: gd shows it right, browsers, Pillow and ImageMagick upside down; test no colours")
+    ok("cmyk-plain.jpg", plain,
+       note="decoders disagree: gd renders it correctly, browsers, Pillow and ImageMagick invert it; test no colors")
     ok("ycck-adobe.jpg", ycck)
     ok("photo-1600x1200.jpg", jpeg(smooth((1600, 1200)), 80), 1600, 1200)
     ok("panorama-2000x20.jpg", jpeg(smooth((2000, 20)), 80), 2000, 20)          # 1080 x 11, thumbnail 240 x 2
     ok("zone-600x450.jpg", jpeg(fine((600, 450)).convert("L"), 70), 600, 450)
     ok("one-pixel.jpg", jpeg(q.crop((0, 0, 1, 1))), 1, 1)
 
-    # colour profiles
+    # color profiles
     ok("p3.jpg", insert(base, icc_segments(DISPLAY_P3)), icc=len(DISPLAY_P3))
     ok("adobe-rgb.jpg", insert(base, icc_segments(ADOBE_RGB)), icc=len(ADOBE_RGB))
-    ok("swapped-profile.jpg", insert(jpeg(Image.merge("RGB", [q.split()[i] for i in (1, 0, 2)])), icc_segments(SWAPPED)), icc=len(SWAPPED))
+    ok("swapped-profile.jpg",
+       insert(jpeg(Image.merge("RGB", [q.split()[i] for i in (1, 0, 2)])), icc_segments(SWAPPED)), icc=len(SWAPPED))
     ok("p3-in-three-parts.jpg", insert(base, icc_segments(DISPLAY_P3, 200)), icc=len(DISPLAY_P3))
     ok("grey-profile.jpg", insert(jpeg(q.convert("L")), icc_segments(GREY)), icc=len(GREY))
 
@@ -402,15 +413,18 @@ def main():
     prog = jpeg(fine((256, 192)), 85, progressive=True)
     put("truncated-progressive.jpg", prog[:len(prog) * 6 // 10], verdict="corrupt")
     put("truncated-in-last-mcu.jpg", noise[:-12], verdict="corrupt")
-    put("no-end-marker.jpg", noise[:-2], verdict="corrupt", note="only FFD9 is gone; all pixels are there")
-    put("hole.jpg", noise[:len(noise) // 2] + noise[len(noise) // 2 + 3000:], verdict="corrupt", by="decoder", note="FFD9 is there")
+    put("no-end-marker.jpg", noise[:-2], verdict="corrupt", note="only FFD9 is missing; all pixels are present")
+    put("hole.jpg", noise[:len(noise) // 2] + noise[len(noise) // 2 + 3000:], verdict="corrupt", by="decoder",
+        note="FFD9 is present")
     put("truncated-in-header.jpg", noise[:200], verdict="corrupt")
     put("only-soi.jpg", b"\xff\xd8", verdict="unknown")
-    ok("extraneous-bytes.jpg", base[:-2] + b"\x12\x34\x56" + base[-2:], note="libjpeg warns, all pixels are right: cameras write such files")
-    ok("garbage-between-segments.jpg", insert(base, b"SECRET"), private=True, note="libjpeg warns and goes on")
+    ok("extraneous-bytes.jpg", base[:-2] + b"\x12\x34\x56" + base[-2:],
+       note="libjpeg warns and decodes all pixels correctly; cameras write such files")
+    ok("garbage-between-segments.jpg", insert(base, b"SECRET"), private=True, note="libjpeg warns and continues")
     put("empty.jpg", b"", verdict="unknown")
     put("text.jpg", b"this is not a picture\n" * 10, verdict="unknown")
-    put("short-of-lines.jpg", patched_size(noise, 256, 400), verdict="corrupt", by="decoder", note="SOF says 400 lines, 192 are there, FFD9 is there")
+    put("short-of-lines.jpg", patched_size(noise, 256, 400), verdict="corrupt", by="decoder",
+        note="SOF declares 400 lines, the file contains 192, and FFD9 is present")
     put("liar-30000.jpg", patched_size(base, 30000, 30000), verdict="too large", width=30000, height=30000)
     ok("trailing-bytes.jpg", base + b"SECRET trailing bytes", cleaned_length=len(base))
 
@@ -422,10 +436,13 @@ def main():
     ok("interlaced.png", png(64, 48, rgb, interlaced=True))
     ok("rgb16.png", png(64, 48, lambda x, y: tuple(v * 257 for v in px[x, y]), 16))
     ok("rgba.png", png(64, 48, lambda x, y: px[x, y] + (ramp(x),), 8, 6), alpha=True)
-    ok("rgba16.png", png(64, 48, lambda x, y: tuple(v * 257 for v in px[x, y]) + (x * 65535 // 63,), 16, 6), alpha=True)
-    ok("rgba16-interlaced.png", png(64, 48, lambda x, y: tuple(v * 257 for v in px[x, y]) + (x * 65535 // 63,), 16, 6, True), alpha=True)
-    ok("hidden-colour.png", png(64, 48, lambda x, y: (255, 0, 0, 255) if (x // 2 + y // 2) % 2 else (0, 255, 0, 0), 8, 6), alpha=True,
-       note="green that nobody may see: scaled down on white it is pink, never green or grey")
+    ok("rgba16.png", png(64, 48, lambda x, y: tuple(v * 257 for v in px[x, y]) + (x * 65535 // 63,), 16, 6),
+       alpha=True)
+    ok("rgba16-interlaced.png",
+       png(64, 48, lambda x, y: tuple(v * 257 for v in px[x, y]) + (x * 65535 // 63,), 16, 6, True), alpha=True)
+    ok("hidden-colour.png",
+       png(64, 48, lambda x, y: (255, 0, 0, 255) if (x // 2 + y // 2) % 2 else (0, 255, 0, 0), 8, 6), alpha=True,
+       note="the green pixels are fully transparent: scaled down on white, the result is pink, never green or gray")
     ok("grey-alpha.png", png(64, 48, lambda x, y: (60, ramp(x)), 8, 4), alpha=True)
     ok("grey16.png", png(64, 48, lambda x, y: (x * 65535 // 63,), 16, 0))
     ok("grey1.png", png(64, 48, lambda x, y: ((x // 8 + y // 8) % 2,), 1, 0))
@@ -433,12 +450,16 @@ def main():
     which = lambda x, y: ((x >= 32) + 2 * (y >= 24),)
     ok("palette.png", png(64, 48, which, 2, 3, before=plte))
     ok("palette-alpha.png", png(64, 48, which, 2, 3, before=plte + chunk(b"tRNS", b"\0\x80")), alpha=True,
-       note="red is fully clear, green half")
-    ok("rgb-colour-key.png", png(64, 48, rgb, before=chunk(b"tRNS", struct.pack(">3H", *RED))), alpha=True, note="red is clear")
-    ok("grey-colour-key.png", png(64, 48, lambda x, y: ((60, 120, 180, 240)[which(x, y)[0]],), 8, 0, before=chunk(b"tRNS", struct.pack(">H", 60))),
-       alpha=True, note="60 (top left) is clear")
-    ok("p3.png", png(64, 48, rgb, before=chunk(b"iCCP", b"p3\0\0" + zlib.compress(DISPLAY_P3, 9))), icc=len(DISPLAY_P3))
-    ok("orientation-6.png", png(48, 64, lambda x, y, p=s6.load(): p[x, y], before=chunk(b"eXIf", tiff(6, big=True))), 48, 64, orientation=6)
+          note="red is fully transparent, green half")
+    ok("rgb-colour-key.png", png(64, 48, rgb, before=chunk(b"tRNS", struct.pack(">3H", *RED))), alpha=True,
+       note="red is transparent")
+    ok("grey-colour-key.png",
+       png(64, 48, lambda x, y: ((60, 120, 180, 240)[which(x, y)[0]],), 8, 0,
+           before=chunk(b"tRNS", struct.pack(">H", 60))), alpha=True, note="60 (top left) is transparent")
+    ok("p3.png", png(64, 48, rgb, before=chunk(b"iCCP", b"p3\0\0" + zlib.compress(DISPLAY_P3, 9))),
+       icc=len(DISPLAY_P3))
+    ok("orientation-6.png",
+       png(48, 64, lambda x, y, p=s6.load(): p[x, y], before=chunk(b"eXIf", tiff(6, big=True))), 48, 64, orientation=6)
     frame = lambda n: chunk(b"fcTL", struct.pack(">IIIIIHHBB", n, 64, 48, 0, 0, 1, 10, 0, 0))
     second = zlib.compress(b"".join(b"\0" + bytes(YELLOW) * 64 for _ in range(48)), 9)
     ok("animated.png", png(64, 48, rgb, before=chunk(b"acTL", struct.pack(">II", 2, 0)) + frame(0),
@@ -450,7 +471,9 @@ def main():
     put("bad-crc.png", bytes(bad), verdict="corrupt", by="decoder")
     put("no-end-chunk.png", whole[:-12], verdict="corrupt")
     put("bomb-30000-1bit.png", png_bomb(30000, 30000), verdict="too large", width=30000, height=30000)
-    put("zero-width.png", b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 0, 48, 8, 2, 0, 0, 0)) + chunk(b"IEND", b""), verdict="corrupt")
+    put("zero-width.png",
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 0, 48, 8, 2, 0, 0, 0)) + chunk(b"IEND", b""),
+        verdict="corrupt")
 
     # GIF
     def gif(frames, **options):
@@ -465,7 +488,8 @@ def main():
     ok("animated.gif", moving, frames=3, alpha=True)
     ok("private.gif", gif_with(moving, GIF_COMMENT, GIF_XMP), frames=3, alpha=True, private=True)
     put("truncated.gif", still[:len(still) * 6 // 10], verdict="corrupt")
-    put("huge-screen.gif", still[:6] + struct.pack("<HH", 65535, 65535) + still[10:], verdict="too large", width=65535, height=65535)
+    put("huge-screen.gif", still[:6] + struct.pack("<HH", 65535, 65535) + still[10:], verdict="too large",
+        width=65535, height=65535)
 
     # WebP
     ok("lossy.webp", webp(q, quality=90))
@@ -473,43 +497,56 @@ def main():
     alpha = Image.merge("RGBA", q.split() + (Image.linear_gradient("L").rotate(90).resize(q.size),))
     ok("alpha.webp", webp(alpha, lossless=True), alpha=True)
     ok("alpha-lossy.webp", webp(alpha, quality=90), alpha=True)
-    moving = webp(q, save_all=True, append_images=[q.transpose(Image.Transpose.ROTATE_180)], duration=100, lossless=True)
+    moving = webp(q, save_all=True, append_images=[q.transpose(Image.Transpose.ROTATE_180)], duration=100,
+                  lossless=True)
     ok("animated.webp", moving, frames=2)
     ok("orientation-6.webp", webp(s6, quality=90, exif=b"Exif\0\0" + tiff(6), xmp=XMP, icc_profile=DISPLAY_P3), 48, 64,
        orientation=6, icc=len(DISPLAY_P3), private=True)
     w256 = webp(fine((256, 192)), quality=80)
     put("truncated.webp", w256[:len(w256) * 6 // 10], verdict="corrupt")
-    put("bomb-16383.webp", webp(Image.new("RGB", (16383, 16383), RED), lossless=True, method=0), verdict="too large", width=16383, height=16383)
+    put("bomb-16383.webp", webp(Image.new("RGB", (16383, 16383), RED), lossless=True, method=0), verdict="too large",
+        width=16383, height=16383)
 
-    # everything private at once
+    # all kinds of private data in one file
     thumb = insert(jpeg(q.resize((16, 12)), 60), segment(0xFE, b"SECRET in the thumbnail"))
     second_image = insert(jpeg(q.resize((32, 24)), 60), exif_segment(tiff(1)))
-    ext = segment(0xE1, b"http://ns.adobe.com/xmp/extension/\0" + b"0" * 32 + struct.pack(">II", 14, 0) + b"SECRET xmp ext")
+    ext = segment(0xE1, b"http://ns.adobe.com/xmp/extension/\0" + b"0" * 32 + struct.pack(">II", 14, 0)
+                  + b"SECRET xmp ext")
     mpf = segment(0xE2, b"MPF\0II*\0\x08\0\0\0\0\0\0\0\0\0SECRET mpf")
-    body = insert(jpeg(s6, 90), exif_segment(tiff(6, big=True, thumbnail=thumb)), segment(0xE1, b"http://ns.adobe.com/xap/1.0/\0" + XMP),
-                  ext, icc_segments(DISPLAY_P3, 300), mpf, segment(0xED, IPTC), segment(0xEB, b"JP\0\1\0\0\0\1SECRET c2pa"),
-                  segment(0xEC, b"Ducky SECRET"), segment(0xE0, b"JFXX\0\x10SECRET jfxx"), segment(0xFE, b"SECRET comment"))
-    ok("private.jpg", body + second_image + b"SECRET motion photo", 48, 64, orientation=6, icc=len(DISPLAY_P3), private=True)
-    ok("private-cmyk.jpg", insert(adobe, exif_segment(tiff(1)), after_jfif=False), private=True, note="APP14 must stay or the colours turn over")
+    body = insert(jpeg(s6, 90), exif_segment(tiff(6, big=True, thumbnail=thumb)),
+                  segment(0xE1, b"http://ns.adobe.com/xap/1.0/\0" + XMP), ext, icc_segments(DISPLAY_P3, 300), mpf,
+                  segment(0xED, IPTC), segment(0xEB, b"JP\0\1\0\0\0\1SECRET c2pa"), segment(0xEC, b"Ducky SECRET"),
+                  segment(0xE0, b"JFXX\0\x10SECRET jfxx"), segment(0xFE, b"SECRET comment"))
+    ok("private.jpg", body + second_image + b"SECRET motion photo", 48, 64, orientation=6, icc=len(DISPLAY_P3),
+       private=True)
+    ok("private-cmyk.jpg", insert(adobe, exif_segment(tiff(1)), after_jfif=False), private=True,
+       note="without APP14 the colors are inverted")
     texts = (chunk(b"tEXt", b"Comment\0SECRET text") + chunk(b"zTXt", b"Comment\0\0" + zlib.compress(b"SECRET ztxt"))
-             + chunk(b"iTXt", b"XML:com.adobe.xmp\0\0\0\0\0" + XMP) + chunk(b"tIME", struct.pack(">H5B", 2024, 5, 6, 7, 8, 9))
+             + chunk(b"iTXt", b"XML:com.adobe.xmp\0\0\0\0\0" + XMP)
+             + chunk(b"tIME", struct.pack(">H5B", 2024, 5, 6, 7, 8, 9))
              + chunk(b"eXIf", tiff(6)) + chunk(b"prVt", b"SECRET unknown chunk"))
-    ok("private.png", png(48, 64, lambda x, y, p=s6.load(): p[x, y], before=chunk(b"iCCP", b"p3\0\0" + zlib.compress(DISPLAY_P3, 9)) + texts,
-                          after=chunk(b"tEXt", b"Late\0SECRET late")) + b"SECRET trailing", 48, 64, orientation=6, icc=len(DISPLAY_P3), private=True)
+    ok("private.png",
+       png(48, 64, lambda x, y, p=s6.load(): p[x, y],
+           before=chunk(b"iCCP", b"p3\0\0" + zlib.compress(DISPLAY_P3, 9)) + texts,
+           after=chunk(b"tEXt", b"Late\0SECRET late")) + b"SECRET trailing",
+       48, 64, orientation=6, icc=len(DISPLAY_P3), private=True)
 
     # HEIC, AVIF
     if shutil.which("heif-enc"):
         tmp = out / "heic-source.jpg"
-        for name, image, o in (("plain.heic", q, 1), ("private-6.heic", s6, 6), ("odd-width.heic", q.crop((0, 0, 50, 38)), 1)):
+        for name, image, o in (("plain.heic", q, 1), ("private-6.heic", s6, 6),
+                               ("odd-width.heic", q.crop((0, 0, 50, 38)), 1)):
             tmp.write_bytes(insert(jpeg(image, 95, subsampling=0), exif_segment(tiff(o)) if o == 6 else b"",
                                    segment(0xE1, b"http://ns.adobe.com/xap/1.0/\0" + XMP) if o == 6 else b""))
             subprocess.run(["heif-enc", "-q", "80", str(tmp), "-o", str(out / name)], check=True, capture_output=True)
-            ok(name, (out / name).read_bytes(), *image.size, type="heic", private=o == 6, note="in HEIF the Exif orientation says nothing")
+            ok(name, (out / name).read_bytes(), *image.size, type="heic", private=o == 6,
+               note="in HEIF the Exif orientation has no effect")
         tmp.unlink()
-    for o in range(1, 9):                                      # Pillow writes irot and imir from the Exif orientation
-        b = io.BytesIO()
+    for o in range(1, 9):
+        b = io.BytesIO()                                       # Pillow writes irot and imir from the Exif orientation.
         s = stored(q, o)
-        s.save(b, "AVIF", quality=90, speed=8, subsampling="4:4:4", max_threads=1, exif=tiff(o), xmp=XMP, icc_profile=DISPLAY_P3)
+        s.save(b, "AVIF", quality=90, speed=8, subsampling="4:4:4", max_threads=1, exif=tiff(o), xmp=XMP,
+               icc_profile=DISPLAY_P3)
         ok(f"orientation-{o}.avif", b.getvalue(), *s.size, orientation=o, icc=len(DISPLAY_P3), private=True)
 
     (out / "pictures.json").write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")

@@ -3,10 +3,10 @@ import OfflineWeek
 import Scrollback
 import ScrollbackSync
 
-/// An app that is killed again and again: `offline-app queue|send SERVER STORE TOKEN COUNT PICTURE`.
+/// An app that a test kills repeatedly: `offline-app queue|send SERVER STORE TOKEN COUNT PICTURE`.
 ///
-/// `queue` puts the first COUNT messages of the week into the outbox, going on where an earlier run was killed; `send`
-/// connects and ends when nothing is left to be sent. No product has it.
+/// `queue` adds the first COUNT messages of the ``OfflineWeek`` to the outbox, and continues where a killed run
+/// stopped. `send` connects and exits when the outbox is empty. No product contains this executable.
 @main
 struct OfflineApp {
     static func main() async throws {

@@ -1,7 +1,7 @@
 package import Foundation
 package import Scrollback
 
-/// What somebody wrote in a week without a network: texts, pictures and files, in turn, in many conversations.
+/// The messages of a user in a week without a network: alternating texts, images and files in many conversations.
 package struct OfflineWeek: Sendable {
     package static let conversations = 20
 
@@ -23,16 +23,16 @@ package struct OfflineWeek: Sendable {
         }
     }
 
-    /// What the message carries, to be known by.
+    /// Metadata that identifies a message by its number.
     package func metadata(_ number: Int) -> RawJSON { RawJSON(known: #"{"week":\#(number)}"#) }
 
-    /// The number of a message.
+    /// Returns the number of a message; `nil` if the message isn't part of the week.
     package func number(of message: Message) -> Int? {
         guard let text = message.attributes.metadata?.text, text.hasPrefix(#"{"week":"#) else { return nil }
         return Int(text.dropFirst(8).dropLast())
     }
 
-    /// Up to 400 KB that nothing else has.
+    /// Returns up to 400 KB of pseudorandom bytes that are unique to the number.
     private static func bytes(_ number: Int) -> Data {
         var state = UInt64(number) &* 0x9E37_79B9_7F4A_7C15 | 1
         let count = 1 + number * 37 % 50_000

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// Ways to damage a file, the same ones in every run.
+/// Damages files reproducibly: the same seed gives the same damage in every run.
 package struct Damage: Sendable {
     private var state: UInt64
 
@@ -8,11 +8,13 @@ package struct Damage: Sendable {
         state = seed
     }
 
-    /// The file with one to eight changes: bits turned, bytes set, numbers made huge, parts taken out, doubled or moved.
+    /// Returns the file with one to eight changes.
+    ///
+    /// A change flips bits, sets bytes, makes numbers huge, or removes, duplicates or moves a part.
     package mutating func damaged(_ file: Data) -> Data {
         var bytes = [UInt8](file)
         for _ in 0...below(8) where !bytes.isEmpty {
-            // Half of them where most of the structure is.
+            // Half of the changes hit the first 200 bytes, where most of the structure is.
             let place = below(below(2) == 0 ? bytes.count : min(bytes.count, 200))
             switch below(8) {
             case 0: bytes[place] ^= 1 << UInt8(below(8))
@@ -30,7 +32,7 @@ package struct Damage: Sendable {
         return Data(bytes)
     }
 
-    /// SplitMix64.
+    /// Returns a number from 0 up to but not including `bound`, by the SplitMix64 generator.
     private mutating func below(_ bound: Int) -> Int {
         state &+= 0x9E37_79B9_7F4A_7C15
         var z = state

@@ -1,18 +1,18 @@
 package import Foundation
 
-/// A file of Tests/Fixtures/Pictures, and what its manifest, `pictures.json`, says of it.
+/// A file in `Tests/Fixtures/Pictures` and its expected properties from the manifest, `pictures.json`.
 package struct PictureFixture: Decodable, Sendable, CustomStringConvertible {
     package var name = ""
-    /// `ok`, `corrupt`, `too large` or `unknown`.
+    /// The expected result: `ok`, `corrupt`, `too large` or `unknown`.
     package var verdict: String
-    /// `decoder` where only decoding shows the damage.
+    /// `decoder` if only decoding reveals the damage.
     package var by: String?
     package var type: String?
     package var width: Int?
     package var height: Int?
     package var orientation: Int?
     package var frames: Int?
-    /// The length of the colour profile.
+    /// The length of the color profile in bytes.
     package var icc: Int?
     package var isPrivate: Bool?
     package var cleanedLength: Int?
@@ -32,7 +32,7 @@ package struct PictureFixture: Decodable, Sendable, CustomStringConvertible {
     package static let directory = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Fixtures/Pictures")
 
-    /// All of them, by name.
+    /// All fixtures, sorted by name.
     package static let all: [PictureFixture] = {
         do {
             let manifest = try Data(contentsOf: directory.appending(path: "pictures.json"))
@@ -47,7 +47,7 @@ package struct PictureFixture: Decodable, Sendable, CustomStringConvertible {
         }
     }()
 
-    /// Those that are good pictures.
+    /// The fixtures that are valid pictures.
     package static let good = all.filter { $0.verdict == "ok" }
 
     package static func named(_ name: String) throws -> Data {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Small files of several kinds, made of their bytes.
+/// Generates small files of several types from bytes.
 package enum SampleFile {
-    /// A PNG that says it has so many pixels; what it holds is as long as wanted and no picture.
+    /// Returns a PNG that declares the size and has `content` bytes of pixel data that can't be decoded.
     package static func png(_ width: UInt32, _ height: UInt32, content: Int = 10) -> [UInt8] {
         [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
             + chunk("IHDR", number(width) + number(height) + [8, 2, 0, 0, 0])
@@ -21,7 +21,7 @@ package enum SampleFile {
         return number(UInt32(body.count)) + content + number(~crc)
     }
 
-    /// A GIF of one pixel, of exactly so many bytes: comments fill it.
+    /// Returns a GIF of one pixel that is exactly `bytes` long, padded with comments.
     package static func gif(bytes: Int = 35) -> [UInt8] {
         var file = Array("GIF89a".utf8) + [1, 0, 1, 0, 0x80, 0, 0, 0, 0, 0, 255, 255, 255]
         var rest = bytes - 35
@@ -38,7 +38,7 @@ package enum SampleFile {
         return file + [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0, 0x3B]
     }
 
-    /// A JPEG of one grey pixel.
+    /// A JPEG of one gray pixel.
     package static let jpeg: [UInt8] = Array(
         Data(
             base64Encoded: """
@@ -59,7 +59,7 @@ package enum SampleFile {
     package static let svg: [UInt8] = Array("<svg xmlns=\"http://www.w3.org/2000/svg\"><script>1</script></svg>".utf8)
     package static let text: [UInt8] = Array("plain words".utf8)
 
-    /// Bytes that no two places have alike for long, and that are no known file.
+    /// Returns pseudorandom bytes that match no known file type.
     package static func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
         var state = seed
         return (0..<count).map { _ in

@@ -1,8 +1,8 @@
 package import Foundation
 
-/// A progressive JPEG whose last scan is there again and again.
+/// A progressive JPEG that repeats its last scan many times.
 package enum ScanBomb {
-    /// The fixture `progressive.jpg` with so many scans more.
+    /// Returns the fixture `progressive.jpg` with `scans` additional scans.
     package static func file(scans: Int) throws -> Data {
         let file = try PictureFixture.named("progressive.jpg")
         guard let last = file.range(of: Data([0xFF, 0xDA]), options: .backwards) else { return file }

@@ -5,7 +5,7 @@ import ScrollbackWire
 import Synchronization
 import Testing
 
-/// What a session wrote to its socket.
+/// Records what a session sends to its connection.
 final class RecordingOutlet: SessionOutlet {
     struct State {
         var frames: [[UInt8]] = []
@@ -20,7 +20,7 @@ final class RecordingOutlet: SessionOutlet {
         onFrame.withLock { $0 }?()
     }
 
-    /// Has something happen at the moment a frame is sent.
+    /// Runs a closure whenever a frame is sent.
     func atFrame(_ body: @escaping @Sendable () -> Void) { onFrame.withLock { $0 = body } }
     func close(_ reason: CloseReason, _ text: String) { state.withLock { $0.closes.append(reason) } }
 
@@ -32,7 +32,7 @@ final class RecordingOutlet: SessionOutlet {
     func forget() { state.withLock { $0.frames = [] } }
 }
 
-/// Hands every frame over at once.
+/// Delivers every frame immediately.
 final class DirectLane: Lane {
     func deliver(_ frame: [UInt8], to connections: [any Connection], except origin: Origin?) {
         for connection in connections {
@@ -42,17 +42,17 @@ final class DirectLane: Lane {
     }
 }
 
-/// A store in memory that lets something happen right after a snapshot was read, before whoever read it goes on.
+/// A memory store that can run a closure right after it read a snapshot, before the reader continues.
 final class InterruptingStore: MessageStore {
     private let base = MemoryStore(generation: 0x1E7)
     private let interruption = Mutex<(after: Int, body: @Sendable () throws -> Void)?>(nil)
 
-    /// Interrupts once, after so many reads.
+    /// Runs the closure once, after the given number of reads.
     func interrupt(after reads: Int, _ body: @escaping @Sendable () throws -> Void) {
         interruption.withLock { $0 = (reads, body) }
     }
 
-    /// Whether it came to it.
+    /// Whether the closure has run.
     var wasInterrupted: Bool { interruption.withLock { $0 == nil } }
 
     var generation: UInt64 { base.generation }
@@ -77,7 +77,7 @@ final class InterruptingStore: MessageStore {
     }
 }
 
-/// Work that is carried out at once, or when a test says so.
+/// Runs jobs immediately, or holds them until `release()`.
 final class Desk: Sendable {
     private struct State {
         var isHeld = false
@@ -106,7 +106,7 @@ final class Desk: Sendable {
     }
 }
 
-/// The doors of a world: how sessions are verified and where their work is done.
+/// Creates sessions in a world, and controls when tokens are verified and offloaded work is done.
 final class Doors: Sendable {
     let world: World
     let verifier = Desk()
@@ -124,12 +124,12 @@ final class Doors: Sendable {
             offload: { [offload] job in offload.take(job) }, heartbeat: 30, allowance: allowance)
     }
 
-    /// Tokens are `USER`, `USER for SECONDS`, `admin USER`, `old`, `forged`.
+    /// Verifies a token: `USER`, `USER for SECONDS`, `admin USER`, `old` or `forged`.
     private static func verify(_ token: String, now: Date) -> SessionServices.Verified {
         let words = token.split(separator: " ").map(String.init)
         switch (words.count, words[0]) {
-        case (1, "old"): return .failure(ChatError(.tokenExpired, "the token expired"))
-        case (1, "forged"): return .failure(ChatError(.invalidToken, "the signature is wrong"))
+        case (1, "old"): return .failure(ChatError(.tokenExpired, "The token expired."))
+        case (1, "forged"): return .failure(ChatError(.invalidToken, "The signature is invalid."))
         case (2, "admin"): return .success((Caller(user: UserID(known: words[1]), isAdmin: true), nil))
         case (3, let user):
             return .success((Caller(user: UserID(known: user)), now.addingTimeInterval(Double(words[2]) ?? 0)))
@@ -137,10 +137,10 @@ final class Doors: Sendable {
         }
     }
 
-    /// A connection that said nothing yet.
+    /// Opens a connection without a hello.
     func connect() -> Device { Device(services, lane) }
 
-    /// A connection that said hello.
+    /// Opens a connection and sends a hello.
     func device(_ token: String, _ name: String = "phone") -> Device {
         let device = connect()
         device.hello(token, name)
@@ -148,7 +148,7 @@ final class Doors: Sendable {
     }
 }
 
-/// The other end of a session's socket.
+/// The client side of a session.
 final class Device: Sendable {
     let session: Session
     let outlet = RecordingOutlet()
@@ -159,29 +159,29 @@ final class Device: Sendable {
     }
 
     func hello(_ token: String, _ device: String = "phone") {
-        session.receive(ClientFrame.hello(.init(token: token, device: device, cursor: nil)).encoded())
+        session.receive(HelloFrame(token: token, device: device, cursor: nil).encoded())
     }
 
     func receive(_ text: String) { session.receive(Array(text.utf8)) }
 
     @discardableResult
-    func request(_ request: ClientRequest) -> Int64 {
+    func request(_ request: any FrameRequest) -> Int64 {
         let ref = lastRef.withLock { last in
             last += 1
             return last
         }
-        session.receive(ClientFrame.request(ref: ref, request).encoded())
+        session.receive(request.frame(ref: ref))
         return ref
     }
 
-    /// What was answered to a request, by its members.
+    /// Returns the result of a request, parsed by `read`.
     func answer<Value>(_ ref: Int64, _ read: (inout JSONReader) throws -> Value) throws -> Value {
         for case .result(ref, let body) in try outlet.frames {
             var reader = try JSONReader(body)
             return try read(&reader)
         }
         if let error = try error(ref) { throw error }
-        throw ChatError(.internalError, "request \(ref) was not answered")
+        throw ChatError(.internalError, "Request \(ref) got no answer.")
     }
 
     func error(_ ref: Int64?) throws -> ChatError? {
@@ -189,7 +189,7 @@ final class Device: Sendable {
         return nil
     }
 
-    /// The events it heard, in order.
+    /// The events that the device received, in order.
     var events: [ServerEvent] {
         get throws {
             try outlet.frames.compactMap { frame in
@@ -199,7 +199,7 @@ final class Device: Sendable {
         }
     }
 
-    /// The messages it heard.
+    /// The messages that the device received.
     var messages: [Message] {
         get throws {
             try events.compactMap { event in

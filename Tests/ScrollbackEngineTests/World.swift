@@ -5,9 +5,9 @@ import ScrollbackWire
 import Synchronization
 import Testing
 
-/// An engine in memory, a clock that stands until it is moved, and short names for what tests do.
+/// An engine in memory with a manual clock, and short names for the operations of tests.
 ///
-/// Writes are carried out before the call returns, so a test reads as the history it tells.
+/// Writes complete before the call returns.
 final class World: Sendable {
     let clock = TestClock()
     let store: any MessageStore
@@ -33,7 +33,7 @@ final class World: Sendable {
 
     // MARK: Writing
 
-    /// Waits for the completion of a write: it comes before the call returns, or on the log's thread.
+    /// Waits for the completion of a write, which runs before the call returns or on the log's thread.
     func done<Answer: Sendable>(_ body: (@escaping Engine.Completion<Answer>) -> Void) throws -> Answer {
         let answer = Mutex<Result<Answer, ChatError>?>(nil)
         let group = DispatchGroup()
@@ -44,6 +44,12 @@ final class World: Sendable {
         }
         group.wait()
         return try #require(answer.withLock { $0 }).get()
+    }
+
+    /// Carries out an operation, and waits for its answer.
+    @discardableResult
+    func perform<Request: Executable>(_ operation: Request, by caller: Caller) throws -> Request.Answer {
+        try done { engine.perform(operation, by: caller, completion: $0) }
     }
 
     func newID() -> MessageID {
@@ -57,7 +63,7 @@ final class World: Sendable {
         _ text: String = "hi", id: MessageID? = nil, type: MessageType = .text, mentions: Mentions? = nil,
         customType: String? = nil, countsUnread: Bool = true
     ) -> Submission {
-        // What a command and a picture must have besides.
+        // Members that commands and images require.
         let json = RawJSON(known: #"{"text":"\#(text)","name":"knock","url":"https://example.com/a.jpg"}"#)
         return Submission(
             id: id ?? newID(),
@@ -86,7 +92,7 @@ final class World: Sendable {
         try done { engine.putConversation(id, settings, by: caller, completion: $0) }
     }
 
-    /// A group, or a community with its default channel, whose members are there from the beginning.
+    /// Creates a group, or a community with its default channel, whose members join at the beginning.
     func make(_ id: ConversationID, members: [UserID], visibility: HistoryVisibility? = nil) throws {
         try put(id, .init(visibility: visibility, members: members))
     }
@@ -193,13 +199,13 @@ final class World: Sendable {
             submission: submission(text, id: id, type: type, mentions: mentions, countsUnread: countsUnread))
     }
 
-    /// Any change, as a job of the log.
+    /// Performs any change as a job of the log.
     @discardableResult
     func change<Answer: Sendable>(_ body: @escaping @Sendable (Transaction) throws -> Answer) throws -> Answer {
         try done { engine.log.submit(body, completion: $0) }
     }
 
-    /// Many messages of one sender in one commit, without what a send costs besides.
+    /// Stores many messages of one sender in one commit, without the cost of single sends.
     func fill(
         _ id: ConversationID, _ count: Int, by sender: UserID = "filler",
         type: @escaping @Sendable (Int) -> MessageType = { _ in .text }
@@ -240,7 +246,9 @@ final class World: Sendable {
         try page(HistoryQuery(anchor, limit: limit), of: id, by: user)
     }
 
-    /// A whole pass of `sync`: its heads and the cursor the next one begins with.
+    /// Performs a whole sync pass.
+    ///
+    /// - Returns: The heads, and the cursor for the next pass.
     func pass(_ cursor: String? = nil, limit: Int = 50, by user: UserID) throws -> (
         heads: [ConversationHead], cursor: String
     ) {
@@ -255,7 +263,7 @@ final class World: Sendable {
     }
 }
 
-/// Unread messages and mentions.
+/// The numbers of unread messages and mentions.
 struct Counts: Equatable {
     var unread: Int64
     var mentions: Int64
@@ -275,11 +283,12 @@ final class TestClock: Sendable {
     func set(_ now: Date) { date.withLock { $0 = now } }
 }
 
-/// How many seeds a search runs: `SCROLLBACK_SEEDS` says, and `SCROLLBACK_SEED` replays one.
+/// The seeds of a randomized test.
 ///
-/// A search yields after each: else a few of them keep every other test waiting for minutes.
+/// `SCROLLBACK_SEEDS` sets their number, and `SCROLLBACK_SEED` replays one seed. A test yields after each seed so that
+/// it does not block other tests for minutes.
 enum Seeds {
-    /// Whether one seed is replayed.
+    /// Whether a test replays one seed.
     static var isReplay: Bool { ProcessInfo.processInfo.environment["SCROLLBACK_SEED"] != nil }
 
     static func count(_ standard: UInt64) -> ClosedRange<UInt64> {
@@ -294,13 +303,13 @@ extension LogPage {
     var texts: [String] { messages.map { $0.text ?? "" } }
 }
 
-/// The error a call throws, which must be ours.
+/// Returns the `ChatError` that a call throws, or `nil`. Any other error is recorded as an issue.
 func refusal(_ body: () throws -> Void, sourceLocation: SourceLocation = #_sourceLocation) -> ChatError? {
     do {
         try body()
         return nil
     } catch {
-        if !(error is ChatError) { Issue.record("threw \(error)", sourceLocation: sourceLocation) }
+        if !(error is ChatError) { Issue.record("The call threw \(error).", sourceLocation: sourceLocation) }
         return error as? ChatError
     }
 }

@@ -3,7 +3,7 @@ import ScrollbackModel
 import Testing
 
 @Suite struct Base64URLTests {
-    @Test func `Bytes of every length and value are written without padding and read with or without it`() {
+    @Test func `Bytes of every length are encoded without padding and decoded with or without it`() {
         for length in 0...64 {
             let bytes = Data((0..<length).map { UInt8(truncatingIfNeeded: $0 * 37 + length * 101) })
             let text = bytes.base64URL
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: ["a", "abcde", "ab c", "ä", "ab!d"])
-    func `What is none of it is not read`(text: String) {
+    func `Text that is not Base64URL is not decoded`(text: String) {
         #expect(Data(base64URL: text) == nil)
     }
 }

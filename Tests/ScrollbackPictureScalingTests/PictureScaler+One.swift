@@ -3,7 +3,7 @@ import ScrollbackPictureScaling
 import ScrollbackPictures
 
 extension PictureScaler {
-    /// The picture alone.
+    /// Returns only the scaled picture, without the thumbnail.
     func scaled(_ file: Data, longestSide: Int, quality: Double) throws(PictureError) -> ScaledPicture {
         var sizes = MessagePictures.Sizes()
         sizes.longestSide = longestSide

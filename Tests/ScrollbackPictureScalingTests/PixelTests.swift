@@ -7,12 +7,12 @@
 
     @Suite("Pixels")
     struct PixelTests {
-        /// A copy of the same size, as good as JPEG can be.
+        /// Returns a copy of the same size in the best JPEG quality.
         private func copy(_ name: String, longestSide: Int = 5_000) throws -> Data {
             try PictureScaler().scaled(PictureFixture.named(name), longestSide: longestSide, quality: 1).jpeg
         }
 
-        @Test("All eight orientations come out upright", arguments: 1...8)
+        @Test("Pictures of all eight orientations are scaled upright", arguments: 1...8)
         func orientations(_ orientation: Int) throws {
             try expectQuarters(copy("orientation-\(orientation).jpg"))
             let pictures = try PictureScaler().messagePictures(PictureFixture.named("orientation-\(orientation).jpg"))
@@ -23,7 +23,7 @@
         }
 
         @Test(
-            "The orientation is heeded wherever it stands, and odd Exif blocks are not",
+            "The orientation is applied from every location, and malformed Exif blocks are ignored",
             arguments: [
                 "orientation-6-before-jfif.jpg", "orientation-6-long.jpg", "orientation-6.png", "orientation-6.webp",
                 "private.jpg", "private.png", "orientation-9-unknown.jpg", "exif-loop.jpg", "exif-wild-offset.jpg",
@@ -34,7 +34,7 @@
         }
 
         @Test(
-            "Every kind of JPEG, PNG and WebP keeps its colours",
+            "Every kind of JPEG, PNG and WebP keeps its colors",
             arguments: [
                 "plain.jpg", "progressive.jpg", "rgb-not-ycc.jpg", "cmyk-adobe.jpg", "ycck-adobe.jpg",
                 "private-cmyk.jpg",
@@ -47,7 +47,7 @@
             try expectQuarters(copy(name, longestSide: 16), within: 10)
         }
 
-        @Test("Grey stays grey")
+        @Test("A grayscale picture stays gray")
         func grey() throws {
             let greys = Colour.quarters.map {
                 let light =
@@ -62,11 +62,11 @@
         }
 
         @Test(
-            "What is see-through is mixed with white",
+            "Transparent pixels are blended with white",
             arguments: ["rgba.png", "rgba16.png", "rgba16-interlaced.png", "alpha.webp", "grey-alpha.png"])
         func transparency(_ name: String) throws {
             let pixels = try #require(Pixels(copy(name)))
-            // From clear at the left to opaque at the right, or the other way round.
+            // The pixels are transparent at the left and opaque at the right, or the other way round.
             let isReversed = name == "alpha.webp" && pixels[0, 0].distance(to: .red) < 20
             for x in stride(from: 2, to: 64, by: 4) where !(28...36).contains(x) {
                 let opacity = Double(isReversed ? 63 - x : x) / 63
@@ -76,7 +76,7 @@
             }
         }
 
-        @Test("Palettes and single colours that are see-through are white, or half so")
+        @Test("Transparent palette entries and color keys are blended with white")
         func keys() throws {
             let half = Colour.green.onWhite(opacity: 128 / 255)
             for side in [64, 16] {
@@ -91,13 +91,13 @@
             }
         }
 
-        @Test("A colour that nobody may see does not bleed out")
+        @Test("The color of fully transparent pixels does not affect the copy")
         func hiddenColour() throws {
             let pixels = try #require(Pixels(copy("hidden-colour.png", longestSide: 16)))
             #expect(pixels[8, 6].distance(to: Colour(255, 128, 128)) <= 8, "\(pixels[8, 6])")
         }
 
-        @Test("Each pixel of a smaller copy is the average of what it covers")
+        @Test("Each pixel of a smaller copy is the average of the source pixels that it covers")
         func average() throws {
             let source = try #require(Pixels(PictureFixture.named("zone-600x450.jpg")))
             let small = try #require(Pixels(copy("zone-600x450.jpg", longestSide: 200)))
@@ -109,12 +109,12 @@
                     squares += difference * difference
                 }
             }
-            // 40 decibels.
+            // A mean squared error of 6.5 is a peak signal-to-noise ratio of 40 decibels.
             #expect(Double(squares) / 30_000 < 6.5)
         }
 
         @Test(
-            "Cleaning leaves every pixel as it was",
+            "Cleaning does not change any pixel",
             arguments: PictureFixture.good.filter { ["jpeg", "png", "webp"].contains($0.type) })
         func cleaning(_ fixture: PictureFixture) throws {
             guard fixture.name != "animated.webp" else { return }

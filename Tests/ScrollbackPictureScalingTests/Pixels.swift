@@ -3,11 +3,11 @@
     import Foundation
     import Testing
 
-    /// The pixels of a picture file as libgd decodes it, as they are stored.
+    /// The pixels of a picture file as libgd decodes them, without applying the orientation.
     struct Pixels: Equatable {
         let width: Int
         let height: Int
-        /// Red, green and blue, and how see-through, from 0 to 127.
+        /// Red, green, blue and transparency of each pixel. Transparency ranges from 0 (opaque) to 127.
         private let values: [Int32]
 
         init?(_ file: Data) {
@@ -33,7 +33,7 @@
             return Colour(value >> 16 & 255, value >> 8 & 255, value & 255)
         }
 
-        /// The middles of the four quarters: top left, top right, bottom left, bottom right.
+        /// The colors at the centers of the four quarters: top left, top right, bottom left, bottom right.
         var quarters: [Colour] {
             [(1, 1), (3, 1), (1, 3), (3, 3)].map { self[width * $0 / 4, height * $1 / 4] }
         }
@@ -48,13 +48,13 @@
 
         var description: String { "\(channels)" }
 
-        /// What one sees of it on white.
+        /// Returns the color that results from blending this color with a white background.
         func onWhite(opacity: Double) -> Colour {
             let mixed = channels.map { Int((Double($0) * opacity + 255 * (1 - opacity)).rounded()) }
             return Colour(mixed[0], mixed[1], mixed[2])
         }
 
-        /// By how much the channel differs that differs most.
+        /// Returns the largest difference between two channels.
         func distance(to other: Colour) -> Int {
             zip(channels, other.channels).map { abs($0 - $1) }.max() ?? 0
         }
@@ -64,7 +64,7 @@
         static let blue = Colour(30, 40, 210)
         static let yellow = Colour(240, 220, 40)
         static let white = Colour(255, 255, 255)
-        /// As most fixtures have them in their four quarters.
+        /// The colors of the four quarters in most fixtures.
         static let quarters = [red, green, blue, yellow]
     }
 

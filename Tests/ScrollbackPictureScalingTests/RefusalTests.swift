@@ -4,7 +4,7 @@ import ScrollbackPictureScaling
 import ScrollbackPictures
 import Testing
 
-@Suite("What is not scaled")
+@Suite("Refused pictures")
 struct RefusalTests {
     private func refusal(_ file: Data, _ limits: PictureLimits = PictureLimits()) -> PictureError? {
         do throws(PictureError) {
@@ -15,7 +15,7 @@ struct RefusalTests {
         }
     }
 
-    @Test("Every bad picture is refused for what is wrong with it", arguments: PictureFixture.all)
+    @Test("Every bad picture is refused with the error for its defect", arguments: PictureFixture.all)
     func bad(_ fixture: PictureFixture) throws {
         let refusal = refusal(try fixture.data)
         switch fixture.verdict {
@@ -29,7 +29,7 @@ struct RefusalTests {
     }
 
     @Test(
-        "GIFs and moving pictures are sent as they are",
+        "Scaling refuses GIFs and animated pictures",
         arguments: ["still.gif", "animated.gif", "animated.png", "animated.webp"])
     func moving(_ name: String) throws {
         #expect(refusal(try PictureFixture.named(name)) == .moving)
@@ -37,14 +37,14 @@ struct RefusalTests {
 
     #if os(Linux)
         @Test(
-            "HEIC and AVIF are refused where nothing decodes them",
+            "HEIC and AVIF pictures are refused on systems without a decoder",
             arguments: [("plain.heic", PictureType.heic), ("orientation-1.avif", .avif)])
         func noDecoder(_ name: String, _ type: PictureType) throws {
             #expect(refusal(try PictureFixture.named(name)) == .noDecoder(type))
         }
     #endif
 
-    @Test("Nothing is decoded that is above the limits: a bomb is refused as fast as it is read")
+    @Test("Pictures above the limits are refused without decoding them")
     func bombs() throws {
         let start = ContinuousClock.now
         let bomb = try ScanBomb.file(scans: 2_000)
@@ -52,11 +52,11 @@ struct RefusalTests {
         for name in ["liar-30000.jpg", "bomb-30000-1bit.png", "bomb-16383.webp"] {
             _ = refusal(try PictureFixture.named(name))
         }
-        // Decoding any of them takes seconds and gigabytes.
+        // Decoding any of these files takes seconds and gigabytes.
         #expect(ContinuousClock.now - start < .seconds(2))
     }
 
-    @Test("Limits are the caller's to choose")
+    @Test("The limits that the caller passes apply")
     func limits() throws {
         let file = try PictureFixture.named("photo-1600x1200.jpg")
         #expect(refusal(file, PictureLimits(pixels: 1600 * 1200 - 1)) == .tooLarge(width: 1600, height: 1200))
@@ -65,7 +65,7 @@ struct RefusalTests {
     }
 
     @Test(
-        "Damaged at random, a picture is scaled or refused",
+        "A randomly damaged picture is scaled or refused",
         arguments: PictureFixture.good.filter { !($0.name.hasSuffix("heic") || $0.name.hasSuffix("avif")) })
     func damaged(_ fixture: PictureFixture) throws {
         let data = try fixture.data

@@ -8,7 +8,7 @@ import Testing
 struct ScalingTests {
     private let scaler = PictureScaler()
 
-    /// What every system scales.
+    /// The fixtures that can be scaled on every platform.
     private static let still = PictureFixture.good.filter {
         $0.frames == 1 && ["jpeg", "png", "webp"].contains($0.type)
     }
@@ -23,7 +23,7 @@ struct ScalingTests {
             #expect(header.type == .jpeg && header.orientation == 1 && header.isComplete)
             #expect(header.width == picture.width && header.height == picture.height)
             #expect(max(picture.width, picture.height) == min(longestSide, max(upright.width, upright.height)))
-            // Half a pixel of rounding, and never nothing.
+            // Rounding changes a side by at most half a pixel, and no side becomes zero.
             let shorter = picture.width * upright.height - picture.height * upright.width
             #expect(abs(shorter) * 2 <= max(upright.width, upright.height) || min(picture.width, picture.height) == 1)
             #expect(picture.jpeg.range(of: Data("SECRET".utf8)) == nil)
@@ -33,7 +33,7 @@ struct ScalingTests {
     }
 
     @Test(
-        "A message has a picture of 1080 and a thumbnail of 240 pixels, smaller pictures keep their size",
+        "Message pictures are limited to 1080 pixels and thumbnails to 240, and smaller pictures keep their size",
         arguments: [
             ("photo-1600x1200.jpg", [1080, 810, 240, 180]), ("panorama-2000x20.jpg", [1080, 11, 240, 2]),
             ("zone-600x450.jpg", [600, 450, 240, 180]), ("plain.png", [64, 48, 64, 48]),
@@ -48,7 +48,7 @@ struct ScalingTests {
         #expect(thumbnail.jpeg.count <= 10_000)
     }
 
-    @Test("Lower quality is a smaller file, and no number at all is taken for the lowest")
+    @Test("A lower quality gives a smaller file, and NaN counts as the lowest quality")
     func quality() throws {
         let data = try PictureFixture.named("zone-600x450.jpg")
         func count(_ quality: Double) throws -> Int {
@@ -58,13 +58,13 @@ struct ScalingTests {
         #expect(try count(.nan) == count(0) && count(-1) == count(0) && count(7) == count(1))
     }
 
-    @Test("Sides of nothing or less give one pixel", arguments: [0, -5, Int.min])
+    @Test("A longest side of zero or less gives a picture of one pixel", arguments: [0, -5, Int.min])
     func noSide(_ longestSide: Int) throws {
         let picture = try scaler.scaled(PictureFixture.named("plain.png"), longestSide: longestSide, quality: 1)
         #expect(picture.width == 1 && picture.height == 1)
     }
 
-    @Test("A profile is put back, unless it is sRGB, of another kind of colours, too long or damaged")
+    @Test("A copy keeps its RGB color profile, and a grayscale profile is dropped")
     func profiles() throws {
         for name in ["p3.jpg", "p3.png", "adobe-rgb.jpg", "swapped-profile.jpg", "orientation-6.webp", "private.jpg"] {
             let data = try PictureFixture.named(name)
@@ -75,7 +75,7 @@ struct ScalingTests {
         #expect(try PictureFile(grey.jpeg).header.profile.isEmpty)
     }
 
-    @Test("A profile that says it is sRGB, or is longer than 16 KB or than it says, is dropped")
+    @Test("An sRGB profile, a profile over 16 KB and a profile with a wrong length are dropped")
     func droppedProfiles() throws {
         let plain = try PictureFile(PictureFixture.named("plain.jpg")).cleaned()
         let profile = try PictureFile(PictureFixture.named("p3.jpg")).header.profile
@@ -91,7 +91,7 @@ struct ScalingTests {
         #expect(plain.jpeg(with: Data()) == plain)
     }
 
-    @Test("Many at once, good and bad ones mixed, give what they give one by one")
+    @Test("Scaling many pictures concurrently gives the same results as scaling them one by one")
     func threads() async throws {
         let files = try PictureFixture.all.filter { $0.verdict != "too large" }.map { try $0.data }
             .filter { $0.count < 30_000 }

@@ -8,13 +8,13 @@ struct CleaningTests {
     private static let secret = Data("SECRET".utf8)
 
     @Test(
-        "Nothing private is left, the header is the same, and cleaning twice changes nothing",
+        "Cleaning removes all private data, keeps the header and is idempotent",
         arguments: PictureFixture.good.filter { $0.type != "gif" })
     func everyPicture(_ fixture: PictureFixture) throws {
         let data = try fixture.data
         let file = try PictureFile(data)
         let cleaned = try file.cleaned()
-        if fixture.isPrivate == true { #expect(data.range(of: Self.secret) != nil, "the fixture has no secret") }
+        if fixture.isPrivate == true { #expect(data.range(of: Self.secret) != nil, "The fixture has no secret.") }
         #expect(cleaned.range(of: Self.secret) == nil)
         #expect(cleaned.count <= data.count)
         let again = try PictureFile(cleaned)
@@ -27,7 +27,7 @@ struct CleaningTests {
     }
 
     @Test(
-        "A picture without metadata stays as it is, byte for byte",
+        "Cleaning a picture without metadata changes no byte",
         arguments: [
             "plain.jpg", "progressive.jpg", "p3.jpg", "cmyk-adobe.jpg", "plain.png", "animated.png",
             "palette-alpha.png",
@@ -38,30 +38,30 @@ struct CleaningTests {
         #expect(try PictureFile(data).cleaned() == data)
     }
 
-    @Test("A GIF is sent as it is, and so not cleaned", arguments: ["still.gif", "animated.gif"])
+    @Test("Cleaning a GIF throws an error because GIFs are sent unchanged", arguments: ["still.gif", "animated.gif"])
     func gif(_ name: String) throws {
         let file = try PictureFile(PictureFixture.named(name))
         #expect(throws: PictureError.moving) { try file.cleaned() }
     }
 
-    @Test("What is cut off is not cleaned", arguments: PictureFixture.all.filter { $0.verdict == "corrupt" })
+    @Test("Cleaning a corrupt picture fails", arguments: PictureFixture.all.filter { $0.verdict == "corrupt" })
     func cutOff(_ fixture: PictureFixture) throws {
         guard fixture.by != "decoder" else { return }
         let data = try fixture.data
         #expect(throws: PictureError.corrupt) { try PictureFile(data).cleaned() }
     }
 
-    @Test("The pixels of a preview in a JFIF segment are cut off")
+    @Test("Cleaning removes the preview pixels in a JFIF segment")
     func preview() throws {
         var file = try PictureFixture.named("plain.jpg")
-        // One pixel of three bytes.
+        // The preview has one pixel of three bytes.
         file.replaceSubrange(4..<6, with: [0, 19])
         file.replaceSubrange(18..<20, with: [1, 1] + Data("SEC".utf8))
         let cleaned = try PictureFile(file).cleaned()
         #expect(try cleaned == PictureFixture.named("plain.jpg"))
     }
 
-    @Test("A profile that can't be read is no place to hide something")
+    @Test("Cleaning removes a color profile that can't be read")
     func brokenProfile() throws {
         var file = try PictureFixture.named("p3.png")
         let chunk = try #require(file.range(of: Data("iCCP".utf8)))
@@ -71,7 +71,7 @@ struct CleaningTests {
         #expect(try picture.cleaned().range(of: Self.secret) == nil)
     }
 
-    @Test("A film that a phone puts behind a HEIC picture is blanked")
+    @Test("Cleaning blanks a video that a phone appended to a HEIC picture")
     func filmInHEIC() throws {
         let plain = try PictureFixture.named("plain.heic")
         let file = plain + Data([0, 0, 0, 14]) + Data("mpvdSECRET".utf8)
@@ -81,14 +81,14 @@ struct CleaningTests {
         #expect(try PictureFile(plain + Data("SECRET".utf8)).cleaned() == plain)
     }
 
-    @Test("A moving HEIF file keeps a second set of metadata, so it is not said to be clean")
+    @Test("A HEIF image sequence can't be cleaned because it has a second set of metadata")
     func sequence() throws {
         let file = try PictureFile(PictureFixture.named("plain.heic") + Data([0, 0, 0, 8]) + Data("moov".utf8))
         #expect(file.header.frames == 2)
         #expect(throws: PictureError.unsupported) { try file.cleaned() }
     }
 
-    @Test("Data that follows a WebP picture, inside its length or behind it, is dropped")
+    @Test("Cleaning removes data after a WebP picture, inside and outside of its declared length")
     func behindWebP() throws {
         let plain = try PictureFixture.named("lossy.webp")
         var inside = plain + Data("JUNK".utf8) + Data([6, 0, 0, 0]) + Self.secret
@@ -97,14 +97,14 @@ struct CleaningTests {
         #expect(try PictureFile(plain + Self.secret).cleaned() == plain)
     }
 
-    @Test("A cleaned PNG says its orientation in a chunk whose checksum is right")
+    @Test("A cleaned PNG stores its orientation in a chunk with a valid checksum")
     func orientationOfPNG() throws {
         let cleaned = try PictureFile(PictureFixture.named("orientation-6.png")).cleaned()
         let chunk = try #require(cleaned.range(of: Data("eXIf".utf8)))
         #expect(cleaned[chunk.upperBound + 26..<chunk.upperBound + 30] == Data([0xD6, 0x67, 0x4B, 0x69]))
     }
 
-    @Test("A cleaned WebP says that it has Exif only where that holds the orientation")
+    @Test("A cleaned WebP has the Exif flag only if Exif stores its orientation")
     func flagsOfWebP() throws {
         var file = try PictureFixture.named("orientation-6.webp")
         #expect(try PictureFile(file).cleaned()[20] == 0x28)

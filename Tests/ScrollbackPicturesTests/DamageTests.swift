@@ -3,13 +3,13 @@ import PictureFixtures
 import ScrollbackPictures
 import Testing
 
-/// Whatever the bytes, reading and cleaning end with an answer; a crash or a loop fails the run.
+/// Reading and cleaning return or throw for any bytes. A crash or an endless loop fails the run.
 @Suite("Damaged files")
 struct DamageTests {
-    /// Set `PICTURE_DAMAGE` for more.
+    /// The number of random damages for each small file. Set the environment variable `PICTURE_DAMAGE` for more.
     private static let rounds = ProcessInfo.processInfo.environment["PICTURE_DAMAGE"].flatMap { Int($0) } ?? 2_000
 
-    /// What can be cleaned has the same header afterwards, and is clean.
+    /// Checks that the file keeps its header and is clean after cleaning, unless reading or cleaning throws.
     private func check(_ data: Data) throws {
         guard let file = try? PictureFile(data), let cleaned = try? file.cleaned() else { return }
         let again = try PictureFile(cleaned)
@@ -17,21 +17,21 @@ struct DamageTests {
         #expect(try again.cleaned() == cleaned)
     }
 
-    @Test("Cut off at any length", arguments: PictureFixture.all)
+    @Test("A file truncated at any length is cleaned correctly or refused", arguments: PictureFixture.all)
     func cutOff(_ fixture: PictureFixture) throws {
         let data = try fixture.data
         guard data.count < 2_500 else { return }
         for length in 0..<data.count { try check(data.prefix(length)) }
     }
 
-    @Test("Damaged at random", arguments: PictureFixture.all)
+    @Test("A randomly damaged file is cleaned correctly or refused", arguments: PictureFixture.all)
     func damaged(_ fixture: PictureFixture) throws {
         let data = try fixture.data
         var damage = Damage(seed: UInt64(data.count))
         for _ in 0..<(data.count < 2_500 ? Self.rounds : Self.rounds / 10) { try check(damage.damaged(data)) }
     }
 
-    /// The fixture `private-6.heic` with another table of the places of its items; item 3 is its Exif.
+    /// Returns the fixture `private-6.heic` with another item location table. Item 3 is its Exif data.
     private func heic(sizes: UInt16, _ items: [(id: UInt16, extents: UInt16, places: [UInt32])]) throws -> Data {
         func bytes(_ number: some FixedWidthInteger) -> Data { withUnsafeBytes(of: number.bigEndian) { Data($0) } }
         var places = Data("iloc".utf8) + [1, 0, 0, 0] + bytes(sizes) + bytes(UInt16(items.count))
@@ -45,35 +45,35 @@ struct DamageTests {
         return file
     }
 
-    @Test("A billion places that take no room are not counted one by one")
+    @Test("A HEIC file with a billion empty extents is refused without visiting each of them")
     func emptyPlaces() throws {
         let file = try heic(sizes: 0, (0..<20_000).map { ($0, .max, []) })
         #expect(throws: PictureError.unsupported) { try PictureFile(file) }
     }
 
-    @Test("Metadata that would be written over more often than the file is long is refused")
+    @Test("A HEIC file whose metadata extents are together longer than the file is refused")
     func overlappingPlaces() throws {
         #expect(try PictureFile(heic(sizes: 0x4400, [(3, 1, [600, 100])])).header.width == 48)
         let file = try heic(sizes: 0x4400, [(3, 3, [0, 600, 0, 600, 0, 600])])
         #expect(throws: PictureError.unsupported) { try PictureFile(file) }
     }
 
-    @Test("Metadata that claims to stand where the file is described is not written over")
+    @Test("Cleaning refuses metadata extents that overlap the HEIC meta box")
     func placesInTheDescription() throws {
         let file = try PictureFile(heic(sizes: 0x4400, [(3, 1, [28, 200])]))
         #expect(throws: PictureError.self) { try file.cleaned() }
     }
 
-    @Test("A WebP picture that is larger than its canvas is damaged")
+    @Test("A WebP picture that is larger than its canvas is reported as incomplete")
     func canvas() throws {
         var file = try PictureFixture.named("alpha-lossy.webp")
         file[24] -= 1
         #expect(try !PictureFile(file).header.isComplete)
     }
 
-    @Test("A profile that unpacks to far too much is given up, and only one is tried")
+    @Test("A decompression bomb in a color profile is abandoned, and only the first profile is read")
     func profileBomb() throws {
-        // What this picture's pixels unpack to, a hundred times as a profile: only the first one is tried.
+        // The file has a hundred profiles. Each of them is the compressed pixel data of the bomb.
         let bomb = try PictureFixture.named("bomb-30000-1bit.png")
         let pixels = try #require(bomb.range(of: Data("IDAT".utf8)))
         let packed = bomb[pixels.upperBound..<bomb.count - 16]

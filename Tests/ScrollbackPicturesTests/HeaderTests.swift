@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Headers of picture files")
 struct HeaderTests {
-    /// What reading and the limits say, in the words of the manifest.
+    /// Reads the header, checks the limits, and returns the verdict as the manifest names it.
     private func verdict(_ data: Data) -> (String, PictureHeader?) {
         var header: PictureHeader?
         do throws(PictureError) {
@@ -23,7 +23,7 @@ struct HeaderTests {
     }
 
     @Test(
-        "Every picture has the verdict, type, size, orientation, frames and profile that it has",
+        "The verdict and header of every fixture match the manifest",
         arguments: PictureFixture.all)
     func everyPicture(_ fixture: PictureFixture) throws {
         let (verdict, header) = verdict(try fixture.data)
@@ -37,7 +37,7 @@ struct HeaderTests {
         #expect(header?.profile.count == fixture.icc ?? 0)
     }
 
-    @Test("A slice of a larger file is read like a file of its own", arguments: PictureFixture.good)
+    @Test("A slice of larger data is read like a separate file", arguments: PictureFixture.good)
     func slices(_ fixture: PictureFixture) throws {
         let data = try fixture.data
         let slice = (Data("before".utf8) + data + Data("after".utf8)).dropFirst(6).prefix(data.count)
@@ -46,7 +46,7 @@ struct HeaderTests {
         #expect(try PictureFile(slice).cleaned() == PictureFile(data).cleaned())
     }
 
-    @Test("Orientations from five on change width and height")
+    @Test("Orientations 5 to 8 swap width and height")
     func upright() throws {
         for (name, width, height) in [
             ("orientation-3.jpg", 64, 48), ("orientation-6.jpg", 64, 48), ("orientation-5.avif", 64, 48),
@@ -56,14 +56,14 @@ struct HeaderTests {
         }
     }
 
-    @Test("Printing colours and grey are told from the number of components")
+    @Test("The number of components distinguishes CMYK, grayscale and RGB pictures")
     func components() throws {
         for (name, count) in [("cmyk-adobe.jpg", 4), ("ycck-adobe.jpg", 4), ("grey.jpg", 1), ("plain.jpg", 3)] {
             #expect(try PictureFile(PictureFixture.named(name)).header.components == count, "\(name)")
         }
     }
 
-    @Test("A profile in three parts is put together, and its text is there")
+    @Test("A color profile split into three segments is reassembled")
     func profileInParts() throws {
         let whole = try PictureFile(PictureFixture.named("p3.jpg")).header.profile
         #expect(try PictureFile(PictureFixture.named("p3-in-three-parts.jpg")).header.profile == whole)
@@ -71,7 +71,7 @@ struct HeaderTests {
         #expect(whole.range(of: Data("\0K\0E\0E\0P".utf8)) != nil)
     }
 
-    @Test("Compatible brands tell AVIF from HEIC where the main brand names only the container")
+    @Test("Compatible brands distinguish AVIF from HEIC if the main brand names only the container")
     func brands() throws {
         var file = try PictureFixture.named("orientation-1.avif")
         file.replaceSubrange(8..<12, with: Data("mif1".utf8))
@@ -81,7 +81,7 @@ struct HeaderTests {
         #expect(try PictureFile(file).header.type == .heic)
     }
 
-    @Test("Every error has a sentence of its own")
+    @Test("Every error has a distinct message")
     func sentences() {
         let errors: [PictureError] = [
             .unknown, .unsupported, .corrupt, .tooLarge(width: 1, height: 2), .tooManyScans(200), .moving,

@@ -7,7 +7,7 @@ import Testing
 struct LimitTests {
     private func plain() throws -> PictureHeader { try PictureFile(PictureFixture.named("plain.jpg")).header }
 
-    @Test("Fifty million pixels are taken, one more row is not")
+    @Test("Fifty million pixels are allowed, and one more row is refused")
     func pixels() throws {
         var header = try plain()
         (header.width, header.height) = (10_000, 5_000)
@@ -17,7 +17,7 @@ struct LimitTests {
         try PictureLimits(pixels: 60_000_000).check(header)
     }
 
-    @Test("A side of thirty thousand is too long, however thin the picture")
+    @Test("A side of 30,000 pixels is refused regardless of the other side")
     func side() throws {
         var header = try plain()
         (header.width, header.height) = (29_999, 1)
@@ -26,7 +26,7 @@ struct LimitTests {
         #expect(throws: PictureError.tooLarge(width: 30_000, height: 1)) { try PictureLimits().check(header) }
     }
 
-    @Test("Sides whose product no number holds are too large")
+    @Test("Sides whose product overflows are refused")
     func overflow() throws {
         var header = try plain()
         (header.width, header.height) = (.max, .max)
@@ -34,7 +34,7 @@ struct LimitTests {
         #expect(throws: PictureError.tooLarge(width: .max, height: .max)) { try limits.check(header) }
     }
 
-    @Test("A hundred scans are taken, a bomb of two thousand is not")
+    @Test("Fewer than 100 scans are allowed, and a bomb of 2,000 scans is refused")
     func scans() throws {
         let bomb = try ScanBomb.file(scans: 2_000)
         let header = try PictureFile(bomb).header
@@ -43,7 +43,7 @@ struct LimitTests {
         try PictureLimits().check(PictureFile(ScanBomb.file(scans: 80)).header)
     }
 
-    @Test("What is cut off is corrupt")
+    @Test("A truncated picture is reported as corrupt")
     func cutOff() throws {
         let header = try PictureFile(PictureFixture.named("truncated.png")).header
         #expect(!header.isComplete)

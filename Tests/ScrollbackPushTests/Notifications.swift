@@ -5,7 +5,7 @@ import ScrollbackModel
 import ScrollbackPush
 import Synchronization
 
-/// A push to try things with.
+/// Returns a push notification for the user `alice`.
 func notification(
     service: PushService = .apns, token: String = "00aaff",
     text: PushText = PushText(title: "Swift", body: "Bob: hello"),
@@ -26,11 +26,11 @@ func notification(
 }
 
 extension [UInt8] {
-    /// As JSON, for comparing.
+    /// The bytes parsed as JSON, for comparisons.
     var json: NSDictionary? { (try? JSONSerialization.jsonObject(with: Data(self))) as? NSDictionary }
 }
 
-/// A browser with a subscription.
+/// A browser with a push subscription.
 struct Browser {
     private let key = P256.KeyAgreement.PrivateKey()
     private let secret = Data((0..<16).map { UInt8($0) })
@@ -39,7 +39,7 @@ struct Browser {
         WebPushKeys(p256dh: Data(key.publicKey.x963Representation).base64URL, auth: secret.base64URL)
     }
 
-    /// What it makes of an encrypted push (RFC 8291).
+    /// Decrypts the body of a push (RFC 8291).
     func open(_ body: [UInt8]) throws -> String {
         let (salt, sender) = (Data(body[..<16]), Data(body[21..<86]))
         let server = try P256.KeyAgreement.PublicKey(x963Representation: sender)
@@ -58,7 +58,7 @@ struct Browser {
 }
 
 extension PushRequest {
-    /// The fields of a form.
+    /// The decoded fields of the form in the body.
     var form: [String: String] {
         let fields = String(decoding: body, as: UTF8.self).split(separator: "&").map { field in
             let parts = field.split(separator: "=", omittingEmptySubsequences: false).map(String.init)
@@ -68,7 +68,7 @@ extension PushRequest {
     }
 }
 
-/// Services that answer as a test says.
+/// A transport that answers with a closure and records the requests.
 final class ScriptedTransport: PushTransport {
     typealias Answer = @Sendable (PushRequest) async throws -> PushResponse
 
@@ -87,7 +87,7 @@ final class ScriptedTransport: PushTransport {
     }
 }
 
-/// A value that a test and what it hands out share.
+/// A value that a test shares with the closures that it creates.
 final class Shared<Value: Sendable>: Sendable {
     private let state: Mutex<Value>
 
@@ -107,7 +107,7 @@ final class Clock: Sendable {
     func advance(by seconds: TimeInterval) { date.withLock { $0 += seconds } }
 }
 
-/// A key of P-256, as Apple gives them; made for these tests, and for nothing else.
+/// A P-256 private key in the format of Apple's keys. It was created for these tests and is used nowhere else.
 let p8 = """
     -----BEGIN PRIVATE KEY-----
     MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgZMhDOgJIoRtEqJiN
@@ -116,7 +116,7 @@ let p8 = """
     -----END PRIVATE KEY-----
     """
 
-/// A key of RSA, as Google gives them; made for these tests, and for nothing else.
+/// An RSA private key in the format of Google's keys. It was created for these tests and is used nowhere else.
 let rsa = """
     -----BEGIN PRIVATE KEY-----
     MIIEvgIBADANBgkqhkiG9w0BAQEFAASCBKgwggSkAgEAAoIBAQCeURflkR81wCl0

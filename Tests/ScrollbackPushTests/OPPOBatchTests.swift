@@ -4,12 +4,12 @@ import ScrollbackModel
 import ScrollbackPush
 import Testing
 
-@Suite("OPPO's batches")
+@Suite("OPPO batches")
 struct OPPOBatchTests {
-    /// Pushes at once to some devices of OPPO's, of which four go alone and the others together.
+    /// Sends pushes to OPPO devices at the same time. Four of them go alone and the others in batches.
     ///
-    /// - Parameter answer: to requests for several, by their devices.
-    /// - Returns: what came of each, and the requests.
+    /// - Parameter answer: Returns the response to a batch for the given devices.
+    /// - Returns: The outcome of each push, and the devices of each request.
     private func batch(
         _ devices: [String], answer: @escaping @Sendable ([String]) throws -> PushResponse
     ) async throws -> (outcomes: [String: PushOutcome], requests: [[String]]) {
@@ -25,7 +25,7 @@ struct OPPOBatchTests {
             let devices = try #require(messages).compactMap { $0["target_value"] as? String }
             #expect(isBatch == (devices.count > 1))
             requests.update { $0.append(devices) }
-            // So long that the others have come.
+            // The delay is long enough for the other pushes to arrive.
             if requests.value.count <= 4 { try await Task.sleep(for: .milliseconds(200)) }
             if isBatch { return try answer(devices) }
             return PushResponse(
@@ -44,12 +44,12 @@ struct OPPOBatchTests {
         return (outcomes, requests.value)
     }
 
-    @Test("Several go in one request, and each has an answer of its own")
+    @Test("Several pushes share a request, and each gets its own outcome")
     func together() async throws {
         let devices = (0..<60).map { "CN_\($0)" }
         let refused = ["CN_21": (10000, "bad id"), "CN_22": (33, ""), "CN_23": (41, "w"), "CN_24": (11, "")]
         let (outcomes, requests) = try await batch(devices) { devices in
-            // In no order that anybody promises.
+            // OPPO promises no order.
             let data = devices.reversed().map { device in
                 guard let (code, words) = refused[device] else {
                     return #"{"messageId":"m","registrationId":"\#(device)"}"#
@@ -72,7 +72,7 @@ struct OPPOBatchTests {
     }
 
     @Test(
-        "What is refused together is sent one by one, and what has to wait waits together",
+        "Pushes of a refused batch are sent one by one, and pushes of a throttled batch wait together",
         arguments: [
             (200, #"{"code":41}"#, PushOutcome.sent), (200, #"{"code":10000}"#, .sent), (200, #"{"code":32}"#, .sent),
             (403, "<html>", .sent), (200, #"{"code":-2}"#, .later(after: 60, "-2")),
@@ -93,7 +93,7 @@ struct OPPOBatchTests {
         }
     }
 
-    @Test("What gets no answer together is tried again, and not one by one at once")
+    @Test("Pushes of a batch without an answer are retried later, and not one by one at once")
     func unanswered() async throws {
         struct Unreachable: Error {}
         let devices = (0..<60).map { "CN_\($0)" }

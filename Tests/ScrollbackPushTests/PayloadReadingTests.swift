@@ -6,15 +6,15 @@ import ScrollbackModel
 import ScrollbackPush
 import Testing
 
-/// What each service hands to an app, made by the code that pushes and read by the SDK.
-@Suite("What services hand over is read")
+/// Tests that the SDK reads the payloads that the push code creates for each service.
+@Suite("The SDK reads the payload of each service")
 struct PayloadReadingTests {
-    /// A service, and a payload as an app on a device of it gets it.
+    /// A push service, and the payload that an app on one of its devices receives.
     struct Way: Sendable, CustomTestStringConvertible {
         var name: String
-        /// Whether the app is told how many messages are unread.
+        /// Whether the payload contains the number of unread messages.
         var hasBadge = false
-        /// Whether everything has room there.
+        /// Whether the service has no payload limit.
         var isBoundless = false
         var read: @Sendable (PushNotification) throws -> PushMessage?
 
@@ -48,7 +48,7 @@ struct PayloadReadingTests {
             let data = try object(FCM.body(for: push, mode: .data, now: now), "message", "data")
             return try PushMessage(#require(data as? [String: String]))
         },
-        Way(name: "FCM to Apple's systems", hasBadge: true) { push in
+        Way(name: "FCM on Apple platforms", hasBadge: true) { push in
             let body = FCM.body(for: push, mode: .notification, now: now)
             let data = try object(body, "message", "data")
             let payload = try object(body, "message", "apns", "payload")
@@ -58,7 +58,7 @@ struct PayloadReadingTests {
             try PushMessage(json: text(Huawei.body(for: push, now: now), "message", "data"))
         },
         Way(name: "Honor") { push in try PushMessage(json: text(Honor.body(for: push, now: now), "data")) },
-        Way(name: "Xiaomi, as it was sent") { push in
+        Way(name: "Xiaomi, encoded") { push in
             try PushMessage(json: #require(Xiaomi.form(for: push, .init(app: "a"), now: now)?["payload"]))
         },
         Way(name: "Xiaomi, decoded") { push in
@@ -88,7 +88,7 @@ struct PayloadReadingTests {
         },
     ]
 
-    @Test("A push says the same to an app, whichever way it came", .rows(130), arguments: ways)
+    @Test("An app receives the same push message from every service", .rows(130), arguments: ways)
     func everyWay(_ way: Way) throws {
         let data = #"{"a":"ä ☕️ %7B \" \\ "}"#
         let push = notification(data: data, link: "app://x?y=1&z=%20")
@@ -100,7 +100,7 @@ struct PayloadReadingTests {
         #expect(try way.read(notification(replaces: true)) == recall)
     }
 
-    @Test("What had no room in a push is known to be with the message", arguments: ways)
+    @Test("The push message shows that the service's payload limit omitted the data", arguments: ways)
     func omitted(_ way: Way) throws {
         let data = String(repeating: "d", count: 4000)
         let message = try #require(try way.read(notification(data: data)))
@@ -109,7 +109,9 @@ struct PayloadReadingTests {
         #expect(message.place == notification().place)
     }
 
-    @Test("A message that is not stored, in a conversation whose name needs care, is read too", arguments: ways)
+    @Test(
+        "The SDK reads a push for a message without a sequence number and with escaped conversation names",
+        arguments: ways)
     func transient(_ way: Way) throws {
         var push = notification()
         push.place.conversation = .community("ci/ty", channel: "a \"b\"")

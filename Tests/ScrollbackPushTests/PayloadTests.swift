@@ -6,8 +6,8 @@ import ScrollbackModel
 import ScrollbackPush
 import Testing
 
-/// What pushes look like to each service.
-@Suite("What pushes look like to each service")
+/// Tests the push payloads for Apple, Google and browsers.
+@Suite("Push payloads for APNs, FCM and Web Push")
 struct PayloadTests {
     private let now = Date(timeIntervalSince1970: 1_795_255_200)
 
@@ -17,7 +17,7 @@ struct PayloadTests {
         return (request, try #require(request.body.json))
     }
 
-    @Test("APNs: headers and payload of a plain push")
+    @Test("APNs: a plain push has the documented headers and payload")
     func apnsPlain() throws {
         let (request, payload) = try apns(notification(data: #"{"a":1}"#, link: "app://x"))
         #expect(request.url == "https://apns/3/device/00aaff")
@@ -39,7 +39,7 @@ struct PayloadTests {
         #expect(own["receiver"] as? String == "alice" && own["link"] as? String == "app://x")
     }
 
-    @Test("APNs: every field of the message's options", .rows(127, 133, 134, 135, 136))
+    @Test("APNs: the payload contains every field of the message's options", .rows(127, 133, 134, 135, 136))
     func apnsOptions() throws {
         let (request, payload) = try apns(
             notification { options in
@@ -64,7 +64,7 @@ struct PayloadTests {
         #expect((recall["aps"] as? NSDictionary)?["sound"] == nil)
     }
 
-    @Test("A text too long is cut between characters, and data that leaves no room for any is said to be left out")
+    @Test("APNs: long text is cut between characters, and a payload without room for the data says so")
     func tooLong() throws {
         let family = "👩‍👩‍👧‍👦"
         let long = notification(text: PushText(title: "Swift", body: String(repeating: family, count: 1000)))
@@ -73,7 +73,7 @@ struct PayloadTests {
         let body = try #require(
             ((request.body.json?["aps"] as? NSDictionary)?["alert"] as? NSDictionary)?["body"] as? String)
         #expect(body.hasSuffix("…") && body.dropLast().allSatisfy { $0 == "👩‍👩‍👧‍👦" })
-        // Of what JSON escapes each byte takes six.
+        // JSON escapes each of these bytes as six bytes.
         let escaped = notification(text: PushText(body: String(repeating: "\u{1}", count: 5000)))
         #expect(try #require(APNS.request(for: escaped, topic: "t", endpoint: "", token: "t")).body.count <= 4096)
         let heavy = notification(data: String(repeating: "d", count: 4096))
@@ -84,7 +84,7 @@ struct PayloadTests {
         #expect(APNS.request(for: impossible, topic: "t", endpoint: "", token: "t") == nil)
     }
 
-    @Test("FCM: a notification of the system, or data for the app", .rows(130, 142))
+    @Test("FCM: a push is a system notification or data for the app", .rows(130, 142))
     func fcm() throws {
         let push = notification(service: .fcm, token: "a:b", data: "d") { options in
             var fcm = PushOptions.Android.FCM()
@@ -116,7 +116,7 @@ struct PayloadTests {
         #expect(try #require(FCM.body(for: long, mode: .notification, now: now)).count <= 4096 + 6)
     }
 
-    @Test("FCM: how much a push interrupts is its priority on Android", .rows(136))
+    @Test("FCM: the interruption level sets the priority on Android", .rows(136))
     func fcmPriority() throws {
         func priority(_ interruption: PushOptions.IOS.Interruption?, replaces: Bool = false) throws -> String? {
             let push = notification(service: .fcm, replaces: replaces) { options in
@@ -132,7 +132,7 @@ struct PayloadTests {
         #expect(try priority(nil, replaces: true) == "PRIORITY_LOW")
     }
 
-    @Test("Web Push: encrypted as RFC 8291's own example is, byte for byte")
+    @Test("Web Push: encryption produces the bytes of the example in RFC 8291")
     func webVector() throws {
         let keys = WebPushKeys(
             p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
@@ -148,7 +148,7 @@ struct PayloadTests {
                 + "wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN")
     }
 
-    @Test("Web Push: headers, and a topic that every service takes")
+    @Test("Web Push: a request has valid headers, and invalid keys are refused")
     func web() throws {
         let keys = WebPushKeys(
             p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
@@ -176,7 +176,7 @@ struct PayloadTests {
     }
 
     @Test(
-        "Web Push: a message's name, picture and interruption are as a page shows them", .rows(134, 135, 136, 137))
+        "Web Push: the payload contains the tag, image and interruption of the message", .rows(134, 135, 136, 137))
     func webOptions() throws {
         let browser = Browser()
         func shown(
@@ -208,7 +208,7 @@ struct PayloadTests {
         }
         #expect(quiet.members["tag"] as? String == "c" && quiet.members["silent"] as? Bool == true)
         #expect(quiet.members["requireInteraction"] == nil && quiet.headers["urgency"] == "low")
-        // A picture's address that leaves no room for the text goes.
+        // An image URL that leaves no room for the text is omitted.
         #expect(quiet.members["image"] == nil && quiet.members["body"] as? String == "Bob: hello")
     }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ScrollbackPush
 
-@Suite("Pushes that share requests")
+@Suite("Batched pushes")
 struct PushBatcherTests {
     private struct Push: BatchablePush {
         var number: Int
@@ -14,7 +14,7 @@ struct PushBatcherTests {
         var size = 1
     }
 
-    /// A service that answers nothing until it is let, and then each push with its number.
+    /// A service that blocks until `open()`, and then answers each push with its number.
     private final class Service: Sendable {
         private struct State {
             var requests: [[Push]] = []
@@ -57,9 +57,9 @@ struct PushBatcherTests {
         }
     }
 
-    /// Sends some while nothing is answered, and then lets them be.
+    /// Sends the pushes, waits until all of them are queued or in flight, and then opens the service.
     ///
-    /// - Returns: what came of each.
+    /// - Returns: The outcome of each push.
     private func send(
         _ pushes: [Push], to service: Service, over batcher: PushBatcher<Push>
     ) async throws -> [PushOutcome] {
@@ -81,7 +81,9 @@ struct PushBatcherTests {
         return pushes.compactMap { outcomes.value[$0.number] }
     }
 
-    @Test("What comes while requests are under way goes together, and each has its own answer", .timeLimit(.minutes(2)))
+    @Test(
+        "Pushes that arrive during requests share the next request, and each gets its own outcome",
+        .timeLimit(.minutes(2)))
     func together() async throws {
         let service = Service()
         let batcher = PushBatcher(atOnce: 3, pushes: 40, bytes: 1000, patience: .seconds(3600)) {
@@ -90,18 +92,18 @@ struct PushBatcherTests {
         let pushes = (0..<200).map { Push(number: $0, name: "\($0)") }
         #expect(try await send(pushes, to: service, over: batcher) == (0..<200).map { .refused("\($0)") })
         let requests = service.requests
-        // Nobody waits for company.
+        // The first pushes go at once, without waiting for others.
         #expect(requests.prefix(3).map(\.count) == [1, 1, 1])
         #expect(requests.flatMap { $0 }.map(\.number).sorted() == Array(0..<200))
         #expect(requests.allSatisfy { $0.count <= 40 } && requests.count < 40, "\(requests.map(\.count))")
         #expect(service.mostUnderWay == 3)
-        // And it is as it was: three go at once.
+        // After the load, three pushes again go at once.
         service.close()
         #expect(try await send(Array(pushes.prefix(3)), to: service, over: batcher).count == 3)
         #expect(service.requests.dropFirst(requests.count).map(\.count) == [1, 1, 1])
     }
 
-    @Test("Whose turn does not come is tried later, and stands in nobody's way", .timeLimit(.minutes(2)))
+    @Test("A push whose turn does not come is retried later and does not block other pushes", .timeLimit(.minutes(2)))
     func late() async throws {
         let service = Service()
         let batcher = PushBatcher(atOnce: 2, pushes: 10, bytes: 100, patience: .milliseconds(10)) {
@@ -113,13 +115,13 @@ struct PushBatcherTests {
         #expect(sent.count >= 2 && sent.count < 30)
         for (number, outcome) in outcomes.enumerated() {
             let wanted: PushOutcome =
-                sent.contains(number) ? .refused("\(number)") : .later(after: nil, "its turn did not come")
+                sent.contains(number) ? .refused("\(number)") : .later(after: nil, "timed out waiting for a request")
             #expect(outcome == wanted)
         }
         #expect(await batcher.send(pushes[7]) == .refused("7"))
     }
 
-    @Test("A request has no name twice, and no more bytes than it may have")
+    @Test("A request has unique names and stays below the byte limit")
     func limits() async throws {
         let service = Service()
         let batcher = PushBatcher(atOnce: 1, pushes: 100, bytes: 50, patience: .seconds(3600)) {
@@ -135,7 +137,7 @@ struct PushBatcherTests {
         #expect(service.requests.count < 45, "\(service.requests.map(\.count))")
     }
 
-    @Test("Who waited goes on where the one that sends is cancelled", .timeLimit(.minutes(2)))
+    @Test("Queued pushes continue when the task that sends is cancelled", .timeLimit(.minutes(2)))
     func cancelled() async throws {
         let service = Service()
         let batcher = PushBatcher(atOnce: 1, pushes: 10, bytes: 100) { await service.post($0) }

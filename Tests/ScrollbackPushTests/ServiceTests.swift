@@ -5,8 +5,8 @@ import ScrollbackModel
 import ScrollbackPush
 import Testing
 
-/// What comes of what the services answer.
-@Suite("What the services answer")
+/// Tests how the answers of APNs, FCM and Web Push become outcomes.
+@Suite("Answers of APNs, FCM and Web Push")
 struct ServiceTests {
     private let clock = Clock()
 
@@ -56,7 +56,7 @@ struct ServiceTests {
         return await PushServices(over: transport, clock: { [clock] in clock.now }).send(push, with: credentials)
     }
 
-    @Test("APNs: dead tokens go, what is too much or down waits as long as it says, what is wrong is refused")
+    @Test("APNs: dead tokens are removed, throttled pushes wait as requested, and invalid pushes are refused")
     func apnsAnswers() async throws {
         let push = notification()
         let credentials = try apns()
@@ -69,7 +69,7 @@ struct ServiceTests {
         #expect(await said(410, "Unregistered") == .gone(since: clock.now))
         #expect(await said(410, "ExpiredToken") == .gone(since: clock.now))
         #expect(await said(400, "BadDeviceToken") == .gone(since: nil))
-        // A wrong topic is the operator's fault: no token is lost for it.
+        // A wrong topic is a configuration error, so the token stays.
         #expect(await said(400, "DeviceTokenNotForTopic") == .refused("DeviceTokenNotForTopic"))
         #expect(await said(413, "PayloadTooLarge") == .refused("PayloadTooLarge"))
         #expect(await said(429, "TooManyRequests") == .later(after: nil, "TooManyRequests"))
@@ -80,7 +80,7 @@ struct ServiceTests {
         #expect(await outcome(push, credentials, 502, "<html>") == .later(after: 900, "status 502"))
     }
 
-    @Test("APNs: one token for everybody, another after three quarters of an hour, none twice in twenty minutes")
+    @Test("APNs: pushes share a token for 45 minutes, and a refused token is replaced after 20 minutes at the earliest")
     func apnsTokens() async throws {
         let transport = ScriptedTransport { _ in
             PushResponse(status: 403, body: Array(#"{"reason":"ExpiredProviderToken"}"#.utf8))
@@ -96,13 +96,14 @@ struct ServiceTests {
             }
             shown.append(Set(transport.requests[before...].compactMap { $0.headers["authorization"] }))
         }
-        // At first and ten minutes later the same one; refused at twenty-five another; at seventy-one a third.
+        // The first token is used again after ten minutes. At 25 minutes, APNs refuses it and a second follows. At 71
+        // minutes, a third follows.
         #expect(shown[0].count == 1 && shown[1] == shown[0])
         #expect(shown[2].isSuperset(of: shown[0]) && shown[2].count == 2)
         #expect(shown[3].isDisjoint(with: shown[2]))
     }
 
-    @Test("FCM: a token is fetched once and again when it is not taken; dead devices go, quotas are waited for")
+    @Test("FCM: an access token is reused until it expires, dead devices are removed and quotas delay pushes")
     func fcmAnswers() async throws {
         let push = notification(service: .fcm, token: "a:b")
         let credentials = try fcm()
@@ -148,7 +149,7 @@ struct ServiceTests {
                 == .later(after: 300, "no access token: status 400"))
     }
 
-    @Test("Web Push: subscriptions that ended go; none leads into the operator's own network")
+    @Test("Web Push: ended subscriptions are removed, and endpoints outside the configured hosts are refused")
     func webAnswers() async throws {
         let push = notification(service: .web, token: "https://eu.push.example/1", keys: keys)
         let credentials = try web()
@@ -174,7 +175,7 @@ struct ServiceTests {
         ] {
             let bad = notification(service: .web, token: address, keys: keys)
             guard case .refused = await outcome(bad, credentials, 201) else {
-                Issue.record("\(address) is taken")
+                Issue.record("\(address) is accepted")
                 continue
             }
         }
@@ -183,7 +184,7 @@ struct ServiceTests {
         #expect(await outcome(blind, credentials, 201) == .gone(since: nil))
     }
 
-    @Test("A service that can't be reached is tried again")
+    @Test("A push is retried if the service can't be reached")
     func unreachable() async throws {
         struct Unreachable: Error {}
         let services = PushServices(over: ScriptedTransport { _ in throw Unreachable() })
@@ -197,13 +198,13 @@ struct ServiceTests {
         ]
         for (push, credentials) in pushes {
             guard case .later(nil, _) = await services.send(push, with: credentials) else {
-                Issue.record("\(push.device.service) is not tried again")
+                Issue.record("\(push.device.service) is not retried")
                 continue
             }
         }
     }
 
-    @Test("The webhook gets all that is known, signed")
+    @Test("The push webhook gets the complete notification with a signature")
     func webhook() async throws {
         let transport = ScriptedTransport { _ in PushResponse(status: 204) }
         let services = PushServices(over: transport, clock: { [clock] in clock.now })
@@ -218,7 +219,7 @@ struct ServiceTests {
         #expect(body["appData"] as? String == "d" && body["token"] as? String == "00aaff")
     }
 
-    @Test("What an operator sets is looked at at once, and what is wrong is named")
+    @Test("Invalid credentials are refused when they are set, and the error names the field")
     func credentials() throws {
         let services = PushServices(over: ScriptedTransport { _ in PushResponse(status: 200) })
         func wrong(_ service: PushService, _ json: RawJSON) -> String? {
@@ -251,7 +252,7 @@ struct ServiceTests {
         #expect(wrong(.web, try web(["subject": "me"])) == "push.services.web.subject")
         #expect(wrong(.web, try web(["hosts": "x"])) == "push.services.web.hosts")
         #expect(wrong(.webhook, RawJSON(known: #"{"url":"x","secret":"s"}"#)) == "push.services.webhook.url")
-        // Nothing of a key is in what is said of it.
+        // An error message contains no part of a key.
         do {
             try services.check(
                 try Self.json(["topic": "t", "keyID": "ABCDEFGHIJ", "teamID": "0123456789", "key": "s3cret"]),

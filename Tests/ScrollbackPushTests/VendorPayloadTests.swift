@@ -5,29 +5,29 @@ import ScrollbackModel
 import ScrollbackPush
 import Testing
 
-/// What pushes look like to the services of the phones' makers.
-@Suite("What pushes look like to the services of the phones' makers")
+/// Tests the push payloads for the services of phone makers.
+@Suite("Push payloads for the services of phone makers")
 struct VendorPayloadTests {
     private let now = Date(timeIntervalSince1970: 1_795_255_200)
-    /// The hash of the message's id, which every service takes for a number of it.
+    /// The hash of the message ID, which is the notification ID on every service.
     private let number = 622_539_634
     private let id = "0a0b0c0d-0000-8000-8000-000000000001"
     private let picture = URL(string: "https://example.com/a.png")
 
-    /// The place as every service is to hand it over.
+    /// Returns the place that every service must deliver.
     private func place(of notification: PushNotification) throws -> NSDictionary {
         let request = try #require(APNS.request(for: notification, topic: "t", endpoint: "", token: "t"))
         return try #require(request.body.json?["scrollback"] as? NSDictionary)
     }
 
-    /// Whether a text is the JSON of the place and of what the sender handed over.
+    /// Whether a text is JSON with the place and the sender's data.
     private func says(_ text: Any?, _ notification: PushNotification) throws -> Bool {
         let fields = try #require((text as? String)?.json)
         return try fields["scrollback"] as? NSDictionary == place(of: notification)
             && fields["appData"] as? String == notification.data
     }
 
-    /// Whether texts by name are the place and what the sender handed over.
+    /// Whether a dictionary of strings contains the place and the sender's data.
     private func say(_ texts: NSDictionary?, _ notification: PushNotification) throws -> Bool {
         let texts = try #require(texts)
         return try (texts["scrollback"] as? String)?.json == place(of: notification)
@@ -57,7 +57,7 @@ struct VendorPayloadTests {
         #expect(message.count == 3)
     }
 
-    @Test("Huawei: every field of the message's options goes before what the operator set", .rows(137, 139))
+    @Test("Huawei: every field of the message's options overrides the operator's setting", .rows(137, 139))
     func huaweiOptions() throws {
         var setup = Huawei.Setup()
         setup.badgeClass = "com.example.Main"
@@ -84,18 +84,18 @@ struct VendorPayloadTests {
             ],
         ]
         #expect(try huawei(push(picture), setup)["android"] as? NSDictionary == android)
-        // Of a message that says nothing what the operator set; of one that was taken back nothing is heard.
+        // Without options, the operator's settings apply. A recall makes no sound.
         let plain = try #require(
             try huawei(notification(service: .huawei, replaces: true), setup)["android"] as? NSDictionary)
         let shown = try #require(plain["notification"] as? NSDictionary)
         #expect(plain["category"] as? String == "SUBSCRIPTION" && shown["channel_id"] as? String == "all")
         #expect(shown["importance"] as? String == "LOW" && shown["notify_id"] as? Int == number)
-        // A picture it would refuse the push for is left out.
+        // Huawei would refuse a push with an insecure image URL, so the image is omitted.
         let insecure = try huawei(push(URL(string: "http://example.com/a.png")), setup)["android"] as? NSDictionary
         #expect((insecure?["notification"] as? NSDictionary)?["image"] == nil)
     }
 
-    @Test("Huawei: a thread is a group, and what does not interrupt is quiet", .rows(133, 136))
+    @Test("Huawei: a thread is a group, and a passive push has low importance", .rows(133, 136))
     func huaweiThread() throws {
         func shown(
             _ interruption: PushOptions.IOS.Interruption, _ importance: PushOptions.Android.Importance? = nil
@@ -114,11 +114,11 @@ struct VendorPayloadTests {
         let quiet = try shown(.passive)
         #expect(quiet["group"] as? String == "thread" && quiet["importance"] as? String == "LOW")
         #expect(try shown(.critical)["importance"] == nil)
-        // What it says of this service goes before.
+        // The option for this service takes precedence.
         #expect(try shown(.passive, .normal)["importance"] as? String == "NORMAL")
     }
 
-    @Test("Huawei, Honor and HarmonyOS: a text too long is cut, heavy data is left out, life and badge are in range")
+    @Test("Huawei, Honor and HarmonyOS: long text is cut, heavy data is omitted, TTL and badge are in range")
     func largeBodies() throws {
         func all(_ push: PushNotification, now: Date) -> [[UInt8]?] {
             var (huawei, honor) = (Huawei.Setup(), Honor.Setup())
@@ -146,7 +146,7 @@ struct VendorPayloadTests {
         #expect(all(impossible, now: now).allSatisfy { $0 == nil })
     }
 
-    @Test("A title is the app's name where a push has none and the service wants one, and blank text is never sent")
+    @Test("The app's name replaces a missing title if the service requires one, and blank text is never sent")
     func noTitle() throws {
         let bare = notification(text: PushText(body: " \n"))
         var setup = Huawei.Setup()
@@ -162,7 +162,7 @@ struct VendorPayloadTests {
         #expect(Xiaomi.form(for: secret, Xiaomi.Setup(app: "a"), now: now)?["title"] == "New message")
     }
 
-    @Test("A notification's number is the one that was chosen, or a hash that stays the same", .rows(137))
+    @Test("A notification ID is the chosen number or a stable hash", .rows(137))
     func numbers() throws {
         func number(_ id: String?) throws -> Int {
             let push = notification { options in
@@ -179,7 +179,7 @@ struct VendorPayloadTests {
 
     // MARK: Honor
 
-    @Test("Honor: a plain push is a service's, opens the app and carries its place")
+    @Test("Honor: a plain push is a service notification, opens the app and carries its place")
     func honorPlain() throws {
         let push = notification(service: .honor, token: "t", data: "d", link: "app://x")
         let message = try #require(Honor.body(for: push, now: now)?.json)
@@ -196,7 +196,7 @@ struct VendorPayloadTests {
         #expect(message.count == 3)
     }
 
-    @Test("Honor: every field of the message's options; what is marketing has no picture", .rows(137, 140))
+    @Test("Honor: a push uses every field of the message's options, and a marketing push has no image", .rows(137, 140))
     func honorOptions() throws {
         var setup = Honor.Setup()
         setup.badgeClass = "com.example.Main"
@@ -246,7 +246,7 @@ struct VendorPayloadTests {
         #expect(try data["scrollback"] as? NSDictionary == place(of: push))
     }
 
-    @Test("HarmonyOS: picture and category of the message go before the operator's", .rows(137, 143))
+    @Test("HarmonyOS: the message's image and category override the operator's settings", .rows(137, 143))
     func harmonyOptions() throws {
         var setup = Harmony.Setup()
         setup.category = "WORK"
@@ -275,7 +275,7 @@ struct VendorPayloadTests {
         try #require(Xiaomi.form(for: push, setup ?? Xiaomi.Setup(app: "com.example"), now: now))
     }
 
-    @Test("Xiaomi: a plain push opens the app and carries its place, encoded for it")
+    @Test("Xiaomi: a plain push opens the app and carries its place percent-encoded")
     func xiaomiPlain() throws {
         let push = notification(service: .xiaomi, token: "t", data: "d e", link: "app://x")
         var form = try xiaomi(push)
@@ -287,14 +287,14 @@ struct VendorPayloadTests {
             form == [
                 "registration_id": "t", "restricted_package_name": "com.example", "pass_through": "0",
                 "title": "Swift", "description": "Bob: hello", "notify_type": "-1", "notify_id": "\(number)",
-                // What has no template is kept a day.
+                // Xiaomi keeps a push without a template for one day.
                 "time_to_live": "86400000", "extra.notify_effect": "1",
             ])
         #expect(try xiaomi(notification(replaces: true))["notify_type"] == "4")
         #expect(Xiaomi.form(for: push, Xiaomi.Setup(app: "a"), now: .distantFuture)?["time_to_live"] == "1000")
     }
 
-    @Test("Xiaomi: the message's channel, or the operator's with its template", .rows(137, 138))
+    @Test("Xiaomi: the message's channel replaces the operator's channel and template", .rows(137, 138))
     func xiaomiOptions() throws {
         var setup = Xiaomi.Setup(app: "com.example")
         setup.channel = "private"
@@ -310,7 +310,7 @@ struct VendorPayloadTests {
         #expect(form["notify_id"] == "17" && form["time_to_live"] == "604800000")
         let parameters = try JSONDecoder().decode(
             [String: String].self, from: Data(try #require(form["extra.template_param"]).utf8))
-        // No emoji, nothing blank, and at most 128 characters.
+        // Template parameters have no emoji, are not blank, and have at most 128 characters.
         #expect(parameters["who"] == "…" && parameters["count"] == "7")
         #expect(parameters[#"qu"ote"#]?.hasPrefix("1  ok  xxx") == true && parameters[#"qu"ote"#]?.count == 128)
         let other = notification { options in
@@ -321,7 +321,7 @@ struct VendorPayloadTests {
         #expect(plain["extra.channel_id"] == "news" && plain["extra.template_id"] == nil)
     }
 
-    @Test("Xiaomi: title, text and payload are each shorter than their limits")
+    @Test("Xiaomi: title, text and payload stay below their limits")
     func xiaomiLimits() throws {
         let long = PushText(title: String(repeating: "标", count: 90), body: String(repeating: "👍", count: 90))
         let form = try xiaomi(notification(text: long, data: String(repeating: "{", count: 2000)))
@@ -356,7 +356,7 @@ struct VendorPayloadTests {
         #expect(shown == expected)
     }
 
-    @Test("OPPO: the message's channel, and the operator's category and template", .rows(137, 142))
+    @Test("OPPO: a push uses the message's channel and the operator's category and template", .rows(137, 142))
     func oppoOptions() throws {
         var setup = OPPO.Setup()
         setup.channel = "all"
@@ -369,7 +369,7 @@ struct VendorPayloadTests {
                 options.android?.notificationID = "17"
             }, setup)
         #expect(own["channel_id"] as? String == "chats" && own["notify_id"] as? Int == 17)
-        // Of what was taken back nothing is heard.
+        // A recall makes no sound.
         #expect(own["category"] as? String == "IM" && own["notify_level"] as? Int == 1)
         #expect(own["private_msg_template_id"] as? String == "T1")
         #expect(own["private_title_parameters"] as? String == #"{"who":"Swift"}"#)
@@ -380,7 +380,7 @@ struct VendorPayloadTests {
         #expect(try oppo(notification(service: .oppo), setup)["private_title_parameters"] == nil)
     }
 
-    @Test("OPPO: a long text has the style of long texts, and nothing is longer than its limit")
+    @Test("OPPO: long text uses the style for long text, and no field exceeds its limit")
     func oppoLimits() throws {
         let title = String(repeating: "标", count: 90)
         let short = try oppo(notification(text: PushText(title: title, body: String(repeating: "x", count: 50))))
@@ -396,7 +396,7 @@ struct VendorPayloadTests {
         #expect(late?["off_line_ttl"] as? Int == 864_000)
     }
 
-    @Test("OPPO: a registration id says whether its host is China's")
+    @Test("OPPO: a registration ID shows whether the device uses the host in China")
     func oppoRegions() {
         for mainland in ["00aa", "CN_00aa", "OPPO_CN_00aa"] { #expect(OPPO.isMainland(mainland)) }
         for other in ["IN_00aa", "OPPO_IN_00aa", "CN_OPPO_00aa", "a_b_CN_00aa"] { #expect(!OPPO.isMainland(other)) }
@@ -411,7 +411,7 @@ struct VendorPayloadTests {
         return try #require(Vivo.body(for: push, setup, now: now)?.json)
     }
 
-    @Test("vivo: a plain push is the system's, for a chat, opens the app and carries its place")
+    @Test("vivo: a plain push is a system message of the category IM, opens the app and carries its place")
     func vivoPlain() throws {
         let push = notification(service: .vivo, token: "t", data: "d", link: "app://x")
         let body = try vivo(push)
@@ -423,13 +423,13 @@ struct VendorPayloadTests {
             "skipType": 1, "clientCustomMap": map,
         ]
         #expect(body == expected)
-        // What was taken back makes no noise and adds nothing to the badge.
+        // A recall makes no sound and does not increase the badge.
         let recall = try vivo(notification(replaces: true)) { $0.addsBadge = true }
         #expect(recall["notifyType"] as? Int == 1 && recall["addBadge"] == nil)
         #expect(try vivo(push) { $0.addsBadge = true }["addBadge"] as? Bool == true)
     }
 
-    @Test("vivo: type and category of the message go together, before the operator's", .rows(137, 141))
+    @Test("vivo: the message's type and category override the operator's together", .rows(137, 141))
     func vivoOptions() throws {
         func shown(_ kind: PushOptions.Android.Vivo.Kind, _ category: String?) throws -> NSDictionary {
             let push = notification(service: .vivo) { options in
@@ -446,7 +446,7 @@ struct VendorPayloadTests {
         #expect(system["classification"] as? Int == 1 && system["category"] as? String == "ACCOUNT")
     }
 
-    @Test("vivo: what is not ASCII counts as two, and nothing is longer than its limit")
+    @Test("vivo: characters outside ASCII count as two, and no field exceeds its limit")
     func vivoLimits() throws {
         let long = PushText(title: String(repeating: "标", count: 90), body: String(repeating: "x", count: 200))
         let body = try vivo(notification(text: long, data: String(repeating: "d", count: 1000)))
@@ -462,6 +462,6 @@ struct VendorPayloadTests {
 }
 
 extension String {
-    /// As JSON, for comparing.
+    /// The text parsed as JSON, for comparisons.
     fileprivate var json: NSDictionary? { Array(utf8).json }
 }

@@ -4,8 +4,8 @@ import ScrollbackModel
 import ScrollbackPush
 import Testing
 
-/// What comes of what the services of the phones' makers answer.
-@Suite("What the services of the phones' makers answer")
+/// Tests how the answers of the phone makers' services become outcomes.
+@Suite("Answers of the phone makers' services")
 struct VendorServiceTests {
     private let clock = Clock()
 
@@ -13,7 +13,7 @@ struct VendorServiceTests {
         try RawJSON(String(decoding: JSONSerialization.data(withJSONObject: object), as: UTF8.self))
     }
 
-    /// What an operator sets for a service, and what is changed of it; nothing is left of what is null.
+    /// Returns the usual credentials for a service with the given changes. A null removes a field.
     private static func credentials(_ service: PushService, _ changes: [String: Any] = [:]) throws -> RawJSON {
         let token = "https://token/get"
         let usual: [String: Any] =
@@ -36,7 +36,7 @@ struct VendorServiceTests {
         return try json(usual.merging(changes) { $1 })
     }
 
-    /// The token that each service gives out, if it is asked for one.
+    /// Returns the answer to a token request, or `nil` for other requests.
     private static func token(_ request: PushRequest, text: String = "t") -> PushResponse? {
         let body: String? =
             switch request.url {
@@ -66,7 +66,7 @@ struct VendorServiceTests {
 
     // MARK: Answers
 
-    @Test("Huawei: the code says what comes of a push, whatever the status")
+    @Test("Huawei: the code in the answer determines the outcome, regardless of the status")
     func huawei() async throws {
         func said(_ code: String, _ words: String = "w", status: Int = 200) async throws -> PushOutcome {
             try await outcome(.huawei, status, #"{"code":"\#(code)","msg":"\#(words)","requestId":"r"}"#)
@@ -91,7 +91,7 @@ struct VendorServiceTests {
         #expect(try await outcome(.huawei, 404, "") == .refused("status 404"))
     }
 
-    @Test("Honor: a code is a status or a number of its own, and a request that was taken may name its token")
+    @Test("Honor: the code is an HTTP status or Honor's own number, and an accepted request can name a dead token")
     func honor() async throws {
         func said(_ code: Int, _ data: String = "{}", status: Int = 200) async throws -> PushOutcome {
             try await outcome(.honor, status, #"{"code":\#(code),"message":"w","data":\#(data)}"#)
@@ -113,7 +113,7 @@ struct VendorServiceTests {
         #expect(try await said(10_205) == .refused("10205 w"))
     }
 
-    @Test("HarmonyOS: a refused token goes by its reason, and a refused picture leaves the push without one")
+    @Test("HarmonyOS: the reason of an illegal token determines its removal, and a push with a refused image is resent")
     func harmony() async throws {
         func said(_ code: String, _ words: String = "w", status: Int = 200) async throws -> PushOutcome {
             try await outcome(.harmony, status, #"{"code":"\#(code)","msg":"\#(words)","requestId":"r"}"#)
@@ -148,7 +148,7 @@ struct VendorServiceTests {
         #expect(transport.requests.count == 2)
     }
 
-    @Test("Xiaomi: codes that pass are waited for, and devices it does not know go")
+    @Test("Xiaomi: temporary codes delay the push, and unknown devices are removed")
     func xiaomi() async throws {
         func said(_ code: Int, _ reason: String = "w", data: String = "{}") async throws -> PushOutcome {
             try await outcome(.xiaomi, 200, #"{"result":"r","code":\#(code),"reason":"\#(reason)","data":\#(data)}"#)
@@ -174,13 +174,13 @@ struct VendorServiceTests {
         let request = try #require(transport.requests.first)
         #expect(request.url == "https://x/v3/message/regid" && request.headers["authorization"] == "key=s")
         #expect(request.form["registration_id"] == "tok" && request.form["restricted_package_name"] == "com.example")
-        // No token makes it a push to the devices of others too.
+        // A comma in a token would send the push to other devices too.
         let many = notification(service: .xiaomi, token: "tok,other")
         #expect(try await services.send(many, with: Self.credentials(.xiaomi)) == .gone(since: nil))
         #expect(transport.requests.count == 1)
     }
 
-    @Test("OPPO: codes that pass are waited for, and ids that are none go")
+    @Test("OPPO: temporary codes delay the push, and invalid registration IDs are removed")
     func oppo() async throws {
         func said(_ code: Int, _ words: String = "w") async throws -> PushOutcome {
             try await outcome(.oppo, 200, #"{"code":\#(code),"message":"\#(words)","data":{}}"#)
@@ -196,7 +196,7 @@ struct VendorServiceTests {
         #expect(try await outcome(.oppo, 502, "<html>") == .later(after: 10, "status 502"))
     }
 
-    @Test("vivo: a result or a status of the user says that a device is gone")
+    @Test("vivo: a result or a user status shows that a device is gone")
     func vivo() async throws {
         func said(_ result: Int, _ user: String = "null") async throws -> PushOutcome {
             try await outcome(.vivo, 200, #"{"result":\#(result),"desc":"w","invalidUser":\#(user)}"#)
@@ -216,7 +216,7 @@ struct VendorServiceTests {
         #expect(try await outcome(.vivo, 500, "") == .later(after: 10, "status 500"))
     }
 
-    @Test("What a service says is told without the token and without what the push says")
+    @Test("The reason of a refusal contains neither the token nor the text of the push")
     func reasons() async throws {
         for words in ["tok is bad", "Bob: hello is bad", "Swift is bad"] {
             let body = #"{"code":"80100001","msg":"\#(words)"}"#
@@ -224,7 +224,7 @@ struct VendorServiceTests {
         }
         let long = String(repeating: "x", count: 1000)
         guard case .refused(let reason) = try await outcome(.oppo, 200, #"{"code":41,"message":"\#(long)"}"#) else {
-            Issue.record("it is not refused")
+            Issue.record("The push is not refused.")
             return
         }
         #expect(reason.utf8.count < 250)
@@ -232,9 +232,10 @@ struct VendorServiceTests {
 
     // MARK: Recalls
 
-    /// What is asked of a service for a recalled message, and what comes of it.
+    /// Sends a push for a recalled message.
     ///
-    /// - Parameter answer: its code for what an address ends with.
+    /// - Parameter answer: Returns the service's code for the last component of a request's URL.
+    /// - Returns: The outcome and the requests.
     private func recall(
         _ push: PushNotification, _ changes: [String: Any] = [:], answer: @escaping @Sendable (_ end: Substring) -> Int
     ) async throws -> (outcome: PushOutcome, requests: [PushRequest]) {
@@ -247,7 +248,7 @@ struct VendorServiceTests {
         return (await services.send(push, with: credentials), transport.requests)
     }
 
-    /// A push of a recalled message that its sender gave a name to.
+    /// Returns a push for a recalled message whose sender chose its notification ID.
     private func named(_ service: PushService) -> PushNotification {
         notification(service: service, token: "tok", replaces: true) { options in
             options.android = PushOptions.Android()
@@ -255,7 +256,7 @@ struct VendorServiceTests {
         }
     }
 
-    @Test("HarmonyOS: a recalled message is taken back where the client id is set, and its badge; else it is replaced")
+    @Test("HarmonyOS: a recall revokes the notification if the client ID is set, and otherwise replaces it")
     func harmonyRecall() async throws {
         let recalled = notification(service: .harmony, token: "tok", replaces: true)
         let client = ["clientID": "c/1"]
@@ -270,17 +271,17 @@ struct VendorServiceTests {
             "pushOptions": ["ttl": 604_800],
         ]
         #expect(requests.last?.body.json == badge)
-        // Without the right to badges it is taken back all the same.
+        // Without permission for badges, the notification is still revoked.
         for (code, expected) in [(80_300_002, PushOutcome.sent), (80_300_007, .gone(since: nil))] {
             let noBadge = try await recall(recalled, client) { $0 == "messages:send" ? code : 80_000_000 }
             #expect(noBadge.outcome == expected && noBadge.requests.count == 2)
         }
-        // What can't be taken back now is tried again, and shows nothing meanwhile.
+        // A revocation that fails temporarily is retried later, and no replacement is shown.
         for code in [80_000_001, 81_000_001] {
             let busy = try await recall(recalled, client) { _ in code }
             #expect(busy.outcome == .later(after: 10, "\(code)") && busy.requests.count == 1)
         }
-        // A client id that is another app's, none at all, and a name that other messages may have too.
+        // The client ID of another app, a missing client ID, and a notification ID that other messages can share.
         for (push, changes, count) in [
             (recalled, client, 2), (recalled, [:], 1), (named(.harmony), client, 1),
         ] {
@@ -293,7 +294,7 @@ struct VendorServiceTests {
         #expect(plain.requests.map(\.url) == ["https://h/v3/p/messages:send"])
     }
 
-    @Test("Xiaomi: a recalled message is taken back, or replaced where that is refused")
+    @Test("Xiaomi: a recall revokes the notification, or replaces it if the revocation is refused")
     func xiaomiRecall() async throws {
         let recalled = notification(service: .xiaomi, token: "tok", replaces: true)
         let (outcome, requests) = try await recall(recalled) { _ in 0 }
@@ -317,7 +318,7 @@ struct VendorServiceTests {
 
     // MARK: Tokens
 
-    @Test("Huawei and Honor: a token is asked for with a form that is encoded right, and shown as theirs")
+    @Test("Huawei and Honor: a form with encoded fields requests the token, and the push sends it in a header")
     func grants() async throws {
         for (service, url, client, secret) in [
             (PushService.huawei, "https://h/v1/10%2F1/messages:send", "10/1", "s"),
@@ -327,12 +328,12 @@ struct VendorServiceTests {
                 Self.token(request) ?? PushResponse(status: 200, body: Array(#"{"code":"80000000"}"#.utf8))
             }
             let services = PushServices(over: transport, clock: { [clock] in clock.now })
-            // The same text: another one is another provider.
+            // The same credentials for each push, because other credentials would need another token.
             let credentials = try Self.credentials(service)
             for _ in 0..<3 {
                 #expect(await services.send(push(service), with: credentials) == .sent)
             }
-            // One token for all three.
+            // All three pushes share one token.
             #expect(transport.requests.map(\.url) == ["https://token/get", url, url, url])
             let asked = try #require(transport.requests.first)
             #expect(asked.headers["content-type"] == "application/x-www-form-urlencoded")
@@ -348,7 +349,7 @@ struct VendorServiceTests {
         }
     }
 
-    @Test("A token that is said to live no time at all is not asked for without end")
+    @Test("A token with a lifetime of zero is reused and not requested again for each push")
     func shortTokens() async throws {
         let transport = ScriptedTransport { request in
             let body = request.url == "https://token/get" ? #"{"access_token":"t","expires_in":0}"# : #"{"code":200}"#
@@ -360,7 +361,7 @@ struct VendorServiceTests {
         #expect(transport.requests.count == 4)
     }
 
-    @Test("HarmonyOS: what is shown is signed by the service account's key, for an hour")
+    @Test("HarmonyOS: the key of the service account signs a token that is valid for an hour")
     func harmonyToken() async throws {
         let transport = ScriptedTransport { _ in PushResponse(status: 200, body: Array(#"{"code":"80000000"}"#.utf8)) }
         let services = PushServices(over: transport, clock: { [clock] in clock.now })
@@ -382,7 +383,7 @@ struct VendorServiceTests {
         #expect(Array(second).json == claims)
     }
 
-    @Test("OPPO: a token is asked for with a signature at the host of the device's region, and is a field of the form")
+    @Test("OPPO: a signed request to the host of the device's region returns the token, and the form contains it")
     func oppoToken() async throws {
         let transport = ScriptedTransport { request in
             Self.token(request) ?? PushResponse(status: 200, body: Array(#"{"code":0}"#.utf8))
@@ -411,7 +412,7 @@ struct VendorServiceTests {
         #expect(transport.requests.count == 5)
     }
 
-    @Test("vivo: a token is asked for with a signature, every other hour")
+    @Test("vivo: a signed request returns the token, which is renewed every two hours")
     func vivoToken() async throws {
         let transport = ScriptedTransport { request in
             Self.token(request) ?? PushResponse(status: 200, body: Array(#"{"result":0}"#.utf8))
@@ -435,7 +436,7 @@ struct VendorServiceTests {
     }
 
     @Test(
-        "A token that is not taken is renewed once, and then it waits for the operator",
+        "A refused token is renewed once, and then the push waits for the operator",
         arguments: [
             (PushService.huawei, #"{"code":"80200003","msg":""}"#, "80200003", #"{"code":"80000000"}"#),
             (PushService.honor, #"{"code":403,"message":""}"#, "403", #"{"code":200}"#),
@@ -456,22 +457,22 @@ struct VendorServiceTests {
         }
         let services = PushServices(over: transport, clock: { [clock] in clock.now })
         let credentials = try Self.credentials(service)
-        // What was made a moment ago would be no better again.
+        // A token that is only a moment old is not renewed, because another one would not help.
         #expect(await services.send(push(service), with: credentials) == .later(after: 300, code))
         #expect(given.value == 1)
         clock.advance(by: 90)
         #expect(await services.send(push(service), with: credentials) == .sent)
         #expect(given.value == 2)
-        taken.value = "none of them"
+        taken.value = "no token matches"
         clock.advance(by: 90)
         let before = transport.requests.count
         #expect(await services.send(push(service), with: credentials) == .later(after: 300, code))
         #expect(given.value == 3)
-        // Twice the push, and the token between.
+        // The push goes twice, with one token request between.
         #expect(transport.requests.count == before + 3)
     }
 
-    @Test("Where no token is given out it is waited: long for what the operator must mend, else as ever")
+    @Test("A push without a token waits longer for configuration errors than for temporary errors")
     func noTokens() async throws {
         func said(_ service: PushService, _ status: Int, _ body: String) async throws -> PushOutcome {
             let transport = ScriptedTransport { _ in PushResponse(status: status, body: Array(body.utf8)) }
@@ -494,13 +495,13 @@ struct VendorServiceTests {
         #expect(try await said(.vivo, 500, "") == .later(after: 10, "no access token: status 500"))
     }
 
-    @Test("A maker's service that can't be reached is tried again")
+    @Test("A push is retried if the service of a phone maker can't be reached")
     func unreachable() async throws {
         struct Unreachable: Error {}
         let services = PushServices(over: ScriptedTransport { _ in throw Unreachable() })
         for service in [PushService.huawei, .honor, .harmony, .xiaomi, .oppo, .vivo] {
             guard case .later(nil, _) = try await services.send(push(service), with: Self.credentials(service)) else {
-                Issue.record("\(service) is not tried again")
+                Issue.record("\(service) is not retried")
                 continue
             }
         }
@@ -508,7 +509,8 @@ struct VendorServiceTests {
 
     // MARK: Credentials
 
-    @Test("What an operator sets for a maker's service is looked at at once, and what is wrong is named")
+    @Test(
+        "Invalid credentials for a phone maker's service are refused when they are set, and the error names the field")
     func credentials() throws {
         let services = PushServices(over: ScriptedTransport { _ in PushResponse(status: 200) })
         func wrong(_ service: PushService, _ changes: [String: Any]) throws -> String? {
@@ -555,7 +557,7 @@ struct VendorServiceTests {
         #expect(
             try wrong(.oppo, ["templateID": "t", "templateTitleParameters": ["a": "x"]])
                 == "push.services.oppo.templateTitleParameters")
-        // Nothing of a key is in what is said of it.
+        // An error message contains no part of a key.
         do {
             try services.check(try Self.credentials(.harmony, ["serviceAccount": account]), for: .harmony)
         } catch {

@@ -6,7 +6,7 @@ import ScrollbackWire
 import Synchronization
 import Testing
 
-/// What changes and the pages after them cost, in steps of SQLite's machine.
+/// Measures the cost of changes, and of pages after them, in virtual machine steps of SQLite.
 @Suite(.serialized) struct ChangeCostTests {
     private let group = ConversationID.group("a")
     private let folder: TemporaryFolder
@@ -41,7 +41,7 @@ import Testing
                                 content: MessageContent.text("hello").json, attributes: .init(), digest: 0),
                             in: row.number)
                     }
-                    // So far alice has read what she said.
+                    // Alice's read marker advances with her own messages.
                     var alice = try transaction.member("alice", of: row.number)
                     alice?.readSeq = row.head
                     alice?.readN = row.n
@@ -77,7 +77,9 @@ import Testing
         }
     }
 
-    @Test func `A page across a hole costs what a page costs, and rows of the hole that are left cost nothing`() throws
+    @Test
+    func `A page across a deleted range costs as much as any page, even before the rows of the range are removed`()
+        throws
     {
         func page(_ place: Seq) throws -> Int {
             try steps {
@@ -95,7 +97,9 @@ import Testing
         #expect(try page(2_801) <= plain + 100)
     }
 
-    @Test func `Sync costs what it gives, however many changes came before`() throws {
+    @Test func `The cost of sync depends on the number of returned changes, and not on the length of the change log`()
+        throws
+    {
         for number in 1...600 { _ = try react("+1", to: number, by: bob) }
         let state = try engine.head(of: group, by: bob).state
         func sync(_ rev: Int64, _ expected: Int) throws -> Int {
@@ -133,17 +137,17 @@ import Testing
         #expect(try store.verify { _ in } == [])
     }
 
-    @Test func `Where nothing is due, tidying writes nothing`() async throws {
+    @Test func `Maintenance without due work commits nothing`() async throws {
         _ = try react("+1", to: 1, by: bob)
         let moved = store.moved
         try await engine.expire()
         try await engine.sweep()
         try await engine.forget()
-        // One look whether there are keys to forget.
+        // Looking for expired message IDs takes one commit.
         #expect(store.moved <= moved + 1)
     }
 
-    @Test func `Sending asks for no ban where nobody was banned, and for no other user's state`() throws {
+    @Test func `Sending looks up no ban in a conversation without bans, and no state of other users`() throws {
         let room = ConversationID.room("lobby")
         let _: Bool = try done {
             engine.putConversation(room, ConversationSettings(), by: admin, completion: $0)
@@ -156,15 +160,15 @@ import Testing
                 let _: SendResult = try done { engine.send(submission, to: room, by: alice, completion: $0) }
             }
         }
-        let _: Void = try done { engine.ban("bob", from: group, by: admin, completion: $0) }
-        let _: Void = try done { engine.ban("carol", by: admin, completion: $0) }
+        let _: Done = try done { engine.perform(BanUser(conversation: group, user: "bob"), by: admin, completion: $0) }
+        let _: Done = try done { engine.perform(BanFromServer(user: "carol"), by: admin, completion: $0) }
         for _ in 0..<2 { _ = try send() }
         let plain = try send()
-        let _: Void = try done { engine.ban("bob", from: room, by: admin, completion: $0) }
+        let _: Done = try done { engine.perform(BanUser(conversation: room, user: "bob"), by: admin, completion: $0) }
         #expect(try send() > plain + 5, "a ban was looked for before")
     }
 
-    @Test func `Sending asks for no mute and no block where there are none`() throws {
+    @Test func `Sending looks up no mute and no block in a conversation without them`() throws {
         let direct = ConversationID.direct(between: "alice", and: "bob")
         var number: UInt64 = 0
         func send(to id: ConversationID) throws -> Int {
@@ -174,7 +178,7 @@ import Testing
                 let _: SendResult = try done { engine.send(submission, to: id, by: alice, completion: $0) }
             }
         }
-        // Elsewhere there are some: to look into an empty table costs less.
+        // Other conversations have mutes and blocks, because a lookup in an empty table is cheaper.
         let elsewhere = ConversationID.group("elsewhere")
         let _: Bool = try done {
             engine.putConversation(elsewhere, ConversationSettings(members: ["bob"]), by: admin, completion: $0)
@@ -182,18 +186,18 @@ import Testing
         let _: Bool = try done {
             engine.putMember("bob", role: nil, mute: .some(.forever), of: elsewhere, by: admin, completion: $0)
         }
-        let _: Void = try done { engine.block("carol", isOn: true, by: alice, completion: $0) }
+        let _: Done = try done { engine.perform(BlockUser(user: "carol"), by: alice, completion: $0) }
         for id in [group, direct] { for _ in 0..<2 { _ = try send(to: id) } }
         let plain = (group: try send(to: group), direct: try send(to: direct))
         let _: Bool = try done {
             engine.putMember("bob", role: nil, mute: .some(.forever), of: group, by: admin, completion: $0)
         }
         #expect(try send(to: group) > plain.group + 5, "a mute was looked for before")
-        let _: Void = try done { engine.block("bob", isOn: true, by: alice, completion: $0) }
+        let _: Done = try done { engine.perform(BlockUser(user: "bob"), by: alice, completion: $0) }
         #expect(try send(to: direct) <= plain.group, "a block is looked for")
     }
 
-    @Test func `Which conversations have deliveries is asked with a seek for each`() throws {
+    @Test func `Listing the conversations with deliveries takes one seek each`() throws {
         func ask() throws -> Int {
             try steps {
                 let found = try store.read { try $0.conversationsWithDeliveries(after: 0, limit: 100) }

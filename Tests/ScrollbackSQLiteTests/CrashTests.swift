@@ -4,7 +4,7 @@ import ScrollbackModel
 import ScrollbackSQLite
 import Testing
 
-/// A copy of the files at a moment is what a killed process leaves behind.
+/// Tests recovery after a crash. A copy of the files at any moment equals what a killed process leaves behind.
 @Suite struct CrashTests {
     let folder: TemporaryFolder
     let copy: TemporaryFolder
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [4_000, 20])
-    func `Everything that was acknowledged is there after a crash`(checkpointPages: Int) throws {
+    func `Every acknowledged commit survives a crash`(checkpointPages: Int) throws {
         var options = SQLiteStore.Options()
         options.checkpointPages = checkpointPages
         let store = try SQLiteStore(directory: folder.url, options: options)
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `A transaction under way is not there after a crash, however much of it is on disk`() throws {
+    @Test func `A transaction in progress disappears in a crash, however much of it is on disk`() throws {
         var options = SQLiteStore.Options()
         options.cacheMebibytes = 1
         let store = try SQLiteStore(directory: folder.url, options: options)
@@ -81,7 +81,7 @@ import Testing
         #expect(try survivor.verify { _ in } == [])
     }
 
-    @Test func `A last commit that was half written is gone, and those before it are there`() throws {
+    @Test func `A half-written last commit disappears in a crash, and the commits before it survive`() throws {
         let store = try SQLiteStore(directory: folder.url)
         var workload = try Workload(store, seed: 5)
         workload.run(steps: 50)

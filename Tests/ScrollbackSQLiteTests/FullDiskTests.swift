@@ -18,7 +18,7 @@ import Testing
 
     private let admin = Caller(user: "admin", isAdmin: true)
 
-    /// A send's outcome, with a body of ten pages.
+    /// Sends a message with a body of ten pages and returns the result.
     private func send(_ number: UInt64) -> Result<SendResult, ChatError>? {
         nonisolated(unsafe) var outcome: Result<SendResult, ChatError>?
         let content = MessageContent(
@@ -30,7 +30,7 @@ import Testing
         return outcome
     }
 
-    @Test func `On a full disk sends are refused, reads go on, and with room again sends do`() throws {
+    @Test func `On a full disk, sends fail and reads continue, and sends succeed when there is space again`() throws {
         #expect(try send(1)?.get().position?.seq == 1)
         try store.checkpoint()
         let pages = try store.sizes().database / 4096
@@ -42,11 +42,11 @@ import Testing
             switch send(number) {
             case .success: sent = number
             case .failure(let error): refusal = error
-            case nil: Issue.record("the send was not answered")
+            case nil: Issue.record("The send got no result.")
             }
             if refusal != nil { break }
         }
-        #expect(refusal == ChatError(.storageFull, "the server's disk is full; nothing was stored", retryAfter: 5))
+        #expect(refusal == ChatError(.storageFull, "The server's disk is full; nothing was stored.", retryAfter: 5))
         #expect(refusal?.isTemporary == true)
 
         let moved = store.moved
@@ -65,7 +65,7 @@ import Testing
         #expect(try store.verify { _ in } == [])
     }
 
-    @Test func `Nothing of a large transaction stays that found no room half way`() throws {
+    @Test func `A large transaction that fills the disk leaves nothing behind`() throws {
         try store.checkpoint()
         try store.setMaximumPages(store.sizes().database / 4096 + 200)
         let before = try store.read { try $0.conversation(.group("a")) }
@@ -85,7 +85,7 @@ import Testing
                     do {
                         try store.insert(message, in: row.number)
                     } catch {
-                        // Even who goes on regardless changes nothing outside of the transaction.
+                        // A writer that ignores the error changes nothing outside of the transaction.
                     }
                 }
                 try store.put(&row)

@@ -23,7 +23,7 @@ import Testing
         return try #require(found).matches.map(\.place)
     }
 
-    /// Every message of the store that has the words, newest first.
+    /// Returns every message in the store that matches a query, newest first.
     private func looked(_ text: String) throws -> [SearchPlace] {
         let terms = SearchTerms(text)
         return try store.read { reader in
@@ -44,13 +44,13 @@ import Testing
     }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
-    func `The index catches up with whatever the engine wrote, over several openings`(seed: UInt64) throws {
+    func `The index catches up with the engine's writes across several reopenings`(seed: UInt64) throws {
         var workload = try Workload(store, seed: seed)
         for round in 0..<4 {
             workload.run(steps: 400)
             let search = try SQLiteSearch(store)
             if round == 2 {
-                // Half of a pass, and the rest the next time.
+                // One step of the pass now, and the rest after reopening.
                 _ = try search.catchUp()
             } else {
                 try fill(search)
@@ -79,7 +79,7 @@ import Testing
     private let admin = Caller(user: "admin", isAdmin: true)
     private let group = ConversationID.group("a")
 
-    /// A group in which `hello 1` to `hello N` were said.
+    /// Returns an engine with a group that has the messages `hello 1` to `hello N`.
     private func engine(_ count: UInt64, _ index: any MessageIndex = ScanningIndex()) throws -> Engine {
         let engine = try Engine(store: store, index: index, execution: .inline)
         engine.putConversation(group, ConversationSettings(members: ["alice"]), by: admin) { _ = $0 }
@@ -102,10 +102,10 @@ import Testing
         engine.delete(DeleteRange(from: .seq(100), to: .seq(900)), of: group, by: admin) { _ = $0 }
     }
 
-    @Test func `Changes are caught up with from the change log, in steps`() throws {
+    @Test func `The index catches up with changes from the change log in steps`() throws {
         let engine = try engine(1200)
         let search = try SQLiteSearch(store)
-        // Part of it before the changes, the rest after them.
+        // The index reads some messages before the changes, and the rest after them.
         for _ in 0..<2 { _ = try search.catchUp() }
         change(engine)
         try fill(search)
@@ -115,7 +115,7 @@ import Testing
                 == SearchProgress(epoch: row.epoch(in: store.generation), seq: 1200, rev: row.rev))
         #expect(try find("edited", search, in: [number]).map(\.seq) == [7])
         #expect(try find("hello", search, in: [number]).map(\.seq) == newestFirst([1...6, 9...99, 900...1200]))
-        // Once more, all of it indexed before.
+        // Changes to messages that are all in the index.
         engine.edit(id(9), in: group, MessageEdit(.text("edited")), by: Caller(user: "alice")) { _ = $0 }
         engine.delete(DeleteRange(from: nil, to: .seq(950)), of: group, by: admin) { _ = $0 }
         try fill(search)
@@ -124,7 +124,8 @@ import Testing
         try search.close()
     }
 
-    @Test func `Where changes were forgotten the conversation is read again, and another log is another one`() throws {
+    @Test func `The index reads a conversation again after its change log was trimmed or its log was replaced`() throws
+    {
         let engine = try engine(20)
         let search = try SQLiteSearch(store)
         try fill(search)
@@ -150,13 +151,15 @@ import Testing
 
     // MARK: Crashes
 
-    /// What happened to the index's file while nobody had it open.
+    /// A change to the index file while it is closed.
     enum Accident: CaseIterable, Sendable {
         case nothing, dropped, truncated, overwritten, older, cutShort
     }
 
     @Test(arguments: Accident.allCases)
-    func `Whatever happened to the file, the answers are the same after it was caught up with`(_ accident: Accident)
+    func `Search results are the same after any damage to the index file, once the index has caught up`(
+        _ accident: Accident
+    )
         throws
     {
         let file = folder.url.appending(path: SearchIndex.fileName)
@@ -168,7 +171,7 @@ import Testing
         let second = try SQLiteSearch(store)
         change(engine)
         for extra: UInt64 in 1201...1300 { say("hello \(extra)", extra, engine) }
-        // Killed between the store's commit and the index's.
+        // The process was killed between the commit of the store and the commit of the index.
         if accident != .cutShort { try fill(second) }
         try second.close()
         switch accident {
@@ -186,7 +189,7 @@ import Testing
         try third.close()
     }
 
-    // MARK: Searches that wait
+    // MARK: Searches that wait for the index
 
     private func search(_ query: SearchQuery, _ engine: Engine, by user: UserID) async throws -> SearchPage {
         let result: Result<SearchPage, ChatError> = await withCheckedContinuation { continuation in
@@ -197,7 +200,7 @@ import Testing
         return try result.get()
     }
 
-    @Test func `A search right after a send finds it, though nobody indexes in the background`() async throws {
+    @Test func `A search finds a message right after its send, without background indexing`() async throws {
         let index = try SQLiteSearch(store)
         let engine = try engine(0, index)
         for number: UInt64 in 1...50 {
@@ -214,7 +217,7 @@ import Testing
         await #expect(throws: (any Error).self) { try await search(SearchQuery("ebb"), engine, by: "alice") }
     }
 
-    @Test func `Searching while others send finds whatever was acknowledged before`() async throws {
+    @Test func `A search finds every acknowledged message while other members send`() async throws {
         let index = try SQLiteSearch(store)
         let engine = try Engine(store: store, index: index)
         let made = await withCheckedContinuation { continuation in
@@ -250,13 +253,13 @@ import Testing
     }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
-    func `Every reader is answered as if each message were read for them`(seed: UInt64) async throws {
+    func `Search results match a scan of every message for each reader`(seed: UInt64) async throws {
         let index = try SQLiteSearch(store)
         var workload = try Workload(store, seed: seed)
         let users: [UserID] = ["alice", "bob", "carol", "dave", "stranger"]
         for round in 0..<3 {
             workload.run(steps: 300)
-            // Sometimes some of it is indexed before.
+            // In later rounds, the index already has some of the messages.
             for _ in 0..<round * 3 { _ = try index.catchUp() }
             let fast = try Engine(store: store, index: index)
             let slow = try Engine(store: store)
@@ -282,7 +285,9 @@ import Testing
         try index.close()
     }
 
-    @Test func `The background indexes all there is, and then what commits touch`() async throws {
+    @Test func `Background indexing reads all existing messages, and afterwards only what commits changed`()
+        async throws
+    {
         let index = try SQLiteSearch(store)
         let engine = try engine(700, index)
         try await index.follow()
@@ -294,7 +299,7 @@ import Testing
         #expect(try index.isWhole([row]))
         #expect(try find("tide", index, in: [number]).map(\.seq) == [701])
         try index.close()
-        // Nothing is looked at again after that.
+        // After that, a new index finds nothing to do.
         let again = try SQLiteSearch(store)
         #expect(try !again.catchUp())
         try again.close()

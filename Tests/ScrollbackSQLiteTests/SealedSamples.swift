@@ -4,7 +4,7 @@ import ScrollbackModel
 import ScrollbackSQLite
 import StoreFiles
 
-/// A row of every table that has texts, each text with a word of its own that is nowhere else.
+/// Rows for every table with text columns. Each text contains a word that occurs nowhere else.
 struct SealedSamples {
     static let words = [
         "user-name", "user-avatar", "user-metadata", "conversation-name", "conversation-avatar",
@@ -20,7 +20,9 @@ struct SealedSamples {
 
     private static func json(_ name: String) -> RawJSON { RawJSON(known: #"{"text":"\#(word(name))"}"#) }
 
-    /// - Returns: the conversation's number.
+    /// Writes all rows.
+    ///
+    /// - Returns: The conversation's number.
     @discardableResult
     static func write(to store: SQLiteStore) throws -> Int64 {
         try store.write { store, commit in
@@ -97,7 +99,7 @@ struct SealedSamples {
         return row
     }()
 
-    /// Everything that ``write(to:)`` wrote, as the store gives it back.
+    /// Returns everything that ``write(to:)`` wrote, as the store reads it.
     static func read(from store: SQLiteStore) throws -> [String] {
         try store.read { store in
             let row = try store.conversation(.group("g"))
@@ -121,7 +123,7 @@ struct SealedSamples {
 }
 
 extension URL {
-    /// The files below a directory whose bytes hold a text.
+    /// Returns the names of the files below the directory that contain a text.
     func files(holding text: String) -> [String] {
         let needle = Data(text.utf8)
         return files().filter { (try? Data(contentsOf: $0))?.range(of: needle) != nil }.map(\.lastPathComponent)
@@ -136,7 +138,7 @@ extension URL {
 }
 
 extension StoreKeys {
-    /// Keys that are the same in every run, the newest first; 0 for `plain`.
+    /// Returns keys that are the same in every run, the newest first. The number 0 is `plain`.
     static func sample(_ numbers: Int...) -> StoreKeys {
         let lines = numbers.map { number in
             number == 0 ? "plain" : Data(repeating: UInt8(number), count: 32).base64EncodedString()

@@ -27,22 +27,22 @@ import Testing
         try store.finishSealing()
     }
 
-    /// What `verify` says of seals: the samples are no sound log in all else.
+    /// Returns the findings of `verify` about encryption. In other respects, the samples are not a consistent log.
     private func unopened(_ store: SQLiteStore) throws -> [String] {
-        try store.verify { _ in }.filter { $0.contains("does not open") || $0.contains("sealed with") }
+        try store.verify { _ in }.filter { $0.contains("can't be decrypted") || $0.contains("encrypted with") }
     }
 
-    /// The words of samples that are in files of the directory.
+    /// The words of the samples that are readable in files of the directory.
     private var readableWords: [String] {
         SealedSamples.words.filter { !folder.url.files(holding: $0).isEmpty }
     }
 
     @Test(arguments: StoreConformance.cases)
-    func `A sealed store does what every store must`(_ testCase: StoreConformance.Case) throws {
+    func `An encrypted store passes every conformance test`(_ testCase: StoreConformance.Case) throws {
         try StoreConformance { try open(.sample(1)) }.run(testCase)
     }
 
-    @Test func `Every column that can hold a text is sealed, or among those that the threat model says are readable`()
+    @Test func `Every text column is encrypted, or the threat model lists it as readable`()
         throws
     {
         _ = try open(nil)
@@ -90,7 +90,9 @@ import Testing
         "pushRetry.device",
     ]
 
-    @Test func `No text can be read in a sealed store's files, and in one that is not every one can`() throws {
+    @Test func `The files of an encrypted store contain no text, and the files of a plain store contain all of it`()
+        throws
+    {
         var store = try open(nil)
         try SealedSamples.write(to: store)
         let plain = try SealedSamples.read(from: store)
@@ -100,7 +102,7 @@ import Testing
         try FileManager.default.removeItem(at: folder.url)
         store = try open(.sample(1))
         try SealedSamples.write(to: store)
-        // Beside the file too, where the newest commits are.
+        // The write-ahead log has the newest commits, so the search includes it.
         #expect(readableWords == [])
         #expect(try SealedSamples.read(from: store) == plain)
         try store.close()
@@ -110,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: [1, 3, 500])
-    func `A walk seals what was there, changes its key and takes its seals off, wherever it is stopped`(rows: Int)
+    func `The background task encrypts, changes keys and decrypts, and can stop after any row`(rows: Int)
         throws
     {
         var store = try open(nil)
@@ -121,7 +123,7 @@ import Testing
         #expect(try store.sealingProgress() == nil)
         try store.close()
 
-        // On, anew, off: each time the store is opened again after each few rows.
+        // Encrypt, change the key, decrypt. Each time, the store is reopened after a few rows.
         let steps: [(keys: StoreKeys, after: StoreKeys?, isSealed: Bool)] = [
             (.sample(1), .sample(1), true), (.sample(2, 1), .sample(2), true), (.sample(0, 2), nil, false),
         ]
@@ -142,7 +144,7 @@ import Testing
             #expect(try store.sealingProgress()?.isDone ?? true)
             try store.close()
             #expect(readableWords == (isSealed ? [] : SealedSamples.words))
-            // The keys before it are not needed any more.
+            // The older keys are no longer needed.
             store = try open(after)
             #expect(try SealedSamples.read(from: store) == before)
             #expect(try unopened(store) == [])
@@ -150,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `What was deleted before a store was sealed is not left in its file`() throws {
+    @Test func `Text that was deleted before encryption does not remain in the file`() throws {
         var store = try open(nil)
         let number = try SealedSamples.write(to: store)
         let text = MessageContent.text(SealedSamples.word("message-content")).json
@@ -171,7 +173,7 @@ import Testing
         #expect(readableWords == [])
     }
 
-    @Test func `What is written while a walk is under way is sealed with the newest key`() throws {
+    @Test func `Rows that are written during a key change are encrypted with the newest key`() throws {
         var store = try open(.sample(1))
         try SealedSamples.write(to: store)
         try store.close()
@@ -184,14 +186,14 @@ import Testing
         #expect(try unopened(store) == [])
     }
 
-    @Test func `A walk that is not done is not ended`() throws {
+    @Test func `An unfinished key change can't be completed`() throws {
         let store = try open(.sample(1))
         try SealedSamples.write(to: store)
         #expect(throws: ChatError.self) { try store.finishSealing() }
         try sealAll(store)
     }
 
-    @Test func `A store is not opened without its key, with another one, or without one that is in use yet`() throws {
+    @Test func `A store can't be opened without a key that it still uses`() throws {
         var store = try open(.sample(1))
         try SealedSamples.write(to: store)
         try sealAll(store)
@@ -202,16 +204,16 @@ import Testing
         #expect(error?.message.contains("\(first)") == true)
         error = #expect(throws: ChatError.self) { try open(.sample(2)) }
         #expect(error?.message.contains("\(first)") == true && error?.message.contains("\(second)") == true)
-        // The second is begun with and not done: both are needed.
+        // The change to the second key has begun and is not done, so the store needs both keys.
         store = try open(.sample(2, 1))
         try store.close()
         #expect(throws: ChatError.self) { try open(.sample(2)) }
-        // Back to the first, and on to a third: the second, of which nothing is sealed yet, is noted all the same.
+        // A third key follows before the change to the second is done. The third key alone doesn't open the store.
         try open(.sample(3, 2, 1)).close()
         #expect(throws: ChatError.self) { try open(.sample(3)) }
     }
 
-    @Test func `Looking at a store with a newer key leaves it as it is`() throws {
+    @Test func `Opening a store with a newer key without adopting it leaves the store unchanged`() throws {
         var store = try open(.sample(1))
         try SealedSamples.write(to: store)
         try sealAll(store)
@@ -225,7 +227,7 @@ import Testing
 
     // MARK: Damage
 
-    /// Changes the file behind the store's back.
+    /// Runs SQL on the file without the store.
     private func tamper(_ sql: String, _ arguments: StatementArguments = []) throws {
         let queue = try DatabaseQueue(path: folder.url.appending(component: SQLiteStore.fileName).path)
         try queue.write { try $0.execute(sql: sql, arguments: arguments) }
@@ -263,7 +265,7 @@ import Testing
         try store.close()
     }
 
-    /// Values that are not what was sealed for the second message.
+    /// Ways to damage the encrypted value of the second message.
     private enum Damage: CaseIterable {
         case flippedTag, flippedText, flippedNonce, flippedMark, otherRow, otherColumn, cut, otherKey
 
@@ -284,10 +286,12 @@ import Testing
     }
 
     @Test(arguments: Damage.allCases)
-    private func `A value that was altered, cut or moved does not open, and is named`(_ damage: Damage) throws {
+    private func `A changed, truncated or moved value can't be decrypted, and the error names its row`(_ damage: Damage)
+        throws
+    {
         try makeTwo()
         let value = damage.value(of: try content(2), first: try content(1))
-        // CAST keeps the bytes and makes a text of them.
+        // CAST stores the bytes as a text value.
         try tamper(
             "UPDATE message SET \(damage == .otherColumn ? "extra" : "content") = CAST(? AS TEXT) WHERE seq = 2",
             [value])
@@ -297,16 +301,17 @@ import Testing
         let error = #expect(throws: ChatError.self) { try store.read { try $0.message(at: 2, in: number) } }
         #expect(error?.code == .internalError)
         if damage == .otherKey {
-            #expect(error?.message.contains("is sealed") == true || error?.message.contains("sealed with") == true)
+            #expect(
+                error?.message.contains("is encrypted") == true || error?.message.contains("encrypted with") == true)
         } else {
-            #expect(error?.message.contains("message \(number)/2 does not open") == true, "\(error?.message ?? "")")
+            #expect(error?.message.contains("message \(number)/2 can't be") == true, "\(error?.message ?? "")")
         }
-        // And `verify` finds it.
+        // `verify` reports the same error.
         let findings = try store.verify { _ in }
         #expect(findings.first == error?.message)
     }
 
-    @Test func `A byte flipped in the file is named by its row, and a file that was cut by its name`() throws {
+    @Test func `A flipped byte is reported with its row, and a truncated file with its path`() throws {
         try makeTwo()
         let file = folder.url.appending(component: SQLiteStore.fileName)
         let value = try content(2)
@@ -319,8 +324,8 @@ import Testing
             let store = try open(.sample(1))
             let number = try #require(try store.read { try $0.conversation(.group("g"))?.number })
             let error = #expect(throws: ChatError.self) { try store.read { try $0.message(at: 2, in: number) } }
-            // Of its key's name another key is missing.
-            let reason = offset == 2 ? "sealed with the key" : "message \(number)/2 does not open"
+            // A flipped byte in the key ID reads as a missing key.
+            let reason = offset == 2 ? "encrypted with the key" : "message \(number)/2 can't be decrypted"
             #expect(error?.message.contains(reason) == true, "byte \(offset): \(error?.message ?? "")")
             #expect(try store.verify { _ in }.first == error?.message)
             try store.close()
@@ -331,20 +336,22 @@ import Testing
             let error = #expect(throws: ChatError.self) { try open(.sample(1)) }
             #expect(
                 error?.code == .internalError && error?.message.contains(file.path) == true,
-                "cut to \(count): \(error?.message ?? "")")
+                "truncated to \(count): \(error?.message ?? "")")
         }
         try sound.write(to: file)
         #expect(try unopened(try open(.sample(1))) == [])
     }
 
-    @Test func `A proof of a key that was altered is refused`() throws {
+    @Test func `A changed key proof is refused`() throws {
         try makeTwo()
         try tamper("UPDATE storeKey SET proof = CAST(substr(CAST(proof AS BLOB), 1, 40) || x'00' AS TEXT)")
         let error = #expect(throws: ChatError.self) { try open(.sample(1)) }
         #expect(error?.message.contains("proof of storeKey") == true, "\(error?.message ?? "")")
     }
 
-    @Test func `The words of a sealed store are found, and never written to a file`() async throws {
+    @Test func `Messages of an encrypted store are searchable, and their words are never written to a file`()
+        async throws
+    {
         var store = try open(nil)
         let plain = try SQLiteSearch(store)
         try SealedSamples.write(to: store)
@@ -380,7 +387,7 @@ import Testing
         }
     }
 
-    @Test func `Keys are read a line each, the newest first, and named by what they are`() throws {
+    @Test func `Keys are read one per line, the newest first, and their IDs derive from their bytes`() throws {
         let (first, second) = (Data(repeating: 1, count: 32), Data(repeating: 2, count: 32))
         let text = "# since May\n\(first.base64EncodedString())\n\n  \(second.base64EncodedString())  \r\n"
         let keys = try StoreKeys(text: text)
@@ -392,14 +399,14 @@ import Testing
         #expect(try StoreKeys(text: "plain").keys.isEmpty)
     }
 
-    @Test func `What is no key is refused by its line, and not repeated`() {
+    @Test func `An invalid key is refused with its line number and without its text`() {
         let good = Data(repeating: 1, count: 32).base64EncodedString()
         #expect(
-            refusal("") == "keys: there is no key: make one with `openssl rand -base64 32`"
+            refusal("") == "keys: it contains no key; create one with `openssl rand -base64 32`."
                 || refusal("").contains("no key"))
         #expect(refusal(good + "\nc2VjcmV0").contains("line 2"))
         #expect(!refusal(good + "\nc2VjcmV0").contains("c2VjcmV0"))
-        #expect(refusal(good + "\n" + good).contains("line 2 is a key that is there already"))
+        #expect(refusal(good + "\n" + good).contains("line 2 is a duplicate key"))
         #expect(refusal(good + "\nplain").contains("line 2"))
         #expect(throws: ChatError.self) { try StoreKey(Data(count: 16)) }
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that goes with the test.
+/// A temporary folder that is deleted when the object is released.
 final class TemporaryFolder: Sendable {
     let url: URL
 

@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
@@ -7,10 +8,10 @@ import Testing
 
 @Suite struct UnreadCostTests {
     private let group = ConversationID.group("a")
-    /// `SCROLLBACK_LONG` makes it the 100,000 of the full run.
+    /// The number of messages. `SCROLLBACK_LONG` raises it to the 100,000 of the full run.
     private let count = ProcessInfo.processInfo.environment["SCROLLBACK_LONG"] == nil ? 5_000 : 100_000
 
-    /// Sends from `first` on, alice and bob by turns, many in flight.
+    /// Sends messages by alice and bob in turn, with many in flight.
     private func talk(_ numbers: ClosedRange<Int>, in engine: Engine) {
         let done = DispatchGroup()
         let inFlight = DispatchSemaphore(value: 5_000)
@@ -28,7 +29,7 @@ import Testing
         done.wait()
     }
 
-    /// What one question costs, in steps of SQLite's machine: the same on every machine.
+    /// Runs a query and counts its steps in SQLite's virtual machine, which are the same on every machine.
     private func cost<Answer>(
         _ store: SQLiteStore, _ question: () throws -> Answer
     ) rethrows -> (answer: Answer, steps: Int) {
@@ -37,7 +38,8 @@ import Testing
         return (answer, store.steps - before)
     }
 
-    @Test func `History 24: unread costs a few steps a thousand, whatever is one's own or recalled above a position`()
+    @Test(.history(24))
+    func `Unread counts take a few steps per thousand messages, regardless of own and recalled messages`()
         throws
     {
         let folder = try TemporaryFolder()
@@ -68,12 +70,12 @@ import Testing
             #expect(head.unread == recount)
             #expect(many - few <= perBlock * (count / 1024 + 1))
         }
-        // Finding the first one is a binary search over places.
+        // Finding the first unread message is a binary search over sequence numbers.
         let (page, search) = try cost(store) { try engine.history(of: group, firstUnread, by: alice) }
         #expect(page.messages.map(\.seq) == [1])
         #expect(search < 20 * few)
 
-        // Reading half of it forgets half of the runs, and the rest still counts right.
+        // Reading half of the messages drops half of the recorded runs. The count of the rest stays exact.
         let half = Seq(count / 2) + 1
         let epoch = try engine.head(of: group, by: alice).state.epoch
         engine.read(group, seq: half, epoch: epoch, by: alice) { _ = $0 }
@@ -83,7 +85,7 @@ import Testing
         #expect(head.unread == rest)
         #expect(after <= few + perBlock * (count / 1024 + 1))
 
-        // Everything of bob's is recalled, a hundred at a time: what is left costs no more, and is nothing.
+        // Bob recalls all of his messages, a hundred at a time. The count is zero then, and costs no more.
         let bobs = try store.read { reader in
             let row = try #require(try reader.conversation(group))
             return try reader.messages(

@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: 1...5 as ClosedRange<UInt64>)
-    func `What the engine writes is sound`(seed: UInt64) throws {
+    func `Everything that the engine writes passes verification`(seed: UInt64) throws {
         let store = try SQLiteStore(directory: folder.url)
         var workload = try Workload(store, seed: seed)
         workload.run(steps: 600)
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test
-    func `A stub that never counted is sound though it shares its number with a recalled message, holes around it too`()
+    func `A tombstone that never counted passes verification next to a recalled message with the same counted index`()
         async throws
     {
         let store = try SQLiteStore(directory: folder.url)
@@ -34,7 +34,7 @@ import Testing
         let (log, admin) = (ConversationID.group("a"), Caller(user: "admin", isAdmin: true))
         engine.putConversation(log, ConversationSettings(members: ["alice", "bob"]), by: admin) { _ = $0 }
         func id(_ number: Int) -> MessageID { MessageID(high: 1, low: UInt64(number)) }
-        // Every third message is a notice, which has the number of the one before.
+        // Every third message is a notice, which shares the counted index of the message before it.
         for number in 1...30 {
             let type = number.isMultiple(of: 3) ? MessageType.notice : .text
             let content = MessageContent(known: type, json: MessageContent.text("hello").json)
@@ -51,11 +51,11 @@ import Testing
         }
         engine.delete(DeleteRange(from: nil, to: .seq(13)), of: log, by: admin) { _ = $0 }
         #expect(try store.verify { _ in } == [])
-        // 16 to 30 less 22 and 23, what is notices, the recalled 20, and her own.
+        // Messages 16 to 30 without 22 and 23, without the notices, the recalled 20, and alice's own.
         #expect(try engine.head(of: log, by: Caller(user: "alice")).unread == 3)
     }
 
-    @Test func `Who left and has said something that is imported is a member from the beginning, and that is sound`()
+    @Test func `A former member with an imported message is a member from the beginning, and verification passes`()
         throws
     {
         let store = try SQLiteStore(directory: folder.url)
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: Damage.all)
-    func `Damage is found and named`(damage: Damage) throws {
+    func `Verification finds damage and describes it`(damage: Damage) throws {
         var store = try SQLiteStore(directory: folder.url)
         let engine = try Engine(store: store, execution: .inline)
         engine.putConversation(
@@ -110,7 +110,7 @@ import Testing
         #expect(findings.contains { $0.contains(damage.finding) }, "\(findings)")
     }
 
-    @Test func `Of a file that an older version wrote the pages are checked, and it is said which version`() throws {
+    @Test func `Verification of an older file checks its pages and reports its schema version`() throws {
         let store = try SQLiteStore(directory: folder.url)
         var workload = try Workload(store, seed: 1)
         workload.run(steps: 100)
@@ -132,7 +132,7 @@ import Testing
         #expect(old.findings == [] && old.olderSchema == 7)
     }
 
-    @Test func `A page of garbage is found`() throws {
+    @Test func `Verification finds a damaged page`() throws {
         let store = try SQLiteStore(directory: folder.url)
         var workload = try Workload(store, seed: 1)
         workload.run(steps: 300)
@@ -148,7 +148,7 @@ import Testing
     }
 }
 
-/// A way to break a store of one group with ten messages, of which alice wrote every third, and bob the others.
+/// A way to damage a store of one group with ten messages. Alice wrote every third message, and bob the others.
 struct Damage: Sendable, CustomTestStringConvertible {
     var sql: String
     var finding: String
@@ -158,30 +158,33 @@ struct Damage: Sendable, CustomTestStringConvertible {
     static let all: [Damage] = [
         Damage(sql: "DELETE FROM message WHERE seq = 4", finding: "message 4 is missing"),
         Damage(sql: "DELETE FROM message WHERE seq IN (4, 5)", finding: "messages 4 to 5 are missing"),
-        Damage(sql: "DELETE FROM message WHERE seq = 10", finding: "the head is 10, and the newest message 9"),
-        Damage(sql: "UPDATE message SET n = 7 WHERE seq = 6", finding: "message 6 has the running number 7, not 6"),
-        Damage(sql: "UPDATE message SET type = 'notice' WHERE seq = 6", finding: "running number 6, not 5"),
-        Damage(sql: "UPDATE message SET flags = 2 WHERE seq = 6", finding: "running number 6, not 5"),
+        Damage(sql: "DELETE FROM message WHERE seq = 10", finding: "the head is 10, but the newest message is 9"),
+        Damage(sql: "UPDATE message SET n = 7 WHERE seq = 6", finding: "message 6 has the counted index 7, not 6"),
+        Damage(sql: "UPDATE message SET type = 'notice' WHERE seq = 6", finding: "counted index 6, not 5"),
+        Damage(sql: "UPDATE message SET flags = 2 WHERE seq = 6", finding: "counted index 6, not 5"),
         Damage(
             sql: "UPDATE message SET timetoken = (SELECT timetoken FROM message WHERE seq = 5) WHERE seq = 6",
             finding: "message 6 has the time"),
-        Damage(sql: "UPDATE conversation SET n = 9", finding: "the running number is 9, and the newest message's 10"),
-        Damage(sql: "UPDATE conversation SET timetoken = timetoken + 1", finding: "the newest time is"),
-        Damage(sql: "UPDATE conversation SET firstSeq = 2, sweptSeq = 2", finding: "lies below the first place"),
+        Damage(
+            sql: "UPDATE conversation SET n = 9",
+            finding: "the counted index is 9, but that of the newest message is 10"),
+        Damage(sql: "UPDATE conversation SET timetoken = timetoken + 1", finding: "the newest timetoken is"),
+        Damage(sql: "UPDATE conversation SET firstSeq = 2, sweptSeq = 2", finding: "below the first sequence number"),
         Damage(
             sql: "UPDATE conversation SET firstSeq = 2",
-            finding: "the running number below the floor is 0, and the message's there 1"),
-        Damage(sql: "UPDATE message SET id = x'00' WHERE seq = 3", finding: "id is not sixteen bytes"),
-        Damage(sql: "UPDATE member SET readN = 3 WHERE user = 'bob'", finding: "bob's read number"),
+            finding: "the index below the floor is 0, but that of the message is 1"),
+        Damage(sql: "UPDATE message SET id = x'00' WHERE seq = 3", finding: "does not have 16 bytes"),
+        Damage(sql: "UPDATE member SET readN = 3 WHERE user = 'bob'", finding: "bob's read index"),
         Damage(
-            sql: "UPDATE member SET readSeq = 11 WHERE user = 'bob'", finding: "bob's read place 11 is not in 0...10"),
-        Damage(sql: "UPDATE member SET joinN = 1 WHERE user = 'bob'", finding: "bob's join number at 0 is 1"),
+            sql: "UPDATE member SET readSeq = 11 WHERE user = 'bob'",
+            finding: "bob's read position 11 is not in 0...10"),
+        Damage(sql: "UPDATE member SET joinN = 1 WHERE user = 'bob'", finding: "bob's join index at 0 is 1"),
         Damage(
             sql: "INSERT INTO span VALUES (1, 'alice', 5, 7), (1, 'alice', 6, NULL)",
-            finding: "alice's membership from 6 begins before the one before it ended"),
+            finding: "alice's membership from 6 starts before the previous one ended"),
         Damage(
             sql: #"UPDATE span SET joined = 5, "left" = 4 WHERE user = 'alice'"#,
-            finding: "alice's membership from 5 ended before, at 4"),
+            finding: "alice's membership from 5 ended earlier, at 4"),
         Damage(
             sql: "UPDATE bits SET words = zeroblob(128) WHERE kind = 2 AND user = 'alice'",
             finding: "whether alice counts message 3"),
@@ -190,22 +193,22 @@ struct Damage: Sendable, CustomTestStringConvertible {
             finding: "whether alice counts message 1"),
         Damage(
             sql: "INSERT INTO bits VALUES (1, 1, '', 0, x'10\(String(repeating: "00", count: 127))')",
-            finding: "whether message 4 was deleted"),
-        Damage(sql: "UPDATE message SET content = NULL WHERE seq = 4", finding: "whether message 4 was deleted"),
-        Damage(sql: "INSERT INTO change VALUES (1, 2, 0, 1, 1, 0, NULL, 0, 0)", finding: "change 2 comes after 0"),
-        Damage(sql: "UPDATE conversation SET rev = 3", finding: "the newest change is 3"),
-        Damage(sql: "UPDATE message SET rev = 1 WHERE seq = 2", finding: "message 2 was changed by 1, above 0"),
-        Damage(sql: "UPDATE mention SET seq = 12", finding: "a mention points at message 12, which is not there"),
-        Damage(sql: "UPDATE mention SET sender = 'carol'", finding: "the mention at 5 says it was sent by carol"),
+            finding: "the deletion of message 4"),
+        Damage(sql: "UPDATE message SET content = NULL WHERE seq = 4", finding: "the deletion of message 4"),
+        Damage(sql: "INSERT INTO change VALUES (1, 2, 0, 1, 1, 0, NULL, 0, 0)", finding: "revision 2 follows 0"),
+        Damage(sql: "UPDATE conversation SET rev = 3", finding: "the newest revision is 3"),
+        Damage(sql: "UPDATE message SET rev = 1 WHERE seq = 2", finding: "message 2 has revision 1, above 0"),
+        Damage(sql: "UPDATE mention SET seq = 12", finding: "a mention refers to message 12, which does not exist"),
+        Damage(sql: "UPDATE mention SET sender = 'carol'", finding: "the mention at 5 has the sender carol"),
         Damage(
             sql: "UPDATE conversation SET recentSeq = 11",
-            finding: "the head is 10, and the newest message of the list of recents 11"),
+            finding: "the head is 10, but the newest message in recents is 11"),
         Damage(
             sql: "INSERT INTO ban VALUES (0, 'bob', 0, 'root', NULL, 0)",
-            finding: "bob is banned from the server, and nothing says to look for it"),
+            finding: "bob is banned from the server, but no flag marks the ban"),
         Damage(
             sql: "INSERT INTO ban VALUES (1, 'bob', 0, 'root', NULL, 0)",
-            finding: "bob is banned from group a, and nothing says to look for it"),
+            finding: "bob is banned from group a, but no flag marks the ban"),
         Damage(sql: "INSERT INTO ban VALUES (7, 'bob', 0, 'root', NULL, 0)", finding: "the table ban has rows of"),
         Damage(sql: "INSERT INTO receipt VALUES (7, 'bob', 1)", finding: "the table receipt has rows of"),
         Damage(
@@ -218,6 +221,6 @@ struct Damage: Sendable, CustomTestStringConvertible {
                 INSERT INTO report (conversation, message, seq, sender, type, timetoken, reporter, reason, at, isOpen)
                 VALUES (7, x'00', 1, 'alice', 'text', 1, 'bob', 'spam', 0, 1)
                 """, finding: "the table report has rows of"),
-        Damage(sql: "DELETE FROM conversation", finding: "has rows of a conversation 1 that is not there"),
+        Damage(sql: "DELETE FROM conversation", finding: "has rows of conversation 1, which does not exist"),
     ]
 }

@@ -3,7 +3,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import Synchronization
 
-/// Some days of a small server, the same each time: what the engine writes when people join, talk, read and leave.
+/// The traffic of a small server over some days, the same for the same seed: members join, send, read and leave.
 struct Workload {
     let engine: Engine
     private var generator: SplitMix64

@@ -5,7 +5,7 @@ import Testing
 @Suite("Banned words")
 struct BannedWordsTests {
     @Test(
-        "Words are found whole where spaces are set, anywhere where they are not; without case and width",
+        "Words match whole in scripts with spaces and anywhere in others, regardless of case and width",
         arguments: [
             ("ass", "class", nil), ("ass", "an ASS!", "an ***!"), ("ass", "ass", "***"), ("ass", "ass-hat", "***-hat"),
             ("ass", "ａｓｓ", "***"), ("ass", "a\u{200B}ss", "***"), ("ass", "passable", nil),
@@ -23,7 +23,7 @@ struct BannedWordsTests {
         #expect(words.occur(in: text) == (masked != nil), "\(word) in \(text)")
     }
 
-    @Test("Many words are looked for at once, those inside of others too")
+    @Test("Many words are found in one pass, including words inside other words")
     func many() {
         let words = BannedWords(["he", "she", "his", "hers", "she said", "说坏", "坏话"])
         #expect(words.masked("she said: his, hers, he, there") == "*** ****: ***, ****, **, there")
@@ -31,7 +31,7 @@ struct BannedWordsTests {
         #expect(BannedWords([]).isEmpty && BannedWords(["", "\u{200B}"]).isEmpty)
     }
 
-    @Test("A long text with ten thousand words takes no time to speak of")
+    @Test("A long text is checked against ten thousand words in seconds")
     func cost() {
         let words = BannedWords((0..<10_000).map { "word\($0)" })
         let text = String(repeating: "wordwordword word9999x ", count: 5000)

@@ -3,10 +3,10 @@ import ScrollbackSearch
 import ScrollbackWords
 import Testing
 
-/// What a person types, and what of a text it finds.
-@Suite("Finding words")
+/// Tests which parts of a text a query matches.
+@Suite("Query matching")
 struct FindingTests {
-    /// What is highlighted; nothing where the text is not found.
+    /// Returns the highlighted parts, or `nil` if the text does not match.
     private func found(_ query: String, in text: String) -> [String]? {
         let message = Message(
             conversation: .group("g"), seq: 1, n: 1, id: MessageID(high: 0, low: 1), timetoken: Timetoken(rawValue: 1),
@@ -17,7 +17,7 @@ struct FindingTests {
     }
 
     @Test(
-        "Case, accents, width and forms of compatibility do not matter",
+        "Case, accents, width and compatibility forms do not matter",
         arguments: [
             ("HELLO", "say hello", ["hello"]), ("cafe", "ein Café!", ["Café"]), ("CAFÉ", "cafe", ["cafe"]),
             ("cafe", "cafe\u{301}s", ["cafe\u{301}s"]), ("strasse", "Große Straße", ["Straße"]),
@@ -32,7 +32,7 @@ struct FindingTests {
         #expect(found(query, in: text) == highlights)
     }
 
-    @Test("Letters that are other letters stay apart")
+    @Test("Different letters that look similar do not match")
     func otherLetters() {
         #expect(found("мои", in: "мой дом") == nil)
         #expect(found("мой", in: "мой дом") == ["мой"])
@@ -42,19 +42,20 @@ struct FindingTests {
     }
 
     @Test(
-        "Scripts without spaces: any piece inside a sentence, and a single character",
+        "Scripts without spaces match any part of a sentence, even a single character",
         arguments: [
             ("東京", "明日は東京へ行きます", ["東京"]), ("京", "明日は東京へ", ["京"]), ("東京タワー", "昨日東京タワーに登った", ["東京タワー"]),
             ("ます", "明日は東京へ行きます", ["ます"]), ("す", "行きます。", ["す"]), ("ねこ", "黒いねこがいる", ["ねこ"]),
             ("\"東京\"", "東京へ", ["東京"]), ("\"京\"", "東京へ", ["京"]), ("今天 天气", "今天的天气很好", ["今天", "天气"]),
-            ("아이폰", "새아이폰을샀다", ["아이폰"]), ("สวัสดี", "คำว่าสวัสดีครับ", ["สวัสดี"]), ("日本語swift", "これは日本語Swiftの本", ["日本語Swift"]),
+            ("아이폰", "새아이폰을샀다", ["아이폰"]), ("สวัสดี", "คำว่าสวัสดีครับ", ["สวัสดี"]),
+            ("日本語swift", "これは日本語Swiftの本", ["日本語Swift"]),
             ("swift言語", "Swift言語です", ["Swift言語"]),
         ])
     func unspaced(query: String, text: String, highlights: [String]) {
         #expect(found(query, in: text) == highlights)
     }
 
-    @Test("Pieces that do not follow each other are not found as if they did")
+    @Test("Parts of a word or phrase must be adjacent in the text")
     func notAdjacent() {
         #expect(found("東都", in: "東京都") == nil)
         #expect(found("\"data migration\"", in: "migration of data") == nil)
@@ -62,7 +63,7 @@ struct FindingTests {
     }
 
     @Test(
-        "Arabic and Hebrew with and without marks",
+        "Arabic and Hebrew match with and without marks",
         arguments: [
             ("كتاب", "قرأتُ كِتَابًا", ["كِتَابًا"]), ("كِتَاب", "كتاب جديد", ["كتاب"]),
             ("العربية", "اللغة العربيّة", ["العربيّة"]),
@@ -76,12 +77,14 @@ struct FindingTests {
     }
 
     @Test(
-        "An emoji is a word, and finds what begins with it: its skin tones, and who is joined to it",
+        "An emoji is a word and matches as a prefix of skin tones and joined emoji",
         arguments: [
             ("😂", "lol😂😂 yes", ["😂😂"]), ("👍", "ok 👍🏽", ["👍🏽"]), ("👍🏽", "ok 👍", nil), ("👍🏽", "ok 👍🏽!", ["👍🏽"]),
             ("👩‍💻", "she is 👩‍💻", ["👩‍💻"]), ("👩", "she is 👩‍💻", ["👩‍💻"]), ("💻", "she is 👩‍💻", nil),
-            ("🇫🇷", "vive la 🇫🇷🇩🇪", ["🇫🇷"]), ("🇩🇪", "vive la 🇫🇷🇩🇪", ["🇩🇪"]), ("❤", "i ❤️ u", ["❤️"]), ("❤️", "i ❤ u", ["❤"]),
-            ("1️⃣", "step 1️⃣", ["1️⃣"]), ("#️⃣", "key #️⃣", ["#️⃣"]), ("🏴󠁧󠁢󠁥󠁮󠁧󠁿", "go 🏴󠁧󠁢󠁥󠁮󠁧󠁿", ["🏴󠁧󠁢󠁥󠁮󠁧󠁿"]), ("50€", "costs 50€", ["50€"]),
+            ("🇫🇷", "vive la 🇫🇷🇩🇪", ["🇫🇷"]), ("🇩🇪", "vive la 🇫🇷🇩🇪", ["🇩🇪"]),
+            ("❤", "i ❤️ u", ["❤️"]), ("❤️", "i ❤ u", ["❤"]),
+            ("1️⃣", "step 1️⃣", ["1️⃣"]), ("#️⃣", "key #️⃣", ["#️⃣"]),
+            ("🏴󠁧󠁢󠁥󠁮󠁧󠁿", "go 🏴󠁧󠁢󠁥󠁮󠁧󠁿", ["🏴󠁧󠁢󠁥󠁮󠁧󠁿"]), ("50€", "costs 50€", ["50€"]),
             ("→", "a → b", ["→"]),
         ] as [(String, String, [String]?)])
     func emoji(query: String, text: String, highlights: [String]?) {
@@ -89,7 +92,7 @@ struct FindingTests {
     }
 
     @Test(
-        "Names, tags, addresses and code are found by the pieces people type",
+        "Names, tags, addresses and code match by their parts",
         arguments: [
             ("swift", "#swift", ["swift"]), ("#swift", "about #SwiftUI", ["Swift"]), ("@bob", "hi @bob!", ["bob"]),
             ("github", "https://github.com/foo/bar?x=1", ["github"]),
@@ -113,7 +116,7 @@ struct FindingTests {
     }
 
     @Test(
-        "All words must be there, each from its beginning; in quotes as they are, the last one whole",
+        "All words must match as prefixes, and quoted words as a phrase of whole words",
         arguments: [
             ("mig data", "data migration", ["data", "migration"]), ("mig xyz", "data migration", nil),
             ("igration", "data migration", nil), ("\"data mig\"", "data migration", nil),
@@ -126,7 +129,7 @@ struct FindingTests {
     }
 
     @Test(
-        "FTS5's own syntax is text like any other",
+        "FTS5 syntax in a query is plain text",
         arguments: [
             ("AND", "this and that", ["and"]), ("cats OR dogs", "cats dogs", nil),
             ("cats OR dogs", "cats or dogs", ["cats", "or", "dogs"]),
@@ -141,7 +144,8 @@ struct FindingTests {
     }
 
     @Test(
-        "Punctuation alone finds nothing", arguments: ["", " ", "...", "\"\"", "\"", "()*", ":-)", "\u{0}", "\u{200D}"])
+        "A query of punctuation alone matches nothing",
+        arguments: ["", " ", "...", "\"\"", "\"", "()*", ":-)", "\u{0}", "\u{200D}"])
     func nothing(query: String) {
         #expect(SearchTerms(query).isEmpty)
         #expect(found(query, in: "anything ... () :-)") == nil)

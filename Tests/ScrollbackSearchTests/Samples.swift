@@ -4,20 +4,22 @@ import ScrollbackSearch
 import ScrollbackWords
 import Testing
 
-/// A line of the real chat logs, which the project does not ship.
+/// A line of a real chat log, which the project does not ship.
 struct LogLine: Decodable, Sendable {
     var channel: String
     var text: String
 
-    /// - Returns: nothing where the file is not there and nobody needs it to be: a stranger's machine.
+    /// Reads a chat log.
+    ///
+    /// - Returns: The lines, or an empty array if the file is missing. In CI, a missing file fails the test.
     static func all(of name: String) throws -> [LogLine] {
         let package = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
         let files = [package.deletingLastPathComponent(), package].map {
             $0.appending(path: "shared/data/chatlogs/\(name)")
         }
         guard let file = files.first(where: { FileManager.default.fileExists(atPath: $0.path) }) else {
-            try #require(ProcessInfo.processInfo.environment["CI"] == nil, "the chat log \(name) is missing")
-            print("skipped: the chat log \(name) is not on this machine")
+            try #require(ProcessInfo.processInfo.environment["CI"] == nil, "The chat log \(name) is missing.")
+            print("Skipped: the chat log \(name) is not on this machine.")
             return []
         }
         let decoder = JSONDecoder()
@@ -27,7 +29,7 @@ struct LogLine: Decodable, Sendable {
     }
 }
 
-/// A folder that goes with the test.
+/// A temporary folder that is deleted when the object is released.
 final class TemporaryFolder: Sendable {
     let url: URL
 
@@ -46,7 +48,7 @@ func row(_ seq: Seq, _ text: String?, time: UInt64? = nil) -> SearchRow {
 }
 
 extension SearchIndex {
-    /// Every match of a question, page by page, as (conversation, seq).
+    /// Returns every match of a query, page by page.
     func all(
         _ query: String, in scopes: [SearchScope]? = nil, sort: SearchSort = .newestFirst, page limit: Int = 7
     ) throws -> [SearchMatch] {

@@ -5,7 +5,7 @@ import ScrollbackSearch
 import ScrollbackWords
 import Testing
 
-@Suite("The index's file")
+@Suite("The index file")
 struct SearchFileTests {
     private let folder: TemporaryFolder
     private var file: URL { folder.url.appending(path: SearchIndex.fileName) }
@@ -23,7 +23,7 @@ struct SearchFileTests {
         try index.all(query, page: 100).count
     }
 
-    @Test("What was indexed is there when it is opened again")
+    @Test("Indexed messages are found after reopening")
     func again() throws {
         let first = try SearchIndex(directory: folder.url)
         try fill(first)
@@ -34,7 +34,7 @@ struct SearchFileTests {
         #expect(try count(second) == 500)
     }
 
-    @Test("A file that was cut, overwritten, or is something else is made anew", arguments: 0..<7)
+    @Test("A truncated, overwritten or foreign file is recreated", arguments: 0..<7)
     func damaged(how: Int) throws {
         let first = try SearchIndex(directory: folder.url)
         try fill(first)
@@ -51,7 +51,7 @@ struct SearchFileTests {
         }
         try bytes.write(to: file)
         let second = try SearchIndex(directory: folder.url)
-        // Some damage shows only when it is met.
+        // Some damage appears only when the damaged page is read.
         for _ in 0..<3 {
             do {
                 try fill(second)
@@ -60,10 +60,10 @@ struct SearchFileTests {
                 return
             } catch is SearchIndexLost {}
         }
-        Issue.record("the index stays damaged")
+        Issue.record("The index stays damaged.")
     }
 
-    @Test("Another format, and another program's database, are made anew")
+    @Test("A file of another format or of another program is recreated")
     func otherFormat() throws {
         let first = try SearchIndex(directory: folder.url)
         try fill(first)
@@ -80,7 +80,7 @@ struct SearchFileTests {
         #expect(try count(third) == 500)
     }
 
-    @Test("Two that have it open at once write one after the other")
+    @Test("Two open indexes of the same file write one after the other")
     func twoOpeners() async throws {
         let one = try SearchIndex(directory: folder.url)
         let two = try SearchIndex(directory: folder.url)

@@ -4,7 +4,7 @@ import ScrollbackSearch
 import ScrollbackWords
 import Testing
 
-@Suite("The index")
+@Suite("The search index")
 struct SearchIndexTests {
     private let index: SearchIndex
 
@@ -16,7 +16,7 @@ struct SearchIndexTests {
         try index.all(query, in: [SearchScope(conversation: conversation)], sort: sort).map(\.place.seq)
     }
 
-    @Test("What is added is found newest first, what is replaced as it is now, what is removed not at all")
+    @Test("Added messages are found newest first, replaced ones by their new text, and removed ones not at all")
     func changes() throws {
         try index.write { try $0.put([row(1, "hello"), row(2, "world"), row(3, "hello world")], in: 1) }
         #expect(try seqs("hello") == [3, 1])
@@ -34,7 +34,7 @@ struct SearchIndexTests {
         #expect(try index.write { try $0.violations() } == [])
     }
 
-    @Test("Pages neither repeat nor skip, whatever is said meanwhile", arguments: SearchSort.allCases)
+    @Test("Pages neither repeat nor skip messages while messages are added", arguments: SearchSort.allCases)
     func pages(sort: SearchSort) throws {
         var generator = SplitMix64(seed: 3)
         var seq: Seq = 0
@@ -64,7 +64,7 @@ struct SearchIndexTests {
         #expect(found.count == 200 && Set(found.map(\.place)) == before)
     }
 
-    @Test("Best first: whole words before beginnings, often before once, short before long")
+    @Test("Best-first order prefers whole words, frequent words and short messages")
     func best() throws {
         let texts = [
             "the swift compiler", "swiftly done", "swift swift swift", "swift",
@@ -77,7 +77,7 @@ struct SearchIndexTests {
                 || seqs("swift", sort: .bestFirst) == [3, 4, 1, 2, 5])
     }
 
-    @Test("Rare and common words give the same as looking at every message, in one conversation, some and all")
+    @Test("Rare and common words give the same results as a scan, in one, some and all conversations")
     func sameAsLooking() throws {
         var generator = SplitMix64(seed: 5)
         var lines: [(place: SearchPlace, text: String)] = []
@@ -116,11 +116,11 @@ struct SearchIndexTests {
         }
     }
 
-    @Test("The index finds in real logs what looking at every message finds")
+    @Test("The index finds the same messages in real logs as a scan")
     func realLogs() throws {
         let lines = try LogLine.all(of: "gitter-freecodecamp.jsonl")
         guard !lines.isEmpty else { return }
-        // Every text with something else than ASCII, and some of the others.
+        // Every text with characters outside ASCII, and every twentieth text.
         let texts = lines.enumerated().filter {
             $0.offset.isMultiple(of: 20) || $0.element.text.utf8.contains { $0 > 0x7F }
         }
@@ -142,7 +142,7 @@ struct SearchIndexTests {
         }
     }
 
-    @Test("How far a conversation and the whole are indexed is kept with the rows")
+    @Test("The progress of a conversation and of the whole index is stored with the rows")
     func progress() throws {
         let progress = SearchProgress(epoch: Epoch(rawValue: .max), seq: 5, rev: 9)
         try index.write {
@@ -156,7 +156,7 @@ struct SearchIndexTests {
     }
 
     @Test(
-        "Texts nobody would write are taken and found",
+        "Unusual texts are indexed and found",
         arguments: [
             "", " ", String(repeating: "word ", count: 26_000), String(repeating: "a", count: 131_072),
             "\u{0}a\u{0}b", String(repeating: "日", count: 40_000), "\u{202E}abc😂", "#+* ## * + #\u{FE0F}\u{20E3}",

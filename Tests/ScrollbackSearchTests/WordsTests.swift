@@ -5,11 +5,11 @@ import Testing
 
 @Suite("Words of a text")
 struct WordsTests {
-    /// What holds of the words of any text.
+    /// Checks the invariants of the words of any text.
     private func check(_ text: String) {
         let words = Words(text)
         var last = 0
-        // Characters begin where readers see them begin, which is where words may begin and end.
+        // Words begin and end only at boundaries of characters.
         var edges = Set(text.indices.map { text.utf8.distance(from: text.startIndex, to: $0) })
         edges.insert(text.utf8.count)
         for word in words.body {
@@ -22,7 +22,7 @@ struct WordsTests {
         for word in words.joined {
             #expect(edges.isSuperset(of: [word.range.lowerBound, word.range.upperBound]))
         }
-        // What the index keeps is just these words.
+        // The index stores exactly these words.
         let read = Words(stream: words.stream)
         #expect(read.body.map(read.text) == words.body.map(words.text))
         #expect(read.joined.map(read.text) == words.joined.map(words.text))
@@ -33,9 +33,9 @@ struct WordsTests {
         }
     }
 
-    @Test("Of every character of Unicode there is a word or none, and its folded form is folded to itself")
+    @Test("Folding the folded form of any Unicode character changes nothing, and the character matches itself")
     func everyScalar() {
-        // Of the long runs of letters that are folded by one rule, and of what is not assigned, a sample.
+        // A sample of the unassigned code points, and of the long runs of letters that share a folding rule.
         let long: [ClosedRange<UInt32>] = [
             0x3400...0x9FFF, 0xAC00...0xD7FF, 0xE000...0xF8FF, 0x12000...0x1CFFF, 0x20000...0x10FFFF,
         ]
@@ -47,15 +47,15 @@ struct WordsTests {
             let again = Words(folded)
             let twice = again.body.filter { !$0.isTail || again.body.count == 1 }.map(again.text).joined()
             if twice != folded, words.body.count == 1, again.body.count == 1 {
-                Issue.record("U+\(String(value, radix: 16)): \(folded) is folded to \(twice)")
+                Issue.record("U+\(String(value, radix: 16)): \(folded) folds to \(twice)")
             }
             if !words.body.isEmpty, SearchTerms(String(scalar)).ranges(in: "x\n\(scalar) y") == nil {
-                Issue.record("U+\(String(value, radix: 16)) does not find itself")
+                Issue.record("U+\(String(value, radix: 16)) does not match itself")
             }
         }
     }
 
-    @Test("Words of any text rise, lie in it from character to character, and find it")
+    @Test("Words of any text are in order, end at character boundaries, and match the text")
     func anyText() {
         var generator = SplitMix64(seed: 11)
         let pieces: [String] = [
@@ -81,7 +81,7 @@ struct WordsTests {
         }
     }
 
-    @Test("Long texts take time that rises with their length, and long words count as far as they go")
+    @Test("Long texts take time proportional to their length, and long words are indexed up to the limit")
     func long() {
         let texts = [
             String(repeating: "a", count: 128 << 10), String(repeating: "A", count: 128 << 10),

@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// What is logged, a line each with its metadata by name.
+/// Records log lines, each with its metadata sorted by name.
 final class Lines: Sendable {
     private let lines = Mutex<[String]>([])
 

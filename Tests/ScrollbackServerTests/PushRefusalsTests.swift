@@ -4,21 +4,21 @@ import Testing
 
 @testable import ScrollbackServer
 
-/// What push services refuse, as operators are told.
+/// Tests how the server logs pushes that a push service refused.
 @Suite struct PushRefusalsTests {
-    @Test func `A reason is told at once, and again after a minute with how often it came meanwhile`() {
+    @Test func `A reason is logged at once, and again after a minute with its number of occurrences`() {
         let log = Lines()
         let now = Mutex(ContinuousClock.now)
         let refusals = PushRefusals(logger: log.logger, now: { now.withLock(\.self) })
         for _ in 0..<100 { refusals.refused(.apns, "BadTopic") }
-        #expect(log.all == ["pushes are refused count=1 reason=BadTopic service=apns"])
+        #expect(log.all == ["The push service refuses pushes. count=1 reason=BadTopic service=apns"])
         refusals.refused(.apns, "TopicDisallowed")
         refusals.refused(.fcm, "BadTopic")
         #expect(log.all.count == 3)
         now.withLock { $0 += .seconds(60) }
         refusals.refused(.apns, "BadTopic")
-        #expect(log.all.last == "pushes are refused count=100 reason=BadTopic service=apns")
-        // What is worded anew each time is told each time, and not kept.
+        #expect(log.all.last == "The push service refuses pushes. count=100 reason=BadTopic service=apns")
+        // A reason that is never the same is logged each time and not counted.
         for number in 0..<2_000 { refusals.refused(.vivo, "request \(number)") }
         #expect(log.all.count == 2_004)
     }

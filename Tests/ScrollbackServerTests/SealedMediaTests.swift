@@ -29,7 +29,7 @@ import Testing
         return try StoreKeys(text: lines.joined(separator: "\n"))
     }
 
-    /// Bytes that are nowhere twice: every eight of them say where they are.
+    /// Returns bytes in which no group of eight occurs twice, so that each group identifies its position.
     private static func bytes(_ count: Int, _ salt: UInt64 = 0) -> [UInt8] {
         var generator = SplitMix64(seed: salt)
         var bytes: [UInt8] = []
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// Whether sixteen bytes of some places of a file can be read in any file.
+    /// Whether a file in the folder contains 16 bytes of `bytes`, compared at several positions.
     private func isReadable(_ bytes: [UInt8]) -> Bool {
         let found = files().compactMap { try? Data(contentsOf: $0) }
         return stride(from: 0, to: max(1, bytes.count - 16), by: 20_011).contains { place in
@@ -59,7 +59,7 @@ import Testing
     ]
 
     @Test(arguments: sizes)
-    func `A file that is put is read in any part, and not from its file on disk`(size: Int) async throws {
+    func `A stored file is readable in any part, and not from its encrypted file on disk`(size: Int) async throws {
         let store = try store(try Self.keys(1))
         let bytes = Self.bytes(size, 5)
         let blob = BlobID(of: Data(bytes))
@@ -75,7 +75,7 @@ import Testing
             #expect(try await file.read(at: Int64(start), count: count) == wanted)
             #expect(try await store.read(blob, at: Int64(start), count: count) == wanted)
         }
-        // Without sealing it is there to be found: the search can fail.
+        // Without encryption, the search finds the bytes. This shows that the search can fail.
         if size >= 16 {
             let plain = try self.store(nil)
             let other = Self.bytes(size, 6)
@@ -84,12 +84,12 @@ import Testing
         }
     }
 
-    /// The 1,000 seeds of a run in CI are 25 here.
+    /// 25 seeds by default; CI sets `SCROLLBACK_SEEDS`.
     private static let seeds =
         1...max(1, (Int(ProcessInfo.processInfo.environment["SCROLLBACK_SEEDS"] ?? "") ?? 1000) / 40)
 
     @Test(arguments: [true, false], seeds)
-    func `An upload that is gone on with after any number of crashes is what was sent`(isSealed: Bool, seed: Int)
+    func `An upload that resumes after any number of crashes has the original bytes`(isSealed: Bool, seed: Int)
         async throws
     {
         let keys = isSealed ? try Self.keys(1) : nil
@@ -111,10 +111,10 @@ import Testing
             case 0, 1:
                 try await file.sync()
                 durable = sent
-                // The commit may be lost, and bytes be on disk that the row does not know.
+                // The commit can be lost although the bytes are on disk.
                 if Bool.random(using: &generator) { committed = durable }
             case 2:
-                // The server ends: what was not committed comes again.
+                // The server crashes. The client sends the uncommitted bytes again.
                 if Bool.random(using: &generator) { await file.close() }
                 store = try self.store(keys)
                 file = try await store.open(upload, at: committed)
@@ -129,7 +129,7 @@ import Testing
         #expect(try await file.examine { (data) throws(ChatError) in Array(data) } == bytes)
         try await file.keep(as: blob)
         if Bool.random(using: &generator) {
-            // The server ends before it says so: kept or not, the upload goes on.
+            // The server crashes before it acknowledges the upload. The client resumes, and the file may exist already.
             store = try self.store(keys)
             file = try await store.open(upload, at: committed)
             try await file.append(Array(bytes[Int(committed)...]))
@@ -146,7 +146,7 @@ import Testing
         if isSealed, bytes.count > 32 { #expect(!isReadable(bytes)) }
     }
 
-    @Test func `A file that was altered, cut, lengthened or given another's name is not read, and is named`()
+    @Test func `A damaged, truncated, extended or swapped file is refused, and the error names the file`()
         async throws
     {
         let store = try store(try Self.keys(1))
@@ -170,29 +170,31 @@ import Testing
         for place in [0, 5, 9, 30, 33, 50, 64, 80, 70_000, sound.count - 1] {
             var damaged = sound
             damaged[place] ^= 1
-            try await check(damaged, "byte \(place)")
+            try await check(damaged, "byte \(place) changed")
         }
         for count in [0, 10, 64, 65_628, sound.count - 65_000, sound.count - 1] {
-            try await check(sound.prefix(count), "cut to \(count)")
+            try await check(sound.prefix(count), "truncated to \(count) bytes")
         }
-        try await check(sound + [0], "lengthened")
-        try await check(try Data(contentsOf: otherFile), "another's")
-        // Two of its own chunks in each other's place.
+        try await check(sound + [0], "extended")
+        try await check(try Data(contentsOf: otherFile), "bytes of another file")
+        // Two chunks of the same file in swapped positions.
         let (header, chunk) = (SealedFile.headerCount, SealedFile.recordCount)
         let swapped =
             sound.prefix(header) + sound[(header + chunk)..<(header + 2 * chunk)] + sound[header..<(header + chunk)]
             + sound.suffix(from: header + 2 * chunk)
-        try await check(swapped, "chunks in each other's place")
+        try await check(swapped, "two chunks swapped")
         try sound.write(to: file)
         #expect(try await store.read(blob, at: 0, count: first.count) == first)
-        // And with another key.
+        // Another key can't open the file.
         let wrong = try self.store(try Self.keys(2))
         let error = await #expect(throws: ChatError.self) { _ = try await wrong.open(blob) }
         let cause = error?.cause as? ChatError
-        #expect(cause?.message.contains("is sealed with the key \(try Self.keys(1).keys[0].id)") == true)
+        #expect(cause?.message.contains("is encrypted with the key \(try Self.keys(1).keys[0].id)") == true)
     }
 
-    @Test func `A walk seals every file, changes its key and takes its seal off, while it is read`() async throws {
+    @Test func `The background task encrypts all files, changes keys and decrypts them while they are read`()
+        async throws
+    {
         var store = try store(nil)
         let contents = (0..<120).map { Self.bytes(Int($0) * 1_500, UInt64($0)) }
         for bytes in contents { try await store.put(bytes, as: BlobID(of: Data(bytes))) }
@@ -205,7 +207,7 @@ import Testing
             store = try self.store(keys)
             var place: BlobID?
             repeat {
-                // Begun anew in the middle: looking at one twice changes nothing.
+                // The task restarts in the middle. Processing a file twice changes nothing.
                 store = try self.store(keys)
                 place = try await store.sealSome(after: place, limit: 50)
             } while place != nil
@@ -221,7 +223,7 @@ import Testing
         #expect(try await reading.read(at: 0, count: 1_000_000) == contents[100])
     }
 
-    @Test func `An upload that was begun before there was a key keeps the walk from ending, and is sealed after it`()
+    @Test func `An upload that began without a key delays the end of encryption, and is encrypted after it`()
         async throws
     {
         let bytes = Self.bytes(100_000)

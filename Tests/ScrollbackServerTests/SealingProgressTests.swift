@@ -8,7 +8,7 @@ import Testing
 
 @testable import ScrollbackServer
 
-/// How far a change of keys is, as operators are told.
+/// Tests how the server reports the progress of a key change.
 @Suite struct SealingProgressTests {
     private static func keys(_ numbers: UInt8...) throws -> StoreKeys {
         let lines = numbers.map { Data(repeating: $0, count: 32).base64EncodedString() }
@@ -21,7 +21,7 @@ import Testing
         return try SQLiteStore(directory: folder, options: options)
     }
 
-    /// Three conversations of 500 messages, as many as are sealed in one commit.
+    /// Stores three conversations of 500 messages. One commit encrypts 500 messages.
     private static func fill(_ store: SQLiteStore) throws {
         let engine = try Engine(store: store, execution: .inline)
         for group in 1...3 as ClosedRange<UInt64> {
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// What `/metrics` says of it; nothing where it says nothing.
+    /// Returns the value of the metric in `/metrics`, or `nil` if the metric is missing.
     private static func ratio(_ store: SQLiteStore) throws -> Double? {
         let text = ServerMetrics().text(engine: try Engine(store: store, execution: .inline), store: store)
         let line = text.split(separator: "\n").first { $0.hasPrefix("scrollback_sealed_ratio ") }
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `A change of keys says how far it is, in the log and as a metric, from nothing to its end`() async throws {
+    func `The log and a metric report the progress of a key change from start to end`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let threads = NIOThreadPool(numberOfThreads: 2)
@@ -64,17 +64,21 @@ import Testing
                 store: store, media: try DiskMediaStore(in: folder, threads: threads, keys: keys), threads: threads,
                 logger: log.logger, telling: .zero)
             let running = Task { try await sealing.run() }
-            while log.all.last?.hasPrefix("the store is sealed") != true { try await Task.sleep(for: .milliseconds(2)) }
+            while log.all.last?.hasPrefix("Changed the storage encryption") != true {
+                try await Task.sleep(for: .milliseconds(2))
+            }
             running.cancel()
             try await running.value
 
             let names = keys.keys.map { "\($0.id)" }
             let steps = log.all.dropLast()
-            #expect(steps.count > 3 && steps.allSatisfy { $0.hasPrefix("sealing the store done=") }, "\(steps)")
+            #expect(
+                steps.count > 3 && steps.allSatisfy { $0.hasPrefix("Changing the storage encryption. done=") },
+                "\(steps)")
             #expect(steps.allSatisfy { $0.hasSuffix("% key=\(names[0])") }, "\(steps)")
             let shares = steps.compactMap { Int($0.split(separator: "=")[1].prefix { $0 != " " }) }
             #expect(shares.first == Int(begun * 100) && shares == shares.sorted(), "\(shares)")
-            let end = "the store is sealed key=\(names[0]) retired=\(names.dropFirst().joined())"
+            let end = "Changed the storage encryption. key=\(names[0]) retired=\(names.dropFirst().joined())"
             #expect(log.all.last == end, "\(log.all.last ?? "")")
             #expect(try Self.ratio(store) == 1)
         }

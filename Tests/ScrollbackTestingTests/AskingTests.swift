@@ -4,8 +4,8 @@ import Scrollback
 import ScrollbackTesting
 import Testing
 
-/// What an app may ask of a conversation, and what it may not.
-@Suite("Asking a conversation")
+/// Tests which history requests a conversation accepts and which it refuses.
+@Suite("History requests of a conversation")
 struct AskingTests {
     private let group = ConversationID.group("swift")
 
@@ -26,7 +26,7 @@ struct AskingTests {
     }
 
     @Test(
-        "Messages one after the other, from every kind of anchor and every source, to the end and no further",
+        "A message sequence returns every message once, from every anchor and source",
         .rows(1, 7, 29, 45, 50, 51, 53, 55, 56, 173))
     func sequences() async throws {
         let (world, _, chat) = try await world(saying: 250)
@@ -49,7 +49,7 @@ struct AskingTests {
     }
 
     @Test(
-        "A local sequence passes over what is not on the device, and a local page says what it lacks", .rows(23, 26, 44)
+        "A local sequence skips missing messages, and a local page reports its gap", .rows(23, 26, 44)
     )
     func localGaps() async throws {
         let (world, alice, chat) = try await world(saying: 250)
@@ -76,7 +76,7 @@ struct AskingTests {
     }
 
     @Test(
-        "Around a time the device has what the server has, where several messages share the millisecond too",
+        "A page around a date is the same from the client and the server when messages share a millisecond",
         .rows(33, 34, 171))
     func aroundSharedTimes() async throws {
         let (world, _, chat) = try await world(saying: 60)
@@ -92,7 +92,7 @@ struct AskingTests {
         await world.close()
     }
 
-    @Test("A loop takes pages as it goes, and a loop that ends early asks for no more")
+    @Test("A message sequence loads pages on demand and stops loading when the loop ends")
     func noReadingAhead() async throws {
         let (world, _, chat) = try await world(saying: 250)
         for try await message in chat.messages(source: .remote) where message.seq < 240 { break }
@@ -100,7 +100,7 @@ struct AskingTests {
         await world.close()
     }
 
-    @Test("What can't be answered is an error that names the argument", .rows(31, 32, 66))
+    @Test("A request that can't be answered throws an error that names the parameter", .rows(31, 32, 66))
     func refusals() async throws {
         let (world, _, chat) = try await world(saying: 3)
         func refusal(_ body: () async throws -> Void) async -> String? {
@@ -162,7 +162,7 @@ struct AskingTests {
         await world.close()
     }
 
-    @Test("A server that is no address is refused when the client is opened")
+    @Test("Opening a client with an invalid server address fails")
     func badServer() async throws {
         for text in ["localhost:8080", "ftp://example.com", "https://", "/v1"] {
             let url = try #require(URL(string: text))
@@ -173,7 +173,7 @@ struct AskingTests {
         }
     }
 
-    @Test("Whoever waits for an answer when the client is closed gets one", .rows(279))
+    @Test("Closing a client completes every pending call with an error", .rows(279))
     func closing() async throws {
         let (world, alice, chat) = try await world(saying: 1)
         world.goOffline("alice")
@@ -187,7 +187,7 @@ struct AskingTests {
         await world.close()
     }
 
-    @Test("A message that is sent can't be retried or cancelled, one that waits can")
+    @Test("A queued message can be retried and cancelled, and a sent message can't")
     func retryAndCancel() async throws {
         let (world, _, chat) = try await world(saying: 1)
         let sent = try await chat.send(.text("sent"))

@@ -6,7 +6,7 @@ import ScrollbackTesting
 import ScrollbackWire
 import Testing
 
-@Suite("Bans and reports on a device", .timeLimit(.minutes(10)))
+@Suite("Bans and reports in the client", .timeLimit(.minutes(10)))
 struct BanTests {
     private let admin = Caller(user: "admin", isAdmin: true)
 
@@ -16,7 +16,7 @@ struct BanTests {
         return client
     }
 
-    @Test("A moderator bans a member, who is told by their next message, until the ban is taken back")
+    @Test("A banned member's message fails with the reason until a moderator lifts the ban")
     func group() async throws {
         let world = try ChatWorld(users: ["alice", "bob"])
         try await world.makeGroup("swift", members: ["alice", "bob"])
@@ -40,7 +40,7 @@ struct BanTests {
         await world.close()
     }
 
-    @Test("A community's moderator bans from all its channels, whether they name the community or its default channel")
+    @Test("A ban by a community moderator covers all channels, by community ID and by default channel ID")
     func community() async throws {
         let world = try ChatWorld(users: ["alice", "bob"])
         try await world.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
@@ -61,7 +61,7 @@ struct BanTests {
         await world.close()
     }
 
-    @Test("Who is banned from a room is out of it at once, and their subscription says why")
+    @Test("Banning a user from a room ends their subscription with the reason")
     func room() async throws {
         let world = try ChatWorld(users: ["alice", "bob"])
         try await world.makeRoom("lobby")
@@ -69,26 +69,28 @@ struct BanTests {
         let (alice, bob) = (try await online(world, "alice"), try await online(world, "bob"))
         let subscription = bob.conversation(id).subscribe()
         for await state in subscription.states where state == .live { break }
-        try await world.perform { $0.ban("bob", reason: "spam", from: id, by: admin, completion: $1) }
+        let ban = BanUser(conversation: id, user: "bob", reason: "spam")
+        try await world.perform { $0.perform(ban, by: admin, completion: $1) }
         for await state in subscription.states {
             guard case .refused(let error) = state else { continue }
             #expect(error.code == .banned && error.reason == "spam")
             break
         }
         _ = try await alice.conversation(id).send(.text("without bob")).delivered()
-        // What is said later is there.
+        // Bob still receives messages of other conversations.
         try await alice.say(1...1, in: .direct("bob"))
         #expect(try await eventually { try await bob.texts(in: .direct("alice")) == ["1"] })
         #expect(try await bob.conversation(id).history(from: .local).messages.isEmpty)
         await world.close()
     }
 
-    @Test("Who is put out of the server is told why, and not that a fresh token would help")
+    @Test("A deactivated or banned user's connection is rejected with the reason")
     func server() async throws {
         let world = try ChatWorld(users: ["alice", "bob"])
         let (alice, bob) = (try await online(world, "alice"), try await online(world, "bob"))
         try await world.perform { $0.setState(of: "alice", isActive: false, by: admin, completion: $1) }
-        try await world.perform { $0.ban("bob", reason: "spam", by: admin, completion: $1) }
+        let ban = BanFromServer(user: "bob", reason: "spam")
+        try await world.perform { $0.perform(ban, by: admin, completion: $1) }
         for (client, code) in [(alice, ChatError.Code.userDeactivated), (bob, .banned)] {
             for await state in client.connection {
                 guard case .rejected(let error) = state else { continue }
@@ -99,7 +101,7 @@ struct BanTests {
         await world.close()
     }
 
-    @Test("A device that an administrator has disconnected comes back by itself")
+    @Test("A client reconnects after an administrator closes its connection")
     func disconnected() async throws {
         let world = try ChatWorld(users: ["alice"])
         let alice = try await online(world, "alice")
@@ -113,7 +115,7 @@ struct BanTests {
         await world.close()
     }
 
-    @Test("A message is reported with its words, and a device shows an erased sender's messages under their new name")
+    @Test("A report includes the message text, and clients show an erased sender's messages under the replacement name")
     func reportAndErase() async throws {
         let world = try ChatWorld(users: ["alice", "bob"])
         try await world.makeGroup("swift", members: ["alice", "bob"])
@@ -124,7 +126,8 @@ struct BanTests {
         let chat = bob.conversation(id)
         #expect(try await eventually { try await chat.history(from: .local).messages.count == 1 })
         try await chat.report(sending.id, reason: .harassment, text: "look")
-        let reports = try world.engine.reports(isOpen: true, below: nil, limit: 10, by: admin).reports
+        let list = ListReports(isOpen: true, page: Paging())
+        let reports = try await world.perform { $0.perform(list, by: admin, completion: $1) }.reports
         #expect(reports.first?.reporter == "bob" && reports.first?.text == "look")
         await #expect(throws: ChatError.self) { try await chat.report(sending.id, reason: .init(rawValue: "")) }
         let row = try await world.engine.erase("alice", messages: .anonymize, by: admin)

@@ -4,8 +4,8 @@ import Scrollback
 import ScrollbackTesting
 import Testing
 
-/// What is done to messages after they were sent, as devices live through it.
-@Suite("Changes on a device")
+/// Tests edits, recalls, deletions, reactions and threads across several clients.
+@Suite("Message changes in the client")
 struct ChangesTests {
     private let group = ConversationID.group("swift")
 
@@ -15,7 +15,7 @@ struct ChangesTests {
         return world
     }
 
-    @Test("An edit shows at once where it was made, and on every device once the server has it")
+    @Test("An edit shows locally at once and on every client after the server stores it")
     func edit() async throws {
         let world = try await world()
         let alice = try await world.client("alice")
@@ -44,7 +44,7 @@ struct ChangesTests {
     }
 
     @Test(
-        "A mention that an edit brings behind what one said oneself is read already, on every device; one above it is not"
+        "A mention that an edit adds below the user's own message is read, and one above it is unread"
     )
     func lateMention() async throws {
         let world = try await world()
@@ -74,7 +74,7 @@ struct ChangesTests {
         await world.close()
     }
 
-    @Test("History 20: an edit typed while the send was unknown is one message with the edit, never a conflict")
+    @Test("An edit of a message with an unknown send result yields one message with the edit", .history(20))
     func editOfAnUnknownSend() async throws {
         let world = try await world()
         let alice = try await world.client("alice")
@@ -91,7 +91,7 @@ struct ChangesTests {
         await world.close()
     }
 
-    @Test("What was never transmitted is edited and taken back in the outbox: the server never hears of it")
+    @Test("Unsent messages are edited and recalled in the outbox without a request to the server")
     func unsent() async throws {
         let world = try await world()
         let alice = try await world.client("alice")
@@ -112,7 +112,7 @@ struct ChangesTests {
         await world.close()
     }
 
-    @Test("A recalled message is a stub on every device, and nobody's unread counts it")
+    @Test("A recalled message is a tombstone on every client and leaves all unread counts")
     func recall() async throws {
         let world = try await world(["alice", "bob", "carol"])
         let alice = try await world.client("alice")
@@ -129,7 +129,7 @@ struct ChangesTests {
         #expect(try await eventually { try await bob.counts(in: group) == [2, 0] })
         #expect(try await eventually { try await bob.texts(in: group) == ["one", "three"] })
 
-        // Away while the next goes: counted right from the first answer on.
+        // The client is offline during the next recall. Its first counts after reconnecting are already correct.
         world.goOffline("bob")
         _ = try await alice.conversation(group).recall(ids[0]).delivered()
         world.goOnline("bob")
@@ -141,7 +141,7 @@ struct ChangesTests {
         await world.close()
     }
 
-    @Test("Not every member may delete others' messages: the refusal is told, and nothing changes")
+    @Test("A member can't delete or edit another member's message, and a refusal changes nothing")
     func refused() async throws {
         let world = try await world()
         let alice = try await world.client("alice")
@@ -162,7 +162,8 @@ struct ChangesTests {
     }
 
     @Test(
-        "Deleted for me, a message is gone from all of my devices and my counts, and from nobody else's", .rows(24))
+        "A message deleted for oneself disappears from all of the user's clients and counts, and only theirs", .rows(24)
+    )
     func deleteForMe() async throws {
         let world = try await world()
         let alice = try await world.client("alice")
@@ -176,7 +177,9 @@ struct ChangesTests {
             #expect(try await eventually { try await device.counts(in: group) == [4, 0] })
         }
         let hiding = try await phone.conversation(group).delete([ids[1], ids[2]], for: .me)
-        #expect(try await phone.texts(in: group) == ["1", "4"], "it is out of sight before the server has heard of it")
+        #expect(
+            try await phone.texts(in: group) == ["1", "4"],
+            "The message disappears before the server receives the request.")
         try await hiding.finished()
         for device in [phone, laptop] {
             #expect(try await eventually { try await device.texts(in: group) == ["1", "4"] })
@@ -185,7 +188,7 @@ struct ChangesTests {
         }
         #expect(try await alice.texts(in: group) == ["1", "2", "3", "4"])
 
-        // A device that was away, and one that is new.
+        // One client was offline, and one client is new.
         world.goOffline("bob")
         world.goOnline("bob")
         let tablet = try await world.client("bob")
@@ -197,7 +200,7 @@ struct ChangesTests {
         await world.close()
     }
 
-    @Test("History 15: deleted for me and then recalled by its sender, an unread message is subtracted once")
+    @Test("An unread message deleted for oneself and then recalled lowers the count once", .history(15))
     func hiddenAndRecalled() async throws {
         let world = try await world()
         let alice = try await world.client("alice")
@@ -216,7 +219,7 @@ struct ChangesTests {
         await world.close()
     }
 
-    @Test("Cleared, a conversation is empty for me on every device, and goes on from there")
+    @Test("A cleared conversation is empty on all of the user's clients and receives new messages")
     func clear() async throws {
         let world = try await world()
         let alice = try await world.client("alice")
@@ -240,7 +243,7 @@ struct ChangesTests {
         await world.close()
     }
 
-    @Test("Reactions are counted once a person, shown at once, and taken back")
+    @Test("A reaction counts once per user, shows at once and can be removed")
     func reactions() async throws {
         let world = try await world(["alice", "bob", "carol"])
         let alice = try await world.client("alice")
@@ -262,11 +265,11 @@ struct ChangesTests {
         try await again.cancel()
         _ = try await bob.conversation(group).unreact("👍🏽", from: id).delivered()
         #expect(try await eventually { try await alice.message(id, in: group)?.actions.first?.senders == ["alice"] })
-        #expect(try await bob.counts(in: group) == [1, 0], "a reaction is no message")
+        #expect(try await bob.counts(in: group) == [1, 0], "A reaction is not a message.")
         await world.close()
     }
 
-    @Test("Replies make a thread, with its count at the first message")
+    @Test("Replies form a thread, and the root message has the reply count")
     func threads() async throws {
         let world = try await world()
         let alice = try await world.client("alice")
@@ -289,7 +292,7 @@ struct ChangesTests {
         await world.close()
     }
 
-    @Test("An old message edited while a device was away is right when that device looks at it again")
+    @Test("An old message that was edited while a client was offline is current when the client reconnects")
     func editedWhileAway() async throws {
         let world = try await world()
         let alice = try await world.client("alice")
@@ -315,7 +318,7 @@ struct ChangesTests {
     }
 }
 
-/// Whether a timeline comes to show these texts.
+/// Waits until a timeline shows these texts. Returns `false` if the timeline ends first.
 private func shows(_ timeline: Timeline, _ texts: [String]) async -> Bool {
     for await view in timeline.views {
         let shown = view.items.compactMap { item -> String? in
@@ -327,7 +330,7 @@ private func shows(_ timeline: Timeline, _ texts: [String]) async -> Bool {
 }
 
 extension ChatClient {
-    /// Unread messages and mentions.
+    /// The unread count and the mention count.
     fileprivate func counts(in id: ConversationID) async throws -> [Int64] {
         let recent = try await conversation(id).recent()
         return [recent?.unread ?? 0, recent?.mentions ?? 0].map { Int64($0) }

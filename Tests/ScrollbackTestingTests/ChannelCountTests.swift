@@ -4,19 +4,21 @@ import ScrollbackModel
 import ScrollbackTesting
 import Testing
 
-/// Counts of channels that are not heard in full: a device has its user's own messages and mentions, and numbers.
-@Suite("Counts of channels")
+/// Tests counts of channels without a subscription. The client receives the user's own messages, mentions and counted
+/// indexes, but no other messages.
+@Suite("Counts of channels without a subscription")
 struct ChannelCountTests {
     private let channel = ConversationID.community("city", channel: "open")
 
-    @Test("What one says oneself right after others, before a channel's news, is none of what is unread there")
+    @Test("An own message sent before the channel's head event arrives is not counted as unread")
     func ownBehindOthers() async throws {
         let world = try ChatWorld(users: ["alice", "bob"])
         try await world.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
         let alice = try await world.client("alice")
         let devices = [try await world.client("bob"), try await world.client("bob")]
         for device in devices { #expect(try await eventually { try await device.knows(channel) }) }
-        // News come when they come: in one of so many rounds they do not come between.
+        // The server sends head events at its own pace. With this many rounds, no event arrives between the sends of
+        // some round.
         for round in 1...12 as ClosedRange<Int64> {
             for _ in 0..<3 { _ = try await alice.conversation(channel).send(.text("hi")).delivered() }
             _ = try await devices[Int(round) % 2].conversation(channel).send(.text("me too")).delivered()

@@ -4,11 +4,11 @@ import ScrollbackModel
 import ScrollbackTesting
 import Testing
 
-/// Random programs on the real SDK and the real engine: devices that come and go, lost acknowledgements, members who
-/// leave and come back.
+/// Random scenarios on the real SDK and the real engine, with lost connections, lost acknowledgements and changing
+/// members.
 ///
-/// After quiet everything must be whole and the same everywhere.
-@Suite("Chaos: real clients, a server in memory")
+/// When activity stops, every client must be complete, and all clients must agree.
+@Suite("Chaos with real clients and an in-memory server")
 struct ChaosTests {
     static let seeds: [UInt64] = {
         if let one = ProcessInfo.processInfo.environment["SCROLLBACK_SEED"].flatMap(UInt64.init) { return [one] }
@@ -16,9 +16,9 @@ struct ChaosTests {
         return Array(1...max(1, count / 25))
     }()
 
-    @Test("After quiet every device shows what the server has, and counts as it does")
+    @Test("After activity stops, every client shows the messages and counts of the server")
     func quiet() async throws {
-        // A few worlds at a time: all at once they would only starve each other.
+        // A few scenarios run at a time. All at once would starve each other of CPU time.
         try await withThrowingTaskGroup(of: String?.self) { group in
             var left = Self.seeds[...]
             for _ in 0..<6 {
@@ -45,7 +45,7 @@ struct ChaosTests {
     }
 }
 
-/// One random program.
+/// One random scenario.
 private struct Chaos {
     let world: ChatWorld
     var steps: [String] = []
@@ -128,7 +128,7 @@ private struct Chaos {
         for user in Self.users {
             world.goOnline(user)
         }
-        // Who left has what was said until then, and nothing since.
+        // A former member keeps the messages up to the leave, and receives none after it.
         if members[Self.group]?.contains("carol") == false, generator.chance(50) {
             try await world.setMember("carol", of: Self.group, true)
         }
@@ -167,7 +167,7 @@ private struct Chaos {
             let pending = try await device.pendingCount()
             if pending > 0 { found.append("\(name) has \(pending) unsent") }
         }
-        // Nobody's message is there twice.
+        // Each message is stored once.
         for id in [Self.group, .direct(between: "alice", and: "bob"), .direct(between: "bob", and: "carol")] {
             let texts = ((try? world.messages(in: id)) ?? []).compactMap(\.text)
             if Set(texts).count != texts.count { found.append("\(id) has a message twice: \(texts)") }

@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import Scrollback
 import ScrollbackEngine
@@ -5,9 +6,9 @@ import ScrollbackModel
 import ScrollbackTesting
 import Testing
 
-@Suite("A world without a network")
+@Suite("Clients on a simulated network")
 struct ChatWorldTests {
-    @Test("A message reaches the other person and both devices of its sender")
+    @Test("A message reaches the recipient and all of the sender's clients")
     func messageReachesEverybody() async throws {
         let world = try ChatWorld(users: ["alice", "bob"])
         let phone = try await world.client("alice")
@@ -27,7 +28,7 @@ struct ChatWorldTests {
     }
 
     @Test(
-        "A place outside of the log is no error: what there is on its side of it is given", arguments: [0, Int64.max])
+        "A sequence number outside the log returns the messages on the other side of it", arguments: [0, Int64.max])
     func placesOutside(_ seq: Int64) async throws {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice"])
@@ -41,7 +42,7 @@ struct ChatWorldTests {
         await world.close()
     }
 
-    @Test("History 13: an own message sent after being away reads nothing of what came meanwhile")
+    @Test("An own message sent after reconnecting does not mark missed messages as read", .history(13))
     func ownMessageReadsNothing() async throws {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice", "bob"])
@@ -73,7 +74,7 @@ struct ChatWorldTests {
         await world.close()
     }
 
-    @Test("A message that is not stored is done once the server has passed it on", .timeLimit(.minutes(10)))
+    @Test("A message that is not stored completes when the server accepts it", .timeLimit(.minutes(10)))
     func notStored() async throws {
         let world = try ChatWorld()
         let alice = try await world.client("alice")
@@ -87,7 +88,7 @@ struct ChatWorldTests {
         await world.close()
     }
 
-    @Test("A lost acknowledgement makes no second message")
+    @Test("A lost acknowledgement does not duplicate the message")
     func lostAcknowledgement() async throws {
         let world = try ChatWorld()
         let alice = try await world.client("alice")
@@ -100,12 +101,12 @@ struct ChatWorldTests {
         await world.close()
     }
 
-    @Test("What the server has already, and was changed before this device knew its conversation, is sent as it is now")
+    @Test("A retry returns the stored message with the changes that were made before the client knew its conversation")
     func sentEarlier() async throws {
         let world = try ChatWorld()
         let phone = try await world.disconnectedClient("alice")
         let sending = try await phone.conversation(.direct("bob")).send(.text("one"))
-        // An attempt whose answer was lost.
+        // The first attempt reaches the server, but its answer is lost.
         let submission = try #require(try await phone.core.store.read { try $0.pending(sending.id) }?.submission)
         let alice = Caller(user: "alice")
         try await world.perform { engine, done in
@@ -115,7 +116,7 @@ struct ChatWorldTests {
         let chat = bob.conversation(.direct("alice"))
         _ = try await chat.react("👍", to: sending.id).finished()
         _ = try await chat.send(.text("two")).delivered()
-        // The device hears of the conversation before it sends again.
+        // The client receives the conversation's head before it retries.
         let heads = try world.engine.recents(limit: 10, by: alice).heads
         try await phone.core.apply(heads.map { .head($0) })
         phone.connect()
@@ -128,14 +129,14 @@ struct ChatWorldTests {
 }
 
 extension ChatClient {
-    /// The texts of a conversation on this device, oldest first.
+    /// The texts of a conversation in the local store, oldest first.
     func texts(in id: ConversationID) async throws -> [String] {
         try await conversation(id).history(.earliest, limit: 100, sort: .oldestFirst, from: .local).messages
             .compactMap(\.text)
     }
 }
 
-/// Waits until something holds, well beyond what a loaded machine takes.
+/// Waits until a condition is true, for much longer than a loaded machine needs.
 func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
     let end = ContinuousClock.now + .seconds(90)
     while ContinuousClock.now < end {

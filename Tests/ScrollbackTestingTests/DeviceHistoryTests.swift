@@ -4,13 +4,15 @@ import Scrollback
 import ScrollbackTesting
 import Testing
 
-/// Histories as a device lives through them; the engine's and the state machines' own tests show the same below.
-@Suite("Histories on a device")
+/// Replays event histories on a whole client. Tests of the engine and of the state machines replay them at lower
+/// levels.
+@Suite("Event histories on a client")
 struct DeviceHistoryTests {
     private let group = ConversationID.group("swift")
 
     @Test(
-        "History 5: who left and came back has exactly what they may see, and the rest once it is opened to them",
+        "A member who rejoined sees the messages of both spans, and all of them after visibility is widened",
+        .history(5),
         .rows(25, 46))
     func joinedLeftJoined() async throws {
         let world = try ChatWorld()
@@ -59,7 +61,7 @@ struct DeviceHistoryTests {
         await world.close()
     }
 
-    @Test("History 11: put out while connected, a device counts nothing there any more and hears nothing")
+    @Test("A connected client of a removed member counts and receives nothing more there", .history(11))
     func putOut() async throws {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice", "bob"])
@@ -90,7 +92,7 @@ struct DeviceHistoryTests {
         await world.close()
     }
 
-    @Test("History 16: who joins a community of many channels sees no unread message that was not said since")
+    @Test("A user who joins a community of many channels has only later messages unread", .history(16))
     func bigCommunity() async throws {
         let world = try ChatWorld()
         let channels = (1...20).map { Identifier(stringLiteral: "channel\($0)") }

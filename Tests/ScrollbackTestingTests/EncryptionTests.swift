@@ -8,7 +8,7 @@ import ScrollbackTesting
 import ScrollbackWire
 import Testing
 
-@Suite("Encryption by the app")
+@Suite("End-to-end encryption by the app")
 struct EncryptionTests {
     private let group = ConversationID.group("swift")
     private static let november = MessageCipher.Key(id: "2026-11", key: Data(0..<32))
@@ -37,7 +37,7 @@ struct EncryptionTests {
         try await body(.directory(folder))
     }
 
-    /// All that the server has of the group, as it would write it down.
+    /// All messages of the group as the server stores them.
     private func server(_ world: ChatWorld) throws -> String {
         try world.messages(in: group).map { message in
             var writer = JSONWriter()
@@ -55,10 +55,10 @@ struct EncryptionTests {
         return try await chat.history(.earliest, limit: 100, sort: .oldestFirst, from: .local).messages
     }
 
-    // MARK: Two people
+    // MARK: Two users
 
     @Test(
-        "Friends read what was said, the server nothing of it: content, metadata, extra; counts and mentions are as ever",
+        "Members with the key read every part of a message, and the server reads none but still counts it",
         .rows(230))
     func twoPeople() async throws {
         let world = try await world()
@@ -99,7 +99,7 @@ struct EncryptionTests {
         await world.close()
     }
 
-    @Test("Events bring what can be read, of what is stored and what is not", .rows(230, 255))
+    @Test("Events carry decrypted messages, both stored and transient", .rows(230, 255))
     func events() async throws {
         let world = try await world(["alice", "bob", "carol"])
         let (alice, bob) = (try await client(world, "alice"), try await client(world, "bob"))
@@ -141,10 +141,10 @@ struct EncryptionTests {
         await world.close()
     }
 
-    // MARK: Keys that come and go
+    // MARK: Key changes
 
     @Test(
-        "What can't be read is there with its error, counted and listed; once the key comes it is read and found",
+        "A message without a key is listed and counted with an error, and is readable once the key is added",
         .rows(230, 255))
     func keysComeAndGo() async throws {
         try await withFolder { store in
@@ -159,7 +159,7 @@ struct EncryptionTests {
             await newer.flushed()
 
             func look(_ keys: [MessageCipher.Key], reads: [String?], finds: [String]) async throws {
-                // Without the server: what is found is what is here.
+                // Offline, so a search uses the local index alone.
                 world.goOffline("bob")
                 let bob = try await client(world, "bob", keys, store: store)
                 let chat = bob.conversation(group)
@@ -193,7 +193,7 @@ struct EncryptionTests {
                     break
                 }
                 #expect(try await bob.verifyIntegrity() == [])
-                // Nothing is left to be indexed, so that what the next client finds it finds by its own keys.
+                // This search completes the index. What the next client finds then depends on its own keys.
                 _ = try await chat.search("tide", from: .local)
                 await bob.close()
             }
@@ -208,7 +208,7 @@ struct EncryptionTests {
         }
     }
 
-    @Test("Words that can't be read any more are in no index on the device")
+    @Test("Text that can no longer be decrypted is removed from the search index")
     func forgottenWords() async throws {
         try await withFolder { store in
             guard case .directory(let folder) = store else { return }
@@ -229,7 +229,7 @@ struct EncryptionTests {
             let words = try FileManager.default.contentsOfDirectory(atPath: folder.path)
             #expect(indexHolds(), "\(words)")
             let client = try Data(contentsOf: folder.appending(path: "client.sqlite"))
-            #expect(client.firstRange(of: Data("unmistak".utf8)) == nil, "the store has it as it travelled")
+            #expect(client.firstRange(of: Data("unmistak".utf8)) == nil, "The store has the message as it was sent.")
             let keyless = try await self.client(world, "bob", [], store: store)
             #expect(try await keyless.search("unmistakable", from: .local).hits.isEmpty)
             #expect(try await keyless.core.store.read { try $0.unindexedCount() } == 0)
@@ -240,7 +240,7 @@ struct EncryptionTests {
 
     // MARK: Search
 
-    @Test("The device finds what it can read, the server finds none of it, and both together what there is")
+    @Test("A search finds encrypted messages on the client, plain ones on the server, and both when merged")
     func search() async throws {
         let world = try await world()
         let plain = try await client(world, "alice", [])
@@ -261,7 +261,7 @@ struct EncryptionTests {
         #expect(first.hits.count == 2 && first.shortfall == nil)
         let rest = try await bob.search("tide", limit: 2, after: first.next)
         #expect(rest.hits.map(\.text) == ["plain tide"] && rest.shortfall == nil)
-        // What a new device does not have the server finds, as far as it can read.
+        // The server finds the plain messages that a new client lacks.
         let new = try await client(world, "bob")
         #expect(try await new.search("plain").hits.map(\.text) == ["plain tide"])
         world.goOffline("bob")
@@ -271,7 +271,7 @@ struct EncryptionTests {
 
     // MARK: Changes
 
-    @Test("Edits are encrypted too, keep the metadata they leave alone, and are shown before they are sent")
+    @Test("Edits are encrypted, keep unchanged metadata, and show before they are sent")
     func edits() async throws {
         let world = try await world()
         let (alice, bob) = (try await client(world, "alice"), try await client(world, "bob"))
@@ -315,7 +315,7 @@ struct EncryptionTests {
 
     // MARK: The outbox
 
-    @Test("A retry after a lost answer and after a restart is byte for byte what was sent first: there is one message")
+    @Test("A retry after a lost answer and a restart sends the same bytes, so one message is stored")
     func retries() async throws {
         try await withFolder { store in
             let world = try await world()
@@ -325,7 +325,7 @@ struct EncryptionTests {
                 .text("once"), metadata: RawJSON(#"{"a":1}"#), extra: RawJSON("2"))
             func queued(_ client: ChatClient) async throws -> Submission? {
                 try await client.core.store.read { reader in
-                    if case .send(_, let submission)? = try reader.request(sending.id) { submission } else { nil }
+                    if case .send(let request)? = try reader.request(sending.id) { request.submission } else { nil }
                 }
             }
             let first = try #require(try await queued(alice))
@@ -334,7 +334,7 @@ struct EncryptionTests {
             world.goOnline("alice")
             #expect(try await eventually { try world.messages(in: group).count == 1 })
             await alice.close()
-            // Another key is the first by now: what was queued stays as it is.
+            // The client now encrypts with another key. The queued message does not change.
             alice = try await client(world, "alice", [Self.may, Self.november], store: store)
             let done = try await alice.conversation(group).sending(sending.id).delivered()
             #expect(done.text == "once" && done.attributes.extra?.text == "2")
@@ -345,7 +345,7 @@ struct EncryptionTests {
         }
     }
 
-    @Test("What was queued with a key that is gone is sent all the same, and an edit follows it")
+    @Test("A message that was queued with a removed key is still sent, followed by its edit")
     func queuedWithAKeyThatIsGone() async throws {
         try await withFolder { store in
             let world = try await world()
@@ -375,7 +375,7 @@ struct EncryptionTests {
         }
     }
 
-    @Test("What can't be read can't be sent on or quoted; what can be is encrypted anew for where it goes")
+    @Test("An undecryptable message can't be forwarded or quoted, and others are encrypted again when forwarded")
     func sentOn() async throws {
         let world = try await world(["alice", "bob", "carol"])
         let (alice, bob) = (try await client(world, "alice"), try await client(world, "bob"))
@@ -398,7 +398,7 @@ struct EncryptionTests {
 
     // MARK: Files
 
-    @Test("Files of encrypted messages are for who may see the message, and their names are for who has the key")
+    @Test("Files of encrypted messages follow message visibility, and their names need the key")
     func files() async throws {
         let world = try await world()
         let (alice, bob) = (try await client(world, "alice"), try await client(world, "bob"))
@@ -421,12 +421,12 @@ struct EncryptionTests {
             throws: { ($0 as? ChatError)?.code == .unknownMedia })
         _ = try await bob.conversation(.direct("carol")).send(try #require(messages[0].content)).delivered()
         #expect(try Data(contentsOf: await carol.media.file(for: media)) == file)
-        // A key makes nobody a reader of a file.
+        // The key alone gives no access to the file.
         let mallory = try await client(world, "mallory")
         let theft = try await mallory.conversation(.direct("carol")).send(try #require(messages[0].content))
         await #expect(
             performing: { try await theft.delivered() }, throws: { ($0 as? ChatError)?.code == .unknownMedia })
-        // Recalled everywhere, it is nobody's.
+        // After all messages with the file are recalled, no user can read it.
         try await chat.recall(messages[1].id).finished()
         try await chat.recall(sent.id).finished()
         #expect(try await eventually { try await bob.texts(in: group).isEmpty })
@@ -439,7 +439,7 @@ struct EncryptionTests {
         }
     }
 
-    @Test("Where the app brings a file elsewhere, the place is encrypted as well")
+    @Test("The URL from the app's own uploader is encrypted")
     func uploader() async throws {
         let world = try await world()
         let alice = try await client(world, "alice", uploader: Elsewhere())
@@ -454,7 +454,7 @@ struct EncryptionTests {
     // MARK: The server
 
     @Test(
-        "Words are not looked for in what is encrypted, but in what the push is to say; an erased person's messages stay"
+        "Word filters check the push text and not the encrypted content, and erasure keeps encrypted messages"
     )
     func server() async throws {
         let world = try await world()

@@ -5,13 +5,13 @@ import ScrollbackEngine
 import ScrollbackTesting
 import Testing
 
-/// Messages that were said at the same time, to the millisecond.
+/// Tests messages whose times are equal to the millisecond.
 @Suite("Equal times")
 struct EqualTimesTests {
     private let group = ConversationID.group("swift")
     private let millisecond = Date(timeIntervalSince1970: 1_700_000_000.125)
 
-    /// A group of alice's where messages were said so many milliseconds after one moment.
+    /// Creates a group with one message for each offset, in milliseconds after a fixed time.
     private func world(_ offsets: [Int]) async throws -> (world: ChatWorld, alice: ChatClient, chat: Conversation) {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice"])
@@ -28,7 +28,7 @@ struct EqualTimesTests {
         return (world, alice, alice.conversation(group))
     }
 
-    /// What all pages have, page after page, each as it goes.
+    /// The sequence numbers of all pages, in the order of the pages.
     private func pages(
         _ chat: Conversation, older isOlder: Bool, by limit: Int, _ source: HistorySource
     ) async throws -> [Int64] {
@@ -37,14 +37,14 @@ struct EqualTimesTests {
         while let anchor = next {
             let page = try await chat.history(
                 anchor, limit: limit, sort: isOlder ? .newestFirst : .oldestFirst, from: source)
-            #expect(page.messages.count <= limit, "never more than was asked for")
+            #expect(page.messages.count <= limit, "A page has at most `limit` messages.")
             seqs += page.messages.map(\.seq)
             next = isOlder ? page.older : page.newer
         }
         return seqs
     }
 
-    @Test("Check 1: of three messages at one millisecond, two a page, all three come, once each", .rows(171))
+    @Test("Two pages of size two return each of three messages with equal times once", .contract("check 1"), .rows(171))
     func threeAtOnce() async throws {
         let (world, alice, chat) = try await world([0, 0, 0])
         for source in [HistorySource.remote, .merged, .local] {
@@ -69,7 +69,8 @@ struct EqualTimesTests {
     }
 
     @Test(
-        "Check 1: groups of equal times come whole and in order, whatever the page size, the way and the source",
+        "Messages with equal times are complete and in order for every page size, direction and source",
+        .contract("check 1"),
         .rows(171))
     func everyPageSize() async throws {
         let (world, _, chat) = try await world([-7, -1, 0, 0, 0, 0, 0, 1, 1, 900])
@@ -84,7 +85,7 @@ struct EqualTimesTests {
         await world.close()
     }
 
-    @Test("A date stands for its whole millisecond: what was said in it is neither before nor after it", .rows(171))
+    @Test("A date anchor covers its whole millisecond and excludes the messages in it", .rows(171))
     func dates() async throws {
         let (world, _, chat) = try await world([-1, 0, 0, 0, 1])
         _ = try await chat.history(.earliest, limit: 10, from: .remote)

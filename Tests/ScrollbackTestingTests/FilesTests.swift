@@ -10,7 +10,7 @@ import ScrollbackTesting
 import Synchronization
 import Testing
 
-@Suite("Files between devices")
+@Suite("Files between clients")
 struct FilesTests {
     private let group = ConversationID.group("swift")
 
@@ -32,9 +32,9 @@ struct FilesTests {
         Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) })
     }
 
-    // MARK: There and back
+    // MARK: Sending and receiving
 
-    @Test("A picture arrives with its thumbnail, and whoever may see the message may see it", .rows(97, 99, 103, 109))
+    @Test("An image arrives with its thumbnail, for every user who may see the message", .rows(97, 99, 103, 109))
     func picture() async throws {
         try await withGroup { world, alice, bob in
             let photo = try PictureFixture.named("photo-1600x1200.jpg")
@@ -52,7 +52,7 @@ struct FilesTests {
             await #expect(
                 performing: { try await carol.media.file(for: media) },
                 throws: { ($0 as? ChatError)?.code == .unknownMedia })
-            // Sent on, it is Carol's to see as well.
+            // After Bob forwards the image, Carol may see it.
             _ = try await bob.conversation(.direct("carol")).send(try #require(sent.content)).delivered()
             #expect(try Data(contentsOf: await carol.media.file(for: media)) == file)
             try await alice.conversation(group).recall(sent.id).finished()
@@ -64,7 +64,7 @@ struct FilesTests {
         }
     }
 
-    @Test("What somebody sends who may not read the file is refused, and a wrong size or type too")
+    @Test("A message with a file that its sender may not read, or with a wrong size or type, is refused")
     func forged() async throws {
         try await withGroup { world, alice, _ in
             let sent = try await alice.conversation(group).send(.file(.data(Self.bytes(100)))).delivered()
@@ -87,7 +87,7 @@ struct FilesTests {
 
     // MARK: Interruptions
 
-    @Test("An upload tells how far it has come, and goes on where it was when the network is back", .rows(104))
+    @Test("An upload reports its progress and resumes after a lost connection", .rows(104))
     func resumes() async throws {
         try await withGroup { world, alice, bob in
             let data = Self.bytes(1_000_000)
@@ -114,7 +114,7 @@ struct FilesTests {
         }
     }
 
-    @Test("An upload of which the server has every byte, and no file yet, is finished and not taken for one")
+    @Test("An upload whose bytes the server has but whose file it lacks is completed")
     func everyByteAndNoFile() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -125,13 +125,13 @@ struct FilesTests {
         let phone = try await world.client("alice", store: .directory(folder))
         let sending = try await phone.conversation(group).send(.file(.data(data)))
 
-        // The server took all of it, and was killed before it made a file of it.
+        // The server received all bytes and was killed before it created the file.
         var upload = try #require(try await phone.core.store.read { try $0.uploads(of: sending.id) }.first)
         let alice = Caller(user: "alice")
         let request = try UploadRequest(
             conversation: group, media: upload.media, type: .file, length: Int64(data.count))
         guard case .upload(let row) = try await world.engine.beginUpload(request, by: alice) else {
-            Issue.record("the file is there already")
+            Issue.record("The server already has the file.")
             return
         }
         let transfer = try await world.engine.transfer(row.id, by: "alice", interrupt: {})
@@ -148,7 +148,7 @@ struct FilesTests {
         await world.close()
     }
 
-    @Test("A message that is cancelled while its file is on its way is gone, and what is behind it goes on", .rows(105))
+    @Test("Cancelling a message during its upload removes it, and the next message is sent", .rows(105))
     func cancelled() async throws {
         try await withGroup { world, alice, bob in
             let sending = try await alice.conversation(group).send(.file(.data(Self.bytes(2_000_000))))
@@ -163,7 +163,7 @@ struct FilesTests {
         }
     }
 
-    @Test("A file that can't be sent fails its message alone, and can be sent again", .rows(106, 113))
+    @Test("A file that is too large fails only its own message, which can be retried", .rows(106, 113))
     func refused() async throws {
         try await withGroup { world, alice, _ in
             try await world.limitFiles(to: 1000)
@@ -179,7 +179,7 @@ struct FilesTests {
         }
     }
 
-    @Test("A file that the server removed before its message could be sent is uploaded once more, under its id")
+    @Test("A file that the server removed before its message was sent is uploaded again with the same ID")
     func removedBeforeItsMessage() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -200,7 +200,7 @@ struct FilesTests {
         await world.close()
     }
 
-    /// Notes the one file of a message as brought to the server, or to a place that the app's own uploader gave it.
+    /// Marks the only file of a message as uploaded: to the server, or to the URL from the app's own uploader.
     @discardableResult
     private static func markUploaded(
         _ id: MessageID, _ client: ChatClient, to url: URL? = nil
@@ -213,14 +213,14 @@ struct FilesTests {
             upload.url = url
             if url == nil { upload.resource = "an upload that ended" }
             try writer.save(upload)
-            // What the app's uploader brought somewhere the message does not say yet.
+            // The message does not have the URL from the uploader yet.
             item.needsUpload = url != nil
             try writer.save(item)
         }
         return upload
     }
 
-    /// The world's own way of files, on which a test lays its hands.
+    /// A media transport that records calls and can fail on request.
     private struct Meddled: MediaTransport {
         let real: any MediaTransport
         let hands: Hands
@@ -295,12 +295,18 @@ struct FilesTests {
     }
 
     @Test(
-        "An upload that the server gives up is begun anew, and one whose token it refuses is tried again",
+        "An upload that the server discarded restarts, and one with a refused token is retried",
         arguments: [
-            [ChatError(.unknownUpload, "it was given up")],
-            [ChatError(.conflict, "an answer was lost"), ChatError(.unknownUpload, "it was given up")],
-            // The one that was good last, and the fresh one.
-            [ChatError(.tokenExpired, "its time is over"), ChatError(.invalidToken, "the key is another")],
+            [ChatError(.unknownUpload, "The server discarded the upload.")],
+            [
+                ChatError(.conflict, "An answer was lost."),
+                ChatError(.unknownUpload, "The server discarded the upload."),
+            ],
+            // First the last valid token fails, then the fresh one.
+            [
+                ChatError(.tokenExpired, "The token is expired."),
+                ChatError(.invalidToken, "Another key signed the token."),
+            ],
         ])
     func begunAnew(errors: [ChatError]) async throws {
         let hands = Meddled.Hands(failing: errors)
@@ -313,9 +319,10 @@ struct FilesTests {
         }
     }
 
-    @Test("An upload that the server gives up again and again fails its message")
+    @Test("An upload that the server discards three times fails its message")
     func givenUpForGood() async throws {
-        let hands = Meddled.Hands(failing: Array(repeating: ChatError(.unknownUpload, "it was given up"), count: 9))
+        let hands = Meddled.Hands(
+            failing: Array(repeating: ChatError(.unknownUpload, "The server discarded the upload."), count: 9))
         try await withHands(hands) { _, alice in
             let sending = try await alice.conversation(group).send(.file(.data(Self.bytes(10))))
             await #expect(
@@ -324,7 +331,7 @@ struct FilesTests {
         }
     }
 
-    @Test("The server is told of uploads that were cancelled, under way or not, and nothing is left of them here")
+    @Test("Cancelled uploads are deleted from the server, whether running or waiting")
     func givenUp() async throws {
         let hands = Meddled.Hands()
         try await withHands(hands) { world, alice in
@@ -334,7 +341,8 @@ struct FilesTests {
             }
             try await running.cancel()
             #expect(alice.core.uploads.fraction(of: running.id) == 0)
-            // One for it, and one for the last piece of the other, where that was under way.
+            // One error is for this upload. The other is for the last piece of the first one, in case that is in
+            // flight.
             hands.errors.withLock {
                 $0 = Array(repeating: ChatError(.overloaded, "later", retryAfter: 1000), count: 2)
             }
@@ -372,7 +380,7 @@ struct FilesTests {
 
     private struct Refusal: Error {}
 
-    @Test("An app's test can give its own uploader a file", .rows(110))
+    @Test("A custom uploader can be called directly in an app's tests", .rows(110))
     func uploaderAlone() async throws {
         let place = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
         defer { try? FileManager.default.removeItem(at: place) }
@@ -383,9 +391,10 @@ struct FilesTests {
         #expect(uploader.uploaded.withLock { $0[url] } == Self.bytes(10))
     }
 
-    @Test("The app's own uploader brings files where it wants, and the message says where", .rows(110, 111))
+    @Test("A custom uploader stores the file, and the message carries the uploader's URL", .rows(110, 111))
     func ownUploader() async throws {
-        let uploader = Uploader(failing: [ChatError(.unreachable, "the app's server is away", retryAfter: 0.05)])
+        let uploader = Uploader(failing: [ChatError(.unreachable, "The app's server is unreachable.", retryAfter: 0.05)]
+        )
         try await withGroup(uploader: uploader) { _, alice, bob in
             let photo = try PictureFixture.named("photo-1600x1200.jpg")
             let sent = try await alice.conversation(group).send(.image(.data(photo))).delivered()
@@ -396,7 +405,7 @@ struct FilesTests {
             }
             #expect(uploader.uploaded.withLock { $0[url] }?.count == media.size.map { Int($0) })
             #expect(media.thumbnail == nil && media.pixels != nil)
-            // Whoever sent it has it.
+            // The sender reads the file from its local copy.
             #expect(try Data(contentsOf: await alice.media.file(for: media)) == uploader.uploaded.withLock { $0[url] })
             #expect(try await eventually { try await bob.conversation(group).history(.latest).messages.count == 1 })
 
@@ -411,7 +420,7 @@ struct FilesTests {
         var title: String
     }
 
-    @Test("What the app's own uploader refuses fails the message, until it is sent again", .rows(112))
+    @Test("An error of a custom uploader fails the message until it is retried", .rows(112))
     func ownUploaderRefuses() async throws {
         try await withGroup(uploader: Uploader(failing: [Refusal()])) { _, alice, _ in
             let sending = try await alice.conversation(group).send(.file(.data(Self.bytes(10))))
@@ -423,7 +432,7 @@ struct FilesTests {
     }
 
     @Test(
-        "A message names the place its file was brought to, whoever starts the app next and edits what it said before",
+        "A message carries the URL from a custom uploader after a restart without that uploader, edited or not",
         arguments: [false, true])
     func uploaderIsGone(isEdited: Bool) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
@@ -453,7 +462,7 @@ struct FilesTests {
         await world.close()
     }
 
-    /// One that goes on whatever becomes of its task.
+    /// An uploader that ignores cancellation.
     private struct StubbornUploader: MediaUploader {
         let begun: AsyncStream<Void>.Continuation
 
@@ -466,7 +475,7 @@ struct FilesTests {
         }
     }
 
-    @Test("An uploader that does not heed its cancellation keeps no client from being closed", .timeLimit(.minutes(10)))
+    @Test("An uploader that ignores cancellation does not delay closing the client", .timeLimit(.minutes(10)))
     func stubbornUploader() async throws {
         let (begun, continuation) = AsyncStream.makeStream(of: Void.self)
         try await withGroup(uploader: StubbornUploader(begun: continuation)) { _, alice, _ in
@@ -486,7 +495,7 @@ struct FilesTests {
 
     // MARK: The cache
 
-    @Test("One content takes its room once, however many files have it, and what is sent makes room too", .rows(109))
+    @Test("Equal content is cached once, and sent files count toward the cache size", .rows(109))
     func room() async throws {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice"])
@@ -508,7 +517,7 @@ struct FilesTests {
         await world.close()
     }
 
-    @Test("A file is fetched once however many ask, and the one used last stays when there is no room", .rows(109))
+    @Test("Concurrent requests download a file once, and the cache evicts the least recently used file", .rows(109))
     func cache() async throws {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice", "bob"])

@@ -6,15 +6,15 @@ import ScrollbackModel
 import ScrollbackTesting
 import Testing
 
-/// How much of a history there is: what a message comes with, how long it is kept, and what is told without being asked.
-@Suite("The extent of history")
+/// Tests what clients load by themselves, what a message contains, retention, and limits of history requests.
+@Suite("Extent of history")
 struct HistoryExtentTests {
     private let group = ConversationID.group("swift")
     private let admin = Caller(user: "admin", isAdmin: true)
 
-    // MARK: What comes by itself
+    // MARK: Automatic loading
 
-    @Test("Of a community's channel a device that connects gets the last message, and the rest when it asks", .rows(3))
+    @Test("A connecting client gets only the last message of a channel, and the rest on request", .rows(3))
     func lastMessageOnly() async throws {
         let world = try ChatWorld()
         try await world.makeCommunity("city", channels: ["general"], members: ["alice", "bob"])
@@ -27,7 +27,9 @@ struct HistoryExtentTests {
         let bob = try await world.client("bob")
         let chat = bob.conversation(general)
         #expect(try await eventually { try await chat.localMessages([ids[29]]).found.map(\.text) == ["30"] })
-        #expect(try await chat.localMessages([ids[3], ids[28]]).missing == [ids[3], ids[28]], "known by id elsewhere")
+        #expect(
+            try await chat.localMessages([ids[3], ids[28]]).missing == [ids[3], ids[28]],
+            "The client does not have these messages.")
         let local = try await chat.history(.latest, limit: 100, from: .local)
         #expect(local.messages.map(\.text) == ["30"])
         #expect(local.gap == 1...29)
@@ -35,7 +37,7 @@ struct HistoryExtentTests {
         await world.close()
     }
 
-    @Test("What is said without a channel is read without one, and lies in no other channel", .rows(5, 71, 80))
+    @Test("Messages to a community without a channel are separate from its other channels", .rows(5, 71, 80))
     func withoutChannel() async throws {
         let world = try ChatWorld()
         try await world.makeCommunity("city", channels: ["general"], members: ["alice", "bob"])
@@ -46,7 +48,7 @@ struct HistoryExtentTests {
         let bob = try await world.client("bob")
         #expect(try await bob.conversation(city).history().messages.map(\.text) == ["to no channel"])
         #expect(try await bob.conversation(general).history().messages.map(\.text) == ["to general"])
-        // The list has the two as two.
+        // The recents list has two entries.
         #expect(
             try await eventually {
                 Set(try await bob.recents.view(limit: 10).conversations.map(\.id)) == [city.log, general]
@@ -57,7 +59,7 @@ struct HistoryExtentTests {
         await world.close()
     }
 
-    @Test("The server is asked as it is: a remote page fills no gap beside it, and a merged one does", .rows(49))
+    @Test("A remote page leaves other gaps open, and a merged page fills them", .rows(49))
     func remoteFillsNothing() async throws {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice", "bob"])
@@ -69,16 +71,16 @@ struct HistoryExtentTests {
         _ = try await chat.history(.before(.seq(6)), limit: 5, from: .remote)
         _ = try await chat.history(.latest, limit: 5, from: .remote)
         let local = try await chat.history(.latest, limit: 100, sort: .oldestFirst, from: .local)
-        #expect(local.messages.map(\.seq) == Array(26...30), "what lies below the gap is not taken for what is next")
+        #expect(local.messages.map(\.seq) == Array(26...30), "The messages below the gap are not adjacent.")
         #expect(local.gap == 6...25)
         let remote = try await chat.history(.before(.seq(26)), limit: 3, sort: .oldestFirst, from: .remote)
-        #expect(remote.messages.map(\.seq) == [23, 24, 25], "the server's page, whatever is here")
+        #expect(remote.messages.map(\.seq) == [23, 24, 25], "The page is the server's, regardless of local messages.")
         let merged = try await chat.history(.latest, limit: 100, sort: .oldestFirst)
         #expect(merged.messages.map(\.seq) == Array(1...30))
         await world.close()
     }
 
-    @Test("An action that was stored while nobody could be told reaches the device that was away", .rows(276))
+    @Test("A reaction that was added while a client was offline reaches that client", .rows(276))
     func actionsReachLater() async throws {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice", "bob"])
@@ -96,10 +98,10 @@ struct HistoryExtentTests {
         await world.close()
     }
 
-    // MARK: What a message comes with
+    // MARK: Parts of a message
 
     @Test(
-        "A message always has who sent it, its types, its metadata, what it answers, its replies and its reactions",
+        "A message has its sender, types, metadata, reply reference, replies and reactions in every source",
         .rows(166, 245, 246), arguments: [HistorySource.local, .remote, .merged])
     func whatComesAlong(source: HistorySource) async throws {
         let world = try ChatWorld()
@@ -124,11 +126,11 @@ struct HistoryExtentTests {
         #expect(first.actions.map(\.value) == ["👍"])
         #expect(second.attributes.replyTo == root.id && second.thread == root.id)
         let thread = try await chat.history(.latest, limit: 10, matching: .thread(root.id), from: .remote)
-        #expect(thread.messages.map(\.id) == [reply.id], "replies alone, where somebody wants only those")
+        #expect(thread.messages.map(\.id) == [reply.id], "A thread filter returns only replies.")
         await world.close()
     }
 
-    @Test("With actions a page may be cut short, and goes on where it was cut: each message once", .rows(244, 247))
+    @Test("A page with actions can end early, and the next page continues without repeating a message", .rows(244, 247))
     func cutPages() async throws {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice"])
@@ -144,7 +146,7 @@ struct HistoryExtentTests {
                 ) { _ in }
             }
         }
-        // The log is written in order: what comes last is done last.
+        // The log is written in order, so the last write completes last.
         _ = try await alice.conversation(group).react("👍", to: ids[0]).delivered()
         _ = try await alice.conversation(group).unreact("👍", from: ids[0]).delivered()
         var batch = try await alice.fetchHistory(in: [group], limit: 25, sort: .newestFirst, includingActions: true)
@@ -155,17 +157,17 @@ struct HistoryExtentTests {
             pages.append(batch.messages[group] ?? [])
             actions += batch.actions
         }
-        #expect(pages.count > 1 && pages[0].count < 25, "the page was cut")
+        #expect(pages.count > 1 && pages[0].count < 25, "The page ended early.")
         #expect(pages.flatMap { $0 }.map(\.id) == ids.reversed())
-        #expect(actions.count == 2_500, "the batches that go on have them too")
+        #expect(actions.count == 2_500, "The following batches have actions too.")
         #expect(Set(actions).count == 2_500)
         await world.close()
     }
 
-    // MARK: Keeping
+    // MARK: Retention
 
     @Test(
-        "Messages are kept for any number of days, or for ever, by the server's setting or a conversation's own",
+        "Messages are kept for the number of days of the server or the conversation, or forever",
         .rows(231), arguments: [1, 3, 5, 7, 15, 30, 90, nil])
     func retention(days: Int?) async throws {
         let policy = days.map { RetentionPolicy.days($0) } ?? .forever
@@ -182,16 +184,17 @@ struct HistoryExtentTests {
         let day = 86_400.0
         world.advance(by: Double(days ?? 40_000) * day - 7_200)
         try await world.engine.expire()
-        #expect(try world.messages(in: group).map(\.text) == ["old"], "two hours before its time")
+        #expect(try world.messages(in: group).map(\.text) == ["old"], "The messages expire two hours later.")
         world.advance(by: 3 * 3_600 + 7_200)
         try await world.engine.expire()
         #expect(try world.messages(in: group).map(\.text) == (days == nil ? ["old"] : []))
-        #expect(try world.messages(in: own).map(\.text) == ["old"], "a conversation's own policy comes first")
+        #expect(
+            try world.messages(in: own).map(\.text) == ["old"], "The conversation's own retention takes precedence.")
         await world.close()
     }
 
     @Test(
-        "Where the operator keeps no history it can't be read back, and messages are delivered all the same", .rows(232)
+        "With history disabled, history requests fail and messages are still delivered", .rows(232)
     )
     func historySwitchedOff() async throws {
         let world = try ChatWorld()
@@ -200,9 +203,11 @@ struct HistoryExtentTests {
         let first = try await alice.conversation(group).send(.text("1")).delivered()
         try await world.set { $0.allowsHistory = false }
         let chat = bob.conversation(group)
-        #expect(try await eventually { try await bob.texts(in: group) == ["1"] }, "what came is here")
+        #expect(try await eventually { try await bob.texts(in: group) == ["1"] }, "The client keeps received messages.")
         _ = try await alice.conversation(group).send(.text("2")).delivered()
-        #expect(try await eventually { try await bob.texts(in: group) == ["1", "2"] }, "and goes on coming")
+        #expect(
+            try await eventually { try await bob.texts(in: group) == ["1", "2"] }, "The client receives later messages."
+        )
         let calls: [(String, () async throws -> Void)] = [
             ("history", { _ = try await chat.history(from: .remote) }),
             ("fetchHistory", { _ = try await bob.fetchHistory(in: [group]) }),
@@ -217,14 +222,14 @@ struct HistoryExtentTests {
         }
         let merged = try await chat.history(.before(.seq(3)), matching: .types([.text]))
         #expect(merged.messages.map(\.text) == ["2", "1"])
-        #expect(merged.shortfall?.code == .persistenceDisabled, "the rest is not to be had, and why")
-        #expect(try world.messages(in: group).count == 2, "an administrator can look")
+        #expect(merged.shortfall?.code == .persistenceDisabled, "The shortfall says why messages are missing.")
+        #expect(try world.messages(in: group).count == 2, "The administrator can read the messages.")
         await world.close()
     }
 
-    // MARK: Asking
+    // MARK: Requests
 
-    @Test("To newer from the newest end, or to older from the oldest, is refused by name", .rows(40))
+    @Test("Anchors after the newest or before the oldest message are refused by name", .rows(40))
     func beyondTheEnds() async throws {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice"])
@@ -243,7 +248,7 @@ struct HistoryExtentTests {
         await world.close()
     }
 
-    @Test("A question has a time limit and a number of tries of its own", .rows(248))
+    @Test("Request options set the timeout and the number of retries", .rows(248))
     func requestOptions() async throws {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice"])
@@ -259,7 +264,8 @@ struct HistoryExtentTests {
         }
         try await Task.sleep(for: .milliseconds(50))
         world.goOnline("alice")
-        #expect(try await patient.messages.map(\.text) == ["hi"], "it is asked again until the server is there")
+        #expect(
+            try await patient.messages.map(\.text) == ["hi"], "The request is retried until the server is reachable.")
         for options in [RequestOptions(timeout: .zero), RequestOptions(retries: 11), RequestOptions(retries: -1)] {
             let error = await #expect(throws: ChatError.self) {
                 try await withRequestOptions(options) { try await chat.history(from: .remote) }
@@ -269,7 +275,7 @@ struct HistoryExtentTests {
         await world.close()
     }
 
-    @Test("Ranges are deleted from the SDK too, by whoever may", .rows(223, 257, 259, 260))
+    @Test("A user with permission can delete history ranges through the SDK", .rows(223, 257, 259, 260))
     func deleteHistory() async throws {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice", "bob"])
@@ -284,7 +290,7 @@ struct HistoryExtentTests {
         let chat = try await world.client("admin").conversation(group)
         let ids = try world.messages(in: group).map(\.id)
         #expect(try await eventually { (try? await chat.deleteHistory(from: .seq(2), to: .seq(2))) == 0 })
-        #expect(try await chat.deleteHistory(from: .id(ids[2]), to: .id(ids[5])) == 3, "half-open")
+        #expect(try await chat.deleteHistory(from: .id(ids[2]), to: .id(ids[5])) == 3, "The range is half-open.")
         #expect(try await chat.deleteHistory(from: .earliest, to: .seq(2)) == 1)
         #expect(try await eventually { try await alice.texts(in: group) == ["2", "6", "7", "8", "9"] })
         let unknown = await #expect(throws: ChatError.self) {

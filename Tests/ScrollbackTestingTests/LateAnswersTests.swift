@@ -6,13 +6,13 @@ import ScrollbackTesting
 import ScrollbackWire
 import Testing
 
-/// What the server says comes after something that happened meanwhile.
-@Suite("Answers that come late", .timeLimit(.minutes(10)))
+/// Tests answers that arrive after an event that makes them stale.
+@Suite("Late answers", .timeLimit(.minutes(10)))
 struct LateAnswersTests {
     private let group = ConversationID.group("swift")
     private let bob = Caller(user: "bob")
 
-    /// A group of alice and bob, whose one device is connected by a transport that holds back what a test says.
+    /// A group of Alice and Bob. Bob's only client uses a transport that can hold back answers.
     private func withGroup(
         _ held: HeldTransport, _ body: (ChatWorld, _ alice: ChatClient, _ phone: ChatClient) async throws -> Void
     ) async throws {
@@ -26,9 +26,9 @@ struct LateAnswersTests {
         await world.close()
     }
 
-    @Test("A page that was read before its conversation was deleted does not bring it back")
+    @Test("A page that was read before its conversation was deleted does not restore the conversation")
     func deleted() async throws {
-        let held = HeldTransport { if case .history = $0 { true } else { false } }
+        let held = HeldTransport { $0.type == "history" }
         try await withGroup(held) { world, alice, phone in
             try await alice.say(1...3, in: group)
             #expect(try await eventually { try await phone.recents[group]?.unread == 3 })
@@ -45,12 +45,14 @@ struct LateAnswersTests {
         }
     }
 
-    @Test("What is read or joined by others while a new device is between two windows of its list is in the list")
+    @Test("Conversations that change between two list windows of a new client are in its list")
     func betweenWindows() async throws {
-        let held = HeldTransport { if case .syncWindow(nil, _) = $0 { true } else { false } }
+        let held = HeldTransport { frame in
+            frame.type == "sync" && frame.members["positions"] == nil && frame.members["cursor"] == nil
+        }
         let world = try ChatWorld(users: ["alice", "bob", "carol"])
         let alice = try await world.client("alice")
-        // The two at the end of the list: the first window has a hundred.
+        // These two are at the end of the list, because the first window has a hundred conversations.
         let direct = ConversationID.direct("alice")
         try await world.client("bob").say(1...1, in: direct)
         #expect(try await eventually { try await alice.recents[.direct("bob")]?.unread == 1 })
@@ -76,14 +78,14 @@ struct LateAnswersTests {
         await world.close()
     }
 
-    @Test("What was set where a read is refused for good is told all the same")
+    @Test("A setting is sent even if a read of the same conversation is refused permanently")
     func refusedRead() async throws {
-        let held = HeldTransport { if case .state(_, .read) = $0 { true } else { false } }
+        let held = HeldTransport { $0.type == "read" }
         try await withGroup(held) { world, alice, phone in
             try await alice.say(1...3, in: group)
             #expect(try await eventually { try await phone.recents[group]?.unread == 3 })
             world.goOffline("bob")
-            // Made anew: what is read offline is of a log that is no more.
+            // The group is recreated, so the offline read refers to a log that no longer exists.
             try await world.delete(group)
             try await world.makeGroup("swift", members: ["alice", "bob"])
             try await alice.say(1...2, in: group)
@@ -99,9 +101,9 @@ struct LateAnswersTests {
         }
     }
 
-    @Test("What is said in a channel that is heard, while its answer is under way and the user joins a group, is there")
+    @Test("Messages of a subscribed channel arrive although a sync is in flight and the user joins a group")
     func heardWhileJoining() async throws {
-        let held = HeldTransport { if case .syncLogs = $0 { true } else { false } }
+        let held = HeldTransport { $0.type == "sync" && $0.members["positions"] != nil }
         let channel = ConversationID.community("city", channel: "open")
         try await withGroup(held) { world, alice, phone in
             try await world.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
@@ -116,7 +118,7 @@ struct LateAnswersTests {
             world.goOnline("bob")
             #expect(try await eventually { held.heldCount > 0 })
             try await phone.ready()
-            // Held on the device until the answer has come, and then another pass begins.
+            // The client holds these until the answer arrives. Then another sync starts.
             try await alice.say(5...6, in: channel)
             let asked = world.requests(of: "bob")["sync"] ?? 0
             try await world.setMember("bob", of: .group("two"), true)
@@ -128,15 +130,15 @@ struct LateAnswersTests {
         }
     }
 
-    /// Whether a device has heard of all that its user did in the group.
+    /// Whether a client has received all of its user's changes in the group.
     private func hasHeardAll(_ device: ChatClient, in world: ChatWorld) async throws -> Bool {
         let heard = try await device.core.store.read { [group] in try $0.readState(of: group)?.countedAt.userRev }
         return try heard == world.engine.head(of: group, by: bob).userRev
     }
 
-    @Test("A mark that another device ends before the answer to it has come is ended by what is asked then")
+    @Test("A client requests the head if another client clears its unread flag before the flag is acknowledged")
     func markEndedMeanwhile() async throws {
-        let held = HeldTransport { if case .state(_, .markUnread) = $0 { true } else { false } }
+        let held = HeldTransport { $0.type == "markUnread" }
         try await withGroup(held) { world, alice, phone in
             let laptop = try await world.client("bob")
             try await laptop.ready()
@@ -149,7 +151,7 @@ struct LateAnswersTests {
             try await laptop.conversation(group).markRead()
             #expect(try await eventually { try !world.engine.head(of: group, by: bob).isMarkedUnread })
             #expect(try await eventually { try await hasHeardAll(phone, in: world) })
-            // What this device waits to hear of holds until then.
+            // The client keeps its own change until the server answers it.
             #expect(try await phone.recents[group]?.isMarkedUnread == true)
             let asked = world.requests(of: "bob")["heads"] ?? 0
             held.release()
@@ -158,9 +160,9 @@ struct LateAnswersTests {
         }
     }
 
-    @Test("A mark that a read did not know of is shown, where something newer is heard before the answer to the read")
+    @Test("An unread flag that a read did not know shows once the read is answered, even after a newer change")
     func markUnknownToTheRead() async throws {
-        let held = HeldTransport { if case .state(_, .read) = $0 { true } else { false } }
+        let held = HeldTransport { $0.type == "read" }
         try await withGroup(held) { world, alice, phone in
             try await alice.say(1...3, in: group)
             #expect(try await eventually { try await phone.recents[group]?.unread == 3 })
@@ -175,7 +177,7 @@ struct LateAnswersTests {
                 $0.change(group, .settings(isMuted: true, isPinned: nil), by: bob, completion: $1)
             }
             #expect(try await eventually { try await hasHeardAll(phone, in: world) })
-            // It might be the mark that the read ends.
+            // The flag could be the one that the read clears.
             #expect(try await phone.recents[group]?.isMarkedUnread == false)
             let asked = world.requests(of: "bob")["heads"] ?? 0
             held.release()
@@ -184,7 +186,7 @@ struct LateAnswersTests {
         }
     }
 
-    @Test("A device that comes to the foreground while it is being greeted tells the server so")
+    @Test("A client that becomes active during the handshake reports it to the server")
     func foreground() async throws {
         let world = try ChatWorld(users: ["bob"])
         let held = HeldTransport(welcome: true)

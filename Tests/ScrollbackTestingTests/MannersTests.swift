@@ -6,7 +6,7 @@ import ScrollbackModel
 import ScrollbackTesting
 import Testing
 
-@Suite("Manners on a device")
+@Suite("Typing, blocking and word filters in the client")
 struct MannersTests {
     private let group = ConversationID.group("swift")
 
@@ -23,7 +23,7 @@ struct MannersTests {
         return []
     }
 
-    @Test("Who types is shown until their message comes, they stop, or nothing more is heard of it")
+    @Test("A typing user shows until their message arrives, they stop, or they time out")
     func typing() async throws {
         let (world, alice, bob) = try await world()
         let (hers, his) = (alice.conversation(group), bob.conversation(group))
@@ -40,7 +40,7 @@ struct MannersTests {
         try await Task.sleep(for: .seconds(1.1))
         hers.setTyping(true)
         #expect(try await eventually { await typists(his) == ["alice"] })
-        // A typist who is gone says nothing any more.
+        // A disconnected user sends no event when they stop typing.
         world.goOffline("alice")
         #expect(
             try await {
@@ -53,7 +53,7 @@ struct MannersTests {
         await world.close()
     }
 
-    @Test("Typing every moment asks the server every three seconds, and ends by itself")
+    @Test("Continuous typing sends one request every three seconds and ends on its own")
     func typingIsPaced() async throws {
         let (world, alice, bob) = try await world()
         for _ in 0..<20 {
@@ -72,13 +72,13 @@ struct MannersTests {
         await world.close()
     }
 
-    @Test("Who is blocked can't write to who blocked them, and hears why", .rows(88))
+    @Test("A blocked user's message fails with the reason", .rows(88))
     func blocking() async throws {
         let (world, alice, bob) = try await world()
         try await bob.block("alice")
         #expect(try await bob.blockedUsers() == ["alice"])
         let sending = try await alice.conversation(.direct("bob")).send(.text("hi"))
-        await #expect(throws: ChatError(.blocked, "bob has blocked you")) { try await sending.delivered() }
+        await #expect(throws: ChatError(.blocked, "bob has blocked you.")) { try await sending.delivered() }
         try await bob.unblock("alice")
         #expect(try await bob.blockedUsers() == [])
         try await sending.retry()
@@ -86,7 +86,7 @@ struct MannersTests {
         await world.close()
     }
 
-    @Test("The sender's device shows what was stored where words were replaced", .rows(88))
+    @Test("The sender's client shows the stored text after words were replaced", .rows(88))
     func replacedWords() async throws {
         let (world, alice, bob) = try await world()
         try await world.set { $0.manners.bannedWords = .init(words: ["spam"], action: .replace) }
@@ -98,7 +98,7 @@ struct MannersTests {
         await world.close()
     }
 
-    @Test("A lost answer to a message whose words were replaced changes nothing of that", .rows(88, 91))
+    @Test("A retry after a lost answer returns the replaced text and stores one message", .rows(88, 91))
     func replacedAndLost() async throws {
         let (world, alice, _) = try await world()
         try await world.set { $0.manners.bannedWords = .init(words: ["spam"], action: .replace) }
@@ -109,7 +109,7 @@ struct MannersTests {
         await world.close()
     }
 
-    @Test("A refused message fails for good, and the next one goes", .rows(88, 86))
+    @Test("A refused message fails permanently, and the next message is sent", .rows(88, 86))
     func refused() async throws {
         let (world, alice, _) = try await world()
         try await world.set { $0.manners.bannedWords = .init(words: ["spam"], action: .reject) }
@@ -127,7 +127,7 @@ struct MannersTests {
     }
 
     @Test(
-        "This user's other devices show what was sent in a group, a direct conversation and a room, and hear commands")
+        "A user's other clients show messages sent in groups, direct conversations and rooms, and get commands")
     func otherDevices() async throws {
         let (world, phone, _) = try await world()
         try await world.makeRoom("lobby")

@@ -5,12 +5,12 @@ import ScrollbackModel
 import ScrollbackTesting
 import Testing
 
-@Suite("Devices that count by themselves")
+@Suite("Clients that keep their read state local")
 struct OwnReadStateTests {
     private let group = ConversationID.group("swift")
 
     @Test(
-        "Off, what is read or marked on one device is not on the other, and mute and pin are; on, it is",
+        "With `syncsReadState` off, reads and unread flags stay on one client, and mute and pin still sync",
         .rows(216))
     func off() async throws {
         let world = try ChatWorld()
@@ -46,7 +46,7 @@ struct OwnReadStateTests {
         #expect(try await eventually { try await phone.recents[group]?.unread == 2 })
         #expect(try await eventually { try await laptop.recents[group]?.unread == 6 })
         #expect(try await phone.verifyIntegrity() == [])
-        // A third device tells of what it reads.
+        // A third client syncs its read state.
         let third = try await world.client("bob")
         #expect(try await eventually { try await third.recents[group]?.unread == 6 })
         try await third.conversation(group).markRead()

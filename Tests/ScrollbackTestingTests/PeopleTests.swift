@@ -7,7 +7,7 @@ import ScrollbackTesting
 import Synchronization
 import Testing
 
-@Suite("People on a device", .timeLimit(.minutes(10)))
+@Suite("Members, invitations and presence in the client", .timeLimit(.minutes(10)))
 struct PeopleTests {
     private let group = ConversationID.group("swift")
 
@@ -21,7 +21,7 @@ struct PeopleTests {
 
     // MARK: Read receipts
 
-    @Test("What the other person has read is shown on every device, also one that was away or is new")
+    @Test("The peer's read position shows on every client, including offline and new ones")
     func receipts() async throws {
         let (world, alice, bob) = try await world()
         let laptop = try await world.client("alice")
@@ -44,7 +44,7 @@ struct PeopleTests {
                 break
             }
         }
-        // Live, too.
+        // The position also updates on connected clients.
         let next = try await alice.conversation(.direct("bob")).send(.text("again")).delivered()
         #expect(try await eventually { try await bob.texts(in: .direct("alice")) == ["hi", "again"] })
         try await his.markRead()
@@ -56,7 +56,7 @@ struct PeopleTests {
         await world.close()
     }
 
-    @Test("Who has read a message of a group is asked for, and comes with their profiles")
+    @Test("The readers of a group message are requested and come with their profiles")
     func readers() async throws {
         let (world, alice, bob) = try await world()
         let chat = alice.conversation(group)
@@ -77,14 +77,14 @@ struct PeopleTests {
 
     // MARK: Members
 
-    @Test("Members are listed, put in and out, given roles, and leave, from the device")
+    @Test("A client lists, adds and removes members, sets roles, and leaves a group")
     func members() async throws {
         let (world, alice, bob) = try await world()
         let chat = alice.conversation(group)
         #expect(try await chat.add("carol"))
         #expect(try await !chat.add("carol"))
         try await chat.setRole(.moderator, of: "carol")
-        // Once more as a member takes no role away.
+        // Adding a member again as a plain member keeps the role.
         #expect(try await !chat.add("carol"))
         try await chat.mute("bob", .forever)
         let page = try await chat.members()
@@ -104,7 +104,7 @@ struct PeopleTests {
         await world.close()
     }
 
-    @Test("A device knows that it may not write: muted or frozen, and that it may again")
+    @Test("A client knows whether its user is muted or the conversation is frozen, and when that ends")
     func standing() async throws {
         let (world, alice, bob) = try await world()
         let (hers, his) = (alice.conversation(group), bob.conversation(group))
@@ -131,11 +131,11 @@ struct PeopleTests {
 
     // MARK: Invitations
 
-    @Test("Who is invited hears of it, sees it in the list, and joins or declines")
+    @Test("An invited user gets an event, sees the invitation in the list, and joins or declines")
     func invitations() async throws {
         let (world, alice, bob) = try await world()
         let carol = try await world.client("carol")
-        // Once it has an answer, what is told to its user comes by itself.
+        // After its first answer, the client receives events for its user.
         #expect(try await carol.invitations() == [])
         let events = carol.events
         let (hers, theirs) = (alice.conversation(group), carol.conversation(group))
@@ -164,7 +164,7 @@ struct PeopleTests {
         await world.close()
     }
 
-    @Test("Of a community its members are meant, also where its default channel is named")
+    @Test("Member requests for a community's default channel refer to the community's members")
     func community() async throws {
         let (world, alice, _) = try await world()
         try await world.makeCommunity("city", channels: ["general"], members: ["alice"])
@@ -188,7 +188,7 @@ struct PeopleTests {
 
     // MARK: Presence
 
-    @Test("Who is there is shown while it is asked for, also after the connection was lost")
+    @Test("Presence updates arrive while an app observes them, including after a lost connection")
     func presence() async throws {
         let (world, alice, _) = try await world()
         let off = await #expect(throws: ChatError.self) { try await alice.fetchPresence(of: ["carol"]) }
@@ -221,7 +221,7 @@ struct PeopleTests {
     }
 }
 
-/// What somebody was shown last.
+/// The last value of a presence stream.
 private final class Shown: Sendable {
     private let state = Mutex<[UserID: Presence]?>(nil)
 

@@ -6,17 +6,17 @@ import ScrollbackModel
 import ScrollbackTesting
 import Testing
 
-@Suite("What a new device loads by itself", .timeLimit(.minutes(10)))
+@Suite("Prefetching on a new client", .timeLimit(.minutes(10)))
 struct PrefetchTests {
     private let group = ConversationID.group("swift")
 
-    /// How many messages a device has of a conversation, without asking anybody.
+    /// The number of messages of a conversation in the local store.
     private func held(_ id: ConversationID, on device: ChatClient) async throws -> Int {
         try await device.conversation(id).history(limit: 100, from: .local).messages.count
     }
 
     @Test(
-        "Nothing but each conversation's last message, until it is asked for: within the days, the conversations and the messages",
+        "Prefetching loads messages within its limits of days, conversations and messages",
         .rows(224))
     func limits() async throws {
         let world = try ChatWorld()
@@ -45,7 +45,7 @@ struct PrefetchTests {
         #expect(try await held(.group("quiet"), on: device) == 7)
         #expect(try await held(.group("old"), on: device) == 1)
         #expect(world.historyRequests(of: "bob") - asked == 3)
-        // What is here is not loaded again.
+        // Messages that the client already has are not loaded again.
         #expect(try await device.recents.prefetch() == 0)
         #expect(try await device.recents.prefetch(.init(days: 30)) == 1)
         #expect(try await held(.group("old"), on: device) == 5)
@@ -53,7 +53,7 @@ struct PrefetchTests {
         await world.close()
     }
 
-    @Test("What does not roam is not loaded, though more was said since", .rows(222, 224))
+    @Test("Messages up to the new-device floor are not prefetched, and later ones are", .rows(222, 224))
     func roaming() async throws {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice", "bob"])
@@ -72,7 +72,7 @@ struct PrefetchTests {
         await world.close()
     }
 
-    @Test("Cancelled, it loads no more and says so")
+    @Test("A cancelled prefetch stops loading and throws `cancelled`")
     func cancelled() async throws {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice", "bob"])
@@ -92,7 +92,7 @@ struct PrefetchTests {
         await world.close()
     }
 
-    @Test("A limit out of its range is named; kinds without a list have nothing that roams")
+    @Test("A prefetch limit out of range is refused by name, and so is a conversation kind without recents")
     func refusals() async throws {
         let world = try ChatWorld()
         let device = try await world.client("bob")

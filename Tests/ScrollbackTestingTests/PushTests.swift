@@ -7,7 +7,7 @@ import ScrollbackTesting
 import ScrollbackWire
 import Testing
 
-@Suite("Push on a device", .timeLimit(.minutes(10)))
+@Suite("Push notifications in the client", .timeLimit(.minutes(10)))
 struct PushTests {
     private let group = ConversationID.group("swift")
     private let token = Data([0xAA, 0x01])
@@ -21,15 +21,15 @@ struct PushTests {
         try world.engine.pushDevices(of: user, by: Caller(user: user))
     }
 
-    /// Waits until a client says how it stands.
+    /// Waits until the client's push registration reaches a state.
     private func until(_ state: Push.State, _ client: ChatClient) async {
         for await told in client.push.states where told == state { break }
     }
 
-    // MARK: Registering
+    // MARK: Registration
 
     @Test(
-        "A token that is registered before there is a connection is kept, also over a restart, and told with the first one"
+        "A push token registered offline survives a restart and is sent with the first connection"
     )
     func offline() async throws {
         let world = try ChatWorld(users: ["bob"])
@@ -44,7 +44,7 @@ struct PushTests {
         await until(.registered, second)
         let device = try #require(try devices(world).first)
         #expect(device.token == "aa01" && device.service == .apns && device.language == "de")
-        // Nobody tells it again.
+        // The client does not send the registration again.
         await second.close()
         let third = try await world.client("bob", store: .directory(folder))
         try await third.ready()
@@ -53,7 +53,7 @@ struct PushTests {
         await world.close()
     }
 
-    @Test("A changed token takes the place of the earlier one; registering the same again tells it again")
+    @Test("A changed push token replaces the earlier one, and registering the same token sends it again")
     func changed() async throws {
         let world = try ChatWorld(users: ["bob"])
         let bob = try await world.client("bob")
@@ -69,7 +69,7 @@ struct PushTests {
         await world.close()
     }
 
-    @Test("A server that lost a device has it again with the next connection")
+    @Test("A client registers again if the server lost its push device")
     func lost() async throws {
         let world = try ChatWorld(users: ["bob"])
         let bob = try await world.client("bob")
@@ -86,13 +86,10 @@ struct PushTests {
         await world.close()
     }
 
-    @Test("An answer that never came is asked for again")
+    @Test("A registration is sent again if its answer was lost")
     func lostAnswer() async throws {
         let world = try ChatWorld(users: ["bob"])
-        let held = HeldTransport(answersTo: { request in
-            if case .push(let operation) = request, case .putDevice = operation { return true }
-            return false
-        })
+        let held = HeldTransport(answersTo: { $0.type == "putPushDevice" })
         held.hold()
         let bob = try await world.client("bob") { held.use(in: &$0) }
         try await bob.push.register(.apns(token))
@@ -106,14 +103,14 @@ struct PushTests {
         await world.close()
     }
 
-    @Test("What the server refuses is said")
+    @Test("A refused push registration reports the server's error")
     func refused() async throws {
         let world = try ChatWorld(users: ["bob"])
         let bob = try await world.client("bob") { configuration in
             guard let transport = configuration.transport else { return }
             configuration.transport = GarblingTransport(transport: transport)
         }
-        // What reaches the server is no service.
+        // The server receives an unknown push service.
         try await bob.push.register(.fcm("t"))
         for await state in bob.push.states {
             guard case .refused(let error) = state else { continue }
@@ -125,7 +122,7 @@ struct PushTests {
         await world.close()
     }
 
-    @Test("Unregistering ends it, at once or with the next connection")
+    @Test("Unregistering ends the registration at once, or with the next connection")
     func unregisters() async throws {
         let world = try ChatWorld(users: ["bob"])
         let bob = try await world.client("bob")
@@ -147,7 +144,7 @@ struct PushTests {
 
     // MARK: Signing out
 
-    @Test("Signing out ends pushes, and a user who signs in on the device has them")
+    @Test("Signing out ends the push registration, and the next user of the device can register")
     func signsOut() async throws {
         let world = try ChatWorld(users: ["alice", "bob"])
         let bob = try await world.client("bob")
@@ -163,7 +160,7 @@ struct PushTests {
         await world.close()
     }
 
-    @Test("Signing out for good leaves nothing of what the device had in its folder, where all of it was")
+    @Test("Signing out with erasure deletes all of the client's files")
     func signsOutForGood() async throws {
         let world = try ChatWorld(users: ["alice", "bob"])
         let folder = folder()
@@ -181,7 +178,7 @@ struct PushTests {
     }
 
     @Test(
-        "Signed out without a connection, it is said that the server does not know; a store that is kept tells it later"
+        "Signing out offline reports that the server was not reached, and a kept store unregisters later"
     )
     func signsOutOffline() async throws {
         let world = try ChatWorld(users: ["bob"])
@@ -197,20 +194,20 @@ struct PushTests {
         let again = try await world.client("bob", store: .directory(folder))
         await until(.off, again)
         #expect(try devices(world) == [])
-        // Who never registered has nothing to end.
+        // A client without a registration has nothing to unregister.
         world.goOffline("bob")
         #expect(try await again.signOut(erasing: true).pushError == nil)
         await world.close()
     }
 
-    @Test("A client that never connected says at once that it could not tell")
+    @Test("Signing out a client that never connected reports an error immediately")
     func signsOutUnconnected() async throws {
         let world = try ChatWorld(users: ["bob"])
         let bob = try await world.disconnectedClient("bob")
         try await bob.push.register(.apns(token))
-        // What is said after the wait of three seconds has another reason.
+        // The error after the timeout of three seconds has another message.
         let error = try await bob.signOut(erasing: true).pushError
-        #expect(error?.code == .unreachable && error?.message == "the client is not connected")
+        #expect(error?.code == .unreachable && error?.message == "The client is not connected.")
         let closed = await #expect(throws: ChatError.self) { try await bob.push.unregister() }
         #expect(closed?.code == .closed)
         await world.close()
@@ -218,7 +215,7 @@ struct PushTests {
 
     // MARK: Preferences
 
-    @Test("How somebody wants to be told is the same on all their devices, and nobody else's", .rows(144, 145))
+    @Test("Push preferences are the same on all clients of a user and independent of other users", .rows(144, 145))
     func preferences() async throws {
         let world = try ChatWorld(users: ["alice", "bob"])
         let (phone, laptop) = (try await world.client("bob"), try await world.client("bob"))
@@ -229,7 +226,7 @@ struct PushTests {
         #expect(try await phone.push.setPreferences(wanted) == wanted)
         #expect(try await laptop.push.preferences() == wanted)
         #expect(try await alice.push.preferences() == PushPreferences())
-        // All of it: what is not said is taken back.
+        // The call replaces all preferences, so values that are not set are removed.
         #expect(try await laptop.push.setPreferences(PushPreferences(level: NotificationLevel.none)).quietHours == nil)
         #expect(try await phone.push.preferences() == PushPreferences(level: NotificationLevel.none))
         let error = await #expect(throws: ChatError.self) {
@@ -242,9 +239,9 @@ struct PushTests {
         await world.close()
     }
 
-    // MARK: What is pushed
+    // MARK: Pushed messages
 
-    /// Bob, who is away and has registered.
+    /// A world in which Bob is offline and has a registered push device.
     private func away(
         _ configure: (inout ChatClient.Configuration) -> Void = { _ in }
     ) async throws -> (world: ChatWorld, alice: ChatClient, bob: ChatClient) {
@@ -259,7 +256,7 @@ struct PushTests {
         return (world, alice, bob)
     }
 
-    @Test("What is pushed leads back to the message, and a recall takes its notification's place", .rows(130))
+    @Test("A push payload identifies its message, and a recall sends a push that replaces the notification", .rows(130))
     func pushes() async throws {
         let (world, alice, bob) = try await away()
         let chat = alice.conversation(group)
@@ -279,7 +276,7 @@ struct PushTests {
         await world.close()
     }
 
-    @Test("Who is there, and who asked for quiet, is pushed nothing; a direct message leads to the other person")
+    @Test("Connected users and users who muted a conversation get no push, and a direct push names the peer")
     func nothing() async throws {
         let (world, alice, bob) = try await away()
         #expect(try await world.pushes(to: "alice") == [])
@@ -298,7 +295,7 @@ struct PushTests {
 
     // MARK: The inbox
 
-    @Test("What an extension put in is asked about first, and nothing is made of it until the server has answered")
+    @Test("A pushed message is requested on connection, and nothing changes locally before the answer")
     func inbox() async throws {
         let inbox = PushInbox(directory: folder())
         let (world, alice, bob) = try await away { $0.pushInbox = inbox }
@@ -319,14 +316,14 @@ struct PushTests {
         #expect(try await eventually { try await bob.core.store.read { try $0.pushedConversations() } == [] })
         #expect(try await bob.recents.view().totalUnread == 1)
         #expect(try await bob.verifyIntegrity() == [])
-        // It is here: no reason to ask.
+        // The message is already here, so no request is needed.
         try inbox.put(#require(try PushMessage(json: push.payload)))
         try await bob.push.readInbox()
         #expect(try await bob.core.store.read { try $0.pushedConversations() } == [])
         await world.close()
     }
 
-    @Test("A recall that was handed over is asked about where the message is shown, and not where it is gone")
+    @Test("A pushed recall is requested if the message is still shown, and not if it is already gone")
     func recall() async throws {
         let inbox = PushInbox(directory: folder())
         let (world, alice, bob) = try await away { $0.pushInbox = inbox }
@@ -342,7 +339,7 @@ struct PushTests {
         try inbox.put(PushMessage(place: place, kind: .recall))
         try await bob.push.readInbox()
         #expect(try await bob.core.store.read { try $0.pushedConversations() } == [group])
-        // What the server has not said is not shown.
+        // The client changes nothing before the server answers.
         #expect(try await bob.texts(in: group) == ["oops"])
         world.goOnline("bob")
         #expect(try await eventually { try await bob.texts(in: group) == [] })
@@ -353,7 +350,7 @@ struct PushTests {
         await world.close()
     }
 
-    @Test("What was handed over before a restart is asked about after it, also of a conversation that is gone")
+    @Test("Pushed messages from before a restart are requested after it, even if their conversation is gone")
     func restart() async throws {
         let (folder, inbox) = (folder(), PushInbox(directory: folder()))
         let world = try ChatWorld(users: ["bob"])
@@ -372,7 +369,7 @@ struct PushTests {
     }
 }
 
-/// A way to the server on which `fcm` becomes something else.
+/// A transport that replaces `fcm` with an unknown service in each frame.
 private struct GarblingTransport: Transport {
     let transport: any Transport
 

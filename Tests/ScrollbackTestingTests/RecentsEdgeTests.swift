@@ -7,8 +7,8 @@ import ScrollbackWire
 import Synchronization
 import Testing
 
-/// The list of recent conversations where it is empty, full, taken away from under its user, or changed from two sides.
-@Suite("Recents at their edges", .timeLimit(.minutes(10)))
+/// Tests the recents list at its limits: empty, long, with removed conversations, and with concurrent changes.
+@Suite("Recents edge cases", .timeLimit(.minutes(10)))
 struct RecentsEdgeTests {
     private let group = ConversationID.group("swift")
     private let bob = Caller(user: "bob")
@@ -17,20 +17,20 @@ struct RecentsEdgeTests {
         FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
     }
 
-    /// Whether a device has told the server all that was read and set on it.
+    /// Whether the server acknowledged all reads and settings of a client.
     private func hasToldAll(_ device: ChatClient) async throws -> Bool {
         try await device.core.store.read { try $0.pendingReads().isEmpty && $0.pendingStates().isEmpty }
     }
 
     // MARK: Empty and full
 
-    @Test("Of an empty list nothing is read, removed or told, and nothing goes wrong")
+    @Test("Operations on an empty recents list change nothing and send no events")
     func empty() async throws {
         let scene = try await scene()
         let recents = scene.phone.recents
         var events = recents.events.makeAsyncIterator()
         guard case .loadedAll? = await events.next() else {
-            Issue.record("another event")
+            Issue.record("The client sent another event than expected.")
             return
         }
         #expect(try await recents.markRead([]) == [])
@@ -43,17 +43,17 @@ struct RecentsEdgeTests {
         let view = try await recents.view()
         #expect(view.conversations.isEmpty && view.totals == UnreadTotals())
         #expect(try await recents.totals().unread == 0)
-        // The first event after all of it is the first message.
+        // The next event is the one for the first message.
         try await scene.alice.say(1...1, in: group)
         guard case .added(let entry, 1)? = await events.next() else {
-            Issue.record("another event")
+            Issue.record("The client sent another event than expected.")
             return
         }
         #expect(entry.id == group && entry.unread == 1)
         await scene.world.close()
     }
 
-    @Test("A mark that another device ends before its own device has the answer is ended there too")
+    @Test("An unread flag that another client clears before its answer arrives is cleared on both clients")
     func markEndedBeforeItsAnswer() async throws {
         let scene = try await scene()
         try await scene.alice.say(1...3, in: group)
@@ -61,7 +61,7 @@ struct RecentsEdgeTests {
         try await scene.laptop.conversation(group).markRead()
         try await until("read", scene.devices) { try await $0.recents[group]?.unread == 0 }
         scene.world.setLate(true, "bob")
-        // Which of the two comes first is chance.
+        // Each round runs the race between the two once.
         for round in 1...20 {
             try await scene.phone.conversation(group).markUnread()
             try await until("marked \(round)", [scene.laptop]) { try await $0.recents[group]?.isMarkedUnread == true }
@@ -75,7 +75,7 @@ struct RecentsEdgeTests {
         await scene.world.close()
     }
 
-    @Test("A mark where its user sees nothing yet is in the list of every device as long as it lasts")
+    @Test("A conversation marked as unread stays listed without visible messages until the flag is cleared")
     func markOfNothing() async throws {
         let scene = try await scene()
         let late = ConversationID.group("late")
@@ -90,7 +90,7 @@ struct RecentsEdgeTests {
         await scene.world.close()
     }
 
-    @Test("Where the newest message of a channel is deleted the one before it is shown, though it was never heard here")
+    @Test("After the newest message of a channel is deleted, the previous one shows, even if it was not loaded")
     func deletedAboveAGap() async throws {
         let scene = try await scene()
         let channel = ConversationID.community("city", channel: "open")
@@ -101,7 +101,7 @@ struct RecentsEdgeTests {
         let last = try await scene.alice.say(2...3, in: channel)[1]
         scene.world.goOnline("bob")
         try await until("three", scene.devices) { try await $0.recents[channel]?.lastMessage?.text == "3" }
-        // Where it is unread the counts are asked for anyway.
+        // With unread messages, the client would request the counts anyway.
         try await scene.phone.conversation(channel).markRead()
         try await until("read", scene.devices) { try await $0.recents[channel]?.unread == 0 }
         try await scene.phone.conversation(channel).delete(last.id, for: .me).finished()
@@ -110,7 +110,7 @@ struct RecentsEdgeTests {
     }
 
     @Test(
-        "Newest messages of a channel that were deleted while a device was away, or there, are shown on none",
+        "Deleted newest messages of a channel show on no client, connected or offline",
         arguments: [true, false])
     func deletedWhileAway(isAway: Bool) async throws {
         let scene = try await scene()
@@ -129,7 +129,7 @@ struct RecentsEdgeTests {
         await scene.world.close()
     }
 
-    @Test("What was hidden in a channel before its members were told that it was said is shown on none of the devices")
+    @Test("A message hidden before its channel head event arrives shows on no client")
     func hiddenBeforeItsNews() async throws {
         let scene = try await scene()
         let channel = ConversationID.community("city", channel: "open")
@@ -146,14 +146,14 @@ struct RecentsEdgeTests {
                 return try await device.recents[channel]?.lastMessage?.text == "1"
             }
         }
-        // The news that were still to come brought nothing back.
+        // The pending head events do not bring the messages back.
         try await scene.alice.say(3...3, in: .direct("bob"))
         try await Task.sleep(for: .milliseconds(120))
         try await until("hidden still", scene.devices) { try await $0.recents[channel]?.lastMessage?.text == "1" }
         await scene.world.close()
     }
 
-    @Test("A hundred and one pinned conversations are all in the list of a new device, in the order of the others")
+    @Test("A new client lists 101 pinned conversations in the order of the other clients")
     func manyPins() async throws {
         let scene = try await scene()
         var ids: [ConversationID] = []
@@ -164,13 +164,13 @@ struct RecentsEdgeTests {
             ids.insert(.group(name), at: 0)
         }
         try await until("all", [scene.phone]) { try await $0.recents.view(limit: 200).conversations.count == 104 }
-        // All but three, in no order.
+        // Pins all but three conversations, in random order.
         let rest = [ids[0], ids[50], ids[103]]
         for id in ids.filter({ !rest.contains($0) }).shuffled() {
             try await scene.phone.conversation(id).setPinned(true)
         }
         let order = ids.filter { !rest.contains($0) } + rest
-        try await until("heard", [scene.laptop]) {
+        try await until("pinned", [scene.laptop]) {
             try await $0.recents.view(limit: 200).conversations.count { $0.isPinned } == 101
         }
         let devices = try await scene.all()
@@ -186,7 +186,7 @@ struct RecentsEdgeTests {
         await scene.world.close()
     }
 
-    @Test("While entries move up, paging on gives every one that stays where it was once, and in its order")
+    @Test("Paging returns each unmoved entry once and in order while other entries move up")
     func pagingWhileMoving() async throws {
         let scene = try await scene()
         var ids: [ConversationID] = []
@@ -203,7 +203,7 @@ struct RecentsEdgeTests {
         while case let page = try await scene.phone.recents.view(limit: 7, after: last).conversations, !page.isEmpty {
             found += page.map(\.id)
             last = page.last
-            // The one the page ended with, and one that is still to come.
+            // Moves the last entry of the page, and one that is still to come.
             for id in [page[page.count - 1].id, ids[59 - moved.count]] where moved.insert(id).inserted {
                 try await scene.alice.say(2...2, in: id)
                 try await until("moved", [scene.phone]) {
@@ -216,7 +216,7 @@ struct RecentsEdgeTests {
         await scene.world.close()
     }
 
-    @Test("A conversation whose name is Arabic with an emoji is muted, pinned, marked, read and removed as any other")
+    @Test("A conversation with an Arabic and emoji name supports all recents operations")
     func foreignName() async throws {
         let scene = try await scene()
         let name = Identifier("مجموعة العائلة 👨‍👩‍👧‍👦🎉")
@@ -241,9 +241,9 @@ struct RecentsEdgeTests {
         await scene.world.close()
     }
 
-    // MARK: Taken away meanwhile
+    // MARK: Conversations that disappear
 
-    @Test("What is read while it is deleted, left or made anew is read or gone, and holds up nothing else")
+    @Test("Reads of deleted, left, recreated or emptied conversations are applied or dropped without blocking others")
     func readWhatIsGone() async throws {
         let scene = try await scene()
         let names: [Identifier] = ["deleted", "left", "anew", "emptied", "kept"]
@@ -258,25 +258,25 @@ struct RecentsEdgeTests {
         try await scene.world.makeGroup("anew", members: ["alice", "bob"])
         try await scene.alice.say(1...2, in: .group("anew"))
         try await scene.world.deleteRange(from: emptied[0], to: emptied[2], of: .group("emptied"))
-        // Together on one device, one after the other on the next.
+        // One client sends them in one request, and the other client one by one.
         try await scene.phone.recents.markRead(names.map { .group($0) })
         for name in names { try await scene.laptop.conversation(.group(name)).markRead() }
         #expect(try await scene.phone.recents.totals().unread == 0)
         scene.world.goOnline("bob")
-        try await until("what was said since is unread", try await scene.all()) { device in
+        try await until("later messages are unread", try await scene.all()) { device in
             let list = try await device.recents.view().conversations
             return list.filter { $0.unread > 0 }.map { "\($0.id) \($0.unread)" } == ["group:anew 2"]
                 && !list.contains { $0.id == .group("deleted") }
         }
         #expect(try scene.world.engine.totals(by: bob).unread == 2)
-        // Nothing is left to be told.
+        // No request is pending.
         for device in scene.devices {
             #expect(try await eventually { try await hasToldAll(device) })
         }
         await scene.world.close()
     }
 
-    @Test("A group one was put out of is taken out of the list for good, on every device")
+    @Test("A removed member can remove the group from the list of all their clients for good")
     func removedAfterLeaving() async throws {
         let scene = try await scene()
         try await scene.alice.say(1...2, in: group)
@@ -285,7 +285,7 @@ struct RecentsEdgeTests {
         try await until("left", scene.devices) { try await $0.recents[group]?.unread == 0 }
         #expect(try await scene.phone.recents.remove(group))
         try await until("gone", [scene.phone, scene.laptop]) { try await $0.recents[group] == nil }
-        // However the device comes by its head again.
+        // The client receives the conversation's head again.
         scene.world.goOffline("bob")
         scene.world.goOnline("bob")
         try await scene.alice.say(1...1, in: .direct("bob"))
@@ -295,7 +295,7 @@ struct RecentsEdgeTests {
         await scene.world.close()
     }
 
-    @Test("Put in by hand and taken out again before anything was said, the first message is in the list all the same")
+    @Test("A first message lists its conversation, even if the user added and removed the entry before")
     func removedBeforeTheFirst() async throws {
         let scene = try await scene()
         scene.world.goOffline("bob")
@@ -308,15 +308,15 @@ struct RecentsEdgeTests {
         await scene.world.close()
     }
 
-    // MARK: At once
+    // MARK: Concurrent changes
 
-    @Test("Marked as unread, read and marked again within one round trip, it is marked everywhere")
+    @Test("Marking as unread, reading and marking again within a round trip leaves all clients marked")
     func markedAgain() async throws {
         let scene = try await scene()
         try await scene.alice.say(1...3, in: group)
         try await until("there", scene.devices) { try await $0.recents[group]?.unread == 3 }
         for round in 1...10 {
-            // The server has the first mark, and its answer is on its way.
+            // The server has set the first flag, and its answer is still in flight.
             scene.world.setLate(true, "bob")
             try await scene.phone.conversation(group).markUnread()
             _ = try await eventually { try scene.world.engine.head(of: group, by: bob).isMarkedUnread }
@@ -335,7 +335,7 @@ struct RecentsEdgeTests {
         await scene.world.close()
     }
 
-    @Test("While three hundred messages arrive all is marked read: every device and the server count the same rest")
+    @Test("Marking all as read while messages arrive leaves every client with the server's counts")
     func readWhileArriving() async throws {
         let scene = try await scene()
         let places: [ConversationID] = [group, .direct("bob"), .group("two"), .group("three")]
@@ -351,7 +351,7 @@ struct RecentsEdgeTests {
             try await scene.laptop.recents.markAllRead(of: .group)
         }
         try await saying.value
-        // What was said after the last mark is unread: the devices know where that was.
+        // Messages after the last read are unread. The read marker says which ones these are.
         let places300 = try await scene.all()
         var counts: [ConversationID: Int64] = [:]
         for place in [group, .direct("alice"), .group("two"), .group("three")] as [ConversationID] {
@@ -367,7 +367,7 @@ struct RecentsEdgeTests {
         await scene.world.close()
     }
 
-    @Test("Taken out of the list while something is said there, it is in every list or in none")
+    @Test("Removing an entry while a message arrives leads to the same list on all clients")
     func removedWhileSaid() async throws {
         let scene = try await scene()
         try await scene.alice.say(1...1, in: group)
@@ -389,7 +389,7 @@ struct RecentsEdgeTests {
         await scene.world.close()
     }
 
-    @Test("What the server can't take for now, its disk being full, it is told again without anybody's doing")
+    @Test("Reads and settings that a server with a full disk refuses are sent again automatically")
     func fullServer() async throws {
         let store = FillingStore()
         let world = try ChatWorld(users: ["alice", "bob"], store: store)
@@ -412,7 +412,7 @@ struct RecentsEdgeTests {
         while try await laptop.recents.totals().unread(muted: true) != 2, ContinuousClock.now < end {
             try await Task.sleep(for: .milliseconds(50))
         }
-        try await until("told", [phone, laptop]) { device in
+        try await until("sent again", [phone, laptop]) { device in
             let view = try await device.recents.view()
             return view.totalUnread == 2 && view.totals.unread(muted: true) == 2
                 && Set(view.conversations.map(\.id.target)) == ["read", "many", "too", "muted"]
@@ -420,9 +420,9 @@ struct RecentsEdgeTests {
         await world.close()
     }
 
-    // MARK: Started again
+    // MARK: Restarts
 
-    @Test("What was set offline is so when the app starts again, and on every device once it is online")
+    @Test("Changes made offline survive a restart and reach every client once online")
     func reopened() async throws {
         let folder = folder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -465,9 +465,9 @@ struct RecentsEdgeTests {
         await scene.world.close()
     }
 
-    // MARK: What is told
+    // MARK: Events
 
-    @Test("Read in part on another device, that is told of as a read here too, and as nothing else")
+    @Test("A partial read on another client sends one read event and one update")
     func readInPartElsewhere() async throws {
         let scene = try await scene()
         let sent = try await scene.alice.say(1...5, in: group)
@@ -478,17 +478,17 @@ struct RecentsEdgeTests {
         _ = await events.next()
         try await scene.laptop.conversation(group).markRead(upTo: sent[1].id)
         guard case .read(.one(group), 3)? = await events.next() else {
-            Issue.record("another event")
+            Issue.record("The client sent another event than expected.")
             return
         }
         guard case .updated(let entry, 3)? = await events.next() else {
-            Issue.record("another event")
+            Issue.record("The client sent another event than expected.")
             return
         }
         #expect(entry.unread == 3)
         try await scene.alice.say(6...6, in: group)
         guard case .updated(let next, 4)? = await events.next() else {
-            Issue.record("another event")
+            Issue.record("The client sent another event than expected.")
             return
         }
         #expect(next.unread == 4)
@@ -496,7 +496,7 @@ struct RecentsEdgeTests {
     }
 }
 
-/// A store in memory whose disk is full for a while.
+/// An in-memory store that can simulate a full disk.
 private final class FillingStore: MessageStore {
     private let store = MemoryStore(generation: 7)
     private let state = Mutex((isFull: false, refused: 0))
@@ -505,7 +505,7 @@ private final class FillingStore: MessageStore {
         get { state.withLock { $0.isFull } }
         set { state.withLock { $0.isFull = newValue } }
     }
-    /// How many transactions found no room.
+    /// The number of refused write transactions.
     var refused: Int { state.withLock { $0.refused } }
 
     var generation: UInt64 { store.generation }
@@ -519,7 +519,7 @@ private final class FillingStore: MessageStore {
             if state.isFull { state.refused += 1 }
             return state.isFull
         }
-        if isFull { throw ChatError(.storageFull, "the disk is full") }
+        if isFull { throw ChatError(.storageFull, "The disk is full.") }
         return try store.write(body)
     }
 }

@@ -6,15 +6,15 @@ import ScrollbackModel
 import ScrollbackTesting
 import Testing
 
-/// The list of recent conversations, as an app sees it.
+/// Tests the list of recent conversations as an app uses it.
 @Suite("Recents", .timeLimit(.minutes(10)))
 struct RecentsTests {
     private let group = ConversationID.group("swift")
 
-    // MARK: What is in it
+    // MARK: Contents
 
     @Test(
-        "Each message makes an entry or moves it up; every kind but rooms has one, built from its name alone",
+        "A message adds or moves up an entry for every conversation kind except rooms",
         .rows(174, 175, 176, 177, 178, 179, 180, 191, 227))
     func traffic() async throws {
         let scene = try await scene()
@@ -36,12 +36,12 @@ struct RecentsTests {
         }
         let entry = try #require(try await scene.phone.recents[group])
         #expect(entry.unread == 2 && entry.lastMessage?.seq == 2 && entry.localExtension == nil)
-        // An own message moves it up too.
+        // An own message moves the entry up too.
         try await scene.phone.say(1...1, in: .direct("alice"))
         try await until("own", scene.devices) {
             try await $0.recents.view().conversations.first?.id == .direct("alice")
         }
-        // A conversation needs no entry.
+        // A conversation works without an entry.
         try await scene.phone.recents.remove(group)
         #expect(try await scene.phone.recents[group] == nil)
         #expect(try await scene.phone.conversation(group).history(.latest).messages.count == 2)
@@ -49,7 +49,9 @@ struct RecentsTests {
         await scene.world.close()
     }
 
-    @Test("The list comes in pages of any size, pinned ones first, in one order everywhere", .rows(181, 182, 183, 192))
+    @Test(
+        "The list is paged by any size, with pinned entries first, in the same order on all clients",
+        .rows(181, 182, 183, 192))
     func pages() async throws {
         let world = try ChatWorld(users: ["alice", "bob"])
         let alice = try await world.client("alice")
@@ -85,7 +87,7 @@ struct RecentsTests {
     }
 
     @Test(
-        "The list is filtered by kind, by muted, by unread; the last message by its type, and nothing else changes",
+        "Filters select entries by kind, mute and unread state, and the last message by its type",
         .rows(187, 188, 189, 190, 207))
     func filters() async throws {
         let scene = try await scene()
@@ -125,7 +127,7 @@ struct RecentsTests {
     }
 
     @Test(
-        "A conversation is put into the list by hand, with its last message or without, where it belongs or at the top",
+        "An entry added manually can show its last message and can keep its position or move to the top",
         .rows(193, 194, 195))
     func byHand() async throws {
         let scene = try await scene()
@@ -138,7 +140,7 @@ struct RecentsTests {
         let last = try await recents.add(.direct("dave"), options: .init(isMovedUp: false))
         #expect(last.lastMessage == nil)
         #expect(try await recents.view().conversations.map(\.id) == [.direct("carol"), group, .direct("dave")])
-        // One that is in it stays as it is.
+        // Adding an entry that is in the list changes nothing.
         let there = try await recents.add(group)
         #expect(there.lastMessage?.seq == 1)
 
@@ -163,7 +165,7 @@ struct RecentsTests {
     }
 
     @Test(
-        "What the app keeps with an entry stays on this device, replaced as a whole, told of or not",
+        "A local extension stays on one client, is replaced as a whole, and sends an event only if requested",
         .rows(196, 197, 198))
     func localExtension() async throws {
         let scene = try await scene()
@@ -176,7 +178,7 @@ struct RecentsTests {
         try await recents.setLocalExtension(RawJSON(#"{"mark": "👍🏽 مرحبا"}"#), of: group)
         #expect(try await recents[group]?.localExtension?.text == #"{"mark": "👍🏽 مرحبا"}"#)
         guard case .updated(let entry, _)? = await events.next() else {
-            Issue.record("another event")
+            Issue.record("The client sent another event than expected.")
             return
         }
         #expect(entry.localExtension?.text == #"{"mark": "👍🏽 مرحبا"}"#)
@@ -191,7 +193,7 @@ struct RecentsTests {
         await scene.world.close()
     }
 
-    @Test("What was typed and not sent is shown in the list")
+    @Test("The list shows drafts")
     func drafts() async throws {
         let scene = try await scene()
         try await scene.alice.say(1...1, in: group)
@@ -206,7 +208,7 @@ struct RecentsTests {
     // MARK: Reading
 
     @Test(
-        "Each message of others is unread until the app says it was read; one conversation, several, a kind, all",
+        "Messages of other users stay unread until the app marks one, several, or all conversations as read",
         .rows(204, 205, 206, 209, 210, 211, 212, 213, 214, 215))
     func reading() async throws {
         let scene = try await scene()
@@ -242,7 +244,7 @@ struct RecentsTests {
         await scene.world.close()
     }
 
-    @Test("Ten thousand marks are few requests, and each conversation goes up to what was shown")
+    @Test("Marking all conversations as read takes one request and reads each up to its last shown message")
     func manyMarks() async throws {
         let world = try ChatWorld(users: ["alice", "bob"])
         let names = (1...120).map { Identifier(known: "g\($0)") }
@@ -254,7 +256,9 @@ struct RecentsTests {
         try await until("all", [phone]) { try await $0.recents.view(limit: 200).conversations.count == 120 }
         let before = world.requests(of: "bob")
         try await phone.recents.markAllRead()
-        try await until("heard", [phone]) { _ in try world.engine.totals(by: Caller(user: "bob")).unread == 0 }
+        try await until("received by the server", [phone]) { _ in
+            try world.engine.totals(by: Caller(user: "bob")).unread == 0
+        }
         let laptop = try await world.client("bob")
         try await until("read", [phone, laptop]) { try await $0.recents.totals().unread == 0 }
         let after = world.requests(of: "bob")
@@ -264,7 +268,7 @@ struct RecentsTests {
     }
 
     @Test(
-        "Marked as unread, muted, pinned and taken out: each is so on every device, whoever was away, and on a new one",
+        "Settings, flags and removals reach every client of a user, including offline and new ones",
         .rows(216))
     func everywhere() async throws {
         let scene = try await scene()
@@ -298,7 +302,7 @@ struct RecentsTests {
         await scene.world.close()
     }
 
-    @Test("A mark that was set after a read that comes late stays; one the reader knew of goes")
+    @Test("A late read keeps an unread flag it did not know, and a read that knows the flag clears it")
     func markAgainstRead() async throws {
         let scene = try await scene()
         try await scene.alice.say(1...3, in: group)
@@ -311,20 +315,21 @@ struct RecentsTests {
         let seen = try await change(.read(seq: 1, epoch: epoch, userRev: 0)).userRev
         let marked = try await change(.markUnread)
         #expect(marked.isMarkedUnread && marked.readSeq == 1 && marked.userRev > seen)
-        // It says what was read, and knew nothing of the mark.
+        // The read reports a position and did not know the flag.
         let late = try await change(.read(seq: 2, epoch: epoch, userRev: seen))
         #expect(late.isMarkedUnread && late.readSeq == 2 && late.unread == 1)
         let muted = try await change(.settings(isMuted: true, isPinned: nil))
         #expect(muted.userRev > late.userRev)
-        // What else was set since is no mark.
+        // Other settings that changed since are not a flag.
         #expect(try await change(.read(seq: 2, epoch: epoch, userRev: marked.userRev)).isMarkedUnread == false)
         await scene.world.close()
     }
 
-    // MARK: Taking out
+    // MARK: Removing
 
     @Test(
-        "Check 11: taken out, its unread leaves the total and its messages stay; with the next message it is back",
+        "A removed entry leaves the total, keeps its messages, and returns with the next message",
+        .contract("check 11"),
         .rows(218, 219, 220, 221))
     func removal() async throws {
         let scene = try await scene()
@@ -350,14 +355,15 @@ struct RecentsTests {
     }
 
     @Test(
-        "What does not roam is in no new device's list until something is said; its history is there", .rows(222))
+        "An entry excluded from new devices appears on a new client with its next message, and its history loads",
+        .rows(222))
     func roaming() async throws {
         let scene = try await scene()
         try await scene.alice.say(1...3, in: group)
         try await until("there", scene.devices) { try await $0.recents[group]?.unread == 3 }
         try await scene.phone.conversation(group).markRead()
         try await scene.phone.recents.stopRoaming([group])
-        try await until("heard", [scene.phone]) { _ in
+        try await until("received by the server", [scene.phone]) { _ in
             try scene.world.engine.head(of: group, by: Caller(user: "bob")).recentTime == nil
         }
         try await until("still there", scene.devices) { try await $0.recents[group]?.lastMessage?.seq == 3 }
@@ -372,7 +378,7 @@ struct RecentsTests {
 
     // MARK: Events
 
-    /// What events say, in words.
+    /// A readable form of an event.
     private func words(_ event: RecentsEvent) -> String {
         switch event {
         case .added(let entry, let total): "added \(entry.id) \(entry.unread) of \(total)"
@@ -396,7 +402,7 @@ struct RecentsTests {
     }
 
     @Test(
-        "Check 10: each event comes once, exactly when it should, with the total afterwards",
+        "Each recents event is sent once, at the right time, with the total after it", .contract("check 10"),
         .rows(184, 185, 186, 199, 200, 201, 202, 203))
     func events() async throws {
         let scene = try await scene()
@@ -428,7 +434,7 @@ struct RecentsTests {
         try await until("there", [scene.laptop]) { try await $0.recents[group]?.unread == 1 }
         try await scene.laptop.conversation(group).markRead()
         try await expect(["read one(group:swift) of 0", "updated group:swift 0 of 0"])
-        // The last message changes; another that is none of the list's shows nothing.
+        // The last message changes. A change of another message does not affect the list.
         let last = try await scene.alice.say(1...1, in: group)[0]
         try await expect(["updated group:swift 1 of 1", "kinds [\"group 1\"]"])
         try await scene.alice.conversation(group).edit(last.id, to: .text("edited"))
@@ -446,14 +452,14 @@ struct RecentsTests {
         await scene.world.close()
     }
 
-    /// What a loop over events hears.
+    /// Records the events of a loop.
     private func follow(_ events: AsyncStream<RecentsEvent>) -> (log: Log, watching: Task<Void, Never>) {
         let log = Log()
         return (log, Task { for await event in events { await log.add(words(event)) } })
     }
 
     @Test(
-        "A loop that took nothing for a while hears what it missed, and that all is loaded, though nothing more happens"
+        "A slow event loop receives the number of missed events and the loaded event"
     )
     func slowLoop() async throws {
         let world = try ChatWorld(users: ["alice", "bob"])
@@ -466,7 +472,7 @@ struct RecentsTests {
         let (log, watching) = follow(events)
         #expect(try await eventually { await log.lines.count == 3 })
         #expect(await log.lines == ["added group:swift 1 of 1", "loaded all", "missed 1"])
-        // It hears of what comes next, and ends with the client.
+        // The loop receives the next event, and ends when the client closes.
         try await world.client("alice").say(1...1, in: group)
         #expect(try await eventually { await log.lines.contains("updated group:swift 2 of 2") })
         await phone.close()
@@ -474,7 +480,7 @@ struct RecentsTests {
         await world.close()
     }
 
-    @Test("A conversation that gets the number of one that went in the same step is added, and the other is removed")
+    @Test("A conversation that reuses the row number of a deleted one is added, and the deleted one is removed")
     func sameNumber() async throws {
         let scene = try await scene()
         try await scene.alice.say(1...1, in: group)
@@ -493,7 +499,7 @@ struct RecentsTests {
         await scene.world.close()
     }
 
-    @Test("Whoever begins to take events while something is stored is told that it may have been missed")
+    @Test("An event stream that starts during a write reports a possibly missed event")
     func beganMeanwhile() async throws {
         let scene = try await scene()
         let recents = scene.phone.recents
@@ -509,7 +515,7 @@ struct RecentsTests {
     }
 
     @Test(
-        "On a new device the list is loaded from the top, its total is whole from the first window, then it is all there"
+        "A new client loads the list from the top, with complete totals from the first window"
     )
     func newDevice() async throws {
         let world = try ChatWorld(users: ["alice", "bob"])

@@ -7,11 +7,11 @@ import ScrollbackTesting
 import Synchronization
 import Testing
 
-@Suite("Rooms on a device")
+@Suite("Rooms in the client")
 struct RoomTests {
     private let room = ConversationID.room("lobby")
 
-    /// Somebody who looks at a room's newest messages.
+    /// A client that shows the newest messages of a room.
     private final class Watcher: Sendable {
         let client: ChatClient
         let timeline: Timeline
@@ -56,13 +56,13 @@ struct RoomTests {
         var generator = SystemRandomNumberGenerator()
         let submission = Submission(
             id: MessageID(at: Date(), using: &generator), content: .text(text), attributes: .init(priority: priority))
-        // What is high is for moderators, whom a room does not list.
+        // Only moderators may send with high priority. Rooms have no member list, so an administrator sends these.
         let caller = Caller(user: user, isAdmin: priority == .high)
         try await world.perform { $0.send(submission, to: room, by: caller, completion: $1) }
     }
 
     @Test(
-        "History 23: a room under load drops low messages; its devices note the holes and ask for nothing until somebody looks"
+        "A busy room drops low-priority messages, and clients request them only when a user scrolls there", .history(23)
     )
     func underLoad() async throws {
         let world = try ChatWorld(users: ["host"])
@@ -81,7 +81,7 @@ struct RoomTests {
             if number % 100 == 0 { try await say("host \(number)", .high, in: world) }
         }
         for watcher in watchers { #expect(try await eventually { watcher.texts.last == "host 400" }) }
-        // Whatever they would have asked for by themselves, they would have by now.
+        // Enough time for any automatic request.
         try await Task.sleep(for: .milliseconds(700))
         for (user, before) in zip(users, calm) {
             let asked = world.requests(of: user).filter {
@@ -93,7 +93,7 @@ struct RoomTests {
             #expect(watcher.gaps > 0 && watcher.texts.filter { $0.hasPrefix("like") }.count < 200)
             #expect(try await watcher.client.verifyIntegrity() == [])
         }
-        // One of them goes there: what was left out is asked for, by that one alone.
+        // One client scrolls there and requests the dropped messages. No other client does.
         let curious = watchers[0]
         try await curious.timeline.jump(to: .seq(150))
         #expect(
@@ -108,7 +108,7 @@ struct RoomTests {
         await world.close()
     }
 
-    @Test("A device that reads too slowly is spared low messages, and told where the room stands once it has caught up")
+    @Test("A slow client skips low-priority messages and receives the room's head once it has caught up")
     func slow() async throws {
         let world = try ChatWorld(users: ["host"])
         try await world.makeRoom("lobby")
@@ -132,7 +132,7 @@ struct RoomTests {
         await world.close()
     }
 
-    @Test("A full room says so, and lets in who waits once somebody goes")
+    @Test("A full room refuses a subscriber and admits them when another one leaves")
     func full() async throws {
         let world = try ChatWorld()
         try await world.makeRoom("lobby", capacity: 1)
@@ -146,7 +146,7 @@ struct RoomTests {
             break
         }
         first = nil
-        // It asks again after ten seconds or so.
+        // The client asks again after about ten seconds.
         world.advance(by: 60)
         #expect(
             try await {
@@ -162,7 +162,7 @@ struct RoomTests {
         await world.close()
     }
 
-    @Test("History of a room is there for who is not in it, and reading it does not enter it")
+    @Test("The history of a room is readable without entering the room")
     func historyOutside() async throws {
         let world = try ChatWorld(users: ["host"])
         try await world.makeRoom("lobby", capacity: 1)

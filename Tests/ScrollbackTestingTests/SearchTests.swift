@@ -3,13 +3,13 @@ import Scrollback
 import ScrollbackTesting
 import Testing
 
-@Suite("Three sources of a search")
+@Suite("Search sources")
 struct SearchTests {
     private let group = ConversationID.group("swift")
 
     private func texts(_ page: SearchPage) -> [String] { page.hits.map(\.text) }
 
-    @Test("The device finds what it has, the server all, and without the server the device's is said not to be all")
+    @Test("A search returns local, remote or merged hits, and reports a shortfall without the server")
     func threeSources() async throws {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice", "bob"])
@@ -24,7 +24,7 @@ struct SearchTests {
         #expect(!texts(try await chat.search("tide 3", limit: 100, from: .local)).contains("tide 33"))
         let remote = try await chat.search("tide 33", from: .remote(excludingLocal: true))
         #expect(texts(remote) == ["tide 33"] && remote.shortfall == nil)
-        // Kept, and so not new any more.
+        // The client stored the hit, so it is no longer missing.
         #expect(texts(try await chat.search("tide 33", from: .local)) == ["tide 33"])
         #expect(texts(try await chat.search("tide 33", from: .remote(excludingLocal: true))) == [])
         let first = try await alice.search("tide", limit: 30)
@@ -37,7 +37,7 @@ struct SearchTests {
         world.goOffline("alice")
         let offline = try await alice.search("tide", limit: 10)
         #expect(offline.hits.count == 10 && offline.shortfall != nil)
-        // The device's pages go on at the device, the server's only there.
+        // A cursor from a local page works offline, and a cursor from the server does not.
         let after = try await alice.search("tide", limit: 10, after: offline.next)
         #expect(after.hits.count == 10 && after.shortfall != nil)
         #expect(Set(texts(after)).isDisjoint(with: texts(offline)))
@@ -47,7 +47,7 @@ struct SearchTests {
         await world.close()
     }
 
-    @Test("Edits and recalls of others are found as they are at once")
+    @Test("A search finds edited and recalled messages in their current state")
     func changes() async throws {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice", "bob"])

@@ -5,7 +5,7 @@ import ScrollbackModel
 import ScrollbackTesting
 import Testing
 
-@Suite("What a message can say, and how it goes")
+@Suite("Sending messages")
 struct SendingTests {
     private let group = ConversationID.group("swift")
 
@@ -21,7 +21,7 @@ struct SendingTests {
     // MARK: Content
 
     @Test(
-        "Every type of content arrives as it was sent, is read by name, and does what its type does",
+        "Every content type arrives unchanged, is readable through its accessor, and can be filtered by type",
         .rows(72, 73, 74, 75, 77, 78, 82, 83))
     func types() async throws {
         try await withGroup { _, alice, bob in
@@ -54,7 +54,7 @@ struct SendingTests {
         }
     }
 
-    @Test("A command reaches whoever is connected, is not stored and is not unread", .rows(78, 95))
+    @Test("A command reaches connected clients, is not stored and does not count as unread", .rows(78, 95))
     func command() async throws {
         try await withGroup { world, alice, bob in
             let events = bob.events
@@ -72,7 +72,7 @@ struct SendingTests {
         }
     }
 
-    @Test("What accompanies a message arrives byte for byte, and what stays here stays", .rows(92, 93))
+    @Test("The attributes of a message arrive byte for byte, and local extensions stay on the client", .rows(92, 93))
     func attributes() async throws {
         try await withGroup { _, alice, bob in
             var push = PushOptions(title: "عنوان", text: "👋", data: "deep/link")
@@ -99,7 +99,7 @@ struct SendingTests {
         }
     }
 
-    @Test("A content above 128 KiB is refused before it is queued; one of just that is sent", .rows(87))
+    @Test("Content above 128 KiB is refused before it is queued, and content of exactly 128 KiB is sent", .rows(87))
     func size() async throws {
         try await withGroup { _, alice, _ in
             let room = Limits.standard.contentBytes - #"{"text":""}"#.utf8.count
@@ -118,12 +118,12 @@ struct SendingTests {
         static let type: MessageType = "app:poll"
         var question: String
         var choices: [String]
-        /// Of the newer app.
+        /// Only the newer app version knows this field.
         var closesAt: Date?
     }
 
     @Test(
-        "A type that one app does not know survives its hands: forwarded, edited around, and read again",
+        "An app that does not know a custom type preserves the content when it forwards or shows the message",
         .rows(76))
     func twoVersions() async throws {
         try await withGroup { _, newer, older in
@@ -131,7 +131,7 @@ struct SendingTests {
             let sent = try await newer.conversation(group).send(.custom(poll)).delivered()
             #expect(try await eventually { try await older.conversation(group).history(.latest).messages.count == 1 })
 
-            // The older app has a name for the type and nothing more: it gives on what it got.
+            // The older app knows only the name of the type, and forwards the content unchanged.
             let found = try #require(try await older.conversation(group).history(.latest).messages.first)
             let content = try #require(found.content)
             #expect(content.type.isCustom && content.text == nil)
@@ -165,7 +165,7 @@ struct SendingTests {
     private static func isInvalid(_ error: any Error) -> Bool { (error as? ChatError)?.code == .invalidParameter }
 
     @Test(
-        "A message that does not update recents is unread, and neither shown there nor moves its conversation",
+        "A message that does not update recents counts as unread and does not change the entry or its position",
         .rows(81))
     func updatesRecents() async throws {
         try await withGroup { world, alice, bob in
@@ -185,7 +185,7 @@ struct SendingTests {
                     })
                 #expect(try await client.conversation(group).recent()?.lastMessage?.text == "said")
             }
-            // However many of them come.
+            // The number of these messages does not matter.
             for number in 1...100 { try await alice.conversation(group).send(.text("more \(number)"), traits: quiet) }
             await alice.flushed()
             #expect(try await eventually { try await bob.conversation(group).recent()?.unread == 104 })
@@ -194,7 +194,7 @@ struct SendingTests {
                     try await eventually { try await client.conversation(group).recent()?.lastMessage?.text == "said" })
                 #expect(try await client.recents.view().conversations.map(\.id) == [other, group])
             }
-            // Where there is nothing else, there is something to show all the same.
+            // Without any other message, the list shows the newest one.
             try await world.makeGroup("bots", members: ["alice", "bob"])
             _ = try await alice.conversation(.group("bots")).send(.text("beep"), traits: quiet).delivered()
             #expect(
@@ -207,7 +207,7 @@ struct SendingTests {
     // MARK: Mentions
 
     @Test(
-        "Who is called by name, or with everyone, knows it, on any content, and can walk what they have not read",
+        "A mention by name or of everyone counts for any content type, and unread mentions can be iterated",
         .rows(114, 115, 116, 117, 119, 120))
     func mentions() async throws {
         try await withGroup { _, alice, bob in
@@ -239,7 +239,8 @@ struct SendingTests {
     // MARK: The outbox
 
     @Test(
-        "Check 8: of six sends at a pace of five the sixth fails at once, stays, and can be resent",
+        "The sixth of six sends at a pace of five fails immediately, stays queued, and can be retried",
+        .contract("check 8"),
         .rows(79, 86, 94))
     func sixth() async throws {
         let world = try ChatWorld()
@@ -267,7 +268,7 @@ struct SendingTests {
         await world.close()
     }
 
-    @Test("What is above the pace waits for its turn, over all conversations, in order in each", .rows(79))
+    @Test("Sends above the pace wait, across all conversations and in order within each", .rows(79))
     func waits() async throws {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice", "bob"])
@@ -279,14 +280,14 @@ struct SendingTests {
             last = try await alice.conversation(id).send(.text("\(number)"))
         }
         _ = try await last?.delivered()
-        // Five at once, and the seven others a fifth of a second apart.
+        // Five sends go at once, and the other seven follow at intervals of 0.2 seconds.
         #expect(ContinuousClock.now - start >= .seconds(1.3))
         #expect(try await alice.texts(in: group) == ["2", "4", "6", "8", "10", "12"])
         #expect(try await alice.texts(in: .direct("bob")) == ["1", "3", "5", "7", "9", "11"])
         await world.close()
     }
 
-    @Test("A message is stored before the network hears of it, and told of at each step", .rows(84, 85))
+    @Test("A message is stored before it is sent, and its states are reported in order", .rows(84, 85))
     func steps() async throws {
         try await withGroup { world, alice, _ in
             world.goOffline("alice")
@@ -305,7 +306,9 @@ struct SendingTests {
         }
     }
 
-    @Test("A failed message keeps its id and its place; the same text sent anew is another message", .rows(91, 94, 96))
+    @Test(
+        "A failed message keeps its ID and position, and sending the same text again creates another message",
+        .rows(91, 94, 96))
     func resend() async throws {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["bob"])
@@ -325,7 +328,7 @@ struct SendingTests {
         await world.close()
     }
 
-    @Test("A message that is sent again is failed no more, from the moment on that it is")
+    @Test("A retried message no longer reports its earlier failure")
     func retried() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -344,7 +347,7 @@ struct SendingTests {
     }
 
     @Test(
-        "Who is not a member is told so, and what they sent is theirs alone: failed, and no conversation of it",
+        "A non-member's message fails, shows only to its sender, and reveals no conversation",
         .rows(89))
     func notMember() async throws {
         let world = try ChatWorld(users: ["alice"])
@@ -364,7 +367,7 @@ struct SendingTests {
 
     // MARK: Drafts
 
-    @Test("A draft stays until it is taken away, across restarts, one a conversation")
+    @Test("A draft is stored per conversation and survives restarts until it is removed")
     func drafts() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -384,7 +387,7 @@ struct SendingTests {
         await world.close()
     }
 
-    @Test("A draft that mentions nobody, or too many, does not keep its text from being read")
+    @Test("A draft with an invalid mention list keeps its text")
     func draftMentions() async throws {
         let world = try ChatWorld()
         let chat = try await world.client("alice").conversation(group)
@@ -394,7 +397,7 @@ struct SendingTests {
         await #expect(
             performing: { try await chat.setDraft(Draft("hello all", mentions: .users(everybody))) },
             throws: { ($0 as? ChatError)?.parameter == "mentions" })
-        // As an earlier version wrote it.
+        // An earlier version could store such a draft.
         let alice = try await world.client("alice")
         try await alice.core.store.write { [group] writer in
             try writer.save(Draft("hello all", mentions: .users(everybody)), in: group, now: Date())
@@ -403,7 +406,7 @@ struct SendingTests {
         await world.close()
     }
 
-    @Test("What the app keeps with a message goes with it: cancelled, hidden, or its conversation deleted", .rows(93))
+    @Test("A local extension is deleted with its message, and stays for a message that is still queued", .rows(93))
     func localExtensions() async throws {
         try await withGroup { world, alice, _ in
             let chat = alice.conversation(group)

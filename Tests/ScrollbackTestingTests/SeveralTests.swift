@@ -5,12 +5,12 @@ import ScrollbackEngine
 import ScrollbackTesting
 import Testing
 
-/// Pages of several conversations, counts, refresh, pagers, and what a device is asked by id or time.
-@Suite("Asking about several, and page by page")
+/// Tests requests about several conversations, message counts, refresh, pagers, and local lookups by ID or time.
+@Suite("Requests for several conversations")
 struct SeveralTests {
     private let group = ConversationID.group("swift")
 
-    /// A world with alice, bob and groups with so many messages of alice's each.
+    /// Creates a world with Alice, Bob and these groups. Each group has the given number of messages from Alice.
     private func world(_ groups: [Identifier: Int]) async throws -> (world: ChatWorld, alice: ChatClient) {
         let world = try ChatWorld()
         let alice = try await world.client("alice")
@@ -27,7 +27,7 @@ struct SeveralTests {
     // MARK: Pagers
 
     @Test(
-        "Check 6: a pager refuses a second call while one is under way, and tries the same page again after an error",
+        "A pager runs one call at a time and loads the same page again after an error", .contract("check 6"),
         .rows(151, 152, 153, 154, 156, 157, 167, 168, 169))
     func pager() async throws {
         let (world, alice) = try await world(["swift": 45])
@@ -37,12 +37,12 @@ struct SeveralTests {
         async let second = pager.next()
         let outcomes = [try? await first, try? await second]
         let page = try #require(outcomes.compactMap { $0 }.first)
-        // The two may have run one after the other: then both are pages.
+        // If the two calls ran one after the other, both return a page.
         if outcomes.contains(where: { $0 == nil }) {
-            #expect(page.map(\.seq) == Array(26...45), "the newest page, oldest first")
+            #expect(page.map(\.seq) == Array(26...45), "The first page has the newest messages, oldest first.")
         }
         let fresh = alice.conversation(group).pager(limit: 20, source: .remote)
-        #expect(try await fresh.next().map(\.seq) == Array(26...45), "pagers share nothing")
+        #expect(try await fresh.next().map(\.seq) == Array(26...45), "Pagers share no state.")
 
         world.goOffline("alice")
         #expect(
@@ -58,14 +58,14 @@ struct SeveralTests {
                 again = (try? await fresh.next()) ?? []
                 return !again.isEmpty
             })
-        #expect(again.map(\.seq) == Array(6...25), "the page that failed comes again")
+        #expect(again.map(\.seq) == Array(6...25), "The failed page is loaded again.")
         #expect(try await fresh.next().map(\.seq) == Array(1...5))
         #expect(!fresh.hasNext)
-        #expect(try await fresh.next().isEmpty, "past the end there is an empty page")
+        #expect(try await fresh.next().isEmpty, "After the end, a page is empty.")
         await world.close()
     }
 
-    @Test("A pager that is reading refuses another call by name", .rows(156))
+    @Test("A pager refuses a concurrent call with `queryInProgress`", .rows(156))
     func overlap() async throws {
         let (world, alice) = try await world(["swift": 5])
         let pager = alice.conversation(group).pager(limit: 1, source: .remote)
@@ -88,7 +88,7 @@ struct SeveralTests {
         await world.close()
     }
 
-    @Test("A room is paged like a group", .rows(150))
+    @Test("A pager works in a room as in a group", .rows(150))
     func room() async throws {
         let world = try ChatWorld()
         let room = ConversationID.room("lobby")
@@ -101,9 +101,9 @@ struct SeveralTests {
         await world.close()
     }
 
-    // MARK: On the device
+    // MARK: Local messages
 
-    @Test("Local messages are found by id, oldest first, 1...20 of them", .rows(43, 225, 226))
+    @Test("Local messages are found by 1 to 20 IDs and returned oldest first", .rows(43, 225, 226))
     func byID() async throws {
         let (world, alice) = try await world(["swift": 5])
         let chat = alice.conversation(group)
@@ -117,11 +117,11 @@ struct SeveralTests {
             #expect(await #expect(throws: ChatError.self) { try await chat.localMessages(ids) }?.parameter == "ids")
         }
         let page = try await chat.history(.before(.id(all[3].id)), limit: 2, sort: .oldestFirst, from: .local)
-        #expect(page.messages.map(\.seq) == [2, 3], "before the message, ascending")
+        #expect(page.messages.map(\.seq) == [2, 3], "The page has the messages before the anchor in ascending order.")
         await world.close()
     }
 
-    @Test("Local messages are counted by time, from one time included to another excluded", .rows(62, 63, 64, 65))
+    @Test("Local messages are counted from an inclusive to an exclusive time", .rows(62, 63, 64, 65))
     func localCounts() async throws {
         let world = try ChatWorld()
         try await world.makeCommunity("city", channels: ["a", "b"], members: ["alice"])
@@ -134,7 +134,9 @@ struct SeveralTests {
             }
         }
         let everything = times[0]..<Timetoken(rawValue: .max)
-        #expect(try await alice.localMessageCount(in: [.community("city")], everything) == 8, "all channels")
+        #expect(
+            try await alice.localMessageCount(in: [.community("city")], everything) == 8,
+            "A community includes all of its channels.")
         #expect(try await alice.localMessageCount(in: [channels[1]], everything) == 4)
         #expect(try await alice.localMessageCount(in: channels, times[1]..<times[3]) == 2)
         #expect(try await alice.localMessageCount(in: [.group("unknown")], everything) == 0)
@@ -145,7 +147,7 @@ struct SeveralTests {
         await world.close()
     }
 
-    @Test("Refreshed messages are as the server has them, and those that are not there say why", .rows(58, 59, 60, 61))
+    @Test("Refreshed messages match the server, and missing ones carry an error", .rows(58, 59, 60, 61))
     func refresh() async throws {
         let (world, alice) = try await world(["swift": 5, "other": 1])
         let messages = try world.messages(in: group)
@@ -157,7 +159,7 @@ struct SeveralTests {
             MessageReference(other.id, in: .group("other")), MessageReference(gone.id, in: group),
             MessageReference(unknown, in: group), MessageReference(messages[0].id, in: .group("nowhere")),
         ])
-        #expect(result.matched.map(\.id) == [messages[0].id, other.id], "each once")
+        #expect(result.matched.map(\.id) == [messages[0].id, other.id], "Each message is returned once.")
         #expect(result.notMatched.map(\.reference.id) == [gone.id, unknown, messages[0].id])
         #expect(result.notMatched.map(\.error.code) == [.unknownMessage, .unknownMessage, .unknownConversation])
         for count in [0, 21] {
@@ -171,15 +173,15 @@ struct SeveralTests {
     // MARK: Several conversations
 
     @Test(
-        "Check 3: the union of all pages of a busy and a quiet conversation is all there is",
+        "All pages of a busy and a quiet conversation together have every message once", .contract("check 3"),
         .rows(233, 238, 241, 242, 249, 250, 251, 252, 254))
     func union() async throws {
         let (world, alice) = try await world(["busy": 160, "quiet": 3, "silent": 0])
         let ids: [ConversationID] = [.group("busy"), .group("quiet"), .group("silent")]
         var batch = try await alice.fetchHistory(in: ids, limit: 10)
-        #expect(batch.messages[.group("quiet")]?.map(\.seq) == [1, 2, 3], "oldest first")
+        #expect(batch.messages[.group("quiet")]?.map(\.seq) == [1, 2, 3], "Messages are returned oldest first.")
         #expect(batch.messages[.group("silent")]?.isEmpty == true)
-        #expect(Set(batch.next.keys) == [.group("busy")], "what was read to its end drops out")
+        #expect(Set(batch.next.keys) == [.group("busy")], "A conversation without more messages has no next anchor.")
         var seen = batch.messages.values.flatMap { $0 }.map(\.id)
         while !batch.next.isEmpty {
             batch = try await alice.fetchHistory(after: batch)
@@ -190,7 +192,9 @@ struct SeveralTests {
         await world.close()
     }
 
-    @Test("One conversation gives 100 messages, several 25 each, and no more can be asked for", .rows(234, 240, 253))
+    @Test(
+        "One conversation returns up to 100 messages and several up to 25 each, and higher limits are refused",
+        .rows(234, 240, 253))
     func maxima() async throws {
         let (world, alice) = try await world(["busy": 120, "quiet": 3])
         #expect(try await alice.fetchHistory(in: [.group("busy")]).messages[.group("busy")]?.count == 100)
@@ -211,7 +215,7 @@ struct SeveralTests {
     }
 
     @Test(
-        "Bounds: older than a time, that time and newer, between the two, and none where they cross",
+        "Time bounds exclude the start and include the end, and crossing bounds return no messages",
         .rows(235, 236, 237, 239))
     func bounds() async throws {
         let (world, alice) = try await world(["swift": 9])
@@ -219,18 +223,20 @@ struct SeveralTests {
         func seqs(_ anchor: Anchor) async throws -> [Int64]? {
             try await alice.fetchHistory(in: [group], anchor, limit: 4).messages[group]?.map(\.seq)
         }
-        #expect(try await seqs(.before(.timetoken(times[6]))) == [3, 4, 5, 6], "start only: exclusive")
+        #expect(try await seqs(.before(.timetoken(times[6]))) == [3, 4, 5, 6], "The start alone is exclusive.")
         #expect(
-            try await seqs(.backward(from: .latest, downTo: .timetoken(times[6]))) == [7, 8, 9], "end only: inclusive")
+            try await seqs(.backward(from: .latest, downTo: .timetoken(times[6]))) == [7, 8, 9],
+            "The end alone is inclusive.")
         #expect(
-            try await seqs(.backward(from: .latest, downTo: .earliest)) == [6, 7, 8, 9], "read from the newest back")
+            try await seqs(.backward(from: .latest, downTo: .earliest)) == [6, 7, 8, 9],
+            "The page is read backward from the newest message.")
         #expect(try await seqs(.backward(from: .timetoken(times[6]), downTo: .timetoken(times[3]))) == [4, 5, 6])
         #expect(try await seqs(.backward(from: .timetoken(times[3]), downTo: .timetoken(times[3]))) == [])
         #expect(try await seqs(.backward(from: .timetoken(times[2]), downTo: .timetoken(times[6]))) == [])
         await world.close()
     }
 
-    @Test("Actions come with the messages of one conversation, and not with several", .rows(243))
+    @Test("Actions can be requested with the messages of one conversation, and not of several", .rows(243))
     func withActions() async throws {
         let (world, alice) = try await world(["swift": 3, "other": 1])
         let id = try world.messages(in: group)[1].id
@@ -246,7 +252,8 @@ struct SeveralTests {
     }
 
     @Test(
-        "Check 4: the message at the time is counted, and unread after reading it is not",
+        "Message counts include the message at the given time, unread counts exclude the last read one",
+        .contract("check 4"),
         .rows(267, 268, 269, 271, 272))
     func counts() async throws {
         let (world, alice) = try await world(["swift": 5, "quiet": 0])
@@ -254,20 +261,21 @@ struct SeveralTests {
         let messages = try world.messages(in: group)
         #expect(try await eventually { try await bob.conversation(group).recent()?.unread == 5 })
         _ = try await bob.conversation(group).history(.latest, limit: 10)
-        #expect(try await bob.messageCounts(since: [group: messages[2].timetoken]) == [group: 3], "inclusive")
+        #expect(
+            try await bob.messageCounts(since: [group: messages[2].timetoken]) == [group: 3], "The time is inclusive.")
         try await bob.conversation(group).markRead(upTo: messages[2].id)
         #expect(try await bob.conversation(group).recent()?.unread == 2)
         let beginning = Timetoken(rawValue: 1)
         #expect(
             try await bob.messageCounts(since: [group: beginning, .group("quiet"): beginning, .group("x"): beginning])
-                == [group: 5, .group("quiet"): 0], "what one may not see has no count")
+                == [group: 5, .group("quiet"): 0], "A conversation that the user can't see has no count.")
         _ = try await alice.conversation(group).recall(messages[4].id).delivered()
         #expect(try await bob.messageCounts(since: [group: messages[2].timetoken]) == [group: 2])
         #expect(await #expect(throws: ChatError.self) { try await bob.messageCounts(since: [:]) }?.parameter == "since")
         await world.close()
     }
 
-    @Test("Where messages are kept for ever counts go back 30 days, or as far as is set", .rows(270))
+    @Test("Message counts reach back 30 days by default when retention is unlimited", .rows(270))
     func countWindow() async throws {
         let (world, alice) = try await world(["swift": 2])
         world.advance(by: 40 * 86_400)
@@ -283,7 +291,7 @@ struct SeveralTests {
 
     // MARK: Actions and deletes
 
-    @Test("Actions are added with their own time, listed page by page, and removed", .rows(274, 275, 277, 278))
+    @Test("Actions have their own time, are listed in pages and can be removed", .rows(274, 275, 277, 278))
     func actions() async throws {
         let (world, alice) = try await world(["swift": 2])
         let bob = try await world.client("bob")
@@ -307,7 +315,7 @@ struct SeveralTests {
         await world.close()
     }
 
-    @Test("Deletes by id go for everyone, and clearing up to a message hides it from oneself", .rows(68, 70, 262))
+    @Test("Deleting by ID affects everyone, and clearing up to a message affects only the user", .rows(68, 70, 262))
     func deletes() async throws {
         let (world, alice) = try await world(["swift": 6])
         let bob = try await world.client("bob")
@@ -329,7 +337,8 @@ struct SeveralTests {
     }
 
     @Test(
-        "Checks 1 and 2 of deleting: typed ranges, half-open, say how many went; equal bounds delete nothing",
+        "Range deletions are half-open, return the deleted count, and delete nothing for equal bounds",
+        .contract("check 1", "check 2"),
         .rows(69, 257, 258, 259, 260, 261, 263, 264, 265, 266))
     func ranges() async throws {
         let (world, alice) = try await world(["swift": 9])
@@ -343,10 +352,14 @@ struct SeveralTests {
             }
         }
         #expect(try await delete(.timetoken(times[4]), .timetoken(times[4]), by: admin) == 0)
-        #expect(try await delete(.timetoken(times[4]), .timetoken(times[5]), by: admin) == 1, "from is included")
-        #expect(try world.messages(in: group).map(\.seq) == [1, 2, 3, 4, 6, 7, 8, 9], "to is not")
-        #expect(try await delete(nil, .timetoken(times[2]), by: admin) == 2, "older than a time")
-        #expect(try await delete(.timetoken(times[7]), nil, by: admin) == 2, "from a time on")
+        #expect(try await delete(.timetoken(times[4]), .timetoken(times[5]), by: admin) == 1, "The start is included.")
+        #expect(try world.messages(in: group).map(\.seq) == [1, 2, 3, 4, 6, 7, 8, 9], "The end is excluded.")
+        #expect(
+            try await delete(nil, .timetoken(times[2]), by: admin) == 2,
+            "The range covers all messages before the time.")
+        #expect(
+            try await delete(.timetoken(times[7]), nil, by: admin) == 2,
+            "The range covers all messages from the time on.")
         #expect(
             try await eventually { try await alice.texts(in: group) == ["swift 3", "swift 4", "swift 6", "swift 7"] })
         let refused = await #expect(throws: ChatError.self) { try await delete(nil, nil, by: Caller(user: "alice")) }
@@ -357,12 +370,12 @@ struct SeveralTests {
         #expect(off?.code == .forbidden)
         world.engine.putSettings(by: admin, completion: { _ in }) { $0.allowsHistoryDelete = true }
         #expect(try await eventually { world.engine.settings.allowsHistoryDelete })
-        #expect(try await delete(nil, nil, by: admin) == 4, "everything")
+        #expect(try await delete(nil, nil, by: admin) == 4, "The range covers all messages.")
         #expect(try world.messages(in: group).isEmpty)
         await world.close()
     }
 
-    @Test("What goes wrong is an error with a sentence for a person", .rows(67, 172, 273))
+    @Test("An error has a message that can be shown to users", .rows(67, 172, 273))
     func errors() async throws {
         let (world, alice) = try await world(["swift": 1])
         let mallory = try await world.client("mallory")

@@ -4,12 +4,12 @@ import Scrollback
 import ScrollbackTesting
 import Testing
 
-/// The same question to the device, to the server and to both, of a log the device has in part.
-@Suite("Three sources of history")
+/// Makes the same requests of all three sources while the client has only a part of the log.
+@Suite("History sources")
 struct SourceTests {
     private let group = ConversationID.group("swift")
 
-    /// Ten messages, of which alice's device has 1 to 5 and 9 to 10.
+    /// Creates a group with ten messages, of which Alice's client has 1 to 5 and 9 to 10.
     private func world() async throws -> (world: ChatWorld, alice: ChatClient, chat: Conversation) {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice", "bob"])
@@ -30,7 +30,8 @@ struct SourceTests {
     }
 
     @Test(
-        "Check 5: the device has seven, the server all ten, and both together fill the gap for good",
+        "The local source returns seven messages, the remote one ten, and the merged one fills the gap",
+        .contract("check 5"),
         .rows(1, 7, 23, 26, 45, 50))
     func threeSources() async throws {
         let (world, alice, chat) = try await world()
@@ -47,7 +48,8 @@ struct SourceTests {
     }
 
     @Test(
-        "Check 5: without what the device has the server gives three, on pages that may be empty, and the cursor moves on",
+        "The remote source without local messages returns three, and empty pages still have a cursor",
+        .contract("check 5"),
         .rows(48, 54, 57))
     func excludingLocal() async throws {
         let (world, _, chat) = try await world()
@@ -55,19 +57,19 @@ struct SourceTests {
         var anchor: Anchor? = .latest
         var anchors: Set<Anchor> = []
         while let next = anchor {
-            #expect(anchors.insert(next).inserted, "nothing is asked twice")
+            #expect(anchors.insert(next).inserted, "The same page is never requested twice.")
             let page = try await chat.history(next, limit: 2, from: .remote(excludingLocal: true))
             pages.append(page.messages.map(\.seq))
             anchor = page.older
         }
         #expect(pages == [[], [8, 7], [6], [], []])
-        // As it is, with what the device has.
+        // A plain remote request includes messages that the client already has.
         #expect(try await chat.history(limit: 3, from: .remote).messages.map(\.seq) == [10, 9, 8])
         await world.close()
     }
 
     @Test(
-        "Check 5: where the server can't be asked, what the device has is given, and the page says what it lacks",
+        "An offline merged page returns local messages with their gap and a shortfall", .contract("check 5"),
         .rows(9, 22))
     func shortfall() async throws {
         let (world, _, chat) = try await world()
@@ -76,7 +78,7 @@ struct SourceTests {
         #expect(page.messages.map(\.seq) == [10, 9])
         #expect(page.gap == 6...8)
         #expect(page.shortfall?.isTemporary == true)
-        // The other five lie on the far side of the gap, and nothing is missing there.
+        // The other five messages are below the gap, and nothing is missing there.
         let rest = try await chat.history(.before(.seq(6)), limit: 20, from: .merged)
         #expect(rest.messages.map(\.seq) == [5, 4, 3, 2, 1] && rest.gap == nil && rest.shortfall == nil)
         #expect(rest.older == nil)

@@ -5,15 +5,15 @@ import Scrollback
 import ScrollbackTesting
 import Testing
 
-@Suite("A device whose store fails", .timeLimit(.minutes(10)))
+@Suite("A client whose store fails", .timeLimit(.minutes(10)))
 struct StoreFailureTests {
-    /// A device whose database can be told what to refuse.
+    /// Creates a client whose database can be made to refuse certain writes.
     private func withPhone(_ body: (ChatWorld, ChatClient, DatabaseQueue) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
         defer { try? FileManager.default.removeItem(at: folder) }
         let world = try ChatWorld()
         let alice = try await world.client("alice", store: .directory(folder))
-        // The client may be writing just then.
+        // The client may be writing at the same time.
         var configuration = Configuration()
         configuration.busyMode = .timeout(10)
         let path = folder.appending(path: "client.sqlite").path
@@ -21,7 +21,7 @@ struct StoreFailureTests {
         await world.close()
     }
 
-    @Test("A message that can't be kept is refused, and nothing of it is queued", .rows(90))
+    @Test("A message that can't be stored is refused and not queued", .rows(90))
     func full() async throws {
         try await withPhone { _, alice, database in
             let chat = alice.conversation(.direct("bob"))
@@ -38,7 +38,7 @@ struct StoreFailureTests {
         }
     }
 
-    @Test("A file whose upload can't be noted is uploaded later, and what is behind it comes after it")
+    @Test("A file whose upload state can't be stored is uploaded later and keeps its order")
     func uploadNotNoted() async throws {
         try await withPhone { _, alice, database in
             let chat = alice.conversation(.direct("bob"))
@@ -52,7 +52,7 @@ struct StoreFailureTests {
         }
     }
 
-    @Test("A message that can't be taken out of the store is not cancelled, and says so")
+    @Test("A message that can't be deleted from the store is not cancelled, and `cancel` throws")
     func notCancelled() async throws {
         try await withPhone { world, alice, database in
             try await alice.ready()

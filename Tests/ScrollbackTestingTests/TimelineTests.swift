@@ -3,11 +3,11 @@ import Scrollback
 import ScrollbackTesting
 import Testing
 
-@Suite("A timeline")
+@Suite("Timelines")
 struct TimelineTests {
     private let group = ConversationID.group("swift")
 
-    /// A world with a group, in which Bob has said so much.
+    /// Creates a world with a group to which Bob sent this many messages.
     private func world(saying count: Int) async throws -> (world: ChatWorld, alice: ChatClient, bob: ChatClient) {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice", "bob"])
@@ -21,7 +21,7 @@ struct TimelineTests {
         await client.flushed()
     }
 
-    @Test("It follows the newest end, holds at most twice its size, and comes back to the newest end")
+    @Test("A timeline follows the newest messages, holds at most twice its window, and can return to the end")
     func scrollsBothWays() async throws {
         let (world, alice, bob) = try await world(saying: 50)
         let screen = Screen(alice.conversation(group).timeline(window: 10))
@@ -41,7 +41,7 @@ struct TimelineTests {
         await world.close()
     }
 
-    @Test("Opened at the first unread message, it stays there when that is read and when more comes")
+    @Test("A timeline at the first unread message keeps its position when messages are read or arrive")
     func firstUnread() async throws {
         let (world, alice, bob) = try await world(saying: 30)
         let chat = alice.conversation(group)
@@ -55,7 +55,7 @@ struct TimelineTests {
         await world.close()
     }
 
-    @Test("Opened at the first unread message of a few, it shows what comes as the newest end does")
+    @Test("A timeline at a first unread message near the end follows new messages")
     func firstUnreadNearTheEnd() async throws {
         let (world, alice, bob) = try await world(saying: 30)
         let chat = alice.conversation(group)
@@ -68,7 +68,7 @@ struct TimelineTests {
         await world.close()
     }
 
-    @Test("A conversation shorter than its window keeps all it has, also where older messages were asked for")
+    @Test("A conversation shorter than the window keeps all of its messages after loading older ones")
     func shorterThanItsWindow() async throws {
         let (world, alice, bob) = try await world(saying: 3)
         let screen = Screen(alice.conversation(group).timeline(window: 10))
@@ -79,7 +79,7 @@ struct TimelineTests {
         await world.close()
     }
 
-    @Test("A message that only the server knows is found once it can be asked, and the newest are shown meanwhile")
+    @Test("A timeline at a message that only the server has shows the newest messages until it is online")
     func seeks() async throws {
         let (world, alice, _) = try await world(saying: 300)
         let newest = Screen(alice.conversation(group).timeline(window: 10))
@@ -97,7 +97,7 @@ struct TimelineTests {
         await world.close()
     }
 
-    @Test("What is on the screen stays in the window, however much comes in")
+    @Test("Visible messages stay in the window while new messages arrive")
     func visibleStays() async throws {
         let (world, alice, bob) = try await world(saying: 30)
         let screen = Screen(alice.conversation(group).timeline(window: 20))
@@ -113,7 +113,7 @@ struct TimelineTests {
         await world.close()
     }
 
-    @Test("The smallest window is as small as it says, wherever it begins")
+    @Test("The smallest window holds two messages from any start position")
     func smallest() async throws {
         let (world, alice, bob) = try await world(saying: 30)
         let chat = alice.conversation(group)
@@ -132,7 +132,7 @@ struct TimelineTests {
         await world.close()
     }
 
-    @Test("What is queued stands at the newest end, with an identity that stays when it is sent")
+    @Test("A queued message is the last item and keeps its identity after it is sent")
     func pendingStaysItself() async throws {
         let (world, alice, _) = try await world(saying: 1)
         let screen = Screen(alice.conversation(group).timeline())
@@ -149,7 +149,7 @@ struct TimelineTests {
         await world.close()
     }
 
-    @Test("It says who wrote, as far as they have a profile, and takes a new name after a while")
+    @Test("A timeline shows the profiles of senders and picks up a changed name later")
     func people() async throws {
         let world = try ChatWorld(users: ["bob"])
         try await world.makeGroup("swift", members: ["alice", "bob", "carol"])
@@ -170,7 +170,7 @@ struct TimelineTests {
         await world.close()
     }
 
-    @Test("An empty conversation has an empty timeline, which fills")
+    @Test("An empty conversation has an empty timeline, which fills with new messages")
     func empty() async throws {
         let world = try ChatWorld()
         let alice = try await world.client("alice")
@@ -184,7 +184,7 @@ struct TimelineTests {
     }
 }
 
-/// Somebody who looks at a timeline.
+/// Observes a timeline as a screen would.
 private struct Screen {
     let timeline: Timeline
 
@@ -192,7 +192,7 @@ private struct Screen {
         self.timeline = timeline
     }
 
-    /// Waits for a view that is as it should be.
+    /// Waits for a view that meets the condition.
     @discardableResult
     func shows(
         _ isRight: @escaping @Sendable (Timeline.View) -> Bool, at location: SourceLocation = #_sourceLocation
@@ -211,7 +211,9 @@ private struct Screen {
         }
         defer { timeout.cancel() }
         if let view = await found.value { return view }
-        Issue.record("the timeline ended at \(await last.text)", sourceLocation: location)
+        Issue.record(
+            "The timeline did not show the expected view. The last view was \(await last.text).",
+            sourceLocation: location)
         throw CancellationError()
     }
 
@@ -225,7 +227,7 @@ private struct Screen {
 }
 
 extension Timeline.View {
-    /// What its messages say, as numbers.
+    /// The texts of the messages as numbers.
     fileprivate var numbers: [Int] {
         items.compactMap { if case .message(let message) = $0 { message.text.flatMap { Int($0) } } else { nil } }
     }

@@ -4,8 +4,8 @@ import Scrollback
 import ScrollbackTesting
 import Testing
 
-/// What was not read yet, and what was missed, one message after the other.
-@Suite("Unread and missed messages as a sequence", .timeLimit(.minutes(10)))
+/// Tests the sequences of unread messages and of missed messages.
+@Suite("Sequences of unread and missed messages", .timeLimit(.minutes(10)))
 struct UnreadMessagesTests {
     private let group = ConversationID.group("swift")
     private let channel = ConversationID.community("city", channel: "general")
@@ -17,7 +17,7 @@ struct UnreadMessagesTests {
     }
 
     @Test(
-        "What is unread comes oldest first, others' that count alone, from the device and then the server, on each device",
+        "Unread messages are iterated oldest first, from local and remote messages, on each client",
         .rows(208))
     func unread() async throws {
         let world = try ChatWorld()
@@ -28,7 +28,7 @@ struct UnreadMessagesTests {
         let tablet = try await world.client("bob")
         let (chat, other) = (phone.conversation(group), tablet.conversation(group))
         #expect(try await eventually { try await chat.recent()?.unread == 150 })
-        // A new device has the last message, and walks into what it lacks.
+        // A new client has the last message, and the sequence loads the others.
         #expect(try await texts(try await chat.unreadMessages()) == (1...150).map(String.init))
 
         let read = try await chat.history(.around(.seq(20), before: 0, after: 0)).messages[0]
@@ -48,7 +48,7 @@ struct UnreadMessagesTests {
             #expect(isThere)
             #expect(try await texts(try await device.unreadMessages()) == left)
         }
-        // A loop that has begun is not cut short by reading.
+        // A running iteration continues when its messages are marked as read.
         var walk = try await other.unreadMessages().makeAsyncIterator()
         #expect(try await walk.next()?.text == "21")
         try await other.markRead()
@@ -58,7 +58,7 @@ struct UnreadMessagesTests {
         await world.close()
     }
 
-    @Test("Without a network what is here comes, and then why there is no more", .rows(208))
+    @Test("Offline, the sequence of unread messages returns local messages and then throws `unreachable`", .rows(208))
     func unreadOffline() async throws {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice", "bob"])
@@ -73,7 +73,7 @@ struct UnreadMessagesTests {
         var seen: [String] = []
         do {
             for try await message in try await chat.unreadMessages() { seen.append(message.text ?? "-") }
-            Issue.record("what the server may have besides was not asked for")
+            Issue.record("The sequence ended without asking the server for further messages.")
         } catch {
             #expect(error.code == .unreachable)
         }
@@ -82,14 +82,14 @@ struct UnreadMessagesTests {
     }
 
     @Test(
-        "What was missed in a group within seven days comes by itself, in order and once, and what is older is a gap",
+        "Missed messages of a group within seven days are replayed once and in order, and older ones are a gap",
         .rows(149))
     func replays() async throws {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice", "bob"])
         let alice = try await world.client("alice")
         let bob = try await world.client("bob")
-        // What is said before a new device came is history, which it reads when somebody looks there.
+        // A new client does not load earlier messages by itself, so it must be ready before the first message.
         try await bob.ready()
         try await alice.say(1...3, in: group)
         #expect(try await eventually { try await bob.texts(in: group).count == 3 })
@@ -109,7 +109,7 @@ struct UnreadMessagesTests {
         let local = try await bob.conversation(group).history(limit: 10, from: .local)
         #expect(local.messages.map(\.text) == ["9", "8", "7"])
         #expect(local.gap == 4...6)
-        // What is older is there for whoever asks.
+        // The older messages load on request.
         #expect(try await texts(try await bob.conversation(group).catchUp()) == (4...9).map(String.init))
         #expect(try await bob.conversation(group).recent()?.unread == 9)
         #expect(try await bob.verifyIntegrity() == [])
@@ -117,7 +117,7 @@ struct UnreadMessagesTests {
     }
 
     @Test(
-        "A channel tells nothing of what was said while the device was away, and catching up reads exactly that",
+        "A channel does not replay missed messages, and `catchUp` returns exactly these",
         .rows(149))
     func catchesUp() async throws {
         let world = try ChatWorld()
@@ -127,7 +127,7 @@ struct UnreadMessagesTests {
         let bob = try await world.client("bob")
         let chat = bob.conversation(channel)
         #expect(try await eventually { try await chat.recent()?.lastMessage?.text == "30" })
-        // A new device has missed nothing.
+        // A new client has missed nothing.
         #expect(try await texts(try await chat.catchUp()) == [])
 
         world.goOffline("bob")
@@ -135,19 +135,19 @@ struct UnreadMessagesTests {
         world.goOnline("bob")
         #expect(try await eventually { try await chat.recent()?.lastMessage?.text == "60" })
         #expect(try await chat.history(limit: 100, from: .local).messages.map(\.text) == ["60"])
-        // Away once more before anybody has caught up: nothing is left out.
+        // A second disconnection before any `catchUp` must not lose messages.
         world.goOffline("bob")
         try await alice.say(61...70, in: channel)
         world.goOnline("bob")
         #expect(try await eventually { try await chat.recent()?.lastMessage?.text == "70" })
         for _ in 1...2 { #expect(try await texts(try await chat.catchUp()) == (31...70).map(String.init)) }
 
-        // What is said while the device is there is not missed, and comes at the end.
+        // Messages that arrive while the client is connected are not missed, and come last.
         try await alice.say(71...72, in: channel)
         #expect(try await eventually { try await chat.recent()?.lastMessage?.text == "72" })
         #expect(try await texts(try await chat.catchUp()) == (31...72).map(String.init))
 
-        // Once all of it is here, the next time away is what counts, however little was said.
+        // Once the client has all of them, only the next disconnection counts, however few messages follow.
         world.goOffline("bob")
         try await alice.say(73...73, in: channel)
         world.goOnline("bob")
@@ -157,7 +157,7 @@ struct UnreadMessagesTests {
         await world.close()
     }
 
-    @Test("Who hears a channel catches up on the same messages, whether or not they came by themselves", .rows(149))
+    @Test("A subscribed client catches up on the same messages, whether or not they were replayed", .rows(149))
     func catchesUpHearing() async throws {
         let world = try ChatWorld()
         try await world.makeCommunity("city", channels: ["general", "new"], members: ["alice", "bob"])
@@ -176,7 +176,7 @@ struct UnreadMessagesTests {
         world.goOnline("bob")
         #expect(try await eventually { try await chat.history(limit: 20, from: .local).messages.last?.text == "21" })
         #expect(try await texts(try await chat.catchUp()) == (21...40).map(String.init))
-        // A channel that a device hears of for the first time, when it comes back, was missed as a whole.
+        // If a client learns of a channel when it reconnects, all of the channel's messages were missed.
         let new = bob.conversation(.community("city", channel: "new"))
         #expect(try await eventually { try await new.recent()?.lastMessage?.text == "3" })
         #expect(try await texts(try await new.catchUp()) == ["1", "2", "3"])

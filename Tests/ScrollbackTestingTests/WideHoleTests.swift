@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import Scrollback
 import ScrollbackEngine
@@ -5,18 +6,19 @@ import ScrollbackSQLite
 import ScrollbackTesting
 import Testing
 
-/// A device reads across what an administrator deleted.
-@Suite("A wide hole", .serialized)
+/// Reads history across a wide range that an administrator deleted.
+@Suite("Wide deleted ranges", .serialized)
 struct WideHoleTests {
     private let group = ConversationID.group("swift")
     private let admin = Caller(user: "admin", isAdmin: true)
-    /// How many messages are deleted; `SCROLLBACK_LONG` makes it the 500,000 of the full run.
+    /// The number of deleted messages. `SCROLLBACK_LONG` raises it to the 500,000 of the full run.
     private let count: Int64 = ProcessInfo.processInfo.environment["SCROLLBACK_LONG"] == nil ? 20_000 : 500_000
 
-    /// How many messages lie above them: more than a device is given when it connects, and three pages. Ten lie below.
+    /// The number of messages above the range. It is more than a connecting client receives, and fills three pages. Ten
+    /// messages are below the range.
     private let above: Int64 = 300
 
-    /// Many messages of bob's in one commit, without what a send costs besides.
+    /// Writes many messages of Bob in one commit, without the cost of a send for each.
     private func fill(_ world: ChatWorld, _ count: Int64) async throws {
         try await world.perform { [group] engine, completion in
             engine.log.submit(
@@ -39,12 +41,12 @@ struct WideHoleTests {
         } as Void
     }
 
-    @Test("History 6: across 500,000 deleted places a device reads on with one request, and counts are exact")
+    @Test("Reading across a deleted range of 500,000 messages takes one request, and counts stay exact", .history(6))
     func inMemory() async throws {
         try await readAcross(ChatWorld())
     }
 
-    @Test("History 6: the same over the store on disk, where such a page costs what any page costs")
+    @Test("Reading across a wide deleted range in SQLite costs as much as any other page", .history(6))
     func onDisk() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -64,7 +66,7 @@ struct WideHoleTests {
         #expect(try store.verify { _ in } == [])
     }
 
-    /// - Parameter look: at the log once there is a hole, before any device does.
+    /// - Parameter look: Inspects the log after the deletion, before any client reads it.
     private func readAcross(_ world: ChatWorld, _ look: () throws -> Void = {}) async throws {
         try await world.makeGroup("swift", members: ["alice", "bob"])
         try await fill(world, 10 + count + above)
@@ -77,7 +79,7 @@ struct WideHoleTests {
         let oldest = Array(1...10 as ClosedRange<Int64>)
         try await readPages(world, newest, oldest)
 
-        // Some of its rows are gone, others not yet.
+        // The sweep has removed some of the deleted rows.
         try await world.perform { [group] engine, completion in
             engine.log.submit({ _ = try $0.sweep(group, limit: 100) }, completion: completion)
         }
@@ -87,7 +89,7 @@ struct WideHoleTests {
     }
 
     private func readPages(_ world: ChatWorld, _ newest: [Int64], _ oldest: [Int64]) async throws {
-        // Next to the hole, on either side of it, and in its middle, which is a side more.
+        // Reads next to the range on both sides, and in its middle, where both sides are needed.
         let middle = count / 2
         for (anchor, requests, seqs) in [
             (Anchor.before(.seq(count + 11)), 1, oldest.reversed()), (.after(.seq(10)), 1, newest[..<10].reversed()),
@@ -102,13 +104,13 @@ struct WideHoleTests {
             #expect(page.messages.map(\.seq) == seqs, "\(anchor)")
             #expect(page.gap == nil && page.shortfall == nil, "\(anchor)")
             #expect(world.historyRequests(of: "alice") - before == requests, "\(anchor)")
-            // From now on the device knows that nothing is there.
+            // The client has stored the deleted range.
             #expect(try await chat.history(anchor, limit: 10, from: .local).messages.map(\.seq) == seqs, "\(anchor)")
             #expect(try await phone.verifyIntegrity() == [])
             await phone.close()
         }
 
-        // All of it, either way: what there is to read is asked for, and the hole costs nothing.
+        // Reads the whole log in both directions. Only existing messages cause requests.
         for anchor in [Anchor.latest, .earliest] {
             let phone = try await world.client("alice")
             let chat = phone.conversation(group)

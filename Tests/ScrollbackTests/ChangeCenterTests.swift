@@ -3,9 +3,9 @@ import Testing
 
 @testable import Scrollback
 
-@Suite("Who is told of changes", .timeLimit(.minutes(2)))
+@Suite("Change notifications", .timeLimit(.minutes(2)))
 struct ChangeCenterTests {
-    @Test("Many changes while somebody is busy are one, and those elsewhere are none of theirs")
+    @Test("Changes are coalesced while an observer is busy, and changes of other conversations are not delivered")
     func coalesces() async {
         let center = ChangeCenter()
         var swift = center.changes(of: .conversation(.group("swift"))).makeAsyncIterator()
@@ -17,7 +17,7 @@ struct ChangeCenterTests {
         #expect(await swift.next() == nil)
     }
 
-    @Test("Who asks after the end is told of the state there is, and waits for nothing")
+    @Test("Observing after the end delivers one change and then ends")
     func ended() async {
         let center = ChangeCenter()
         center.end()

@@ -4,7 +4,7 @@ import ScrollbackModel
 import ScrollbackSync
 import Testing
 
-@Suite("The first pass of a new device")
+@Suite("Initial sync of a new client")
 struct FirstPassTests {
     private let store: LocalStore
 
@@ -37,22 +37,22 @@ struct FirstPassTests {
     }
 
     @Test(
-        "The total is whole from the first window on, whatever is heard of twice, removed or begun anew",
+        "The total is complete from the first window on, with repeated, removed and recreated conversations",
         .rows(205, 206))
     func wholeTotals() async throws {
         let all = totals([.group: 6, .direct: 4])
         #expect(try await window([head("a", unread: 1)], totals: all) == 10)
         #expect(try await window([head("b", unread: 2), head("gone", unread: 9, removedSeq: 10)]) == 10)
         #expect(try await window([head("b", unread: 2), head("bob", kind: .direct, unread: 4)]) == 10)
-        // The server has lost the cursor, and begins from the top.
+        // The server lost the cursor and starts from the top.
         #expect(try await window([head("a", unread: 1)], totals: all) == 10)
         #expect(try await window([head("b", unread: 2), head("c", unread: 3)], endsPass: true) == 10)
-        // The next pass is no first one, though it brings totals: after a restore the server knows no cursor.
+        // The next sync is not an initial one, although it has totals. After a restore, the server knows no cursor.
         #expect(try await window([head("a", unread: 1)], totals: all) == 10)
     }
 
     @Test(
-        "What is marked as read before it was heard of is read when it comes, but for what was said there since",
+        "Marking all as read covers conversations that arrive later, except for newer messages",
         .rows(214, 215))
     func readAll() async throws {
         try await window([head("a", unread: 1)], totals: totals([.group: 9, .direct: 4]))
@@ -69,11 +69,12 @@ struct FirstPassTests {
     }
 
     @Test(
-        "What is said before a conversation's head came counts alone, and the total has nothing twice", .rows(205, 206))
+        "A message that arrives before its conversation's head counts once, also in the total", .rows(205, 206))
     func saidBeforeItsHead() async throws {
-        // Of a hundred in it four are unread, and three in another: more is to come than the window of it brings.
+        // This conversation has four unread messages of a hundred, and another one has three. The total has more than
+        // the windows so far.
         #expect(try await window([head("a", unread: 1)], totals: totals([.group: 8])) == 8)
-        // Now one more is said.
+        // One more message arrives.
         let said = Message(
             conversation: .group("b"), seq: 101, n: 101, id: MessageID(high: 0x7000, low: 101),
             timetoken: Timetoken(rawValue: 20), epoch: Epoch(rawValue: 7), sender: "bob", type: .text,
@@ -89,7 +90,7 @@ struct FirstPassTests {
         #expect(try await window([whole]) == 9)
         #expect(try await store.read { try $0.recent(.group("b"))?.unread } == 5)
         #expect(try await window([whole]) == 9)
-        // What it has more in a later window was said since.
+        // A later window reports one more unread message, which is newer.
         whole.state.head = 102
         whole.state.n = 102
         whole.unread = 6

@@ -6,7 +6,7 @@ import ScrollbackWords
 import ScrollbackSync
 import Testing
 
-@Suite("Finding on a device")
+@Suite("Local search")
 struct LocalSearchTests {
     private let folder: URL
 
@@ -24,7 +24,7 @@ struct LocalSearchTests {
         _ = try await client.core.apply(inputs)
     }
 
-    /// Runs with a client over the same folder, each of which is closed before the next.
+    /// Opens a client on the shared folder, runs the body, and closes the client.
     private func withClient<Answer>(
         inMemory: Bool = false, _ body: (ChatClient) async throws -> Answer
     ) async throws -> Answer {
@@ -51,7 +51,8 @@ struct LocalSearchTests {
     }
 
     @Test(
-        "Live messages, pages and changes are found as they are now, on disk and in memory", arguments: [true, false])
+        "A search finds live messages, pages and changes in their current state, on disk and in memory",
+        arguments: [true, false])
     func changes(inMemory: Bool) async throws {
         try await cleaned {
             try await withClient(inMemory: inMemory) { client in
@@ -72,10 +73,10 @@ struct LocalSearchTests {
                 #expect(try await chat.search("goodbye").hits.map(\.message.seq) == [15])
                 #expect(try await chat.search("hello").hits.map(\.message.seq) == [21, 20, 19, 18, 17, 14, 13, 12, 11])
 
-                // The floor rises: what lies below is gone.
+                // The retention floor rises, so the messages below it are deleted.
                 try await apply([.head(head(swift, 21, rev: 2, firstSeq: 18))], to: client)
                 #expect(try await chat.search("hello").hits.map(\.message.seq) == [21, 20, 19, 18])
-                // Made anew.
+                // The conversation is recreated.
                 try await apply(
                     [.head(head(swift, 3, epoch: 8)), .page(swift, page(swift, 1...3, epoch: 8))], to: client)
                 #expect(try await chat.search("hello").hits.map(\.message.seq) == [3, 2, 1])
@@ -87,7 +88,7 @@ struct LocalSearchTests {
         }
     }
 
-    @Test("All conversations at once, newest first by time, page by page, without repeating or skipping")
+    @Test("A search over all conversations returns pages in order of time without repeats or omissions")
     func everywhere() async throws {
         try await withClient(inMemory: true) { client in
             var inputs: [LogInput] = []
@@ -116,7 +117,7 @@ struct LocalSearchTests {
         }
     }
 
-    @Test("What can't be answered is an error that names the argument, and odd questions find nothing")
+    @Test("An invalid search throws an error that names the parameter, and unusual text finds nothing")
     func refusals() async throws {
         try await withClient(inMemory: true) { client in
             try await apply([.head(head(swift, 30)), .page(swift, page(swift, 1...30))], to: client)
@@ -149,7 +150,7 @@ struct LocalSearchTests {
     }
 
     @Test(
-        "An index that was lost, damaged or never told of rows is made whole before the next search", arguments: 0..<5)
+        "A lost, damaged or outdated index is repaired before the next search", arguments: 0..<5)
     func recovers(how: Int) async throws {
         try await cleaned {
             try await withClient { client in
@@ -160,7 +161,7 @@ struct LocalSearchTests {
             let saved = try Data(contentsOf: file)
             try await withClient { client in
                 try await apply([.live(.message(message(swift, 31)))], to: client)
-                // Killed after the index was told, or before, as it comes.
+                // The client stops before or after the index is updated.
                 if how == 4 { _ = try await client.search("hello") }
             }
             switch how {
@@ -168,7 +169,7 @@ struct LocalSearchTests {
             case 1: try saved.prefix(saved.count / 2).write(to: file)
             case 2: try Data(repeating: 7, count: 50_000).write(to: file)
             case 3: try saved.write(to: file)
-            // As a power cut may leave it: older than what the store was told.
+            // After a power failure, the index can be older than the store assumes.
             default: try saved.write(to: file)
             }
             try await withClient { client in
@@ -178,7 +179,7 @@ struct LocalSearchTests {
         }
     }
 
-    @Test("In the background the index follows by itself")
+    @Test("The index is updated in the background")
     func background() async throws {
         try await withClient(inMemory: true) { client in
             #expect(try await client.search("hello", from: .local).hits.isEmpty)
@@ -191,7 +192,7 @@ struct LocalSearchTests {
         }
     }
 
-    @Test("Whatever happens to a log in whatever order, what is found is what its rows have")
+    @Test("Search results match the rows of a log after random events")
     func anyHistory() async throws {
         for seed in 1...5 as ClosedRange<UInt64> {
             try await withClient(inMemory: true) { client in
@@ -230,7 +231,7 @@ struct LocalSearchTests {
                         try await apply([.page(swift, read)], to: client)
                     }
                     guard Bool.random(using: &generator) else { continue }
-                    // What was recalled or erased is gone from the index too, and not only held back.
+                    // Recalled and deleted messages must be removed from the index, not only hidden.
                     let index = try await client.core.search.caughtUp()
                     var rows = 0
                     for try await row in client.conversation(swift).messages(source: .local) where row.text != nil {

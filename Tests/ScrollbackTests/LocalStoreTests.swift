@@ -1,10 +1,11 @@
+import ContractRows
 import Foundation
 import Scrollback
 import ScrollbackModel
 import ScrollbackSync
 import Testing
 
-@Suite("What a device keeps")
+@Suite("The local store")
 struct LocalStoreTests {
     private let store: LocalStore
 
@@ -12,7 +13,7 @@ struct LocalStoreTests {
         store = try LocalStore(directory: nil, user: "alice")
     }
 
-    @Test("History 3: a recall that overtakes a page is never undone by it")
+    @Test("A page that was read before a recall does not restore the recalled message", .history(3))
     func recallOvertakesPage() async throws {
         try await apply(.head(head(20, rev: 10)))
         try await apply(.page(swift, page(11...20, rev: 10)))
@@ -26,7 +27,7 @@ struct LocalStoreTests {
         #expect(try await store.read { try $0.violations() } == [])
     }
 
-    @Test("History 4: of two changes in the wrong order both are there in the end")
+    @Test("Two changes that arrive in reverse order are both applied", .history(4))
     func reorderedChanges() async throws {
         try await apply(.head(head(10, rev: 10)))
         try await apply(.page(swift, page(1...10, rev: 10)))
@@ -47,7 +48,7 @@ struct LocalStoreTests {
         #expect(try await store.read { try $0.violations() } == [])
     }
 
-    @Test("History 12: counts that were made before another device read don't undo its reading")
+    @Test("Counts from before a read on another client do not undo the read", .history(12))
     func delayedCounts() async throws {
         var old = head(10, unread: 3, readSeq: 7, userRev: 5)
         old.lastMessage = message(10)
@@ -61,7 +62,7 @@ struct LocalStoreTests {
         #expect(try await store.read { try $0.recent(swift)?.unread } == 0)
     }
 
-    @Test("History 12: nor does an answer from before undo what was set since, in whatever way it comes")
+    @Test("A stale answer does not undo newer settings, whether it is a head or a summary", .history(12))
     func delayedSettings() async throws {
         var old = head(10, readSeq: 10, userRev: 5)
         old.lastMessage = message(10)
@@ -83,7 +84,7 @@ struct LocalStoreTests {
         #expect(try await take(true, userRev: 6) == nil)
     }
 
-    @Test("History 12: a head that was long on its way brings back no name, and says of nobody that they are a member")
+    @Test("A delayed head restores neither an old name nor an old membership", .history(12))
     func delayedHead() async throws {
         var old = head(10, unread: 3, readSeq: 7, userRev: 5)
         (old.lastMessage, old.name, old.moved) = (message(10), "old", 4)
@@ -98,7 +99,7 @@ struct LocalStoreTests {
         }
     }
 
-    @Test("What was set here and waits to be told is undone by no head that comes before; then the server's word holds")
+    @Test("Unacknowledged settings win over received heads, and the server's values apply afterwards")
     func settingsThatWait() async throws {
         var head = head(10, readSeq: 10, userRev: 5)
         head.lastMessage = message(10)
@@ -124,7 +125,7 @@ struct LocalStoreTests {
         #expect(!entry.isMuted && !entry.isPinned && !entry.isMarkedUnread)
     }
 
-    @Test("What the first window said of conversations that no window brought is no part of the total after the last")
+    @Test("After the last window, totals no longer include conversations that no window returned")
     func totalsAtTheEnd() async throws {
         var totals = UnreadTotals()
         totals.add(9, mentions: 1, kind: .group, isMuted: false)
@@ -139,7 +140,7 @@ struct LocalStoreTests {
         }
     }
 
-    @Test("What was set anew while the server was told is told as well")
+    @Test("A setting that changes while its request is in flight is sent again")
     func setAnew() async throws {
         try await apply(.head(head(10)))
         func mute(_ isMuted: Bool) async throws -> PendingState {
@@ -153,7 +154,7 @@ struct LocalStoreTests {
         #expect(left == [.settings(isMuted: false, isPinned: nil)])
     }
 
-    @Test("What was taken out of the list here stays out, whatever head comes before the server hears of it")
+    @Test("A removed entry stays removed when heads arrive before the server acknowledges the removal")
     func removalThatWaits() async throws {
         var old = head(10, unread: 3, readSeq: 7, userRev: 5)
         (old.lastMessage, old.recentTime) = (message(10), Timetoken(rawValue: 10))
@@ -166,14 +167,14 @@ struct LocalStoreTests {
             #expect(try await store.read { try $0.recent(swift) } == nil)
         }
         #expect(try await store.read { try $0.pendingStates().map(\.sort) } == [.list])
-        // Something is said there.
+        // A new message arrives.
         var next = head(11, unread: 4, readSeq: 7, userRev: 6)
         next.lastMessage = message(11)
         try await apply(.head(next))
         #expect(try await store.read { try $0.recent(swift)?.unread } == 4)
     }
 
-    @Test("Put back before the server heard that it was taken out, it does not roam all the same")
+    @Test("An entry removed with `stopsRoaming` and added again is still excluded from new devices")
     func removalPutBack() async throws {
         var head = head(10, readSeq: 10)
         head.lastMessage = message(10)
@@ -190,7 +191,7 @@ struct LocalStoreTests {
             #expect(pending.change == change)
             try await store.write { try $0.settle(pending) }
         }
-        // Told as one, it is told once.
+        // A removal that was sent with the exclusion sends it once.
         try await remove()
         let pending = try #require(try await next())
         #expect(pending.change == .removeRecent(at: place, stopsRoaming: true))
@@ -198,7 +199,7 @@ struct LocalStoreTests {
         #expect(try await next()?.sort == nil)
     }
 
-    @Test("What the server knows nothing of is forgotten, but for what was put in by hand or has something to be sent")
+    @Test("A conversation unknown to the server is deleted unless it was added manually or has queued messages")
     func gone() async throws {
         let carol = ConversationID.direct("carol")
         var head = head(10, readSeq: 10)
@@ -221,7 +222,7 @@ struct LocalStoreTests {
     }
 
     @Test(
-        "History 13: messages that a page brought before it was heard that there are any are counted by what they are")
+        "Messages of a page that arrives before the head are counted by sender and mentions", .history(13))
     func pageBeforeHead() async throws {
         try await apply(.head(head(10, readSeq: 10)))
         var page = page(11...13, rev: 0)
@@ -242,7 +243,7 @@ struct LocalStoreTests {
         #expect(recent?.mentions == 1)
     }
 
-    @Test("History 17: of a log that started over the counts are the new log's, and no queued read is sent for it")
+    @Test("A log with a new epoch takes the server's counts, and its queued reads are dropped", .history(17))
     func startedOver() async throws {
         var old = head(10, unread: 3, readSeq: 7, userRev: 5)
         old.lastMessage = message(10)
@@ -256,7 +257,7 @@ struct LocalStoreTests {
         let entry = try #require(try await store.read { try $0.recent(swift) })
         #expect(entry.unread == 6 && entry.isMarkedUnread && entry.isPinned)
         #expect(try await store.read { try $0.pendingReads().isEmpty })
-        // Told of it by something that doesn't count, the device asks.
+        // An input without counts for another epoch makes the client request the head.
         var page = page(1...8, rev: 0)
         page.state.epoch = Epoch(rawValue: 9)
         let position = try #require(try await store.read { try $0.log(of: swift)?.position(in: swift) })
@@ -265,12 +266,12 @@ struct LocalStoreTests {
         #expect(try await store.write { try $0.apply(inputs) }.contains { $0.needsHead })
     }
 
-    @Test("Whatever order messages, changes and pages come in, the rows are the newest that was said of them")
+    @Test("Messages, changes and pages in any order lead to the newest version of each row")
     func anyOrder() async throws {
         for seed in 1...40 as ClosedRange<UInt64> {
             let store = try LocalStore(directory: nil, user: "alice")
             var generator = SplitMix64(seed: seed)
-            // Message 1...30 as sent, then changes 1...30 to some of them.
+            // Messages 1...30 as sent, followed by changes 1...30 to some of them.
             let edits = (1...30).map { rev in
                 message(
                     Seq.random(in: 1...30, using: &generator), Bool.random(using: &generator) ? "edit \(rev)" : nil,
@@ -305,7 +306,7 @@ struct LocalStoreTests {
         }
     }
 
-    @Test("A newer version's store and another user's store are refused by name")
+    @Test("A store that is in use or belongs to another user is refused with the reason")
     func refused() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -313,7 +314,7 @@ struct LocalStoreTests {
         #expect {
             try LocalStore(directory: folder, user: "alice")
         } throws: {
-            ($0 as? ChatError)?.message.hasSuffix("is in use: one client at a time may open it") == true
+            ($0 as? ChatError)?.message.hasSuffix("is in use: only one client can open it at a time.") == true
         }
         try open.close()
         #expect {
@@ -324,13 +325,13 @@ struct LocalStoreTests {
         try LocalStore(directory: folder, user: "alice").close()
     }
 
-    @Test("Whoever asks a store that is closed, in memory or on disk, hears that it is")
+    @Test("Requests to a closed store fail with `closed`, in memory and on disk")
     func closed() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
         defer { try? FileManager.default.removeItem(at: folder) }
         for directory in [nil, folder] {
             let store = try LocalStore(directory: directory, user: "alice")
-            // Some before, some while, some after it is closed: all of them get an answer.
+            // The store closes during these requests, and each request must complete.
             await withTaskGroup(of: Void.self) { group in
                 for number in 0..<200 {
                     group.addTask {
@@ -351,12 +352,12 @@ struct LocalStoreTests {
     }
 
     @Test(
-        "What the other person has read only rises, and starts over with a new log; whether one may write is the last word"
+        "The peer's read position only rises within a log, and mute and freeze follow the last head"
     )
     func standing() async throws {
         func standing() async throws -> LocalStanding { try await store.read { try $0.standing(in: swift) } }
         #expect(try await standing() == LocalStanding())
-        // Before anything else is known of the conversation.
+        // Nothing else is known of the conversation yet.
         try await store.write { try $0.notePeerRead(3, in: swift) }
         let end = Date(timeIntervalSince1970: 1_795_255_260.5)
         for (told, event, expected) in [(2, 0, 3), (5, 0, 5), (4, 9, 9), (7, 8, 9)] as [(Seq, Seq, Seq)] {
@@ -379,7 +380,7 @@ struct LocalStoreTests {
         #expect(try await standing().mute == nil)
     }
 
-    // MARK: Makers
+    // MARK: Helpers
 
     private func apply(_ input: LogInput) async throws {
         _ = try await store.write { try $0.apply([input]) }
@@ -387,7 +388,7 @@ struct LocalStoreTests {
 
     private func rows() async throws -> [Seq: String] { try await Self.rows(store) }
 
-    /// What each row says; nothing where it was recalled.
+    /// The text of each row, empty for recalled messages.
     private static func rows(_ store: LocalStore) async throws -> [Seq: String] {
         let messages = try await store.read { reader in
             guard let log = try reader.localLog(of: swift) else { return [Message]() }
@@ -417,7 +418,7 @@ private func head(
         conversation: swift, state: state(seq, rev: rev), unread: unread, readSeq: readSeq, userRev: userRev)
 }
 
-/// A page that read these places when the log had seen `rev` changes.
+/// A page of these sequence numbers from a snapshot at revision `rev`.
 private func page(_ places: SeqRange, rev: Int64, rows: [Seq: Message] = [:]) -> LogPage {
     LogPage(
         messages: places.map { rows[$0] ?? message($0) },

@@ -3,8 +3,8 @@ import ScrollbackModel
 import ScrollbackSync
 import Testing
 
-/// What the server says comes late, or twice: what a device knows already, or was told to tell, stays.
-@Suite("Older answers")
+/// Tests answers that arrive late or twice. They must not undo what the client knows or still has to send.
+@Suite("Stale answers")
 struct OlderAnswersTests {
     private let store: LocalStore
     private let group = ConversationID.group("swift")
@@ -27,7 +27,7 @@ struct OlderAnswersTests {
         #expect(hasMore)
     }
 
-    /// What the reads that are to be told name.
+    /// The user revisions that the pending reads name.
     private func named() async throws -> [Int64?] {
         try await store.read { reader in try reader.pendingReads().map(\.userRev) }
     }
@@ -54,7 +54,7 @@ struct OlderAnswersTests {
             userRev: userRev)
     }
 
-    @Test("WuKongIM#494: from before a mark was set or ended, no answer takes it away or brings it back")
+    @Test("A stale answer neither clears nor restores the unread flag (WuKongIM#494)")
     func olderMark() async throws {
         try await apply(head(10, userRev: 5, isMarked: true, isSet: true))
         func shown() async throws -> [Bool] {
@@ -68,7 +68,7 @@ struct OlderAnswersTests {
         #expect(try await shown() == [true, true, true])
         try await apply(head(10, userRev: 4))
         #expect(try await shown() == [true, true, true])
-        // Ended by a later one, it does not come back with the earlier.
+        // A later answer cleared the flag, so an earlier one does not restore it.
         _ = try await store.write { [group, read = summary(10, userRev: 6, isMarked: false)] in
             try $0.apply(read, in: group)
         }
@@ -77,7 +77,7 @@ struct OlderAnswersTests {
         #expect(try await shown() == [false, false, false])
     }
 
-    @Test("Of what its user left nothing is unread, whatever is heard of it later")
+    @Test("A left conversation has no unread messages, even after later events")
     func left() async throws {
         func said(_ seq: Seq, rev: Int64 = 0, mentions: Mentions? = nil) -> Message {
             Message(
@@ -96,21 +96,21 @@ struct OlderAnswersTests {
         _ = try await store.write { try $0.apply([edited]) }
         let entry = try #require(try await entry())
         #expect(entry.unread == 0 && entry.mentions == 0 && entry.lastMessage?.seq == 4)
-        // A member again, they count what the server says.
+        // After rejoining, the server's count applies.
         var again = head(4, unread: 2, userRev: 7)
         again.state.rev = 1
         try await apply(again)
         #expect(try await self.entry()?.unread == 2)
     }
 
-    @Test("WuKongIM#381: from before it was taken out of the list, no head brings a conversation back")
+    @Test("A stale head does not restore a removed entry (WuKongIM#381)")
     func olderRemoval() async throws {
         try await apply(head(10, unread: 3, userRev: 5))
         let wasThere = try await store.write { [group] in
             try $0.removeRecent(group, marksRead: false, stopsRoaming: false)
         }
         #expect(wasThere)
-        // Read by the server before it heard of that, and after.
+        // One head was read before the server received the removal, and the other one after it.
         try await apply(head(10, unread: 3, userRev: 5))
         #expect(try await entry() == nil)
         try await apply(head(10, unread: 3, userRev: 6, removedSeq: 10))
@@ -125,45 +125,45 @@ struct OlderAnswersTests {
         #expect(try await entry()?.unread == 4)
     }
 
-    @Test("A read names the marks that were known when it was made, however much later it is told")
+    @Test("A read names the user revision that was known when it was made, even if it is sent later")
     func readBeforeMark() async throws {
         try await apply(head(10, unread: 3, userRev: 5))
         try await read()
-        // Marked on another device after that; the answer that says so comes before the read is told.
+        // Another client then sets the unread flag. The answer with the flag arrives before the read is sent.
         try await apply(head(10, unread: 3, userRev: 6, isMarked: true))
         #expect(try await named() == [5])
-        // Read further, where it is known.
+        // The second read goes further and knows the flag.
         try await apply(head(11, unread: 4, userRev: 6, isMarked: true))
         try await read()
         #expect(try await named() == [6])
     }
 
-    @Test("A read that ends a mark of this device's own ends it, whether or not the server was told of it")
+    @Test("A read after marking as unread on the same client clears the flag, acknowledged or not")
     func readAfterOwnMark() async throws {
         try await apply(head(10, unread: 3, userRev: 5))
         let isSet = try await store.write { [group] in try $0.set(.markUnread, in: group) }
         #expect(isSet)
-        // Told, and the answer is lost.
+        // The flag was sent, but its answer is lost.
         try await read()
         let states = try await store.read { try $0.pendingStates().count }
         #expect(states == 0)
         #expect(try await named() == [nil])
-        // Read further before that is told, it ends it still.
+        // A further read before the first one is sent still clears the flag.
         try await apply(head(12, unread: 5, userRev: 5))
         try await read()
         #expect(try await named() == [nil])
     }
 
-    @Test("A read that only ends a mark is told until the server has heard of it, whatever heads come before")
+    @Test("A read that only clears the unread flag is sent until the server acknowledges it")
     func readOfAMark() async throws {
         try await apply(head(10, userRev: 5, isMarked: true))
         try await read()
         #expect(try await entry()?.isMarkedUnread == false)
-        // A window that was read before.
+        // This window was read before.
         try await apply(head(10, userRev: 5, isMarked: true))
         #expect(try await named() == [5])
         #expect(try await entry()?.isMarkedUnread == false)
-        // Its answer: it was marked again meanwhile.
+        // The answer to the read says that the flag was set again in between.
         _ = try await store.write { [group, answer = summary(10, userRev: 7, isMarked: true)] in
             try $0.apply(answer, in: group, answers: .read)
         }
@@ -171,14 +171,14 @@ struct OlderAnswersTests {
         #expect(try await entry()?.isMarkedUnread == true)
     }
 
-    @Test("What was heard while a mark was told is asked for, where the answer to it is older")
+    @Test("A client requests the head when its acknowledgement is older than a change it already received")
     func heardBeforeItsAnswer() async throws {
         try await apply(head(10, userRev: 5))
         let isSet = try await store.write { [group] in try $0.set(.markUnread, in: group) }
         #expect(isSet)
         let states = try await store.read { try $0.pendingStates() }
         let told = try #require(states.first)
-        // Taken, and ended by another device; that is heard before the answer.
+        // The server accepted the flag, and another client cleared it. This change arrives before the answer.
         _ = try await store.write { [group, heard = summary(10, userRev: 7, isMarked: false)] in
             try $0.apply(heard, in: group)
         }
@@ -192,7 +192,7 @@ struct OlderAnswersTests {
         #expect(try await entry()?.isMarkedUnread == false)
     }
 
-    @Test("A mark set elsewhere is shown by the head that says that what was read here was read there too")
+    @Test("A head that confirms a local read also applies an unread flag from another client")
     func markWithRead() async throws {
         try await apply(head(10, unread: 3, userRev: 5))
         try await read()
@@ -201,7 +201,7 @@ struct OlderAnswersTests {
         #expect(try await entry()?.isMarkedUnread == true)
     }
 
-    @Test("That something was taken away in a channel is asked about, also where a read waits to be told")
+    @Test("A removal in a channel makes the client request the head, even while a read is pending")
     func takenAway() async throws {
         let channel = ConversationID.community("city", channel: "open")
         try await apply(head(3, of: channel, unread: 1, userRev: 5))
@@ -218,7 +218,7 @@ struct OlderAnswersTests {
         }
     }
 
-    @Test("What was said and recalled in one transaction is not brought back by an answer from between the two")
+    @Test("An answer from between a message and its recall in one transaction does not restore its count")
     func saidAndRecalled() async throws {
         try await apply(head(2, userRev: 5))
         let between = head(4, unread: 2, userRev: 5)
@@ -235,7 +235,9 @@ struct OlderAnswersTests {
         #expect(try await store.read { try $0.uncertainConversations() } == [])
     }
 
-    @Test("What was hidden in a channel before its news is not shown, whichever comes first", arguments: [true, false])
+    @Test(
+        "A message that is hidden before its channel head event is not shown, in either order of arrival",
+        arguments: [true, false])
     func hiddenBeforeItsNews(isAnswerFirst: Bool) async throws {
         let channel = ConversationID.community("city", channel: "open")
         try await apply(head(3, of: channel, unread: 1, userRev: 5))
@@ -247,10 +249,10 @@ struct OlderAnswersTests {
         func asks(_ input: LogInput) async throws -> Bool {
             try await store.write { try $0.apply([input]) }.last?.needsHead ?? false
         }
-        // Of what is known to be there nobody need ask.
+        // A known message causes no request.
         #expect(try await !asks(.live(.hidden(channel, epoch, [1...1]))))
         #expect(try await asks(.live(.hidden(channel, epoch, [4...4]))))
-        // The news bring something new, or what the answer did not.
+        // The event is new if the answer arrived first, and otherwise the answer is.
         if isAnswerFirst { try await apply(answer) }
         #expect(try await asks(news) == isAnswerFirst)
         if !isAnswerFirst { try await apply(answer) }
@@ -258,7 +260,7 @@ struct OlderAnswersTests {
         #expect(last == 3)
     }
 
-    @Test("Of a channel where nothing else is left than what the list passes over, no row above that stays")
+    @Test("A channel whose only other messages do not update recents shows none of its hidden rows")
     func passedOverIsLeft() async throws {
         let channel = ConversationID.community("city", channel: "open")
         try await apply(head(4, of: channel, unread: 1, userRev: 5))
@@ -271,9 +273,9 @@ struct OlderAnswersTests {
         #expect(last == 3)
     }
 
-    @Test("What came and was hidden in one transaction leaves the server to say when the conversation was active")
+    @Test("A message that is hidden in the transaction that stored it makes the client request the head")
     func cameAndWent() async throws {
-        // Nothing is shown of it before.
+        // The conversation showed no message before.
         var empty = head(1, userRev: 5)
         (empty.lastMessage, empty.recentTime) = (nil, nil)
         try await apply(empty)
@@ -284,7 +286,7 @@ struct OlderAnswersTests {
         #expect(outcomes.last?.needsHead == true)
     }
 
-    @Test("A window from before its last message was hidden puts no entry back")
+    @Test("A window from before the last message was hidden does not restore the entry")
     func olderThanHidden() async throws {
         try await apply(head(1, userRev: 5))
         try await store.write { [group, epoch] in _ = try $0.apply([.live(.hidden(group, epoch, [1...1]))]) }
@@ -296,7 +298,7 @@ struct OlderAnswersTests {
         #expect(try await entry() == nil)
     }
 
-    @Test("Who sees a log anew may have read less of it than before")
+    @Test("A client whose view of a log changes accepts a lower read marker from the server")
     func seenAnew() async throws {
         try await apply(head(10, userRev: 5))
         var wider = head(10, unread: 10, userRev: 5)
@@ -305,7 +307,7 @@ struct OlderAnswersTests {
         #expect(try await entry()?.unread == 10)
         let isOpen = try await store.read { try $0.uncertainConversations() }
         #expect(isOpen == [])
-        // What was read here meanwhile stays read.
+        // A read by this client is kept.
         try await read()
         wider.state.view = 2
         try await apply(wider)
@@ -313,7 +315,7 @@ struct OlderAnswersTests {
         #expect(try await named() == [5])
     }
 
-    @Test("Where an answer to sync says first that a log is seen anew, its head says how far it is read")
+    @Test("A sync answer with a new view makes the client request the head and take its read marker")
     func seenAnewBySync() async throws {
         try await apply(head(10, userRev: 5))
         var wider = head(10, unread: 10, userRev: 5)
@@ -331,18 +333,18 @@ struct OlderAnswersTests {
         #expect(isOpen == [])
     }
 
-    @Test("What was missed comes by itself but in channels: there the counts are asked for")
+    @Test("After the initial sync, only channels need their counts confirmed when messages arrive")
     func uncertainChannels() async throws {
         let channel = ConversationID.community("city", channel: "open")
         let said = [channel, group].compactMap { head(11, of: $0, userRev: 5).lastMessage }
-        // To a new device nothing is missing.
+        // A new client misses nothing.
         try await store.write { try $0.saveCursor("somewhere", endsPass: true) }
         _ = try await store.write { try $0.apply(said.map { .live(.message($0)) }) }
         let isOpen = try await store.read { try $0.uncertainConversations() }
         #expect(isOpen == [channel])
     }
 
-    @Test("What the server says of before a mark that waits to be told is no reading")
+    @Test("A summary from before a pending unread flag does not count as a read")
     func markThatWaits() async throws {
         try await apply(head(10, userRev: 5))
         _ = try await store.write { [group] in try $0.set(.markUnread, in: group) }
@@ -357,7 +359,7 @@ struct OlderAnswersTests {
         #expect(try await isRead(7))
     }
 
-    @Test("Marked, read and marked again, the answer to the first mark leaves the second to be told")
+    @Test("The answer to the first of two unread flags leaves the second one pending")
     func markedAgain() async throws {
         try await apply(head(10, unread: 3, userRev: 5))
         func mark() async throws { _ = try await store.write { [group] in try $0.set(.markUnread, in: group) } }
@@ -371,7 +373,7 @@ struct OlderAnswersTests {
             return try $0.apply(answer, in: group)
         }
         #expect(try await entry()?.isMarkedUnread == true)
-        // The read is told first, and the mark once that is answered.
+        // The client sends the read first, and the flag after the answer to it.
         #expect(try await pending().count == 0)
         _ = try await store.write { [group, answer = summary(10, userRev: 7, isMarked: false)] in
             try $0.apply(answer, in: group)

@@ -6,9 +6,9 @@ import ScrollbackUI
 import Testing
 
 @MainActor
-@Suite("A model of the list of recents")
+@Suite("RecentsModel")
 struct RecentsModelTests {
-    /// A world in which Alice has as many conversations, of one message each, with 1 the oldest.
+    /// Creates a world where Alice has `count` groups with one message each; group 1 has the oldest message.
     private func world(_ count: Int) async throws -> (world: ChatWorld, alice: ChatClient) {
         let world = try ChatWorld()
         let bob = try await world.client("bob")
@@ -21,7 +21,7 @@ struct RecentsModelTests {
 
     private func group(_ number: Int) throws -> ConversationID { .group(try Identifier("\(number)")) }
 
-    @Test("It grows by pages until all is there, with the totals of all from the beginning", .rows(183, 185, 192, 205))
+    @Test("The model grows by pages, and its totals cover the whole list from the start", .rows(183, 185, 192, 205))
     func pages() async throws {
         let (world, alice) = try await world(25)
         let model = RecentsModel(alice.recents, pageSize: 10)
@@ -29,13 +29,13 @@ struct RecentsModelTests {
         try await shows { model.numbers == Array((16...25).reversed()) && model.totals.unread == 25 }
         #expect(model.hasMore && !model.isLoadedAll)
         try await model.loadMore()
-        #expect(model.numbers == Array((6...25).reversed()), "there once the call returns")
+        #expect(model.numbers == Array((6...25).reversed()), "The page is available when the call returns.")
         try await model.loadMore()
         #expect(model.numbers == Array((1...25).reversed()))
         try await shows { model.isLoadedAll }
         try await model.loadMore()
         #expect(model.numbers.count == 25)
-        // What comes moves up, in the list as it has grown.
+        // A new message moves its conversation to the top of the grown list.
         let bob = try await world.client("bob")
         _ = try await bob.conversation(group(3)).send(.text("3")).delivered()
         try await shows { model.numbers == [3] + (1...25).reversed().filter { $0 != 3 } }
@@ -43,7 +43,7 @@ struct RecentsModelTests {
         await world.close()
     }
 
-    @Test("Another filter begins with one page again, and the totals stay those of all")
+    @Test("A new filter resets the model to one page and does not change the totals")
     func filters() async throws {
         let (world, alice) = try await world(8)
         let bob = try await world.client("bob")
@@ -59,7 +59,7 @@ struct RecentsModelTests {
         await world.close()
     }
 
-    @Test("What the user does is shown at once, and on the user's other devices")
+    @Test("The user's actions appear on this device and on the user's other devices")
     func acts() async throws {
         let (world, alice) = try await world(4)
         let other = try await world.client("alice")
@@ -93,7 +93,7 @@ struct RecentsModelTests {
         await world.close()
     }
 
-    @Test("Let go of, it goes, and follows nothing any more")
+    @Test("A released model is deallocated and stops its tasks")
     func released() async throws {
         let (world, alice) = try await world(3)
         var model: RecentsModel? = RecentsModel(alice.recents, pageSize: 2)
@@ -112,7 +112,7 @@ struct RecentsModelTests {
 }
 
 extension RecentsModel {
-    /// The names of the groups shown, which are numbers.
+    /// The names of the shown groups as numbers.
     fileprivate var numbers: [Int] {
         conversations.compactMap { Int($0.id.description.dropFirst("group:".count)) }
     }

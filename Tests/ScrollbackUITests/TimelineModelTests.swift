@@ -5,11 +5,11 @@ import ScrollbackUI
 import Testing
 
 @MainActor
-@Suite("A model of a conversation", .serialized)
+@Suite("TimelineModel", .serialized)
 struct TimelineModelTests {
     private let group = ConversationID.group("swift")
 
-    /// A world with a group, in which Bob has said so much.
+    /// Creates a world with a group in which Bob has sent `count` messages.
     private func world(saying count: Int) async throws -> (world: ChatWorld, alice: ChatClient, bob: ChatClient) {
         let world = try ChatWorld(users: ["bob"])
         try await world.makeGroup("swift", members: ["alice", "bob"])
@@ -23,14 +23,14 @@ struct TimelineModelTests {
         await client.flushed()
     }
 
-    @Test("It shows the newest messages, who wrote them and who types, and scrolls both ways")
+    @Test("The model shows messages, senders and typing users, and scrolls in both directions")
     func scrolls() async throws {
         let (world, alice, bob) = try await world(saying: 50)
         let model = TimelineModel(alice.conversation(group), window: 10)
         #expect(!model.isLoaded)
         try await shows { model.numbers == Array(41...50) && model.people["bob"]?.name == "Bob" }
         #expect(model.isLoaded && model.isAtNewest && model.hasOlder)
-        // The second begins before the first can end: both are put to the main actor at once.
+        // Both tasks are enqueued on the main actor together, so the second call starts before the first one ends.
         let loads = (1...2).map { _ in Task { try await model.loadOlder() } }
         for load in loads { try await load.value }
         #expect(!model.isLoadingOlder)
@@ -48,7 +48,7 @@ struct TimelineModelTests {
         await world.close()
     }
 
-    @Test("What is sent is shown at once, says how far it is, and keeps its identity to the end")
+    @Test("A sent message appears immediately, reports its state, and keeps its ID")
     func sends() async throws {
         let (world, alice, bob) = try await world(saying: 1)
         let model = TimelineModel(alice.conversation(group))
@@ -80,7 +80,7 @@ struct TimelineModelTests {
         await world.close()
     }
 
-    @Test("What can't be done is thrown, and stays to be shown until it was")
+    @Test("An error is thrown and stays in the error property until it is reset")
     func errors() async throws {
         let (world, alice, _) = try await world(saying: 5)
         let model = TimelineModel(alice.conversation(group), window: 2)
@@ -96,7 +96,7 @@ struct TimelineModelTests {
         await world.close()
     }
 
-    @Test("It is read by itself only where that was asked for, once the newest message is on the screen")
+    @Test("The model marks messages as read only with marksRead and a visible newest message")
     func reads() async throws {
         let (world, alice, bob) = try await world(saying: 20)
         let chat = alice.conversation(group)
@@ -104,16 +104,16 @@ struct TimelineModelTests {
         try await shows { model.numbers == Array(1...20) && model.firstUnread != nil }
         model.setVisible(from: model.items[0].id, to: model.items[19].id)
         try await Task.sleep(for: .milliseconds(100))
-        #expect(try await chat.recent()?.unread == 20, "nobody asked for it")
+        #expect(try await chat.recent()?.unread == 20, "marksRead is off.")
         model.setVisible(from: model.items[0].id, to: model.items[9].id)
         model.marksRead = true
         try await Task.sleep(for: .milliseconds(100))
-        #expect(try await chat.recent()?.unread == 20, "the newest message is not on the screen")
+        #expect(try await chat.recent()?.unread == 20, "The newest message is not visible.")
         model.setVisible(from: model.items[10].id, to: model.items[19].id)
         try await shows { model.firstUnread == nil }
         #expect(try await chat.recent()?.unread == 0)
 
-        // Marked as unread by hand, it stays so while nothing new is seen.
+        // A manual unread mark remains until the user sees a new message.
         try await chat.markUnread()
         try await say(21...21, bob)
         try await shows { model.numbers.last == 21 }
@@ -125,10 +125,10 @@ struct TimelineModelTests {
         await world.close()
     }
 
-    @Test("Many messages that come while the main actor is busy are few updates")
+    @Test("Messages that arrive while the main actor is busy are combined into few updates")
     func coalesces() async throws {
         let world = try ChatWorld()
-        // Without a server nothing but this device takes time, of which the main actor has none for others meanwhile.
+        // Without a server, only this process does work, and the blocked main actor can't apply updates in between.
         let chat = try await world.disconnectedClient("alice").conversation(.direct("bob"))
         let model = TimelineModel(chat)
         try await shows { model.isLoaded }
@@ -142,16 +142,16 @@ struct TimelineModelTests {
         #expect(Self.wait(for: arrived))
         try await shows { model.pending.map(\.content.text) == (1...30).map(String.init) }
         await Task.yield()
-        #expect((1...5).contains(updates.count), "of 30 messages")
+        #expect((1...5).contains(updates.count), "30 messages must cause at most 5 updates.")
         await world.close()
     }
 
-    /// Keeps the main actor busy.
+    /// Blocks the main actor until the semaphore is signaled.
     private static func wait(for semaphore: DispatchSemaphore) -> Bool {
         semaphore.wait(timeout: .now() + 50) == .success
     }
 
-    @Test("Let go of, it goes, and asks and follows nothing any more")
+    @Test("A released model is deallocated and stops its tasks")
     func released() async throws {
         let (world, alice, _) = try await world(saying: 3)
         var model: TimelineModel? = TimelineModel(alice.conversation(group), marksRead: true)
@@ -167,7 +167,7 @@ struct TimelineModelTests {
 }
 
 extension TimelineModel {
-    /// What its messages say, as numbers.
+    /// The texts of the messages as numbers.
     fileprivate var numbers: [Int] {
         items.compactMap { if case .message(let message) = $0 { message.text.flatMap { Int($0) } } else { nil } }
     }

@@ -1,7 +1,7 @@
 import Observation
 import Testing
 
-/// Waits until something that a model says holds, woken by observation alone, as a screen is.
+/// Waits until a condition on a model is true, and checks it only when observation reports a change, as a view does.
 @MainActor
 func shows(
     within limit: Duration = .seconds(60), at location: SourceLocation = #_sourceLocation,
@@ -16,14 +16,14 @@ func shows(
     let deadline = ContinuousClock.now + limit
     while !withObservationTracking({ isRight() }, onChange: { watch.wake() }) {
         guard ContinuousClock.now < deadline else {
-            Issue.record("the model never showed what was waited for", sourceLocation: location)
+            Issue.record("The model did not meet the condition in time.", sourceLocation: location)
             throw CancellationError()
         }
         await watch.next()
     }
 }
 
-/// Something that wakes one who waits, also where it came before.
+/// A signal that a waiting task receives even if it was sent before the task started to wait.
 final class Watch: Sendable {
     private let stream: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
@@ -39,7 +39,7 @@ final class Watch: Sendable {
     }
 }
 
-/// How often what a model says changed, as a screen that draws itself again would count it.
+/// Counts the updates of a model, as a view that redraws itself would.
 @MainActor
 final class Updates {
     private(set) var count = 0
@@ -52,7 +52,7 @@ final class Updates {
 
     private func watch() {
         withObservationTracking(look) { [weak self] in
-            // Told before the change: looked at again once the turn is over.
+            // Observation reports the change before it happens, so the new value is read in a later turn.
             Task { @MainActor in
                 self?.count += 1
                 self?.watch()

@@ -1,9 +1,10 @@
 import Foundation
 import Testing
 
-/// What was once promised to other programs stays: the files hold every frame and body of version 1 byte for byte.
+/// Tests that every frame and body of protocol version 1 has the bytes of its golden file.
 ///
-/// `SCROLLBACK_RECORD_GOLDEN=1` writes files that are not there yet. It never changes one: a change is a new version.
+/// Other programs rely on these bytes, so a change needs a new protocol version. `SCROLLBACK_RECORD_GOLDEN=1` writes
+/// missing files and never changes an existing one.
 @Suite("Golden files of version 1")
 struct GoldenTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden/v1")
@@ -16,7 +17,7 @@ struct GoldenTests {
         return bytes
     }
 
-    @Test("Encoding gives the file's bytes", arguments: Golden.all)
+    @Test("Encoding produces the bytes of the golden file", arguments: Golden.all)
     func encoding(_ golden: Golden) throws {
         let isRecording = ProcessInfo.processInfo.environment["SCROLLBACK_RECORD_GOLDEN"] == "1"
         if isRecording, !FileManager.default.fileExists(atPath: Self.file(golden.name).path) {
@@ -27,18 +28,18 @@ struct GoldenTests {
         #expect(golden.bytes == expected)
     }
 
-    @Test("The file's bytes are decoded and encoded to the same bytes", arguments: Golden.all)
+    @Test("Decoding and encoding a golden file reproduces its bytes", arguments: Golden.all)
     func decoding(_ golden: Golden) throws {
         let bytes = try golden.recode(try Self.contents(golden.name))
         #expect(String(decoding: bytes, as: UTF8.self) == String(decoding: golden.bytes, as: UTF8.self))
     }
 
-    @Test("The files are valid JSON to others too", arguments: Golden.all)
+    @Test("Foundation reads the golden files as valid JSON", arguments: Golden.all)
     func validity(_ golden: Golden) throws {
         #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(golden.bytes)) }
     }
 
-    @Test("No file is left without a test")
+    @Test("Every golden file has a test")
     func completeness() throws {
         let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).filter {
             $0.hasSuffix(".json")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("History parameters")
 struct HistoryParametersTests {
-    @Test("Nothing at all means the newest 20", .rows(11, 17, 158))
+    @Test("No parameters mean the newest 20 messages", .rows(11, 17, 158))
     func defaults() throws {
         let query = try HistoryParameters([:]).query()
         #expect(query == HistoryQuery(.before(.latest), limit: 20, sort: .newestFirst, filter: .all))
@@ -14,7 +14,7 @@ struct HistoryParametersTests {
     }
 
     @Test(
-        "Every bad combination is refused and names the parameter that is wrong", .rows(66),
+        "Every invalid combination is refused, and the error names the invalid parameter", .rows(66),
         arguments: [
             (["cursor": ["x"], "before": ["latest"]], "cursor"),
             (["cursor": ["x"], "sort": ["newestFirst"]], "cursor"),
@@ -52,7 +52,7 @@ struct HistoryParametersTests {
     }
 
     @Test(
-        "A point that is none is refused and names the anchor it was given for",
+        "An invalid point is refused, and the error names its anchor",
         arguments: [
             "", "5", "seq", "seq:", "seq:0", "seq:-1", "seq:+1", "seq:1.5", "seq:x", "seq:9223372036854775808",
             "timetoken:",
@@ -75,7 +75,7 @@ struct HistoryParametersTests {
     }
 
     @Test(
-        "Every kind of point is read",
+        "Every kind of point is accepted",
         arguments: [
             ("seq:5", HistoryPoint.seq(5)), ("timetoken:17952552001230007", .timetoken(Sample.time)),
             ("id:\(Sample.id)", .id(Sample.id)), ("id:\(Sample.id.description.uppercased())", .id(Sample.id)),
@@ -87,7 +87,7 @@ struct HistoryParametersTests {
         #expect(try HistoryParameters(["from": [text], "to": ["latest"]]).query().anchor == .between(point, .latest))
     }
 
-    @Test("A list is given once with commas, or several times")
+    @Test("A list is one parameter with commas, or a repeated parameter")
     func lists() throws {
         func senders(_ given: [String]) throws -> Set<UserID>? {
             try HistoryParameters(["senders": given]).query().filter.senders
@@ -95,28 +95,28 @@ struct HistoryParametersTests {
         #expect(try senders(["alice"]) == ["alice"])
         #expect(try senders(["alice,bob"]) == ["alice", "bob"])
         #expect(try senders(["alice", "bob"]) == ["alice", "bob"])
-        #expect(try senders(["a,b", "c"]) == ["a,b", "c"], "given several times, a comma is part of a name")
+        #expect(try senders(["a,b", "c"]) == ["a,b", "c"], "in a repeated parameter, a comma is part of the name")
         #expect(try HistoryParameters(["customTypes": [""]]).query().filter.customTypes == [nil])
         #expect(try HistoryParameters(["customTypes": [",a"]]).query().filter.customTypes == [nil, "a"])
-        #expect(throws: ChatError.self, "counted as given, before repetitions are dropped") {
+        #expect(throws: ChatError.self, "the limit counts repetitions") {
             try senders(Array(repeating: "alice", count: 101))
         }
     }
 
-    @Test("A frame's numbers, flags and lists are what JSON has for them")
+    @Test("Numbers, flags and lists in a frame are JSON values")
     func frames() throws {
         func query(_ members: String) throws -> HistoryQuery {
             let text = #"{"type":"history","ref":1,"conversation":"group:g",\#(members)}"#
-            guard case .request(_, .history(_, let query)) = try ClientFrame.decode(Array(text.utf8), limits: .standard)
-            else {
-                throw Golden.Unexpected()
-            }
-            return query
+            return try GetHistory(frame: text).query
         }
         #expect(try query(#""limit":5"#).limit == 5)
-        #expect(try query(#""limit":null,"senders":null"#) == HistoryQuery(.before(.latest)), "as if it were not there")
+        #expect(
+            try query(#""limit":null,"senders":null"#) == HistoryQuery(.before(.latest)), "null equals an absent member"
+        )
         #expect(try query(#""mentionsMe":true"#).filter.mentionsMe)
-        #expect(try query(#""senders":["a,b"]"#).filter.senders == ["a,b"], "a list is a list: its elements are whole")
+        #expect(
+            try query(#""senders":["a,b"]"#).filter.senders == ["a,b"],
+            "elements of a JSON array are not split at commas")
         #expect(try query(#""from":"seq:1","to":"seq:9""#).anchor == .between(.seq(1), .seq(9)))
         for (members, name) in [
             (#""limit":5.5"#, "limit"), (#""limit":true"#, "limit"), (#""limit":{}"#, "limit"),
@@ -127,10 +127,9 @@ struct HistoryParametersTests {
             (#""senders":[]"#, "senders"), (#""types":[""]"#, "types"),
             (#""cursor":"x","limit":5,"sort":"newestFirst""#, "cursor"),
         ] {
-            let error = #expect(throws: RequestError.self, "\(members)") { try query(members) }
-            #expect(error?.ref == 1)
-            #expect(error?.error.parameter == name)
-            #expect(error?.error.code == .invalidParameter)
+            let error = #expect(throws: ChatError.self, "\(members)") { try query(members) }
+            #expect(error?.parameter == name)
+            #expect(error?.code == .invalidParameter)
         }
     }
 }

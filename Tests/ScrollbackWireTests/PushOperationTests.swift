@@ -2,10 +2,10 @@ import ScrollbackModel
 import ScrollbackWire
 import Testing
 
-@Suite("Requests about push")
+@Suite("Push requests")
 struct PushOperationTests {
     @Test(
-        "One that is wrong names the member, and its ref",
+        "The error for an invalid request has the name of the member",
         arguments: [
             (#""type":"putPushDevice""#, "device"), (#""type":"putPushDevice","device":"""#, "device"),
             (#""type":"putPushDevice","device":"d""#, "service"),
@@ -20,15 +20,20 @@ struct PushOperationTests {
             (#""type":"setPushPreferences","push":{"quietHours":{"from":"22:00"}}"#, "quietHours.to"),
         ])
     func wrong(members: String, parameter: String) {
-        do throws(RequestError) {
-            _ = try ClientFrame.decode(Array("{\"ref\":7,\(members)}".utf8), limits: .standard)
-            Issue.record("it was taken")
-        } catch {
-            #expect(error.error.parameter == parameter && error.ref == 7, "\(error)")
+        let error = #expect(throws: ChatError.self) {
+            let frame = try RequestFrame(Array("{\"ref\":7,\(members)}".utf8))
+            let operation = try #require(Self.operations.first { $0.endpoint.frame == frame.type })
+            var reader = RequestReader(frame: frame.members, limits: .standard)
+            _ = try operation.init(from: &reader)
         }
+        #expect(error?.parameter == parameter)
     }
 
-    @Test("A change of preferences to all of them takes back what they do not have")
+    private static let operations: [any ClientOperation.Type] = [
+        PutPushDevice.self, DeletePushDevice.self, SetPushPreferences.self,
+    ]
+
+    @Test("A change to given preferences resets the preferences that they lack")
     func change() throws {
         let hours = try QuietHours(from: .init(hour: 1), to: .init(hour: 2), timeZone: "Europe/Paris")
         var preferences = PushPreferences(language: "de", showsDetail: false, level: .all, quietHours: hours)

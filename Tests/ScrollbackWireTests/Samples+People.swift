@@ -20,25 +20,25 @@ extension Sample {
 
 extension Golden {
     static let people: [Golden] = [
-        client(
+        hello(
             "hello-inactive",
-            .hello(.init(token: "a.b.c", device: "phone", cursor: nil, sharesPresence: true, isActive: false))),
-        client(
-            "hello-sharing", .hello(.init(token: "a.b.c", device: "phone", cursor: nil, sharesPresence: true))),
-        request("members", .people(.members(.group("swift"), after: nil, limit: 100))),
-        request("members-on", .people(.members(.group("swift"), after: "bob", limit: 20))),
-        request("putMember", .people(.putMember(.group("swift"), "bob", role: .moderator, mute: nil))),
-        request("putMember-muted", .people(.putMember(.group("swift"), "bob", role: nil, mute: .some(.forever)))),
-        request("putMember-unmuted", .people(.putMember(.group("swift"), "bob", role: nil, mute: .some(nil)))),
-        request("removeMember", .people(.removeMember(.group("swift"), "bob"))),
-        request("readers", .people(.readers(.group("swift"), Sample.id, after: "bob", limit: 20))),
-        request("invite", .people(.invite(.group("swift"), "bob", expiresIn: 3600))),
-        request("invite-forever", .people(.invite(.group("swift"), "bob", expiresIn: nil))),
-        request("endInvitation", .people(.endInvitation(.group("swift"), "bob"))),
-        request("invitations", .people(.invitations(nil, cursor: "1z", limit: 100))),
-        request("invitations-to", .people(.invitations(.group("swift"), cursor: nil, limit: 20))),
-        request("presence", .people(.presence(["alice", "bob"], isOn: nil))),
-        request("presence-on", .people(.presence(["alice", "bob"], isOn: true))),
+            HelloFrame(token: "a.b.c", device: "phone", cursor: nil, sharesPresence: true, isActive: false)),
+        hello("hello-sharing", HelloFrame(token: "a.b.c", device: "phone", cursor: nil, sharesPresence: true)),
+        operation("members", ListMembers(conversation: .group("swift"), page: Paging(limit: 100))),
+        operation("members-on", ListMembers(conversation: .group("swift"), page: Paging(cursor: "bob"))),
+        operation("putMember", PutMember(conversation: .group("swift"), user: "bob", role: .moderator)),
+        operation("putMember-muted", PutMember(conversation: .group("swift"), user: "bob", mute: .some(.forever))),
+        operation("putMember-unmuted", PutMember(conversation: .group("swift"), user: "bob", mute: .some(nil))),
+        operation("removeMember", RemoveMember(conversation: .group("swift"), user: "bob")),
+        operation(
+            "readers", ListReaders(conversation: .group("swift"), id: Sample.id, page: Paging(cursor: "bob"))),
+        operation("invite", InviteUser(conversation: .group("swift"), user: "bob", lifetime: 3600)),
+        operation("invite-forever", InviteUser(conversation: .group("swift"), user: "bob")),
+        operation("endInvitation", EndInvitation(conversation: .group("swift"), user: "bob")),
+        operation("invitations", ListInvitations(conversation: nil, page: Paging(limit: 100, cursor: "1z"))),
+        operation("invitations-to", ListInvitations(conversation: .group("swift"), page: Paging())),
+        operation("presence", FetchPresence(users: ["alice", "bob"])),
+        operation("presence-on", FetchPresence(users: ["alice", "bob"], isOn: true)),
         result(
             "members",
             ListPage(

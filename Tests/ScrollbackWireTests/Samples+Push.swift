@@ -2,7 +2,7 @@ import Foundation
 import ScrollbackModel
 import ScrollbackWire
 
-// Where people are reached by push, and what a push says.
+// Push devices, preferences and messages.
 
 extension Sample {
     static let pushDevice = PushDevice(
@@ -21,13 +21,14 @@ extension Sample {
 
 extension Golden {
     static let push: [Golden] = [
-        request("pushDevices", .push(.devices)),
-        request("putPushDevice", .push(.putDevice(Sample.pushDevice))),
-        request("putPushDevice-web", .push(.putDevice(Sample.webDevice))),
-        request("dropPushDevice", .push(.dropDevice("phone"))),
-        request("pushPreferences", .push(.preferences)),
-        request("setPushPreferences", .push(.setPreferences(PushPreferencesChange(to: PushPreferences())))),
-        request("setPushPreferences-all", .push(.setPreferences(PushPreferencesChange(to: Sample.pushPreferences)))),
+        operation("pushDevices", ListPushDevices()),
+        operation("putPushDevice", PutPushDevice(device: Sample.pushDevice)),
+        operation("putPushDevice-web", PutPushDevice(device: Sample.webDevice)),
+        operation("dropPushDevice", DeletePushDevice(device: "phone")),
+        operation("pushPreferences", GetPushPreferences()),
+        operation("setPushPreferences", SetPushPreferences(PushPreferencesChange(to: PushPreferences()))),
+        operation(
+            "setPushPreferences-all", SetPushPreferences(PushPreferencesChange(to: Sample.pushPreferences))),
         value(
             "pushMessage", PushMessage(place: Sample.pushPlace, link: "app://x"),
             { w, m in w.object { m.writeMembers(to: &$0) } },

@@ -2,7 +2,7 @@ import Foundation
 import ScrollbackModel
 import ScrollbackWire
 
-/// Values whose every member is set, and the bytes they have on the wire.
+/// Values with every member set, and their bytes on the wire.
 enum Sample {
     static let id = MessageID(high: 0x0198_f3c2_7c1e_7000, low: 0x8000_0123_4567_89ab)
     static let otherID = MessageID(high: 0x0198_f3c2_7c1e_7001, low: 0x8000_0123_4567_89ab)
@@ -93,7 +93,7 @@ enum Sample {
     static let ban = Ban(
         id: "mallory", until: Date(timeIntervalSince1970: 1_795_258_800.5), reason: "spam", by: "root",
         at: Date(timeIntervalSince1970: 1_795_255_200))
-    /// What who is banned is told.
+    /// The error that a banned user gets.
     static let banned: ChatError = {
         var error = ChatError(.banned, "you are banned from group:swift", retryAfter: 60)
         error.until = ban.until
@@ -119,11 +119,11 @@ enum Sample {
         mustRefetch: true)
 }
 
-/// One value with the file its bytes are in.
+/// A value and the golden file with its bytes.
 struct Golden: CustomStringConvertible, Sendable {
     let name: String
     let bytes: [UInt8]
-    /// Decodes, and encodes what was decoded.
+    /// Decodes the bytes and encodes the result.
     let recode: @Sendable ([UInt8]) throws -> [UInt8]
 
     var description: String { name }
@@ -134,12 +134,16 @@ struct Golden: CustomStringConvertible, Sendable {
         self.recode = recode
     }
 
-    static func client(_ name: String, _ frame: ClientFrame) -> Golden {
-        Golden("client-\(name)", frame.encoded()) { try ClientFrame.decode($0, limits: .standard).encoded() }
+    static func hello(_ name: String, _ hello: HelloFrame) -> Golden {
+        Golden("client-\(name)", hello.encoded()) { try HelloFrame($0, limits: .standard).encoded() }
     }
 
-    static func request(_ name: String, _ request: ClientRequest) -> Golden {
-        client(name, .request(ref: 7, request))
+    static func operation<Request: ClientOperation>(_ name: String, _ operation: Request) -> Golden {
+        Golden("client-\(name)", operation.frame(ref: 7)) { bytes in
+            let frame = try RequestFrame(bytes)
+            var reader = RequestReader(frame: frame.members, limits: .standard)
+            return try Request(from: &reader).frame(ref: frame.ref.required("ref"))
+        }
     }
 
     static func event(_ name: String, _ event: ServerEvent) -> Golden {
@@ -156,7 +160,7 @@ struct Golden: CustomStringConvertible, Sendable {
         }
     }
 
-    /// The answer to a request, whose members are those of a value.
+    /// Returns the golden file of an answer to a request. The members of the answer are the members of the value.
     static func result<Value>(
         _ name: String, _ value: Value, _ write: @escaping @Sendable (inout JSONWriter, Value) -> Void,
         _ read: @escaping @Sendable (inout JSONReader) throws(ChatError) -> Value
@@ -192,109 +196,149 @@ struct Golden: CustomStringConvertible, Sendable {
     static let all: [Golden] = clientFrames + serverFrames + events + values + people + push
 
     static let clientFrames: [Golden] = [
-        client("hello", .hello(.init(token: "a.b.c", device: "phone", cursor: nil))),
-        client("hello-resuming", .hello(.init(token: "a.b.c", device: "phone", cursor: "k.1.2"))),
-        request("send", .send(.group("swift"), Submission(id: Sample.id, content: .text("hi")))),
-        request("send-full", .send(.community("city", channel: "general"), Sample.submission)),
-        request("history", .history(.group("swift"), HistoryQuery())),
-        request(
-            "history-before", .history(.group("swift"), HistoryQuery(.before(.seq(10)), limit: 100, sort: .oldestFirst))
+        hello("hello", HelloFrame(token: "a.b.c", device: "phone", cursor: nil)),
+        hello("hello-resuming", HelloFrame(token: "a.b.c", device: "phone", cursor: "k.1.2")),
+        operation(
+            "send",
+            SendMessage(conversation: .group("swift"), submission: Submission(id: Sample.id, content: .text("hi")))),
+        operation(
+            "send-full",
+            SendMessage(conversation: .community("city", channel: "general"), submission: Sample.submission)),
+        operation("history", GetHistory(conversation: .group("swift"), query: HistoryQuery())),
+        operation(
+            "history-before",
+            GetHistory(
+                conversation: .group("swift"), query: HistoryQuery(.before(.seq(10)), limit: 100, sort: .oldestFirst))
         ),
-        request("history-after", .history(.group("swift"), HistoryQuery(.after(.timetoken(Sample.time)), limit: 0))),
-        request(
-            "history-around", .history(.group("swift"), HistoryQuery(.around(.id(Sample.id), before: 3, after: 0)))),
-        request("history-between", .history(.group("swift"), HistoryQuery(.between(.date(Sample.time.date), .latest)))),
-        request("history-filtered", .history(.group("swift"), HistoryQuery(.after(.earliest), filter: Sample.filter))),
-        request(
-            "history-cursor", .history(.group("swift"), HistoryQuery(.cursor(.init(rawValue: "b2xkZXI")), limit: 50))),
-        request("read", .state(.direct("bob"), .read(seq: 9, epoch: Sample.epoch, userRev: nil))),
-        request("read-knowing", .state(.direct("bob"), .read(seq: 9, epoch: Sample.epoch, userRev: 7))),
-        request("markUnread", .state(.direct("bob"), .markUnread)),
-        request("settings", .state(.direct("bob"), .settings(isMuted: true, isPinned: false))),
-        request("settings-pinned", .state(.direct("bob"), .settings(isMuted: nil, isPinned: true))),
-        request(
+        operation(
+            "history-after",
+            GetHistory(conversation: .group("swift"), query: HistoryQuery(.after(.timetoken(Sample.time)), limit: 0))),
+        operation(
+            "history-around",
+            GetHistory(conversation: .group("swift"), query: HistoryQuery(.around(.id(Sample.id), before: 3, after: 0)))
+        ),
+        operation(
+            "history-between",
+            GetHistory(conversation: .group("swift"), query: HistoryQuery(.between(.date(Sample.time.date), .latest)))),
+        operation(
+            "history-filtered",
+            GetHistory(conversation: .group("swift"), query: HistoryQuery(.after(.earliest), filter: Sample.filter))),
+        operation(
+            "history-cursor",
+            GetHistory(
+                conversation: .group("swift"), query: HistoryQuery(.cursor(.init(rawValue: "b2xkZXI")), limit: 50))),
+        operation("read", MarkRead(conversation: .direct("bob"), seq: 9, epoch: Sample.epoch)),
+        operation("read-knowing", MarkRead(conversation: .direct("bob"), seq: 9, epoch: Sample.epoch, userRev: 7)),
+        operation("markUnread", MarkUnread(conversation: .direct("bob"))),
+        operation(
+            "settings", ChangeConversationSettings(conversation: .direct("bob"), isMuted: true, isPinned: false)),
+        operation("settings-pinned", ChangeConversationSettings(conversation: .direct("bob"), isPinned: true)),
+        operation(
             "removeRecent",
-            .state(.direct("bob"), .removeRecent(at: LogPlace(seq: 9, epoch: Sample.epoch), stopsRoaming: true))),
-        request("removeRecent-now", .state(.direct("bob"), .removeRecent(at: nil, stopsRoaming: false))),
-        request("addRecent", .state(.direct("bob"), .addRecent)),
-        request("stopRoaming", .state(.direct("bob"), .stopRoaming(at: LogPlace(seq: 9, epoch: Sample.epoch)))),
-        request(
+            RemoveRecent(
+                conversation: .direct("bob"), at: LogPlace(seq: 9, epoch: Sample.epoch), stopsRoaming: true)),
+        operation("removeRecent-now", RemoveRecent(conversation: .direct("bob"))),
+        operation("addRecent", AddRecent(conversation: .direct("bob"))),
+        operation(
+            "stopRoaming", StopRoaming(conversation: .direct("bob"), at: LogPlace(seq: 9, epoch: Sample.epoch))),
+        operation(
             "readMany",
-            .readMany([
+            MarkSeveralRead([
                 ReadMark(conversation: .direct("bob"), place: LogPlace(seq: 9, epoch: Sample.epoch), userRev: 7),
                 ReadMark(conversation: .group("swift"), place: LogPlace(seq: 0, epoch: Sample.epoch)),
             ])),
-        request("heads", .heads([.direct("bob"), .group("swift")])),
-        request(
+        operation("heads", GetHeads([.direct("bob"), .group("swift")])),
+        operation(
             "history-backward",
-            .history(.group("swift"), HistoryQuery(.backward(from: .latest, downTo: .seq(4)), filter: .hasMedia))),
-        request("history-thread", .history(.group("swift"), HistoryQuery(filter: .thread(Sample.id)))),
-        request(
+            GetHistory(
+                conversation: .group("swift"),
+                query: HistoryQuery(.backward(from: .latest, downTo: .seq(4)), filter: .hasMedia))),
+        operation(
+            "history-thread", GetHistory(conversation: .group("swift"), query: HistoryQuery(filter: .thread(Sample.id)))
+        ),
+        operation(
             "edit",
-            .edit(
-                .group("swift"), Sample.id,
-                MessageEdit(
+            EditMessage(
+                conversation: .group("swift"), id: Sample.id,
+                edit: MessageEdit(
                     .text("hi there"), mentions: .set(.users(["bob"])), metadata: .remove, customType: .set("later")),
                 operation: Sample.operation)),
-        request("delete", .delete(.group("swift"), [Sample.id], forMe: false)),
-        request("delete-for-me", .delete(.direct("bob"), [Sample.id, Sample.operation], forMe: true)),
-        request(
+        operation("delete", DeleteMessages(conversation: .group("swift"), ids: [Sample.id])),
+        operation(
+            "delete-for-me",
+            DeleteMessages(conversation: .direct("bob"), ids: [Sample.id, Sample.operation], audience: .me)),
+        operation(
             "action",
-            .addAction(.group("swift"), Sample.id, type: "reaction", value: "👍🏽", operation: Sample.operation)),
-        request(
-            "removeAction", .removeAction(.group("swift"), Sample.id, .at(Sample.time), operation: Sample.operation)),
-        request("actions", .actions(.group("swift"), Sample.id, after: Sample.time, limit: 50)),
-        request("actions-all", .actions(.group("swift"), nil, after: nil, limit: 20)),
-        request("clear", .clear(.direct("bob"), seq: 9, epoch: Sample.epoch)),
-        request(
-            "fetch", .fetch(FetchQuery([(.group("swift"), nil), (.direct("bob"), nil)], anchor: .before(.seq(9))))),
-        request(
+            AddAction(
+                conversation: .group("swift"), id: Sample.id, action: ActionContent(type: "reaction", value: "👍🏽"),
+                operation: Sample.operation)),
+        operation(
+            "removeAction",
+            RemoveAction(
+                conversation: .group("swift"), id: Sample.id, action: .at(Sample.time), operation: Sample.operation)),
+        operation("actions", ListActions(conversation: .group("swift"), id: Sample.id, after: Sample.time, limit: 50)),
+        operation("actions-all", ListActions(conversation: .group("swift"))),
+        operation("clear", ClearConversation(conversation: .direct("bob"), seq: 9, epoch: Sample.epoch)),
+        operation(
+            "fetch",
+            FetchHistory(query: FetchQuery([(.group("swift"), nil), (.direct("bob"), nil)], anchor: .before(.seq(9))))),
+        operation(
             "fetch-on",
-            .fetch(
-                FetchQuery(
+            FetchHistory(
+                query: FetchQuery(
                     [(.group("swift"), HistoryCursor(rawValue: "b2xkZXI"))], limit: 10, sort: .newestFirst,
                     includesActions: true))),
-        request(
+        operation(
             "deleteHistory",
-            .deleteHistory(
-                .group("swift"), DeleteRange(from: .seq(3), to: .timetoken(Sample.time)), operation: Sample.operation)),
-        request("deleteHistory-all", .deleteHistory(.group("swift"), .all, operation: Sample.operation)),
-        request("history-actions", .history(.group("swift"), HistoryQuery(.latest, includesActions: true))),
-        request("counts", .counts([(.group("swift"), Sample.time)])),
-        request("refresh", .refresh([MessageReference(Sample.id, in: .direct("bob"))])),
-        request("search", .search(SearchQuery("tide \"東京\" 👍🏽"))),
-        request(
+            DeleteHistory(
+                conversation: .group("swift"), range: DeleteRange(from: .seq(3), to: .timetoken(Sample.time)),
+                operation: Sample.operation)),
+        operation(
+            "deleteHistory-all",
+            DeleteHistory(conversation: .group("swift"), range: .all, operation: Sample.operation)),
+        operation(
+            "history-actions",
+            GetHistory(conversation: .group("swift"), query: HistoryQuery(.latest, includesActions: true))),
+        operation("counts", CountMessages(since: [(.group("swift"), Sample.time)])),
+        operation("refresh", RefreshMessages(messages: [MessageReference(Sample.id, in: .direct("bob"))])),
+        operation("search", SearchMessages(query: SearchQuery("tide \"東京\" 👍🏽"))),
+        operation(
             "search-on",
-            .search(
-                SearchQuery(
-                    "tide", in: .direct("bob"), sort: .bestFirst, limit: 100, after: SearchCursor(rawValue: "1z.0.k")))),
-        request("sync", .syncWindow(cursor: nil, limit: 50)),
-        request("sync-on", .syncWindow(cursor: "k.1.2", limit: 100)),
-        request("sync-logs", .syncLogs(Sample.positions)),
-        request("subscribe", .subscribe([.room("lobby"), .community("city", channel: "general")])),
-        request("unsubscribe", .unsubscribe([.room("lobby")])),
-        request("typing", .typing(.direct("bob"), isTyping: true)),
-        request("block", .block("mallory", isOn: true)),
-        request("unblock", .block("mallory", isOn: false)),
-        request("blocks", .blocks(after: nil, limit: 20)),
-        request("blocks-on", .blocks(after: "mallory", limit: 100)),
-        request("ban", .ban(.group("swift"), "mallory", until: Sample.ban.until, reason: "spam 坏话")),
-        request("ban-forever", .ban(.room("lobby"), "mallory", until: nil, reason: nil)),
-        request("unban", .unban(.group("swift"), "mallory")),
-        request("bans", .bans(.group("swift"), after: nil, limit: 20)),
-        request("bans-on", .bans(.group("swift"), after: "mallory", limit: 100)),
-        request("report", .report(.group("swift"), Sample.id, reason: .spam, text: nil)),
-        request(
-            "report-text", .report(.direct("bob"), Sample.id, reason: .init(rawValue: "app:x"), text: "look \"here\"")),
-        request(
+            SearchMessages(
+                query: SearchQuery(
+                    "tide", in: .direct("bob"), sort: .bestFirst, limit: 100,
+                    after: SearchCursor(rawValue: "1z.0.k")))),
+        operation("sync", SyncConversations.window(cursor: nil, limit: 50)),
+        operation("sync-on", SyncConversations.window(cursor: "k.1.2", limit: 100)),
+        operation("sync-logs", SyncConversations.logs(Sample.positions)),
+        operation("subscribe", Subscribe([.room("lobby"), .community("city", channel: "general")])),
+        operation("unsubscribe", Unsubscribe([.room("lobby")])),
+        operation("typing", SignalTyping(conversation: .direct("bob"), isTyping: true)),
+        operation("block", BlockUser(user: "mallory")),
+        operation("unblock", UnblockUser(user: "mallory")),
+        operation("blocks", ListBlockedUsers(page: Paging())),
+        operation("blocks-on", ListBlockedUsers(page: Paging(limit: 100, cursor: "mallory"))),
+        operation(
+            "ban",
+            BanUser(conversation: .group("swift"), user: "mallory", until: Sample.ban.until, reason: "spam 坏话")),
+        operation("ban-forever", BanUser(conversation: .room("lobby"), user: "mallory")),
+        operation("unban", UnbanUser(conversation: .group("swift"), user: "mallory")),
+        operation("bans", ListBans(conversation: .group("swift"), page: Paging())),
+        operation("bans-on", ListBans(conversation: .group("swift"), page: Paging(limit: 100, cursor: "mallory"))),
+        operation("report", ReportMessage(conversation: .group("swift"), id: Sample.id, reason: .spam)),
+        operation(
+            "report-text",
+            ReportMessage(
+                conversation: .direct("bob"), id: Sample.id, reason: .init(rawValue: "app:x"), text: "look \"here\"")),
+        operation(
             "send-low",
-            .send(
-                .room("lobby"),
-                Submission(id: Sample.id, content: .text("hi"), attributes: .init(priority: .low)))),
-        request("users", .users(["alice", "bob"])),
-        request("activity", .activity(isActive: false)),
-        request("token", .token("a.b.c")),
-        request("ping", .ping),
+            SendMessage(
+                conversation: .room("lobby"),
+                submission: Submission(id: Sample.id, content: .text("hi"), attributes: .init(priority: .low)))),
+        operation("users", FetchUsers(users: ["alice", "bob"])),
+        operation("activity", SetActivity(isActive: false)),
+        operation("token", RenewToken(token: "a.b.c")),
+        operation("ping", Ping()),
     ]
 
     static let serverFrames: [Golden] = [
@@ -352,13 +396,13 @@ struct Golden: CustomStringConvertible, Sendable {
             { (r) throws(ChatError) in try HeadWindow(from: &r) }),
         result(
             "refresh",
-            [
+            RefreshMessages.Answer(messages: [
                 (MessageReference(Sample.id, in: Sample.message.conversation), .success(Sample.message)),
                 (
                     MessageReference(Sample.operation, in: .direct("bob")),
                     .failure(ChatError(.unknownMessage, "there is no such message"))
                 ),
-            ], { Refreshed.write($1, to: &$0) }, { (r) throws(ChatError) in try Refreshed.read(&r) }),
+            ]), { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try RefreshMessages.Answer(from: &r) }),
         result(
             "search",
             SearchPage(
@@ -367,8 +411,9 @@ struct Golden: CustomStringConvertible, Sendable {
             { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try SearchPage(from: &r) }),
         result(
             "counts",
-            [(.group("swift"), .success(12)), (.group("x"), .failure(ChatError(.unknownConversation, "none")))],
-            { MessageCounts.write($1, to: &$0) }, { (r) throws(ChatError) in try MessageCounts.read(&r) }),
+            CountMessages.Answer(counts: [
+                (.group("swift"), .success(12)), (.group("x"), .failure(ChatError(.unknownConversation, "none"))),
+            ]), { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try CountMessages.Answer(from: &r) }),
     ]
 
     static let events: [Golden] = [
@@ -378,11 +423,13 @@ struct Golden: CustomStringConvertible, Sendable {
         event("changed-removed", .changed(.group("swift"), Sample.epoch, .removed(5...9, rev: 10))),
         event("changed-invisible", .changed(.group("swift"), Sample.epoch, .invisible(rev: 11))),
         event(
-            "head", .head(.community("city", channel: "general"), LogNews(epoch: Sample.epoch, seq: 12, n: 11, rev: 4))),
+            "head",
+            .head(.community("city", channel: "general"), LogNews(epoch: Sample.epoch, seq: 12, n: 11, rev: 4))),
         event(
             "head-floor",
             .head(
-                .community("city", channel: "general"), LogNews(epoch: Sample.epoch, seq: 12, n: 11, rev: 4, floor: 7))),
+                .community("city", channel: "general"),
+                LogNews(epoch: Sample.epoch, seq: 12, n: 11, rev: 4, floor: 7))),
         event(
             "head-news",
             .head(

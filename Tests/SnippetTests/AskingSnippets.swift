@@ -3,7 +3,7 @@ import Scrollback
 import ScrollbackTesting
 import Testing
 
-/// The articles on searching, on several conversations at once, and on what happens offline.
+/// The examples of the articles on search, on several conversations and on offline use.
 @Suite("Examples: search, several conversations, offline")
 struct AskingSnippets {
     func search(chat: Conversation, show: Show<[String]>) async throws {
@@ -51,7 +51,7 @@ struct AskingSnippets {
 
     func sendAndLeave(client: ChatClient) async throws {
         try await client.conversation(.direct("bob")).send(.text("on my way"))
-        await client.flushed()  // nothing is left to be sent, or what is left was refused
+        await client.flushed()  // Returns when all messages were sent or refused.
         await client.close()
     }
 
@@ -69,7 +69,7 @@ struct AskingSnippets {
         return try await chat.history(.latest, limit: 50)
     }
 
-    @Test("What is on the device is found, shown with its words, and opened")
+    @Test("Search finds messages, highlights the terms, and opens a hit in a timeline")
     func finds() async throws {
         let stage = try await Stage()
         for text in ["data migration", "migrating the data", "something else"] {
@@ -89,7 +89,7 @@ struct AskingSnippets {
         await screen.value
     }
 
-    @Test("A busy conversation keeps none of the others from being whole, and counts are from a time on")
+    @Test("A batch reads every conversation to its end, and counts start at a time")
     func reads() async throws {
         let stage = try await Stage(saying: 95)
         var bobs: [Message] = []
@@ -109,7 +109,7 @@ struct AskingSnippets {
         await stage.world.close()
     }
 
-    @Test("What is sent offline goes later, and a page says what it could not ask")
+    @Test("A message sent offline is delivered later, and an offline page has a shortfall")
     func offline() async throws {
         let stage = try await Stage(saying: 5)
         let (stream, shown) = AsyncStream.makeStream(of: Bool.self)

@@ -3,7 +3,7 @@ import Scrollback
 import ScrollbackTesting
 import Testing
 
-/// The articles on encryption.
+/// The examples of the articles on encryption.
 @Suite("Examples: encryption")
 struct EncryptionSnippets {
     func open(server: URL, folder: URL, key: Data) async throws -> ChatClient {
@@ -25,9 +25,9 @@ struct EncryptionSnippets {
     func rotate(
         _ configuration: inout ChatClient.Configuration, from old: MessageCipher.Key, to new: MessageCipher.Key
     ) throws {
-        // first everywhere: the new key is known, and not used yet
+        // Release 1: every client can decrypt with the new key, but encrypts with the old one.
         configuration.cipher = try MessageCipher(keys: [old, new])
-        // then: what is sent from now on takes the new one
+        // Release 2: clients encrypt with the new key.
         configuration.cipher = try MessageCipher(keys: [new, old])
     }
 
@@ -47,7 +47,7 @@ struct EncryptionSnippets {
         configuration.storeEncryption = try StoreEncryption(key: new, olderKeys: [old])
         let client = try await ChatClient.open(configuration)
         try await client.storeEncrypted()
-        // now the old key can go
+        // The old key is no longer needed.
         return client
     }
 
@@ -64,7 +64,7 @@ struct EncryptionSnippets {
         }
     }
 
-    @Test("A store is encrypted, its key changed, its encryption ended, and begun anew where the key is lost")
+    @Test("A store can be encrypted, rekeyed, decrypted, and replaced after its key is lost")
     func storeKeys() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -76,23 +76,23 @@ struct EncryptionSnippets {
             let opened = if let client { client } else { try await openOrBeginAnew(configuration) }
             let conversation = opened.conversation(Stage.group)
             let draft = try await conversation.draft()?.text
-            try await conversation.setDraft(Draft("unsaid"))
+            try await conversation.setDraft(Draft("unsent"))
             try await opened.storeEncrypted()
             await opened.close()
             return draft
         }
         try encryptStore(&configuration, key: old)
         #expect(try await draft() == nil)
-        #expect(try await draft(in: try await rotateStore(&configuration, from: old, to: new)) == "unsaid")
+        #expect(try await draft(in: try await rotateStore(&configuration, from: old, to: new)) == "unsent")
         try decryptStore(&configuration, key: new)
-        #expect(try await draft() == "unsaid")
+        #expect(try await draft() == "unsent")
         try encryptStore(&configuration, key: old)
-        #expect(try await draft() == "unsaid")
+        #expect(try await draft() == "unsent")
         try encryptStore(&configuration, key: new)
         #expect(try await draft() == nil)
     }
 
-    @Test("With a key a message is read, and without it why not is said")
+    @Test("A message is decrypted with its key, and reports the missing key without it")
     func reads() async throws {
         let world = try ChatWorld(users: ["alice", "bob"])
         try await world.makeGroup("swift", members: ["alice", "bob"])

@@ -13,12 +13,12 @@ struct BucketUploader: MediaUploader {
         do {
             return try await backend.put(file.file, mediaType: file.mediaType, progress: progress)
         } catch let error as URLError where error.code == .notConnectedToInternet {
-            throw ChatError(.unreachable, "the bucket can't be reached", cause: error)  // is tried again
+            throw ChatError(.unreachable, "The bucket is unreachable.", cause: error)  // The client retries.
         }
     }
 }
 
-/// The article on files.
+/// The examples of the article on files.
 @Suite("Examples: files")
 struct FileSnippets {
     func picture(chat: Conversation, photo: URL) async throws {
@@ -104,13 +104,13 @@ struct FileSnippets {
         } catch {
             switch error.code {
             case .mediaTooLarge: show("at most \(error.limit ?? 0) bytes")
-            case .invalidMedia: try await chat.send(.file(.file(photo)))  // what can't be shown can be sent as a file
+            case .invalidMedia: try await chat.send(.file(.file(photo)))  // Send it as a plain file.
             default: show(error.message)
             }
         }
     }
 
-    // MARK: Run
+    // MARK: Tests
 
     private func withFolder(_ body: (URL) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
@@ -124,7 +124,7 @@ struct FileSnippets {
             .appending(path: "Fixtures/Pictures").appending(path: name)
     }
 
-    @Test("Pictures, GIFs, files, voice and video arrive")
+    @Test("Images, GIFs, files, voice messages and videos reach the recipient")
     func arrives() async throws {
         let stage = try await Stage()
         let photo = fixture("private.jpg")
@@ -145,7 +145,7 @@ struct FileSnippets {
             try await album(chat: stage.chat, first: tides, second: photo)
             try await refused(chat: stage.chat, photo: tides) { _ in }
         }
-        // The copies are sent, whatever became of the files.
+        // The files are deleted by now; the client sends its copies.
         await stage.alice.flushed()
         let messages = try await stage.messages()
         #expect(
@@ -171,7 +171,7 @@ struct FileSnippets {
         await stage.world.close()
     }
 
-    @Test("An upload is followed, and stopped before it has begun")
+    @Test("An upload reports its progress, and can be cancelled before it starts")
     func followsUpload() async throws {
         let stage = try await Stage()
         try await withFolder { folder in
@@ -188,7 +188,7 @@ struct FileSnippets {
         await stage.world.close()
     }
 
-    @Test("Settings are taken")
+    @Test("A client opens with custom media settings")
     func configures() async throws {
         let nowhere = try #require(URL(string: "http://127.0.0.1:9"))
         var configuration = ChatClient.Configuration(

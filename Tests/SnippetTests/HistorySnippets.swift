@@ -3,7 +3,7 @@ import Scrollback
 import ScrollbackTesting
 import Testing
 
-/// The article on paging through history.
+/// The examples of the article on history.
 @Suite("Examples: history")
 struct HistorySnippets {
     func back(chat: Conversation, show: Show<[Message]>) async throws {
@@ -58,7 +58,7 @@ struct HistorySnippets {
         }
     }
 
-    @Test("Pages, a pager and a loop read the same messages")
+    @Test("Pages, a pager and a message sequence read the same messages")
     func reads() async throws {
         let stage = try await Stage(saying: 120)
         var pages: [[Int]] = []
@@ -74,7 +74,7 @@ struct HistorySnippets {
         await stage.world.close()
     }
 
-    @Test("Messages around one, of some kind, and one by its id")
+    @Test("Messages can be loaded around a message, by a filter, and by ID")
     func finds() async throws {
         let stage = try await Stage(saying: 40)
         let message = try await stage.messages()[19]
@@ -85,7 +85,7 @@ struct HistorySnippets {
         await stage.world.close()
     }
 
-    @Test("Offline a page has what is there, and says what it lacks")
+    @Test("An offline page contains the local messages and reports the missing ones")
     func lacks() async throws {
         let stage = try await Stage(saying: 120)
         let fresh = try await stage.world.client("alice").conversation(Stage.group)

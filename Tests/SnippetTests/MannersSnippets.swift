@@ -3,9 +3,9 @@ import Scrollback
 import ScrollbackTesting
 import Testing
 
-// The article on rooms and manners.
+// The examples of the article on rooms, typing indicators and moderation.
 
-@Suite("Examples: rooms and manners")
+@Suite("Examples: rooms, typing and moderation")
 struct MannersSnippets {
     func typingShown(_ chat: Conversation, show: Show<String>) async {
         for await users in chat.typing {
@@ -19,12 +19,12 @@ struct MannersSnippets {
 
     func room(_ client: ChatClient, show: Show<String>) async throws {
         let lobby = client.conversation(.room("lobby"))
-        let subscription = lobby.subscribe()  // heard for as long as this is held
+        let subscription = lobby.subscribe()  // Active until it is deallocated.
         for await state in subscription.states {
             switch state {
             case .waiting: continue
             case .live: try await lobby.send(.text("hello everybody"))
-            case .refused(let error): show(error.message)  // room-full is asked again by itself
+            case .refused(let error): show(error.message)  // The client retries after room-full.
             }
             break
         }
@@ -38,7 +38,7 @@ struct MannersSnippets {
     func banning(_ chat: Conversation, show: Show<String>) async throws {
         try await chat.ban("mallory", until: .now.addingTimeInterval(86_400), reason: "spam")
         for ban in try await chat.bans() {
-            show("\(ban.id) until \(ban.until.map { $0.formatted() } ?? "somebody takes it back")")
+            show("\(ban.id) until \(ban.until.map { $0.formatted() } ?? "it is lifted")")
         }
         try await chat.unban("mallory")
     }
@@ -56,17 +56,17 @@ struct MannersSnippets {
     func refusals(_ chat: Conversation, show: Show<String>) async throws {
         let sending = try await chat.send(.text("hello"))
         do {
-            show(try await sending.delivered().text ?? "")  // as it was stored, if words were replaced
+            show(try await sending.delivered().text ?? "")  // The server may have replaced banned words.
         } catch {
             switch error.code {
             case .blocked, .muted: show(error.message)
-            case .contentRejected: show("choose other words")
+            case .contentRejected: show("This message isn't allowed.")
             default: throw error
             }
         }
     }
 
-    @Test("They do what they say")
+    @Test("The examples for rooms, typing and moderation run")
     func run() async throws {
         let stage = try await Stage(saying: 1)
         try await stage.world.makeRoom("lobby")
@@ -78,7 +78,7 @@ struct MannersSnippets {
         try await refusals(stage.chat) { shown.append($0) }
         try await stage.bob.block("alice")
         try await refusals(stage.alice.conversation(.direct("bob"))) { shown.append($0) }
-        #expect(shown == ["hello", "bob has blocked you"])
+        #expect(shown == ["hello", "bob has blocked you."])
         shown = []
         try await banning(stage.chat) { shown.append($0) }
         #expect(shown.count == 1 && shown[0].hasPrefix("mallory until "))

@@ -3,9 +3,9 @@ import Scrollback
 import ScrollbackTesting
 import Testing
 
-// The article on people.
+// The examples of the article on members, receipts and presence.
 
-@Suite("Examples: people", .timeLimit(.minutes(10)))
+@Suite("Examples: members, receipts and presence", .timeLimit(.minutes(10)))
 struct PeopleSnippets {
     func peerRead(_ timeline: Timeline, show: Show<String>) async {
         for await view in timeline.views {
@@ -52,14 +52,14 @@ struct PeopleSnippets {
     func invited(_ client: ChatClient, show: Show<String>) async throws {
         for invitation in try await client.invitations() {
             show("\(invitation.by) invites you to \(invitation.name ?? "a group")")
-            try await client.conversation(invitation.conversation).join()  // or .decline()
+            try await client.conversation(invitation.conversation).join()  // Or .decline().
         }
     }
 
     func presence(_ client: ChatClient, show: Show<String>) async throws {
         for await people in try client.presence(of: ["bob", "carol"]) {
             for (user, presence) in people {
-                show(presence.isOnline ? "\(user) is here" : "\(user) was here \(presence.lastSeen?.description ?? "")")
+                show(presence.isOnline ? "\(user) is online" : "\(user) left \(presence.lastSeen?.description ?? "")")
             }
             if people.count == 2 { break }
         }
@@ -68,13 +68,13 @@ struct PeopleSnippets {
     func notice(_ message: Message, show: Show<String>) {
         guard let notice = message.content?.notice else { return }
         switch notice.event {
-        case .memberAdded: show("\(message.sender) added \(notice.user?.text ?? "somebody")")
-        case .nameChanged: show("this is called \(notice.name ?? "nothing") now")
-        default: show(message.text ?? "")  // newer servers may send events that this app does not know
+        case .memberAdded: show("\(message.sender) added \(notice.user?.text ?? "a member")")
+        case .nameChanged: show("renamed to \(notice.name ?? "no name")")
+        default: show(message.text ?? "")  // A newer server may send unknown events.
         }
     }
 
-    @Test("They do what they say")
+    @Test("The examples for members, receipts and presence run")
     func run() async throws {
         let stage = try await Stage(saying: 1)
         try await stage.world.setPeople(presence: true, notices: true)
@@ -94,7 +94,7 @@ struct PeopleSnippets {
         #expect(shown == ["alice invites you to swift"])
         shown = []
         try await presence(stage.alice) { shown.append($0) }
-        #expect(shown.contains("carol is here"))
+        #expect(shown.contains("carol is online"))
         shown = []
         for message in try await stage.messages() { notice(message) { shown.append($0) } }
         #expect(shown.first == "alice added carol" && shown.last == "carol joined")

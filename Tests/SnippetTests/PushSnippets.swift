@@ -16,14 +16,14 @@ import Testing
     }
 #endif
 
-/// In the container of an app group, as the extension finds it.
+/// Stands for a folder in the container of an app group.
 private let sharedFolder = FileManager.default.temporaryDirectory.appending(path: "pushes-\(UUID().uuidString)")
 private let sharedInbox = PushInbox(directory: sharedFolder)
 
-/// The article on push notifications.
+/// The examples of the article on push notifications.
 @Suite("Examples: push notifications")
 struct PushSnippets {
-    /// An app's part that has to do with pushes.
+    /// The part of an app that handles push notifications.
     struct App {
         let client: ChatClient
         let isDebugBuild = true
@@ -34,7 +34,7 @@ struct PushSnippets {
         }
 
         func tapped(_ userInfo: [AnyHashable: Any]) throws {
-            guard let place = try client.destination(of: userInfo) else { return }  // not ours
+            guard let place = try client.destination(of: userInfo) else { return }  // Not a Scrollback push.
             open(client.conversation(place.conversation), place.message)
         }
     }
@@ -48,9 +48,9 @@ struct PushSnippets {
     func states(of client: ChatClient, show: Show<String>) async {
         for await state in client.push.states {
             switch state {
-            case .off: show("no pushes to this device")
-            case .waiting: show("the server will be told")
-            case .registered: show("pushes come")
+            case .off: show("push is off")
+            case .waiting: show("registration is pending")
+            case .registered: show("push is on")
             case .refused(let error): show(error.message)
             }
         }
@@ -59,14 +59,14 @@ struct PushSnippets {
     func signOut(_ client: ChatClient, giveUpToken: () -> Void) async throws {
         let report = try await client.signOut(erasing: true)
         if report.pushError != nil {
-            giveUpToken()  // unregisterForRemoteNotifications(): the server could not be told
+            giveUpToken()  // For example with unregisterForRemoteNotifications().
         }
     }
 
     func preferences(of client: ChatClient) async throws {
         var preferences = try await client.push.preferences()
         preferences.language = "pt-BR"
-        preferences.showsDetail = false  // "New message" is all a push says
+        preferences.showsDetail = false  // Pushes show only "New message".
         preferences.quietHours = try QuietHours(from: .init(hour: 22), to: .init(hour: 7), allowsMentions: true)
         try await client.push.setPreferences(preferences)
     }
@@ -84,7 +84,7 @@ struct PushSnippets {
         }
     }
 
-    @Test("A device that registers is pushed to, its tap leads to the message, and signing out ends it")
+    @Test("A registered device gets pushes, a tap opens the message, and signing out stops pushes")
     func pushes() async throws {
         let stage = try await Stage()
         try await stage.world.setPush(true)
@@ -96,7 +96,7 @@ struct PushSnippets {
         try await app.registered(with: Data([1, 2, 3]))
         let (told, tell) = AsyncStream.makeStream(of: String.self)
         let screen = Task { await states(of: stage.bob) { tell.yield($0) } }
-        for await text in told where text == "pushes come" { break }
+        for await text in told where text == "push is on" { break }
         stage.world.goOffline("bob")
         let sent = try await stage.chat.send(.text("hello")).delivered()
         let push = try #require(try await stage.world.pushes(to: "bob").first)
@@ -114,7 +114,7 @@ struct PushSnippets {
         await screen.value
     }
 
-    @Test("Preferences are the same everywhere, and what was recalled is handed over")
+    @Test("Preferences apply to all devices, and the inbox returns recalled messages")
     func prefers() async throws {
         let world = try ChatWorld(users: ["bob"])
         let bob = try await world.client("bob") { $0.pushInbox = sharedInbox }

@@ -4,7 +4,7 @@ import ScrollbackTesting
 import ScrollbackUI
 import Testing
 
-/// The article on the list of recent conversations.
+/// The examples of the article on recent conversations.
 @Suite("Examples: the list of recents", .timeLimit(.minutes(10)))
 struct RecentsSnippets {
     func list(client: ChatClient, show: Show<[String]>, badge: Show<Int64>) async {
@@ -75,10 +75,10 @@ struct RecentsSnippets {
     func events(client: ChatClient, show: Show<String>) async {
         for await event in client.recents.events {
             switch event {
-            case .loadedAll: show("every conversation is here")
+            case .loadedAll: show("all conversations are loaded")
             case .added(let recent, let total): show("new: \(recent.id), \(total) unread")
             case .updated(let recent, let total): show("changed: \(recent.id), \(total) unread")
-            case .removed(let id, let total): show("gone: \(id), \(total) unread")
+            case .removed(let id, let total): show("removed: \(id), \(total) unread")
             case .read(let scope, let total): show("read: \(scope), \(total) unread")
             case .unreadByKind(let counts): show("in groups: \(counts[.group] ?? 0)")
             case .missed(let count): show("\(count) events were dropped")
@@ -99,7 +99,7 @@ struct RecentsSnippets {
 
     @MainActor
     func use(list: RecentsModel, chat: TimelineModel, show: Show<Any>) async throws {
-        show(list.conversations.map(\.unread))  // and list.totals, list.hasMore, list.isLoadedAll
+        show(list.conversations.map(\.unread))  // Also list.totals, list.hasMore and list.isLoadedAll.
         if list.hasMore { try await list.loadMore() }
         try await list.setPinned(true, .group("swift"))
         try await list.markRead([.group("swift")])
@@ -107,10 +107,10 @@ struct RecentsSnippets {
         chat.setVisible(from: chat.items[0].id, to: chat.items[chat.items.count - 1].id)
         try await chat.loadOlder()
         try await chat.send(.text("hello"))
-        show(chat.typing.count)  // and chat.people, chat.firstUnread, chat.isAtNewest
+        show(chat.typing.count)  // Also chat.people, chat.firstUnread and chat.isAtNewest.
     }
 
-    @Test("It lists, counts, reads and is tidied, and events tell of it")
+    @Test("The list shows, counts, reads and removes conversations, and emits events")
     func all() async throws {
         let stage = try await Stage(saying: 3)
         _ = try await stage.bob.conversation(.direct("alice")).send(.text("psst")).delivered()
@@ -139,13 +139,13 @@ struct RecentsSnippets {
         try await tidy(client: stage.alice)
         try await roam(client: stage.alice)
         #expect(try await pages(client: stage.alice) == [.direct("bob")])
-        for await text in stream where text.hasPrefix("gone: group:swift") { break }
+        for await text in stream where text.hasPrefix("removed: group:swift") { break }
         await stage.world.close()
         await watching.value
         await listing.value
     }
 
-    @Test("A filter says which are listed and whose last message is shown")
+    @Test("A filter selects the listed conversations and their last messages")
     func filtered() async throws {
         let stage = try await Stage(saying: 2)
         let (stream, shown) = AsyncStream.makeStream(of: [String?].self)
@@ -155,7 +155,7 @@ struct RecentsSnippets {
         #expect(try await screen.value.conversations.map(\.id) == [Stage.group])
     }
 
-    @Test("A channel is caught up with")
+    @Test("catchUp returns the messages a channel received while offline")
     func caughtUp() async throws {
         let stage = try await Stage()
         try await stage.world.makeCommunity("city", channels: ["general"], members: ["alice", "bob"])
@@ -174,7 +174,7 @@ struct RecentsSnippets {
         await stage.world.close()
     }
 
-    @Test("Models follow, and do what the user does")
+    @Test("Models update with the list and the timeline, and perform user actions")
     @MainActor
     func screens() async throws {
         let stage = try await Stage(saying: 3)

@@ -5,11 +5,11 @@ import Testing
 
 struct Poll: CustomContent {
     static let type: MessageType = "com.example.poll"
-    var text: String  // what apps show that know no polls
+    var text: String  // Shown by apps that don't support polls.
     var choices: [String]
 }
 
-/// The articles on sending, and on changing what was sent.
+/// The examples of the articles on sending and changing messages.
 @Suite("Examples: sending and changing", .timeLimit(.minutes(10)))
 struct SendingSnippets {
     func follow(chat: Conversation, show: Show<String>) async throws {
@@ -19,8 +19,8 @@ struct SendingSnippets {
             case .stored: show("waiting")
             case .uploading(let fraction): show("uploading, \(Int(fraction * 100)) %")
             case .sending: show("sending")
-            case .waiting(let date): show("trying again at \(date)")
-            case .sent(let message): show("sent, at place \(message.seq)")
+            case .waiting(let date): show("retrying at \(date)")
+            case .sent(let message): show("sent with sequence number \(message.seq)")
             case .failed(let error): show("refused: \(error.message)")
             case .gone: show("cancelled")
             }
@@ -53,7 +53,7 @@ struct SendingSnippets {
         try await chat.send(.text("high water at 07:10"))
         try await chat.send(.reference("is that summer time?", to: message))
         try await chat.send(.location(.init(latitude: 54.33, longitude: 10.15, name: "Kiel")))
-        try await chat.send(.command("typing", data: RawJSON(#"{"on": true}"#)))  // is not stored
+        try await chat.send(.command("typing", data: RawJSON(#"{"on": true}"#)))  // Not stored.
     }
 
     func custom(chat: Conversation) async throws {
@@ -75,7 +75,7 @@ struct SendingSnippets {
     func accompany(chat: Conversation) async throws -> Message {
         let sending = try await chat.send(
             .text("high water at 07:10"), metadata: RawJSON(#"{"station": 7}"#), customType: "tide",
-            push: PushOptions(title: "Tides", text: "There is news from the harbour"))
+            push: PushOptions(title: "Tides", text: "New tide times"))
         return try await sending.delivered()
     }
 
@@ -114,8 +114,8 @@ struct SendingSnippets {
         for await event in client.events {
             switch event {
             case .message(let message): show("new: \(message.text ?? "")")
-            case .changed(let message): show(message.isDeleted ? "gone" : "now: \(message.text ?? "")")
-            case .transient(let message): show("heard: \(message.content.json)")
+            case .changed(let message): show(message.isDeleted ? "deleted" : "edited: \(message.text ?? "")")
+            case .transient(let message): show("transient: \(message.content.json)")
             case .missed(let count): show("\(count) events were dropped")
             default: break
             }
@@ -156,12 +156,12 @@ struct SendingSnippets {
         for try await reply in chat.messages(from: .earliest, matching: .thread(root)) { show(reply) }
     }
 
-    @Test("A message is followed until it is at its place")
+    @Test("A send reports its states until the server stores the message")
     func follows() async throws {
         let stage = try await Stage()
         var told: [String] = []
         try await follow(chat: stage.chat) { told.append($0) }
-        #expect(told.last == "sent, at place 1")
+        #expect(told.last == "sent with sequence number 1")
         try await wait(chat: stage.chat) { told.append($0) }
         #expect(told.last?.hasPrefix("sent at ") == true)
         try await stage.world.setMember("alice", of: Stage.group, false)
@@ -170,7 +170,7 @@ struct SendingSnippets {
         await stage.world.close()
     }
 
-    @Test("A message that waits is tried again, or taken back")
+    @Test("A queued message can be retried or cancelled")
     func retries() async throws {
         let stage = try await Stage()
         stage.world.goOffline("alice")
@@ -184,18 +184,18 @@ struct SendingSnippets {
         await stage.world.close()
     }
 
-    @Test("Content of one's own, what does not count, and what is not stored")
+    @Test("Custom content, uncounted messages and transient messages are delivered")
     func kinds() async throws {
         let stage = try await Stage()
         let (events, shown) = AsyncStream.makeStream(of: String.self)
         let listening = Task { await hear(client: stage.bob) { shown.yield($0) } }
-        // Bob has an answer: what is said from now on comes by itself.
+        // After this response, Bob's client receives new messages automatically.
         _ = try await stage.bobsChat.history(limit: 1, from: .remote)
         try await quiet(chat: stage.chat)
         await stage.alice.flushed()
         try await contents(chat: stage.chat, message: try #require(try await stage.messages().first))
         try await custom(chat: stage.chat)
-        for await event in events where event == #"heard: {"name":"typing","data":{"on": true}}"# { break }
+        for await event in events where event == #"transient: {"name":"typing","data":{"on": true}}"# { break }
         await stage.alice.flushed()
         var told: [String] = []
         for message in try await stage.messages() { try read(message: message) { told.append($0) } }
@@ -209,7 +209,7 @@ struct SendingSnippets {
         await listening.value
     }
 
-    @Test("What goes with a message, and what stays here")
+    @Test("Attributes are sent with a message, and local data stays on the device")
     func accompanies() async throws {
         let stage = try await Stage(saying: 1)
         let message = try await accompany(chat: stage.chat)
@@ -230,7 +230,7 @@ struct SendingSnippets {
         await stage.world.close()
     }
 
-    @Test("What was sent is changed, and what others said is out of sight")
+    @Test("A user can edit and recall their own messages and hide the messages of others")
     func changes() async throws {
         let stage = try await Stage(saying: 1)
         let others = try await stage.messages()[0].id
@@ -245,7 +245,7 @@ struct SendingSnippets {
         await stage.world.close()
     }
 
-    @Test("Reactions, other actions and replies")
+    @Test("Reactions, custom actions and replies are added to a message")
     func actions() async throws {
         let stage = try await Stage(saying: 1)
         let id = try await stage.messages()[0].id

@@ -2,16 +2,17 @@ import Foundation
 import Scrollback
 import ScrollbackTesting
 
-// Every Swift example of the documentation is one function or type of these files, word for word, so that it compiles;
-// what can run against a `ChatWorld` is run by a test. scripts/check-snippets.sh compares the two.
+// These files contain every Swift example of the documentation word for word, so that the examples compile. Tests run
+// the examples against a `ChatWorld` where possible. scripts/check-snippets.sh compares these files with the
+// documentation.
 //
-// Here is what the examples take for granted.
+// This file defines the context that the examples use.
 
-/// The app's own server: it knows who is signed in, and asks Scrollback's for a token of theirs.
+/// The app's backend, which authenticates users and requests their tokens from the Scrollback server.
 struct Backend {
     func chatToken() async throws -> String { "a token" }
 
-    /// Brings a file to the app's own storage, and says where everybody finds it.
+    /// Uploads a file to the app's own storage and returns its URL.
     func put(_ file: URL, mediaType: String, progress: @escaping @Sendable (Double) -> Void) async throws -> URL {
         progress(1)
         return URL(filePath: "/").appending(path: file.lastPathComponent)
@@ -20,22 +21,24 @@ struct Backend {
 
 let backend = Backend()
 
-/// What an app's screen does with what it is given.
+/// A function that displays a value on the app's screen.
 typealias Show<Value> = (Value) -> Void
 
-/// Alice and Bob in a group, in which somebody has said something.
+/// A world with Alice and Bob in a group.
 struct Stage {
     let world: ChatWorld
     let alice: ChatClient
     let bob: ChatClient
     static let group = ConversationID.group("swift")
 
-    /// Alice's view of it.
+    /// The group, as Alice sees it.
     var chat: Conversation { alice.conversation(Self.group) }
-    /// Bob's view of it.
+    /// The group, as Bob sees it.
     var bobsChat: Conversation { bob.conversation(Self.group) }
 
-    /// - Parameter count: how many messages Bob has sent, "1", "2", and so on.
+    /// Creates the world.
+    ///
+    /// - Parameter count: The number of messages that Bob sends first: "1", "2", and so on.
     init(saying count: Int = 0) async throws {
         world = try ChatWorld(users: ["alice", "bob"])
         try await world.makeGroup("swift", members: ["alice", "bob"])
@@ -44,22 +47,22 @@ struct Stage {
         for number in 0..<count { try await bobsChat.send(.text("\(number + 1)")) }
         await bob.flushed()
         for await state in alice.connection where state == .online { break }
-        // What Bob said may still be on its way to Alice; asked, the server tells of it.
+        // Bob's messages may still be in transit to Alice. The response contains the newest one.
         _ = try await chat.history(limit: 1, from: .remote)
     }
 
-    /// The first 100 messages, oldest first; Alice has them then.
+    /// Loads the first 100 messages to Alice's device and returns them, oldest first.
     func messages() async throws -> [Message] {
         try await chat.history(.earliest, limit: 100, sort: .oldestFirst, from: .remote).messages
     }
 }
 
 extension [Message] {
-    /// What they say, as numbers.
+    /// The texts of the messages as numbers.
     var numbers: [Int] { compactMap { $0.text.flatMap { Int($0) } } }
 }
 
-/// Waits until something holds, well beyond what a loaded machine takes.
+/// Waits up to 90 seconds for a condition and returns whether it became true.
 func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
     let end = ContinuousClock.now + .seconds(90)
     while ContinuousClock.now < end {

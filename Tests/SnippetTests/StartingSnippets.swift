@@ -3,23 +3,23 @@ import Scrollback
 import ScrollbackTesting
 import Testing
 
-/// README.md, and the article on getting started.
+/// The examples of README.md and of the article on getting started.
 @Suite("Examples: getting started")
 struct StartingSnippets {
     // swift-format-ignore: NeverForceUnwrap
-    func readme(folder: URL, photo: URL, show: Show<[Timeline.Item]>) async throws {
+    func readme() async throws {
         let client = try await ChatClient.open(
-            .init(server: URL(string: "http://127.0.0.1:8080")!, user: "alice", store: .directory(folder)) {
-                try await backend.chatToken()  // what `scrollback token alice` prints
+            .init(server: URL(string: "http://127.0.0.1:8080")!, user: "alice", store: .inMemory) {
+                ProcessInfo.processInfo.environment["SCROLLBACK_TOKEN"] ?? ""
             })
-        client.connect()  // returns at once, reconnects by itself
+        client.connect()  // Returns immediately and reconnects automatically.
 
-        let chat = client.conversation(.group("swift"))
-        try await chat.send(.text("hello"))  // safe on this device; the rest happens by itself
-        try await chat.send(.image(.file(photo)))  // upright, smaller, uploaded when it can be
+        let chat = client.conversation(.group("albatross"))
+        try await chat.send(.text("Hello from Swift"))  // Returns when the message is stored on this device.
 
-        for await view in chat.timeline(at: .firstUnread).views {
-            show(view.items)  // messages, what is still being sent, and gaps, which fill themselves
+        for await view in chat.timeline().views {  // Messages, pending sends and gaps, oldest first.
+            guard case .message(let newest) = view.items.last else { continue }
+            print("\(view.items.count) items, the newest from \(newest.sender): \(newest.text ?? "")")
         }
     }
 
@@ -38,8 +38,8 @@ struct StartingSnippets {
             case .idle: show("not connected")
             case .connecting: show("connecting")
             case .online: show("online")
-            case .waiting(let date): show("trying again at \(date)")
-            case .rejected(let error): show("the server refuses this device: \(error.message)")
+            case .waiting(let date): show("retrying at \(date)")
+            case .rejected(let error): show("the server rejected this device: \(error.message)")
             }
         }
     }
@@ -53,8 +53,8 @@ struct StartingSnippets {
     }
 
     func names(typed text: String) throws -> ConversationID {
-        let group = ConversationID.group("swift")  // a literal that is no name traps
-        let typed = try ConversationID.group(Identifier(text, parameter: "group"))  // this throws
+        let group = ConversationID.group("swift")  // Traps if the literal is invalid.
+        let typed = try ConversationID.group(Identifier(text, parameter: "group"))  // Throws if the text is invalid.
         return typed == group ? group : typed
     }
 
@@ -70,7 +70,7 @@ struct StartingSnippets {
         if !report.unsent.isEmpty { show("\(report.unsent.count) messages were not sent") }
     }
 
-    @Test("A client says how it stands, from not connected to online")
+    @Test("The connection state becomes online after connect")
     func connects() async throws {
         let world = try ChatWorld(users: ["alice"])
         let client = try await world.disconnectedClient("alice")
@@ -87,7 +87,7 @@ struct StartingSnippets {
         await screen.value
     }
 
-    @Test("A first message is in the history at once, and in the peer's list of recents")
+    @Test("A first message appears in the history and in the recipient's list of recents")
     func sends() async throws {
         let stage = try await Stage()
         _ = try await stage.alice.conversation(.direct("bob")).send(.text("before")).delivered()
@@ -102,13 +102,13 @@ struct StartingSnippets {
         await list.value
     }
 
-    @Test("Names that are typed are checked")
+    @Test("Invalid names throw an error")
     func checksNames() throws {
         #expect(try names(typed: "swift") == .group("swift"))
         #expect(throws: ChatError.self) { try names(typed: "") }
     }
 
-    @Test("Signing out tells what was not sent")
+    @Test("Signing out reports unsent messages")
     func signsOut() async throws {
         let stage = try await Stage()
         stage.world.goOffline("alice")

@@ -3,9 +3,9 @@ import Scrollback
 import ScrollbackTesting
 import Testing
 
-// The article on tests without a network: these are the tests it shows.
+// The tests that the article on testing shows.
 
-@Test("A message waits for the network")
+@Test("A message queued offline is sent after reconnecting")
 func waitsForTheNetwork() async throws {
     let world = try ChatWorld(users: ["alice", "bob"])
     let alice = try await world.client("alice")
@@ -21,7 +21,7 @@ func waitsForTheNetwork() async throws {
     await world.close()
 }
 
-@Test("A lost answer makes no second message")
+@Test("A lost acknowledgement does not duplicate the message")
 func lostAnswer() async throws {
     let world = try ChatWorld()
     try await world.makeGroup("swift", members: ["alice", "bob"])
@@ -35,7 +35,7 @@ func lostAnswer() async throws {
     await world.close()
 }
 
-@Test("A file arrives")
+@Test("The recipient can download a file")
 func fileArrives() async throws {
     let world = try ChatWorld()
     let tides = Data("07:10, 19:32".utf8)
@@ -48,7 +48,7 @@ func fileArrives() async throws {
     await world.close()
 }
 
-@Test("Who is away is pushed to, and finds the message again")
+@Test("An offline user gets a push that identifies the message")
 func pushed() async throws {
     let world = try ChatWorld(users: ["alice", "bob"])
     try await world.setPush(true)
@@ -64,7 +64,7 @@ func pushed() async throws {
     await world.close()
 }
 
-@Test("Two devices of one user show the same count")
+@Test("Two devices of one user show the same unread count")
 func twoDevices() async throws {
     let world = try ChatWorld()
     let phone = try await world.client("alice")
@@ -78,7 +78,7 @@ func twoDevices() async throws {
     await world.close()
 }
 
-@Suite("Examples: a world")
+@Suite("Examples: testing")
 struct WorldSnippets {
     func online(_ client: ChatClient) async {
         for await state in client.connection where state == .online { break }
@@ -97,7 +97,7 @@ struct WorldSnippets {
         try await world.client("alice") { $0.pace = .init(excess: .fails) }
     }
 
-    @Test("What was queued is sent by the next client over the same folder")
+    @Test("The next client that opens the directory sends the queued messages")
     func restarts() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }

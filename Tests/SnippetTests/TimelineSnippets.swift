@@ -3,7 +3,7 @@ import Scrollback
 import ScrollbackTesting
 import Testing
 
-/// The article on a conversation that keeps itself current.
+/// The examples of the article on live conversations.
 @Suite("Examples: a timeline")
 struct TimelineSnippets {
     func rows(chat: Conversation, show: Show<[String]>) async {
@@ -11,12 +11,12 @@ struct TimelineSnippets {
         for await view in timeline.views {
             let rows = view.items.map { item in
                 switch item {
-                case .message(let message) where message.isDeleted: "a message was taken back"
+                case .message(let message) where message.isDeleted: "message deleted"
                 case .message(let message):
                     "\(view.people[message.sender]?.name ?? message.sender.text): \(message.text ?? "")"
                 case .pending(let pending): "sending: \(pending.content.text ?? "")"
                 case .gap(_, .loading): "loading …"
-                case .gap(_, .waiting): "messages are missing here"
+                case .gap(_, .waiting): "messages not loaded"
                 }
             }
             show(rows)
@@ -55,7 +55,7 @@ struct TimelineSnippets {
         withExtendedLifetime(subscription) {}
     }
 
-    @Test("A timeline shows who said what, and what is still being sent")
+    @Test("A timeline shows senders, pending messages and deleted messages")
     func shows() async throws {
         let stage = try await Stage(saying: 3)
         stage.world.goOffline("bob")
@@ -66,12 +66,12 @@ struct TimelineSnippets {
         stage.world.goOnline("bob")
         for await rows in stream where rows.last == "Bob: queued" { break }
         _ = try await stage.bobsChat.recall(stage.messages()[3].id).delivered()
-        for await rows in stream where rows.last == "a message was taken back" { break }
+        for await rows in stream where rows.last == "message deleted" { break }
         await stage.world.close()
         await screen.value
     }
 
-    @Test("A timeline scrolls, jumps, and marks what was seen as read")
+    @Test("A timeline can scroll and jump, and seen messages are marked as read")
     func moves() async throws {
         let stage = try await Stage(saying: 60)
         let timeline = stage.chat.timeline(window: 10)
@@ -88,7 +88,7 @@ struct TimelineSnippets {
         await stage.world.close()
     }
 
-    @Test("What the server refused is tried again or given up")
+    @Test("A rejected message can be retried")
     func refused() async throws {
         let stage = try await Stage()
         try await stage.world.setMember("alice", of: Stage.group, false)
@@ -103,7 +103,7 @@ struct TimelineSnippets {
         await stage.world.close()
     }
 
-    @Test("A channel is heard while somebody holds its subscription")
+    @Test("A subscription delivers all messages of a channel")
     func channels() async throws {
         let stage = try await Stage()
         try await stage.world.makeCommunity("city", channels: ["general"], members: ["alice", "bob"])
@@ -134,7 +134,7 @@ final class ChatModel {
 @Suite("Examples: a timeline in a model")
 @MainActor
 struct ChatModelTests {
-    @Test("A model has the items for as long as it runs")
+    @Test("A running model contains the items of its timeline")
     func model() async throws {
         let stage = try await Stage(saying: 3)
         let model = ChatModel(stage.chat)

@@ -3,11 +3,11 @@ import Scrollback
 import ScrollbackTesting
 import Testing
 
-/// Documentation/coming-from-rongcloud.md.
+/// The examples of Documentation/coming-from-rongcloud.md.
 @Suite("Examples: coming from RongCloud")
 struct RongCloudSnippets {
     func pages(chat: Conversation, show: Show<[Message]>) async throws {
-        // getMessages: recordTime 0, order Desc, then the returned timestamp again and again
+        // getMessages: recordTime 0, order Desc, then repeatedly with the returned timestamp
         var page = try await chat.history(.latest, limit: 20)
         show(page.messages)
         while let older = page.older {
@@ -20,12 +20,12 @@ struct RongCloudSnippets {
         [
             // getMessages / getRemoteHistoryMessages with recordTime and order Asc
             try await chat.history(.after(.date(time)), limit: 20, sort: .oldestFirst),
-            // getHistoryMessages: oldestMessageId -1, then the id of the oldest one returned
+            // getHistoryMessages: oldestMessageId -1, then the ID of the oldest returned message
             try await chat.history(.latest, limit: 20, from: .local),
             try await chat.history(.before(.id(oldest.id)), limit: 20, from: .local),
             // getHistoryMessages: sentTime, beforeCount, afterCount
             try await chat.history(.around(.date(time), before: 10, after: 10), from: .local),
-            // getHistoryMessages: objectNames, sentTime, isForward NO, which is newer
+            // getHistoryMessages: objectNames, sentTime, isForward NO (newer messages)
             try await chat.history(.after(.date(time)), matching: .types([.text, .image]), from: .local),
             // getRemoteHistoryMessages: includeLocalExistMessage YES, and NO
             try await chat.history(.before(.date(time)), from: .remote),
@@ -35,7 +35,7 @@ struct RongCloudSnippets {
 
     func catchUp(client: ChatClient, lastKnown: MessageID, show: Show<Message>) async throws {
         let channel = client.conversation(.community("city", channel: "general"))
-        let subscription = channel.subscribe()  // from now on what is said comes by itself
+        let subscription = channel.subscribe()  // The server now sends new messages.
         for try await message in channel.messages(from: .after(.id(lastKnown))) { show(message) }
         withExtendedLifetime(subscription) {}
     }
@@ -53,7 +53,7 @@ struct RongCloudSnippets {
     }
 
     func send(chat: Conversation, show: Show<String>) async throws {
-        let sending = try await chat.send(.text("hello"), mentioning: .everyone())  // returned: attached
+        let sending = try await chat.send(.text("hello"), mentioning: .everyone())  // Returns: attached.
         do {
             show("success: \(try await sending.delivered().id)")
         } catch {
@@ -62,7 +62,7 @@ struct RongCloudSnippets {
         }
     }
 
-    @Test("RongCloud's calls have their counterparts")
+    @Test("The equivalents of RongCloud's calls return the expected pages")
     func reads() async throws {
         let stage = try await Stage(saying: 45)
         var count = 0
@@ -79,7 +79,7 @@ struct RongCloudSnippets {
         await stage.world.close()
     }
 
-    @Test("A channel is caught up with from the last known message, and counted by time")
+    @Test("A channel can be read from the last known message and counted by time")
     func channel() async throws {
         let stage = try await Stage()
         try await stage.world.makeCommunity("city", channels: ["general"], members: ["alice", "bob"])
@@ -95,7 +95,7 @@ struct RongCloudSnippets {
     }
 }
 
-/// Documentation/coming-from-sendbird.md.
+/// The examples of Documentation/coming-from-sendbird.md.
 @Suite("Examples: coming from Sendbird")
 struct SendbirdSnippets {
     func query(chat: Conversation, show: Show<[Message]>) async throws {
@@ -128,13 +128,13 @@ struct SendbirdSnippets {
         do {
             show("\(try await query.next().count) messages")
         } catch let error where error.code == .queryInProgress {
-            show("a page is being read already")
+            show("a page is already loading")
         } catch {
-            show("not read, the next call asks for the same page: \(error.message)")
+            show("failed, the next call retries the same page: \(error.message)")
         }
     }
 
-    @Test("A pager stands for the query, with its filters")
+    @Test("A pager returns the same pages as Sendbird's query, with its filters")
     func pages() async throws {
         let stage = try await Stage(saying: 3)
         for number in 4...30 { try await stage.chat.send(.text("\(number)"), customType: "greeting") }
@@ -152,7 +152,7 @@ struct SendbirdSnippets {
         await stage.world.close()
     }
 
-    @Test("A second call while a page is being read is refused, and so is nothing after it")
+    @Test("A pager returns a page when no other call is in progress")
     func overlaps() async throws {
         let stage = try await Stage(saying: 3)
         let pager = stage.chat.pager(source: .remote)
@@ -163,7 +163,7 @@ struct SendbirdSnippets {
     }
 }
 
-/// Documentation/coming-from-nim.md.
+/// The examples of Documentation/coming-from-nim.md.
 @Suite("Examples: coming from NIM")
 struct NIMSnippets {
     func recents(client: ChatClient, show: Show<[String]>) async {
@@ -202,7 +202,7 @@ struct NIMSnippets {
         return page.messages + found
     }
 
-    @Test("The list of recents, its counts, and reading")
+    @Test("The list of recents shows counts, and reading resets them")
     func lists() async throws {
         let stage = try await Stage(saying: 3)
         _ = try await stage.bob.conversation(.direct("alice")).send(.text("1")).delivered()
@@ -230,7 +230,7 @@ struct NIMSnippets {
         _ = await reading.result
     }
 
-    @Test("Local pages are oldest first")
+    @Test("Local pages are sorted oldest first")
     func pages() async throws {
         let stage = try await Stage(saying: 30)
         let all = try await stage.messages()
@@ -240,7 +240,7 @@ struct NIMSnippets {
     }
 }
 
-/// Documentation/coming-from-pubnub.md.
+/// The examples of Documentation/coming-from-pubnub.md.
 @Suite("Examples: coming from PubNub")
 struct PubNubSnippets {
     func windows(client: ChatClient, id: ConversationID, start: Timetoken, end: Timetoken) async throws -> [Anchor] {
@@ -255,7 +255,7 @@ struct PubNubSnippets {
     }
 
     func pages(client: ChatClient, show: Show<[ConversationID: [Message]]>) async throws {
-        // fetchMessageHistory for three channels, limit 10, and again while there is a next
+        // fetchMessageHistory for three channels, limit 10, repeated while there is a next page
         let ids: [ConversationID] = [.group("swift"), .group("rust"), .direct("bob")]
         var batch = try await client.fetchHistory(in: ids, limit: 10)
         show(batch.messages)
@@ -266,7 +266,7 @@ struct PubNubSnippets {
     }
 
     func patient(chat: Conversation) async throws -> HistoryPage {
-        // Something else than 20 seconds and one try
+        // Overrides the default of 20 seconds and one attempt.
         let page = try await withRequestOptions(RequestOptions(timeout: .seconds(60), retries: 3)) {
             try await chat.history(from: .remote)
         }
@@ -274,7 +274,7 @@ struct PubNubSnippets {
     }
 
     func deleteRange(chat: Conversation, start: Timetoken, end: Timetoken) async throws -> Int64 {
-        // With the end, without the start.
+        // Includes end, excludes start.
         let gone = try await chat.deleteHistory(from: .timetoken(end), to: .timetoken(start))
         return gone
     }
@@ -308,11 +308,11 @@ struct PubNubSnippets {
 
     func publish(chat: Conversation) async throws -> Timetoken {
         let stored = try await chat.send(.text("hello"), metadata: RawJSON(#"{"lang": "en"}"#)).delivered()
-        try await chat.send(.text("now only"), traits: .init(isStored: false))  // storeInHistory false
+        try await chat.send(.text("not stored"), traits: .init(isStored: false))  // storeInHistory false
         return stored.timetoken
     }
 
-    @Test("Windows of time hold what PubNub's bounds say")
+    @Test("Time windows return the same messages as PubNub's bounds")
     func bounds() async throws {
         let stage = try await Stage(saying: 10)
         let all = try await stage.messages()
@@ -330,7 +330,7 @@ struct PubNubSnippets {
         await stage.world.close()
     }
 
-    @Test("Several channels, the last message, counts and actions")
+    @Test("Batches, the last message, counts and actions match PubNub's calls")
     func asks() async throws {
         let stage = try await Stage(saying: 25)
         try await stage.world.makeGroup("rust", members: ["alice", "bob"])
@@ -344,7 +344,7 @@ struct PubNubSnippets {
         let tool = try await stage.world.client("admin").conversation(Stage.group)
         let all = try await stage.messages()
         while true {
-            // Its client may still be connecting.
+            // The administrator's client may still be connecting.
             if (try? await deleteRange(chat: tool, start: all[1].timetoken, end: all[0].timetoken)) == 1 { break }
             try await Task.sleep(for: .milliseconds(5))
         }

@@ -1,13 +1,13 @@
 import ScrollbackModel
 import Synchronization
 
-/// Tells those who show something that it changed, after the transaction that changed it.
+/// Notifies observers of changes, after the transaction that made them.
 ///
-/// Many changes while somebody is busy are one.
+/// Notifications are coalesced while an observer is busy.
 final class ChangeCenter: Sendable {
     enum Subject: Hashable {
         case conversation(ConversationID)
-        /// The list of recents and the counts.
+        /// The list of recent conversations and the unread counts.
         case recents
     }
 
@@ -24,7 +24,7 @@ final class ChangeCenter: Sendable {
         var hasEnded = false
     }
 
-    /// One element for each change, the first at once.
+    /// Returns a stream with one element for each change, and an initial one.
     func changes(of subject: Subject) -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let (id, hasEnded) = state.withLock { state in
@@ -38,7 +38,7 @@ final class ChangeCenter: Sendable {
             self?.state.withLock { _ = $0.observers.removeValue(forKey: id) }
         }
         continuation.yield()
-        // Nothing changes any more.
+        // After `end()`, the initial element is the only one.
         if hasEnded { continuation.finish() }
         return stream
     }
@@ -55,12 +55,12 @@ final class ChangeCenter: Sendable {
         for observer in concerned { observer.continuation.yield() }
     }
 
-    /// Any conversation may be concerned: all were read, or somebody has another name or picture.
+    /// Notifies all observers, for changes that may affect any conversation, such as a user's new name.
     func changedAnything() {
         for observer in state.withLock({ Array($0.observers.values) }) { observer.continuation.yield() }
     }
 
-    /// Nothing changed but how a conversation is looked at.
+    /// Notifies only the observers of one conversation, for changes that don't affect the list of recent conversations.
     func changed(only conversation: ConversationID) {
         let concerned = state.withLock { $0.observers.values.filter { $0.subject == .conversation(conversation) } }
         for observer in concerned { observer.continuation.yield() }

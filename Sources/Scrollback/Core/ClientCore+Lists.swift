@@ -2,20 +2,17 @@ import ScrollbackModel
 import ScrollbackWire
 
 extension ClientCore {
-    /// All elements of a list.
-    ///
-    /// - Parameter request: asks for the page after this one, or (nil) for the first.
-    func all<Element: ListElement>(
-        _ request: (_ page: ListPage<Element>?) throws(ChatError) -> ClientRequest
-    ) async throws(ChatError) -> [Element] {
+    /// Gets all elements of a list, page by page.
+    func all<Element: ListElement, Request: ClientOperation>(
+        _ operation: (Paging) -> Request
+    ) async throws(ChatError) -> [Element] where Request.Answer == ListPage<Element> {
         var elements: [Element] = []
-        var page: ListPage<Element>?
+        var cursor: String?
         repeat {
-            var reader = try JSONReader(try await self.request(try request(page)))
-            let next = try ListPage<Element>(from: &reader)
-            elements += next.elements
-            page = next
-        } while page?.cursor != nil
+            let page = try await perform(operation(Paging(limit: Limits.standard.pageSize, cursor: cursor)))
+            elements += page.elements
+            cursor = page.cursor
+        } while cursor != nil
         return elements
     }
 }

@@ -2,10 +2,9 @@ import Foundation
 import ScrollbackModel
 import Synchronization
 
-/// Tokens for requests that go beside the connection.
+/// Access tokens for HTTP requests, and the file cache.
 extension ClientCore {
-    /// Does something with a token: the one the connection was opened with, and once more with a fresh one when that is
-    /// refused.
+    /// Runs `body` with the current token, and again with a new token if the server rejects the current one.
     func withToken<Answer: Sendable>(
         _ body: (String) async throws(ChatError) -> Answer
     ) async throws(ChatError) -> Answer {
@@ -21,8 +20,8 @@ extension ClientCore {
             fresh = try await token()
         } catch {
             var failure =
-                error as? ChatError ?? ChatError(.unreachable, "the app's token could not be had", cause: error)
-            // As for the connection: an app's own server that is down for a while is no reason to give up.
+                error as? ChatError ?? ChatError(.unreachable, "The app's token provider failed.", cause: error)
+            // As for the connection, a failing token provider is a temporary condition.
             failure.isTemporary = true
             throw failure
         }
@@ -30,7 +29,7 @@ extension ClientCore {
         return try await body(fresh)
     }
 
-    /// Removes files that no row knows, left by a crash, and what is above the limit.
+    /// Deletes files that a crash left without a database row, old partial downloads, and files above the cache limit.
     func tidyFiles() async {
         let hashes = files.hashes(olderThan: clock().addingTimeInterval(-3600))
         files.removePartials(olderThan: clock().addingTimeInterval(-7 * 24 * 3600))
@@ -41,7 +40,7 @@ extension ClientCore {
         await makeRoom()
     }
 
-    /// Removes what was used longest ago until the rest is within the limit.
+    /// Evicts the least recently used files until the cache is within its limit.
     func makeRoom(keeping kept: String? = nil) async {
         let limit = mediaSettings.cacheSize
         try? await store.write { [files] writer in
@@ -49,7 +48,7 @@ extension ClientCore {
         }
     }
 
-    /// Removes every file that is neither waiting to be sent nor being fetched.
+    /// Deletes every cached file and partial download, except files that are queued for sending or being downloaded.
     func removeFiles() async throws(ChatError) {
         let fetched = downloads.keys
         files.removePartials(but: fetched)

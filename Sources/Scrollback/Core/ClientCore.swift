@@ -5,10 +5,10 @@ import ScrollbackSync
 import ScrollbackWire
 import Synchronization
 
-/// What keeps one client going: one loop takes what happened, in order, asks the state machines of `ScrollbackSync`
-/// what follows, stores it, and does it.
+/// The shared state of one client.
 ///
-/// Nothing else talks to the connection.
+/// A single loop, the ``Driver``, processes all inputs in order. It passes them to the state machines of
+/// `ScrollbackSync`, stores the results and carries out the resulting actions. Only the driver uses the connection.
 package final class ClientCore: Sendable {
     let user: UserID
     package let store: LocalStore
@@ -21,9 +21,9 @@ package final class ClientCore: Sendable {
 
     let connection = StateSource<ConnectionState>(.idle)
     let changes = ChangeCenter()
-    /// Who types where.
+    /// The users who are typing, by conversation.
     let typing = StateSources<[UserID]>([])
-    /// Who is there, as far as it is known.
+    /// The known presence of watched users.
     let presence = StateSource<[UserID: Presence]>([:])
     let push = StateSource<Push.State>()
     let subscriptions = StateSources<Conversation.Subscription.State>(.waiting)
@@ -37,21 +37,21 @@ package final class ClientCore: Sendable {
     let workshop: AttachmentWorkshop
     package let uploads = Uploads()
     let downloads = Downloads()
-    /// How much of a file is handed over at a time.
+    /// The size of an upload request's body, in bytes.
     let uploadPiece: Int
     let sharesPresence: Bool
     let syncsReadState: Bool
     let pushInbox: PushInbox?
-    /// The token that was good last.
+    /// The last token that the token provider returned, until the server rejects it.
     let currentToken = Mutex<String?>(nil)
     private let loop = Mutex<Task<Void, Never>?>(nil)
-    /// Brings what was stored before in step with the newest key.
+    /// The task that encrypts existing data with the newest key.
     private let storeSealing = Mutex<Task<Result<Void, ChatError>, Never>?>(nil)
 
     enum Input: Sendable {
         case connect
         case close
-        /// The network may be back, or somebody is waiting.
+        /// The network may be back, or a caller is waiting for a request.
         case kick
         case token(generation: Int, Result<String, ChatError>)
         case opened(generation: Int, any TransportConnection)
@@ -59,31 +59,31 @@ package final class ClientCore: Sendable {
         case transport(generation: Int, TransportEvent)
         case heartbeat(generation: Int)
         case tick
-        case request(ClientRequest, timeout: Duration, Reply<[UInt8]>)
+        case request(any FrameRequest, timeout: Duration, Reply<[UInt8]>)
         case requestTimedOut(ref: Int64, generation: Int)
-        /// A message was put into the outbox.
+        /// An item was added to the outbox.
         case queued(OutboxItem)
-        /// What became of its files.
+        /// The upload of a message's files ended.
         case uploaded(MessageID, Result<Void, ChatError>)
-        /// Answered with whether it is in the outbox.
+        /// Retries a message; the reply states whether it is in the outbox.
         case retry(MessageID, Reply<Bool>)
         case cancel(MessageID, Reply<Outbox.Cancellation>)
-        /// Something of the user's own was set: what was read, what is muted.
+        /// A user setting changed and must be sent, for example a read position or a mute.
         case stateSet
-        /// Applying something showed that a log is behind.
+        /// An applied update shows that the local log is missing messages or changes.
         case behind(LogPosition)
-        /// What the server counts there must be asked for.
+        /// The heads of these conversations must be fetched.
         case learn([ConversationID])
-        /// Heads of a window are to be stored, and conversations to be looked at again: steps of the loop to itself.
+        /// Internal steps: store the heads of a sync window, and check conversations again.
         case storeHeads([ConversationHead], String, generation: Int)
         case recheck([ConversationID])
         case setActive(Bool)
         case subscribe([ConversationID], isOn: Bool)
         case typing(ConversationID, Bool)
         case watch(Set<UserID>, isOn: Bool)
-        /// Where the device is reached by push, or (nil) that it is not.
+        /// Sets the device's push registration, or removes it if it is `nil`.
         case setPush(PushDevice?, Reply<Void>)
-        /// Pushes told of something new.
+        /// Pushes announced messages that are not stored on this device.
         case pushed
     }
 
@@ -118,7 +118,7 @@ package final class ClientCore: Sendable {
 
     /// Starts the loop.
     ///
-    /// What was being sent when the process ended is queued again.
+    /// Messages that were in flight when the process ended are queued again.
     func start() async throws(ChatError) {
         let (items, isSettled, known) = try await store.read {
             (try $0.outbox(), try $0.isSettled(), try $0.pushDevice())
@@ -139,16 +139,16 @@ package final class ClientCore: Sendable {
                 do throws(ChatError) {
                     return .success(try await store.seal())
                 } catch {
-                    // The next start goes on with it.
+                    // The next start continues the encryption.
                     logger.warning(
-                        "the store is not encrypted as a whole yet", metadata: ["reason": "\(error.message)"])
+                        "The store is not completely encrypted yet.", metadata: ["reason": "\(error.message)"])
                     return .failure(error)
                 }
             }
         }
     }
 
-    /// Ends the loop and the connection; waits until nothing runs any more.
+    /// Ends the loop and the connection, and waits until all tasks have ended.
     func close() async {
         mailbox.post(.close)
         let task = loop.withLock { $0 }
@@ -175,14 +175,14 @@ package final class ClientCore: Sendable {
         try await task.value.get()
     }
 
-    // MARK: For the rest of the client
+    // MARK: Requests and updates
 
-    static let closed = ChatError(.closed, "the client is closed")
+    static let closed = ChatError(.closed, "The client is closed.")
 
-    /// Asks the server, and waits for its answer; as long and as often as the current ``RequestOptions`` say.
+    /// Sends a request and waits for its answer, with the timeout and retries of the current ``RequestOptions``.
     ///
-    /// - Throws: what the server refused; `unreachable` when there is no connection; `timeout`.
-    func request(_ request: ClientRequest) async throws(ChatError) -> [UInt8] {
+    /// - Throws: The server's error, `unreachable` if there is no connection, or `timeout`.
+    func request(_ request: any FrameRequest) async throws(ChatError) -> [UInt8] {
         let options = try RequestOptions.current.validated()
         var backoff = Backoff()
         var generator = SystemRandomNumberGenerator()
@@ -194,13 +194,23 @@ package final class ClientCore: Sendable {
                 do {
                     try await Task.sleep(for: .seconds(wait))
                 } catch {
-                    throw ChatError(.cancelled, "the task that asked was cancelled")
+                    throw ChatError(.cancelled, "The task that sent the request was cancelled.")
                 }
             }
         }
     }
 
-    /// Reads the store until it can be read: whoever follows it would stand still for good after one failure.
+    /// Calls an operation of the server, and waits for its answer.
+    ///
+    /// - Throws: The server's error; `unreachable` when there is no connection; `timeout`.
+    func perform<Request: ClientOperation>(_ operation: Request) async throws(ChatError) -> Request.Answer {
+        var reader = try JSONReader(try await request(operation))
+        return try Request.Answer(from: &reader)
+    }
+
+    /// Retries a read of the store until it succeeds.
+    ///
+    /// Without it, an observer would stop permanently after a single failure.
     func insisting<Answer>(
         _ read: () async throws(ChatError) -> Answer
     ) async throws(ChatError) -> Answer {
@@ -213,7 +223,7 @@ package final class ClientCore: Sendable {
         }
     }
 
-    /// Hands the loop something to be answered, and waits for the answer.
+    /// Posts an input to the loop and waits for its reply.
     func ask<Answer: Sendable>(_ input: (@escaping Reply<Answer>) -> Input) async throws(ChatError) -> Answer {
         let result: Result<Answer, ChatError> = await withCheckedContinuation { continuation in
             let isTaken = mailbox.post(input { continuation.resume(returning: $0) })
@@ -222,14 +232,12 @@ package final class ClientCore: Sendable {
         return try result.get()
     }
 
-    /// How long a profile is good for, in seconds.
+    /// The time after which a stored profile is fetched again, in seconds.
     static let profileLifetime: TimeInterval = 3600
 
-    /// Asks for profiles and keeps them.
+    /// Fetches profiles from the server and stores them.
     func fetchPeople(_ users: [UserID]) async throws(ChatError) {
-        let body = try await request(.users(users))
-        var reader = try JSONReader(body)
-        let profiles = try [UserProfile](from: &reader)
+        let profiles = try await perform(FetchUsers(users: users)).users
         let now = clock()
         try await store.write { try $0.save(profiles, of: users, now: now) }
     }
@@ -238,7 +246,7 @@ package final class ClientCore: Sendable {
 
     private let entrances = Mutex<[ConversationID: Seq]>([:])
 
-    /// The newest place of a room when it was entered last on this connection; nothing for what was not entered.
+    /// The newest sequence number of a room when this connection entered it, or `nil` if it didn't.
     func entrance(of id: ConversationID) -> Seq? { entrances.withLock { $0[id] } }
 
     func enter(_ id: ConversationID, at head: Seq) { entrances.withLock { $0[id] = head } }
@@ -248,7 +256,7 @@ package final class ClientCore: Sendable {
         var heard: Set<ConversationID> = []
     }
 
-    /// Whether this connection has brought, and keeps bringing, word of everything new in a conversation.
+    /// Whether the current connection has delivered, and continues to deliver, all updates of a conversation.
     package func isCurrent(_ id: ConversationID) -> Bool {
         currency.withLock { $0.isResumed && (id.kind.traits.hasRecents || $0.heard.contains(id)) }
     }
@@ -257,7 +265,7 @@ package final class ClientCore: Sendable {
         currency.withLock { $0 = Currency(isResumed: isResumed, heard: heard) }
     }
 
-    /// Tells whoever takes events of a message, as far as it can be read here.
+    /// Sends an event to the observers of `events`, with its message decrypted if possible.
     func tell(_ event: ClientEvent) {
         guard events.isObserved else { return }
         let sealing = store.sealing
@@ -269,7 +277,7 @@ package final class ClientCore: Sendable {
         }
     }
 
-    /// Applies inputs in one transaction and tells whoever shows them.
+    /// Applies inputs in one transaction and notifies the observers of their conversations.
     @discardableResult
     package func apply(_ inputs: [LogInput]) async throws(ChatError) -> [LogOutcome] {
         let outcomes = try await store.write { try $0.apply(inputs) }
@@ -277,7 +285,7 @@ package final class ClientCore: Sendable {
         return outcomes
     }
 
-    /// Applies a page that somebody asked for, and has what it shows to be missing asked for too.
+    /// Applies a page that a caller requested, and requests whatever the page shows to be missing.
     func apply(_ page: LogPage, to id: ConversationID) async throws(ChatError) -> LogOutcome? {
         let outcome = try await apply([.page(id, page)]).first
         if let behind = outcome?.behind { mailbox.post(.behind(behind)) }

@@ -1,29 +1,29 @@
 public import ScrollbackModel
 
-/// Something that happened, for bots and tests.
+/// An event that the client received, for bots and tests.
 ///
-/// Screens use views instead, which are always whole.
+/// User interfaces should use views such as ``Timeline/views`` instead, which are always complete.
 public enum ClientEvent: Sendable {
-    /// A message came, from anybody, this user's other devices included.
+    /// A message arrived from any user, including this user's other devices.
     case message(Message)
-    /// A message came that is not stored.
+    /// A transient message arrived, which is not stored.
     case transient(TransientMessage)
-    /// A message changed, or is gone.
+    /// A message was changed or deleted.
     case changed(Message)
-    /// Somebody's read position moved: this user's, or a peer's in a direct conversation.
+    /// A read position advanced: this user's own, or the peer's in a direct conversation.
     case read(ConversationID, UserID, Seq)
-    /// Somebody joined or changed their role; without a role, somebody left.
+    /// A member joined or got another role, or left if the role is `nil`.
     case member(ConversationID, UserID, Role?)
-    /// Somebody began to write something, or stopped; who goes on says so every few seconds.
+    /// A member started or stopped typing. While the member keeps typing, the event repeats every few seconds.
     case typing(ConversationID, UserID, isTyping: Bool)
-    /// A conversation's settings changed, or it was deleted.
+    /// A conversation's settings changed, or the conversation was deleted.
     case conversation(ConversationID, isDeleted: Bool)
-    /// This user was invited, or was so again.
+    /// This user received an invitation, or a repeated one.
     case invitation(Invitation)
-    /// An invitation of this user's is none any more: used, declined, taken back, or its conversation is gone.
+    /// An invitation of this user ended: it was accepted, declined or revoked, or the conversation was deleted.
     case invitationEnded(ConversationID)
-    /// Somebody this client asked about (``ChatClient/presence(of:)``) came, or went.
+    /// The presence of a watched user changed (``ChatClient/presence(of:)``).
     case presence(UserID, Presence)
-    /// So many events were dropped, because nobody took them.
+    /// This many events were dropped, because the consumer was too slow.
     case missed(Int)
 }

@@ -1,21 +1,25 @@
 public import Foundation
 public import ScrollbackModel
 
-/// How a client stands with its server.
+/// The state of a client's connection to its server.
 public enum ConnectionState: Hashable, Sendable {
-    /// `connect()` was not called, or the client is closed.
+    /// The client is not connected: `connect()` was not called, or the client is closed.
     case idle
-    /// Asking for a token, opening a connection, or greeting.
+    /// The client is requesting a token, opening a connection, or authenticating.
     case connecting
-    /// Greeted: requests are answered, and what is new comes by itself.
+    /// The client is connected: the server answers requests and sends updates.
     case online
-    /// Trying again by itself at this time, or as soon as the network seems to be back.
+    /// The client reconnects at this time, or earlier if the network seems to be back.
     case waiting(until: Date)
-    /// The server will not have this client: its token is refused, another connection took its place, or it was signed
-    /// out. `connect()` tries again.
+    /// The server rejected the client: the token was refused, another connection replaced this one, or the device was
+    /// signed out.
+    ///
+    /// Call `connect()` to try again.
     case rejected(ChatError)
 
-    /// Whether both say the same; errors are compared by what they say.
+    /// Returns whether two states are equal.
+    ///
+    /// Errors are compared by their content.
     public static func == (a: ConnectionState, b: ConnectionState) -> Bool {
         switch (a, b) {
         case (.idle, .idle), (.connecting, .connecting), (.online, .online): true

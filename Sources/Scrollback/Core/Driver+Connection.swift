@@ -5,9 +5,11 @@ import ScrollbackSync
 import ScrollbackWire
 import Synchronization
 
-/// Connecting, staying connected, and coming back.
+/// Connecting, heartbeats and reconnecting.
 extension Driver {
-    /// Asks for a token, then opens a connection; each step comes back as an input.
+    /// Requests a token and opens a connection.
+    ///
+    /// The result of each step arrives as an input.
     func open() {
         generation += 1
         phase = .opening
@@ -20,7 +22,7 @@ extension Driver {
             } catch {
                 result = .failure(
                     error as? ChatError
-                        ?? ChatError(.unreachable, "the app's token could not be had", cause: error))
+                        ?? ChatError(.unreachable, "The app's token provider failed.", cause: error))
             }
             core.mailbox.post(.token(generation: generation, result))
         }
@@ -30,7 +32,7 @@ extension Driver {
         guard case .opening = phase else { return }
         switch result {
         case .failure(let error):
-            // An app's own server that is down for a while is no reason to give up.
+            // A failing token provider is a temporary condition.
             waitAndRetry(error.retryAfter)
         case .success(let token):
             let generation = generation
@@ -55,17 +57,17 @@ extension Driver {
         lastHeard = now
         greetedActive = isActive
         connection.send(
-            ClientFrame.hello(
-                .init(
-                    token: token, device: core.device, cursor: nil, sharesPresence: core.sharesPresence,
-                    isActive: isActive)
+            HelloFrame(
+                token: token, device: core.device, cursor: nil, sharesPresence: core.sharesPresence, isActive: isActive
             ).encoded())
         scheduleHeartbeat()
     }
 
     func welcomed(_ welcome: ServerFrame.Welcome, _ connection: any TransportConnection) async {
         guard welcome.user == core.user else {
-            return reject(ChatError(.invalidToken, "the token is \(welcome.user)'s, not \(core.user)'s"))
+            return reject(
+                ChatError(
+                    .invalidToken, "The token belongs to \(welcome.user), but the client was opened for \(core.user)."))
         }
         phase = .online(connection)
         heartbeat = max(1, welcome.heartbeat)
@@ -80,7 +82,7 @@ extension Driver {
         }
         push.connected()
         tellPush()
-        if isActive != greetedActive { send(.activity(isActive: isActive), .nothing) }
+        if isActive != greetedActive { send(SetActivity(isActive: isActive), .nothing) }
         if !subscriptions.isEmpty {
             let ids = subscriptions.keys.sorted()
             ask(toHear: ids)
@@ -92,60 +94,62 @@ extension Driver {
         await sendStates()
     }
 
-    /// Asks what moved since the last time.
+    /// Starts a sync pass, which fetches the conversations that changed since the stored cursor.
     func beginPass() async throws(ChatError) {
         let (point, behind) = try await core.store.read { (try $0.syncPoint(), try $0.positionsBehind()) }
         continuesPass = point.isInterrupted
         perform(resume.connected(cursor: point.cursor, behind: behind, isNew: !point.isSettled))
     }
 
-    /// Asks once more what moved: at once, or when the pass under way has ended.
+    /// Starts another sync pass, immediately or when the current one has ended.
     ///
-    /// A pass looks at what had moved when it began.
+    /// A pass only covers changes that were made before it began.
     func passAgain() async throws(ChatError) {
         guard !resume.isPassing else {
             continuesPass = true
             return
         }
         await applyReleased()
-        // Unless the store failed just now.
+        // The connection is gone if the store failed in the previous step.
         guard connection != nil else { return }
         hasBegunAgain = true
         try await beginPass()
     }
 
-    /// The connection is gone, or could not be made.
+    /// Handles a lost connection or a failed attempt to connect.
     func lost(_ closure: TransportClosure?, _ error: ChatError?) async {
         let wasOnline = connection != nil
         disconnect()
         await perform(outbox.disconnected())
         switch closure?.code {
         case 4001:
-            // A token may have been revoked or outlived its key: a fresh one is asked for once.
+            // The token may be revoked or signed with a retired key: request a new one once.
             guard !hasRefreshedToken else {
-                return reject(ChatError(.invalidToken, closure?.reason ?? "the token was refused"))
+                return reject(ChatError(.invalidToken, closure?.reason ?? "The server rejected the token."))
             }
             hasRefreshedToken = true
             open()
         case 4003: open()
         case 4008 where wasOnline: open()
-        case 4009: reject(ChatError(.closed, "another connection of this device took its place"))
+        case 4009: reject(ChatError(.closed, "Another connection with the same device ID replaced this one."))
         case 4010: reject(Self.signedOut(closure?.reason))
         case 1012: waitAndRetry(nil, spread: 5)
         default: waitAndRetry(error?.retryAfter)
         }
     }
 
-    /// Why a server signs this device out: it names the code of what a fresh token would not change.
+    /// The reason for a sign-out by the server.
+    ///
+    /// The close reason starts with an error code if a new token would not help.
     private static func signedOut(_ reason: String?) -> ChatError {
         for code in [ChatError.Code.userDeactivated, .banned] {
             guard let reason, reason.hasPrefix("\(code): ") else { continue }
             return ChatError(code, String(reason.dropFirst(code.rawValue.count + 2)))
         }
-        return ChatError(.tokenRevoked, "signed out by the server")
+        return ChatError(.tokenRevoked, "The server signed this device out.")
     }
 
-    /// Lets go of the connection, if there is one, and of everything that waited for its answers.
+    /// Closes the connection, and fails all requests that wait for an answer.
     func disconnect() {
         switch phase {
         case .greeting(let connection), .online(let connection): connection.close()
@@ -172,7 +176,7 @@ extension Driver {
         let unanswered = requests.values
         requests = [:]
         for case .reply(let reply) in unanswered {
-            reply(.failure(ChatError(.unreachable, "the connection was lost before the answer came")))
+            reply(.failure(ChatError(.unreachable, "The connection was lost before the server answered.")))
         }
     }
 
@@ -188,7 +192,7 @@ extension Driver {
         let until = now.addingTimeInterval(wait)
         phase = .waiting(until: until)
         core.connection.set(.waiting(until: until))
-        failWaiting(ChatError(.unreachable, "the server can't be reached"))
+        failWaiting(ChatError(.unreachable, "The server can't be reached."))
         wake(at: until)
     }
 
@@ -198,16 +202,16 @@ extension Driver {
         for (_, _, reply) in unanswered { reply(.failure(error)) }
     }
 
-    /// Something suggests that the network is back: no reason to wait out the backoff, though not more than once a second.
+    /// Reconnects without waiting for the backoff to end, at most once a second.
     func kick() {
         guard case .waiting = phase, now.timeIntervalSince(lastKick) >= 1 else { return }
         lastKick = now
         open()
     }
 
-    /// The store failed under the connection: start it over.
+    /// Handles a failure of the store: drops the connection and starts over.
     func failed(_ error: ChatError) async {
-        core.logger.error("the local store failed", metadata: ["code": "\(error.code)"])
+        core.logger.error("The local store failed.", metadata: ["code": "\(error.code)"])
         await lost(nil, error)
     }
 
@@ -226,12 +230,16 @@ extension Driver {
         switch phase {
         case .online(let connection), .greeting(let connection):
             guard now.timeIntervalSince(lastHeard) < Double(heartbeat) * 2 else {
-                // Nothing was heard for two heartbeats: the other side is gone, whatever the socket says.
+                // The server sent nothing for two heartbeats: treat the connection as dead, whatever the socket's
+                // state.
                 connection.close()
-                core.mailbox.post(.transport(generation: generation, .closed(TransportClosure(reason: "silence"))))
+                core.mailbox.post(
+                    .transport(
+                        generation: generation,
+                        .closed(TransportClosure(reason: "The server did not answer heartbeats."))))
                 return
             }
-            if case .online = phase { send(.ping, .nothing) }
+            if case .online = phase { send(Ping(), .nothing) }
             scheduleHeartbeat()
         case .idle, .opening, .waiting, .rejected: break
         }

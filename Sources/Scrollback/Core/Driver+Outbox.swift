@@ -3,11 +3,13 @@ import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
 
-/// Carrying out what ``Outbox`` wants, and handing back what came of it.
+/// Carries out the effects of ``Outbox`` and reports their results back to it.
 extension Driver {
-    /// Stores first and transmits then: an item that may have reached the server is always known to be frozen.
+    /// Stores the changed items, and then transmits.
     ///
-    /// - Returns: whether it was stored; else nothing was transmitted, and the connection starts over.
+    /// An item that may have reached the server is therefore always stored as frozen.
+    ///
+    /// - Returns: Whether the changes were stored. If not, nothing was transmitted and the connection starts over.
     @discardableResult
     func perform(_ effects: Outbox.Effects) async -> Bool {
         guard effects != Outbox.Effects() else { return true }
@@ -23,8 +25,8 @@ extension Driver {
                 case .success(let request?): send(request, .send(message.id, request))
                 case .success(nil): break
                 case .failure(let error):
-                    // One that can't be read must not keep the others from being sent.
-                    let failure = ChatError(.localStorage, "the queued message can't be read", cause: error)
+                    // An unreadable message must not block the others.
+                    let failure = ChatError(.localStorage, "The queued message can't be read.", cause: error)
                     let answer = Result<OutboxAnswer, ChatError>.failure(failure)
                     await perform(outbox.answered(message.id, answer, now: now, using: &generator))
                 }
@@ -35,9 +37,9 @@ extension Driver {
             if !concerned.isEmpty { core.changes.changed(concerned) }
         } catch {
             await failed(error)
-            // They never began. Without a connection nothing else does either; the next one begins them.
+            // The uploads never began. The next connection starts them.
             for id in effects.upload {
-                let failure = ChatError(.unreachable, "the local store failed", cause: error)
+                let failure = ChatError(.unreachable, "The local store failed.", cause: error)
                 _ = outbox.uploaded(id, .failure(failure), now: now, using: &generator)
             }
             return false
@@ -49,22 +51,22 @@ extension Driver {
         return true
     }
 
-    /// Takes a message back.
+    /// Cancels a message.
     ///
-    /// - Throws: why it could not be taken out of the store, and then it stays in the outbox.
+    /// - Throws: The error if the message could not be deleted from the store. It then stays in the outbox.
     func cancel(_ id: MessageID) async throws(ChatError) -> Outbox.Cancellation {
         guard let item = outbox[id] else { return .unknown }
         let begun = try await core.store.read { try $0.uploads(of: id).filter { !$0.isDone }.compactMap(\.resource) }
         let (cancellation, effects) = outbox.cancel(id, now: now)
         guard await perform(effects) else {
             outbox.putBack(item)
-            throw ChatError(.localStorage, "the message can't be taken out of this device's store")
+            throw ChatError(.localStorage, "The message can't be deleted from this device's store.")
         }
         if !effects.removed.isEmpty { core.uploads.giveUp(begun, in: core) }
         return cancellation
     }
 
-    func sendAnswered(_ id: MessageID, _ request: ClientRequest, _ result: Result<[UInt8], ChatError>) async {
+    func sendAnswered(_ id: MessageID, _ request: OutboxRequest, _ result: Result<[UInt8], ChatError>) async {
         let outcome: Result<OutboxAnswer, ChatError>
         do {
             outcome = .success(try OutboxAnswer(to: request, try result.get()))
@@ -79,14 +81,17 @@ extension Driver {
             }
         }
         if case .failure(let error) = outcome, error.code == .timeout {
-            // No answer is no refusal: the message may be stored. A new connection asks again under the same id.
+            // A timeout is not a rejection: the message may be stored. A new connection sends it again with the same
+            // ID.
             return await lost(nil, nil)
         }
         if case .failure(let error) = outcome, error.code == .unknownMedia, await uploadAgain(id) { return }
         await perform(outbox.answered(id, outcome, now: now, using: &generator))
     }
 
-    /// Has the files of a message uploaded once more, where this device has some that the server does not know any more.
+    /// Uploads the files of a message again, if the server no longer has them.
+    ///
+    /// - Returns: Whether the message has such files.
     private func uploadAgain(_ id: MessageID) async -> Bool {
         do {
             guard try await core.store.write({ try $0.forgetUploads(of: id) }),
@@ -99,12 +104,12 @@ extension Driver {
         return true
     }
 
-    /// What an answer brings goes into the log in the transaction that takes the request out of the outbox.
+    /// Applies an answer to the log, in the transaction that removes the request from the outbox.
     ///
-    /// - Returns: false where a message that was stored earlier, its answer lost, must be read as it is now: what was sent
-    ///   may have been changed since.
+    /// - Returns: `false` if the message was already stored earlier and may have been changed since. It must be read
+    ///   from the server.
     private func store(
-        _ answer: OutboxAnswer, to request: ClientRequest, _ id: MessageID
+        _ answer: OutboxAnswer, to request: OutboxRequest, _ id: MessageID
     ) async throws(ChatError) -> Bool {
         let user = core.user
         let (outcome, outdated) = try await core.store.write { writer -> (LogOutcome?, Message?) in
@@ -120,7 +125,9 @@ extension Driver {
         }
         if let outdated {
             let page = HistoryQuery(.before(.seq(outdated.seq + 1)), limit: 1)
-            send(.history(outdated.conversation, page), .sentEarlier(id, in: outdated.conversation))
+            send(
+                GetHistory(conversation: outdated.conversation, query: page),
+                .sentEarlier(id, in: outdated.conversation))
             return false
         }
         guard let outcome else {
@@ -128,10 +135,10 @@ extension Driver {
             case (.done(let conversation), _):
                 core.changes.changed([conversation])
                 await recheck([conversation])
-                // When it was last active, if it still was, only the server knows.
+                // The time of the conversation's last activity, if any, is known only to the server.
                 if try await core.store.read({ try $0.isListedEmpty(conversation) }) { learn([conversation]) }
-            // Nothing of it is kept: whoever waits for it, or shows it, sees that it is out of the outbox.
-            case (.sent, .send(let conversation, _)): core.changes.changed([conversation])
+            // The message is not stored; observers notice that it left the outbox.
+            case (.sent, .send(let request)): core.changes.changed([request.conversation])
             default: break
             }
             return true
@@ -141,7 +148,7 @@ extension Driver {
         return true
     }
 
-    /// Takes a message that was stored earlier as it is now, and out of the outbox.
+    /// Stores the current state of a message that was sent earlier, and removes it from the outbox.
     func sentEarlier(
         _ id: MessageID, in conversation: ConversationID, _ result: Result<[UInt8], ChatError>
     ) async {
@@ -152,9 +159,9 @@ extension Driver {
             case .success(let body):
                 var reader = try JSONReader(body)
                 page = try LogPage(from: &reader)
-            // Sent once more in a while, which changes nothing there.
+            // The message is sent again after a delay, which has no effect on the server.
             case .failure(let error) where error.isTemporary: throw error
-            // Who may read there no more has no message to show.
+            // Without permission to read the conversation, there is no message to show.
             case .failure: break
             }
             let outcome = try await core.store.write { [page] writer in

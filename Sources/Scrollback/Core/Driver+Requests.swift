@@ -4,9 +4,9 @@ import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
 
-/// Requests, their answers, and what the server says by itself.
+/// Sends requests, and handles answers and events of the server.
 extension Driver {
-    func ask(_ request: ClientRequest, _ timeout: Duration, _ reply: @escaping ClientCore.Reply<[UInt8]>) {
+    func ask(_ request: any FrameRequest, _ timeout: Duration, _ reply: @escaping ClientCore.Reply<[UInt8]>) {
         switch phase {
         case .online: send(request, .reply(reply), timeout: timeout)
         case .opening, .greeting: waiting.append((request, timeout, reply))
@@ -15,19 +15,20 @@ extension Driver {
             if case .opening = phase {
                 waiting.append((request, timeout, reply))
             } else {
-                reply(.failure(ChatError(.unreachable, "the server can't be reached")))
+                reply(.failure(ChatError(.unreachable, "The server can't be reached.")))
             }
-        case .idle: reply(.failure(ChatError(.unreachable, "the client is not connected: call connect()")))
-        case .rejected: reply(.failure(ChatError(.unreachable, "the server rejected this client")))
+        case .idle: reply(.failure(ChatError(.unreachable, "The client is not connected. Call connect() first.")))
+        case .rejected:
+            reply(.failure(ChatError(.unreachable, "The server rejected this client. Call connect() to try again.")))
         }
     }
 
-    func send(_ request: ClientRequest, _ purpose: Request, timeout: Duration = RequestOptions.standard.timeout) {
+    func send(_ request: any FrameRequest, _ purpose: Request, timeout: Duration = RequestOptions.standard.timeout) {
         guard let connection else { return }
         lastRef += 1
         let ref = lastRef
         requests[ref] = purpose
-        connection.send(ClientFrame.request(ref: ref, request).encoded())
+        connection.send(request.frame(ref: ref))
         let generation = generation
         Task { [mailbox = core.mailbox] in
             try? await Task.sleep(for: timeout)
@@ -40,7 +41,7 @@ extension Driver {
         do {
             return try ServerFrame.decode(bytes)
         } catch {
-            core.logger.warning("a frame could not be read", metadata: ["code": "\(error.code)"])
+            core.logger.warning("A frame from the server could not be decoded.", metadata: ["code": "\(error.code)"])
             return nil
         }
     }
@@ -53,7 +54,7 @@ extension Driver {
         case .result(let ref, let body): await answered(ref, .success(body))
         case .error(let ref, let error):
             guard let ref else {
-                core.logger.warning("the server refused a frame", metadata: ["code": "\(error.code)"])
+                core.logger.warning("The server rejected a frame.", metadata: ["code": "\(error.code)"])
                 return
             }
             await answered(ref, .failure(error))
@@ -94,7 +95,7 @@ extension Driver {
                 retry(after: error)
             case .failure: break
             }
-            // What happened since they were asked for is not in them.
+            // Their answer lacks everything that happened after the request.
             let again = learningAgain.intersection(ids)
             learningAgain.subtract(again)
             learn(again.sorted())
@@ -104,7 +105,7 @@ extension Driver {
     private func happened(_ event: ServerEvent) async {
         do {
             switch event {
-            case .message, .changed, .head, .hidden: break  // Taken as live events before.
+            case .message, .changed, .head, .hidden: break  // Handled as live events.
             case .transient(let message):
                 said(by: message.sender, in: message.conversation)
                 if heard.isNew(message.id, now: now) { core.tell(.transient(message)) }
@@ -121,10 +122,11 @@ extension Driver {
                 heard([(user, presence)])
                 core.events.send(.presence(user, presence))
             case .member(let id, let user, let role):
-                // Joining or leaving changes what may be heard, of a community in many channels at once: a pass brings
-                // their heads, and holds what they say until then.
+                // Joining or leaving a community affects many channels at once. A sync pass fetches their heads and
+                // holds back their live events until then.
                 if user == core.user { try await passAgain() }
-                // Put out of a room: whether it may be heard is asked, so that who follows it learns why not.
+                // If the user was removed from a subscribed room, ask the server, so that the subscription reports the
+                // reason.
                 if user == core.user, role == nil, subscriptions[id] != nil { ask(toHear: [id]) }
                 if user != core.user { try await learnIfUnknown(id) }
                 core.events.send(.member(id, user, role))
@@ -135,7 +137,8 @@ extension Driver {
                 if isDeleted {
                     try await core.store.write { try $0.forget(id) }
                     core.changes.changed([id])
-                    // A head that was read before is under way, and would bring it back: the pass after says that it is gone.
+                    // A head fetched before the deletion would restore the conversation. Another pass reports the
+                    // deletion.
                     if resume.isPassing || learning.contains(id) { try await passAgain() }
                 } else {
                     learn([id])
@@ -152,37 +155,40 @@ extension Driver {
         }
     }
 
-    /// Asks for the head of a conversation that something was heard of, and nothing is known of: since it moved while a
-    /// pass was under way it may be in no window of it.
+    /// Fetches the head of a conversation that an event mentions but this device doesn't know.
+    ///
+    /// A conversation that changed during a sync pass may be missing from all windows of that pass.
     private func learnIfUnknown(_ id: ConversationID) async throws(ChatError) {
         let isUnknown = try await core.store.read { try $0.log(of: id) == nil }
         if isUnknown { learn([id]) }
     }
 
-    /// Asks for the heads of conversations that are not known, or changed.
+    /// Fetches the heads of unknown or changed conversations.
     ///
-    /// Only streams are told of by themselves.
+    /// The server announces messages only of conversations that stream to all members.
     func learn(_ ids: [ConversationID]) {
         learningAgain.formUnion(ids.filter(learning.contains))
         let unknown = ids.filter { id in
-            // To ask about a room is to enter it, which is the app's to say.
+            // Requesting a room's head enters the room, which only the app may decide.
             !id.isCommunityItself && !learning.contains(id)
                 && (id.kind.traits.membership != .subscribers || subscriptions[id] != nil)
         }
         guard connection != nil, !unknown.isEmpty else { return }
         learning.formUnion(unknown)
-        for first in stride(from: 0, to: unknown.count, by: ClientRequest.maximumHeads) {
-            let batch = Array(unknown[first..<min(first + ClientRequest.maximumHeads, unknown.count)])
-            send(.heads(batch), .heads(batch))
+        for first in stride(from: 0, to: unknown.count, by: GetHeads.maximum) {
+            let batch = Array(unknown[first..<min(first + GetHeads.maximum, unknown.count)])
+            send(GetHeads(batch), .heads(batch))
         }
     }
 
     /// - Parameters:
-    ///   - asked: of what they were asked for; what is neither there nor left for later is gone.
-    ///   - isEntrance: whether they are of what is heard from here on.
+    ///   - asked: The conversations that were requested. Those that the answer neither includes nor defers are gone.
+    ///   - isEntrance: Whether the heads answer a subscription.
     func headsCame(_ body: [UInt8], asked: [ConversationID] = [], isEntrance: Bool = false) async {
         do {
-            let (heads, rest) = try readHeads(body)
+            var reader = try JSONReader(body)
+            let list = try HeadList(from: &reader)
+            let (heads, rest) = (list.heads, list.rest)
             if isEntrance { entered(heads) }
             let gone = missing(from: heads.map(\.conversation) + rest, of: asked)
             let outcomes = try await core.store.write { writer in
@@ -198,45 +204,23 @@ extension Driver {
         }
     }
 
-    private func readHeads(
-        _ body: [UInt8]
-    ) throws(ChatError) -> (heads: [ConversationHead], rest: [ConversationID]) {
-        var heads: [ConversationHead] = []
-        var rest: [ConversationID] = []
-        var reader = try JSONReader(body)
-        try reader.object { (name, value) throws(ChatError) in
-            switch name {
-            case "heads":
-                heads = try value.list("heads", limit: 500) { (head) throws(ChatError) in
-                    try ConversationHead(from: &head)
-                }
-            case "rest":
-                rest = try value.list("rest", limit: ClientRequest.maximumHeads) { (id) throws(ChatError) in
-                    try id.conversation()
-                }
-            default: try value.skip()
-            }
-        }
-        return (heads, rest)
-    }
-
-    /// Which conversations an answer says nothing of, but for those that something happened in since it was asked for.
+    /// Returns the requested conversations that an answer omits, except those that changed since the request.
     private func missing(from told: [ConversationID], of asked: [ConversationID]) -> [ConversationID] {
-        // Whichever name was used.
+        // The answer may use a different name for the same conversation.
         let told = Set(told.map { $0.absolute(for: core.user) })
         return asked.filter { !learningAgain.contains($0) && !told.contains($0.absolute(for: core.user)) }
     }
 }
 
 extension ServerFrame {
-    /// What it says about a log, if that is all it is.
+    /// The frame's log update, or `nil` for any other frame.
     var liveEvent: LiveEvent? {
         guard case .event(let event) = self else { return nil }
         switch event {
         case .message(let message): return .message(message)
         case .changed(let id, let epoch, let change): return .changed(id, epoch, change)
         case .head(let id, let news):
-            // The view is the device's own: the event does not speak of it.
+            // The event does not include the view, which is specific to the device.
             let head = LogHead(
                 epoch: news.epoch, view: 0, head: news.seq, firstSeq: news.floor ?? 1, n: news.n, rev: news.rev)
             return .head(id, head, last: news.last, altersCounts: news.altersCounts)

@@ -3,10 +3,11 @@ import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
 
-/// Telling the server what the user set here: one change of a conversation at a time, reads before anything else, so that
-/// each knows of what came before it.
+/// Sends the user's settings to the server, at most one change at a time for each conversation.
+///
+/// Reads go first, so that each later change includes their effect.
 extension Driver {
-    /// Tells the server what it has not confirmed.
+    /// Sends all settings that the server has not confirmed.
     func sendStates() async {
         guard connection != nil else { return }
         do {
@@ -17,15 +18,15 @@ extension Driver {
             let marks = reads.filter { statesInFlight.insert($0.conversation).inserted }
             if let mark = marks.first, marks.count == 1 {
                 let change = StateChange.read(seq: mark.place.seq, epoch: mark.place.epoch, userRev: mark.userRev)
-                send(.state(mark.conversation, change), .read(mark.conversation))
+                send(change.operation(in: mark.conversation), .read(mark.conversation))
             } else {
                 for first in stride(from: 0, to: marks.count, by: ReadMark.maximum) {
                     let batch = Array(marks[first..<min(first + ReadMark.maximum, marks.count)])
-                    send(.readMany(batch), .reads(batch.map(\.conversation)))
+                    send(MarkSeveralRead(batch), .reads(batch.map(\.conversation)))
                 }
             }
             for state in states where statesInFlight.insert(state.conversation).inserted {
-                send(.state(state.conversation, state.change), .state(state))
+                send(state.change.operation(in: state.conversation), .state(state))
             }
         } catch {
             await failed(error)
@@ -50,7 +51,7 @@ extension Driver {
                     switch answer.result {
                     case .success(let summary):
                         return try writer.apply(summary, in: answer.conversation, answers: .read)
-                    // It is told again in a while, or with the next connection.
+                    // The read is sent again after a delay, or on the next connection.
                     case .failure(let error) where error.isTemporary: return false
                     case .failure:
                         try writer.dropPendingRead(answer.conversation)
@@ -61,7 +62,7 @@ extension Driver {
             core.changes.changed(Set(answers.map(\.conversation)))
             for case .failure(let error) in answers.map(\.result) { retry(after: error) }
             learn(unknown)
-            // What else was set there waited for the read, whether it was taken or never will be.
+            // Other settings of the conversation wait until the read is accepted or rejected.
             let isDone = answers.contains { answer in
                 if case .failure(let error) = answer.result { !error.isTemporary } else { true }
             }
@@ -84,7 +85,7 @@ extension Driver {
                 if isUnknown { learn([id]) }
             case .failure(let error) where error.isTemporary: return retry(after: error)
             case .failure:
-                // What the server has is what holds.
+                // The server's value is authoritative.
                 try await core.store.write { try $0.settle(state) }
                 learn([id])
             }
@@ -95,15 +96,14 @@ extension Driver {
         }
     }
 
-    /// What a server that stays connected could not take or answer for now, its disk being full or its line long, is told
-    /// and asked again in a while.
+    /// Schedules a retry after a temporary error on a connection that stays open, such as a full disk or an overload.
     func retry(after error: ChatError) {
         if error.isTemporary { retry(in: error.retryAfter ?? 5) }
     }
 
     func retry(in seconds: Double) {
         guard connection != nil, retryAt == nil else { return }
-        // Spread, so that everybody's do not come at once.
+        // Add jitter, so that clients don't retry at the same time.
         let wait = seconds * Double.random(in: 0.5...1.5, using: &generator)
         retryAt = now + wait
         wake(at: now + wait)
@@ -123,7 +123,7 @@ extension Driver {
         await sendStates()
     }
 
-    /// What was set on another device, or here and heard of again.
+    /// Applies read states that were changed on another device, or that the server confirmed again.
     func stateChanged(_ reads: [(conversation: ConversationID, summary: ReadSummary)]) async throws(ChatError) {
         let ids = reads.map(\.conversation)
         let scope: RecentsEvent.ReadScope? = ids.count == 1 ? .one(ids[0]) : .many(ids)

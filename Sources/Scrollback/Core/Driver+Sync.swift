@@ -3,16 +3,17 @@ import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
 
-/// Carrying out what ``ResumeState`` wants, and handing back what came of it.
+/// Carries out the actions of ``ResumeState`` and reports their results back to it.
 extension Driver {
     func perform(_ actions: [ResumeAction]) {
         for action in actions {
             switch action {
             case .pullWindow(let request, let cursor):
-                // A new device has something to show soon, and the rest in few answers.
-                let limit = cursor == nil ? 100 : ClientRequest.maximumWindow
-                send(.syncWindow(cursor: cursor, limit: limit), .window(request))
-            case .sync(let batch, let positions): send(.syncLogs(positions), .logs(batch: batch, positions))
+                // A new device requests a short first window, to show something early, and large ones after it.
+                let limit = cursor == nil ? 100 : SyncConversations.maximumWindow
+                send(SyncConversations.window(cursor: cursor, limit: limit), .window(request))
+            case .sync(let batch, let positions):
+                send(SyncConversations.logs(positions), .logs(batch: batch, positions))
             case .wake(let date): wake(at: date)
             case .storeHeads(let heads, let cursor):
                 core.mailbox.post(.storeHeads(heads, cursor, generation: generation))
@@ -22,7 +23,7 @@ extension Driver {
         }
     }
 
-    /// Hands live events to the resume machine, and applies those it lets pass, in one transaction.
+    /// Passes live events to ``ResumeState``, and applies those it releases in one transaction.
     func applyLive(_ live: inout [LiveEvent]) async {
         guard !live.isEmpty else { return }
         lastHeard = now
@@ -52,7 +53,7 @@ extension Driver {
         }
     }
 
-    /// What an outcome shows to be missing is asked for.
+    /// Requests whatever an outcome shows to be missing.
     func follow(_ outcome: LogOutcome) {
         if outcome.needsHead { learn([outcome.conversation], after: outcome.input) }
         if let behind = outcome.behind, behind.conversation.kind.traits.replaysMissed || isHeard(behind.conversation) {
@@ -60,7 +61,10 @@ extension Driver {
         }
     }
 
-    /// What a head leaves open another may say, since something came meanwhile; after that there is no hurry.
+    /// Fetches heads again after an outcome left the counts uncertain.
+    ///
+    /// If the outcome was a head itself, a second attempt follows immediately, because an update may have arrived in
+    /// between. Further attempts are delayed.
     private func learn(_ ids: [ConversationID], after input: LogInput) {
         guard case .head = input else { return learn(ids) }
         for id in ids where !learnedTwice.insert(id).inserted { learningLater.insert(id) }
@@ -68,10 +72,10 @@ extension Driver {
         if !learningLater.isEmpty { retry(in: 5) }
     }
 
-    /// Whether a channel or room is followed in full at the moment.
+    /// Whether this client is subscribed to a channel or room.
     private func isHeard(_ id: ConversationID) -> Bool { subscriptions[id] != nil }
 
-    /// Events of these were lost, too many having been held for one: where each stands is asked of the store.
+    /// Checks conversations whose held-back events overflowed, and syncs them from their stored positions.
     func recheck(_ ids: [ConversationID]) async {
         do {
             let positions = try await core.store.read { reader in
@@ -102,7 +106,7 @@ extension Driver {
             let endsPass = windowEndsPass
             let totals = windowTotals
             let outcomes = try await core.store.write { writer in
-                // A deleted conversation's head is a stub that says so.
+                // The head of a deleted conversation is a tombstone: not a member, and no messages.
                 for head in heads where !head.isMember && head.head == 0 { try writer.forget(head.conversation) }
                 let outcomes = try writer.store(
                     heads.filter { $0.isMember || $0.head > 0 }, totals: totals, endsPass: endsPass)
@@ -118,7 +122,7 @@ extension Driver {
                 core.changes.changedAnything()
                 if continuesPass { return try await passAgain() }
                 core.setCurrency(isResumed: true, heard: Set(subscriptions.keys))
-                // Asked for on an earlier connection, which ended before the answer.
+                // These heads were requested on an earlier connection, which ended before the answer.
                 learn(try await core.store.read { try $0.uncertainConversations() })
             }
             await applyReleased()
@@ -128,7 +132,9 @@ extension Driver {
         }
     }
 
-    /// What channels and rooms that are heard brought while one pass followed another is in no pass.
+    /// Checks subscribed channels and rooms after consecutive sync passes.
+    ///
+    /// A sync pass does not include events that arrived for them between two passes.
     private func recheckHeard() async {
         guard hasBegunAgain else { return }
         hasBegunAgain = false
@@ -137,15 +143,8 @@ extension Driver {
 
     func logsAnswered(_ batch: Int, _ asked: [LogPosition], _ result: Result<[UInt8], ChatError>) async {
         do {
-            var answers: [LogSyncAnswer] = []
             var reader = try JSONReader(try result.get())
-            try reader.object { (name, value) throws(ChatError) in
-                guard name == "logs" else { return try value.skip() }
-                answers = try value.list("logs", limit: 500) { (answer) throws(ChatError) in
-                    try LogSyncAnswer(from: &answer)
-                }
-            }
-            await apply(answers, batch, asked)
+            await apply(try LogSyncAnswer.list(&reader), batch, asked)
         } catch {
             perform(resume.syncFailed(batch, error, now: now, using: &generator))
             await applyReleased()

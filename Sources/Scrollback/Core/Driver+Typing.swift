@@ -3,13 +3,13 @@ import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
 
-/// Who types: this user, as the server is told, and others, as the app is told.
+/// Sends this user's typing signals, and tracks the typing signals of others.
 extension Driver {
     func typing(in id: ConversationID, isTyping: Bool) {
-        // Whoever is not connected types for nobody.
+        // Typing signals are not sent later, so they are dropped while offline.
         guard connection != nil else { return }
         if isTyping ? ownTyping.typed(in: id, now: now) : ownTyping.stopped(in: id) {
-            send(.typing(id, isTyping: isTyping), .nothing)
+            send(SignalTyping(conversation: id, isTyping: isTyping), .nothing)
         }
         scheduleTyping()
     }
@@ -19,14 +19,14 @@ extension Driver {
         scheduleTyping()
     }
 
-    /// A message of somebody came.
+    /// Ends a user's typing state after a message from them.
     func said(by user: UserID, in id: ConversationID) {
         if typingPeople.said(by: user, in: id) { tellTyping([id]) }
     }
 
     func tickTyping() {
         if let wake = typingWake, wake <= now { typingWake = nil }
-        for id in ownTyping.tick(now: now) { send(.typing(id, isTyping: false), .nothing) }
+        for id in ownTyping.tick(now: now) { send(SignalTyping(conversation: id, isTyping: false), .nothing) }
         tellTyping(typingPeople.tick(now: now))
         scheduleTyping()
     }

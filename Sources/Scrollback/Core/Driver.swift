@@ -4,7 +4,9 @@ import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
 
-/// The loop of a ``ClientCore``: owns the connection and the state machines, and is run by one task only.
+/// The loop of a ``ClientCore``, which owns the connection and the state machines.
+///
+/// Only one task runs it.
 final class Driver {
     let core: ClientCore
     var outbox: Outbox
@@ -13,55 +15,56 @@ final class Driver {
     var generator = SystemRandomNumberGenerator()
 
     var phase = Phase.idle
-    /// Counts connections; what an earlier one still says is ignored.
+    /// The number of connection attempts; inputs of earlier ones are ignored.
     var generation = 0
     var backoff = Backoff()
     var hasRefreshedToken = false
     var token = ""
-    /// Whether the window under way is its pass's last, and whether that pass began on an earlier connection.
+    /// Whether the current window is the last one of its sync pass, and whether another pass must follow.
     var windowEndsPass = false
     var continuesPass = false
-    /// Whether another pass began on this connection: what channels and rooms that are heard brought may be lost with the one
-    /// before.
+    /// Whether another sync pass began on this connection.
+    ///
+    /// Events of subscribed channels and rooms may have been lost with the previous pass.
     var hasBegunAgain = false
-    /// Live events that may be applied.
+    /// Live events that ``ResumeState`` released for applying.
     var released: [LiveEvent] = []
     var heartbeat = 30
     var lastHeard = Date.distantPast
     var lastRef: Int64 = 0
     var requests: [Int64: Request] = [:]
-    /// Requests that came while a connection was being made.
-    var waiting: [(ClientRequest, timeout: Duration, ClientCore.Reply<[UInt8]>)] = []
-    /// Conversations of which something that was set is on its way.
+    /// Requests that arrived while the client was connecting.
+    var waiting: [(any FrameRequest, timeout: Duration, ClientCore.Reply<[UInt8]>)] = []
+    /// Conversations with a setting in flight to the server.
     var statesInFlight: Set<ConversationID> = []
-    /// What is unread in all conversations, as the window under way says.
+    /// The unread totals that the current window reported.
     var windowTotals: UnreadTotals?
     var learning: Set<ConversationID> = []
-    /// Those of them that must be asked for once more.
+    /// Conversations of `learning` whose heads must be fetched once more.
     var learningAgain: Set<ConversationID> = []
-    /// Those whose heads left their counts open, and were asked for once more.
+    /// Conversations whose heads were fetched twice, because the first head left the counts uncertain.
     var learnedTwice: Set<ConversationID> = []
-    /// Those that are asked for in a while.
+    /// Conversations whose heads are fetched after a delay.
     var learningLater: Set<ConversationID> = []
-    /// Channels and rooms somebody wants to hear in full.
+    /// The number of active subscriptions by channel or room.
     var subscriptions: [ConversationID: Int] = [:]
-    /// When to ask again for those that were refused for now.
+    /// The time of the next attempt for subscriptions that were refused temporarily.
     var subscriptionRetries: [ConversationID: Date] = [:]
-    /// When to tell and ask again what the server could not take or answer for now.
+    /// The time at which requests that failed temporarily are retried.
     var retryAt: Date?
-    /// People somebody wants to hear of, and how often.
+    /// The number of active presence observers by user.
     var watched: [UserID: Int] = [:]
-    /// Whether the server could not say for now who of them is there.
+    /// Whether a presence request failed temporarily and must be retried.
     var watchesLater = false
     var ownTyping = OwnTyping()
     var typingPeople = TypingPeople()
     var typingWake: Date?
     var heard = HeardIDs()
     var isActive = true
-    /// What the server was told of that when it was greeted.
+    /// The value of `isActive` that was sent in the greeting.
     var greetedActive = true
     var lastKick = Date.distantPast
-    /// When the loop will look at the clock for the outbox, which then says when to look again.
+    /// The time of the next scheduled call of the outbox's `tick`.
     var outboxWakesAt: Date?
 
     enum Phase {
@@ -73,11 +76,11 @@ final class Driver {
         case rejected
     }
 
-    /// What is to be done with the answer to a request.
+    /// The handler for the answer to a request.
     enum Request {
         case reply(ClientCore.Reply<[UInt8]>)
-        case send(MessageID, ClientRequest)
-        /// Of a message that the server had already.
+        case send(MessageID, OutboxRequest)
+        /// A history request for a message that the server had already stored.
         case sentEarlier(MessageID, in: ConversationID)
         case window(Int)
         case logs(batch: Int, [LogPosition])
@@ -116,7 +119,7 @@ final class Driver {
                     await applyLive(&live)
                     return end(inputs[(index + 1)...])
                 }
-                // Messages that come in a row are applied in one transaction.
+                // Consecutive live events are applied in one transaction.
                 guard case .transport(let generation, .frame(let bytes)) = input else {
                     await applyLive(&live)
                     await handle(input)
@@ -135,7 +138,7 @@ final class Driver {
         }
     }
 
-    /// Everybody who waits for an answer gets one.
+    /// Fails all requests that wait for an answer.
     private func end(_ rest: ArraySlice<ClientCore.Input>) {
         let unheard = Array(rest) + core.mailbox.close()
         disconnect()
@@ -170,7 +173,7 @@ final class Driver {
         case .tick: await tick()
         case .request(let request, let timeout, let reply): ask(request, timeout, reply)
         case .requestTimedOut(let ref, let generation) where generation == self.generation:
-            await answered(ref, .failure(ChatError(.timeout, "the server did not answer in time")))
+            await answered(ref, .failure(ChatError(.timeout, "The server did not answer in time.")))
         case .requestTimedOut: break
         case .queued(let item):
             if item.isMessage { ownTyping.sent(to: item.conversation) }
@@ -184,7 +187,7 @@ final class Driver {
         case .retry(let id, let reply):
             let waits = outbox[id] != nil
             await perform(outbox.retry(id, now: now))
-            // Whoever asks next finds it waiting, and no more failed.
+            // Reply last, so that the caller's next read no longer finds the message failed.
             reply(.success(waits))
         case .cancel(let id, let reply):
             let result: Result<Outbox.Cancellation, ChatError>
@@ -208,7 +211,7 @@ final class Driver {
                 kick()
                 Task { [core] in await core.lookIntoPushInbox() }
             }
-            if connection != nil { send(.activity(isActive: isActive), .nothing) }
+            if connection != nil { send(SetActivity(isActive: isActive), .nothing) }
         case .subscribe(let ids, let isOn): subscribe(ids, isOn: isOn)
         case .typing(let id, let isTyping): typing(in: id, isTyping: isTyping)
         case .watch(let users, let isOn): watch(users, isOn: isOn)

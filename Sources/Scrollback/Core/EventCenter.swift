@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Hands events to every loop that takes them, a bounded number each.
+/// Delivers events to all consumers, with a bounded buffer for each.
 final class EventCenter<Event: Sendable>: Sendable {
     private let state = Mutex(State())
     private let capacity: Int
@@ -13,20 +13,22 @@ final class EventCenter<Event: Sendable>: Sendable {
         var greeting: Event?
     }
 
-    /// What one loop has yet to take.
+    /// The buffered events of one consumer.
     ///
-    /// It is kept here and not in the loop's stream, so that what there was no room for is handed out as soon as the loop has
-    /// taken the rest, whether or not anything else happens.
+    /// The buffer is not the consumer's stream, because that would delay the report of dropped events until the next
+    /// event. The report is delivered as soon as the consumer has drained the buffer.
     private struct Observer {
-        /// Wakes the loop, should it wait.
+        /// Wakes the consumer if it is waiting.
         let signal: AsyncStream<Void>.Continuation
         let capacity: Int
-        /// What came since the loop took all there was, and the rest of what it took then, the next one last.
+        /// The buffer in two parts: new events, and the rest of the last batch in reverse order.
         var newest: [Event] = []
         var oldest: [Event] = []
-        /// There was no room for the greeting: it comes before anything else.
+        /// The greeting, if the buffer was full when it was sent.
+        ///
+        /// It precedes other pending events.
         var greeting: Event?
-        /// For how many events there was no room.
+        /// The number of dropped events.
         var missed = 0
 
         init(signal: AsyncStream<Void>.Continuation, capacity: Int) {
@@ -42,7 +44,7 @@ final class EventCenter<Event: Sendable>: Sendable {
             signal.yield()
         }
 
-        /// - Parameter tell: the event that says so many were dropped.
+        /// - Parameter tell: Creates the event that reports the number of dropped events.
         mutating func put(_ event: Event, missed tell: (Int) -> Event) {
             payUp(tell)
             if hasRoom { newest.append(event) } else { missed += 1 }
@@ -56,12 +58,12 @@ final class EventCenter<Event: Sendable>: Sendable {
                 newest = []
             }
             let event = oldest.popLast()
-            // Somebody else may wait for the same stream.
+            // Another task may be waiting for the same stream.
             if !isEmpty { signal.yield() }
             return event
         }
 
-        /// Lets in what there was no room for, as far as there is now.
+        /// Appends the pending greeting and the report of dropped events, if the buffer has space.
         private mutating func payUp(_ tell: (Int) -> Event) {
             if let event = greeting, hasRoom {
                 newest.append(event)
@@ -75,17 +77,17 @@ final class EventCenter<Event: Sendable>: Sendable {
     }
 
     /// - Parameters:
-    ///   - capacity: how many events wait for a loop; one at least.
-    ///   - missed: the event that says so many were dropped.
+    ///   - capacity: The buffer size for each consumer, at least 1.
+    ///   - missed: Creates the event that reports the number of dropped events.
     init(capacity: Int, missed: @escaping @Sendable (Int) -> Event) {
         self.capacity = max(1, capacity)
         self.missed = missed
     }
 
-    /// Whether anybody takes events.
+    /// Whether there is at least one consumer.
     var isObserved: Bool { state.withLock { !$0.hasEnded && !$0.observers.isEmpty } }
 
-    /// Tells everybody, and whoever comes later first of all.
+    /// Sends an event to all consumers, and later to each new consumer as its first event.
     func greet(with event: Event) {
         state.withLock { state in
             guard state.greeting == nil else { return }
@@ -104,8 +106,8 @@ final class EventCenter<Event: Sendable>: Sendable {
             state.observers[state.lastObserver] = observer
             return state.lastObserver
         }
-        // A loop that is cancelled, or lets go of its stream and so of the signals, takes no more. Where all end, each may still
-        // take what waits.
+        // Remove a consumer that was cancelled or released its stream. After `end()`, each consumer may still drain its
+        // buffer.
         signal.onTermination = { [weak self] _ in
             self?.state.withLock { if !$0.hasEnded { $0.observers[id] = nil } }
         }
@@ -113,7 +115,7 @@ final class EventCenter<Event: Sendable>: Sendable {
             unfolding: { [self] in await next(of: id, wokenBy: signals) }, onCancel: { signal.finish() })
     }
 
-    /// The next event for an observer, as soon as there is one; nothing when no more will come.
+    /// Returns the next event for a consumer, waiting for it, or `nil` after the last one.
     private func next(of id: Int, wokenBy signals: AsyncStream<Void>) async -> Event? {
         while true {
             let (event, isOver) = state.withLock { state in
@@ -130,7 +132,7 @@ final class EventCenter<Event: Sendable>: Sendable {
         }
     }
 
-    /// Ends every loop once it has taken what waits.
+    /// Ends each consumer's stream after its buffered events.
     func end() {
         let signals = state.withLock { state in
             state.hasEnded = true

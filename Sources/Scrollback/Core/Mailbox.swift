@@ -1,8 +1,8 @@
 import Synchronization
 
-/// What waits for the one consumer, in order.
+/// An ordered queue of items for a single consumer.
 ///
-/// The consumer takes everything at once, so that a burst is applied in few transactions.
+/// The consumer takes all queued items at once, so that a burst is applied in few transactions.
 final class Mailbox<Item: Sendable>: Sendable {
     private let state = Mutex(State())
 
@@ -12,7 +12,9 @@ final class Mailbox<Item: Sendable>: Sendable {
         var isClosed = false
     }
 
-    /// - Returns: whether the consumer will get it; not once the mailbox is closed.
+    /// Adds an item to the queue.
+    ///
+    /// - Returns: Whether the item was queued; `false` after the mailbox was closed.
     @discardableResult
     func post(_ item: Item) -> Bool {
         var isTaken = true
@@ -29,7 +31,7 @@ final class Mailbox<Item: Sendable>: Sendable {
         return isTaken
     }
 
-    /// Everything that waits, at least one item; empty once closed.
+    /// Waits for items and returns all of them; returns an empty array after the mailbox was closed.
     func take() async -> [Item] {
         await withCheckedContinuation { continuation in
             let items: [Item]? = state.withLock { state in
@@ -44,9 +46,9 @@ final class Mailbox<Item: Sendable>: Sendable {
         }
     }
 
-    /// Lets the consumer end; what comes after is refused.
+    /// Closes the mailbox, so that the consumer ends and later items are refused.
     ///
-    /// - Returns: what it did not take.
+    /// - Returns: The items that the consumer did not take.
     func close() -> [Item] {
         let waiter: CheckedContinuation<[Item], Never>? = state.withLock { state in
             state.isClosed = true

@@ -1,16 +1,18 @@
 import ScrollbackModel
 
-/// How long the server may take to answer a question, and how often the question is asked again.
+/// The timeout and the number of retries of requests.
 ///
-/// It is for what is asked and answered: pages, counts, searches, single messages. What is sent waits in the outbox and
-/// needs none of this.
+/// The options apply to requests that are answered immediately, such as pages of history, counts, searches and single
+/// messages. They don't apply to messages and changes, which the outbox sends.
 public struct RequestOptions: Hashable, Sendable {
-    /// How long the server may take for each answer, 0.1...600 seconds; then the error is `timeout`.
+    /// The timeout for each attempt, 0.1...600 seconds.
+    ///
+    /// After it the request fails with `timeout`.
     public var timeout: Duration
-    /// How often a question is asked again after an error that is temporary, 0...10 times, with a growing wait between.
+    /// The number of retries after a temporary error, 0...10, with exponential backoff.
     public var retries: Int
 
-    /// Options; what is left out is as without any.
+    /// Creates options with the given values; the defaults are those of requests without options.
     public init(timeout: Duration = .seconds(20), retries: Int = 0) {
         self.timeout = timeout
         self.retries = retries
@@ -29,7 +31,7 @@ public struct RequestOptions: Hashable, Sendable {
     }
 }
 
-/// Asks the server with other options than usual.
+/// Runs `body` with other request options.
 ///
 /// ```swift
 /// let page = try await withRequestOptions(.init(timeout: .seconds(60), retries: 3)) {
@@ -38,9 +40,10 @@ public struct RequestOptions: Hashable, Sendable {
 /// ```
 ///
 /// - Parameters:
-///   - options: those of everything that is asked within; out of range, that is `invalid-parameter`.
-///   - isolation: where the body runs.
-///   - body: what asks.
+///   - options: The options of every request that `body` sends. Requests fail with `invalid-parameter` if a value is
+///     out of range.
+///   - isolation: The actor that `body` runs on.
+///   - body: The operation that sends the requests.
 public func withRequestOptions<Value, Failure>(
     _ options: RequestOptions, isolation: isolated (any Actor)? = #isolation,
     _ body: () async throws(Failure) -> Value
@@ -55,6 +58,6 @@ public func withRequestOptions<Value, Failure>(
                 result = .failure(error)
             }
         }, isolation: isolation)
-    guard let result else { preconditionFailure("withValue runs its operation") }
+    guard let result else { preconditionFailure("TaskLocal.withValue didn't run its operation.") }
     return try result.get()
 }

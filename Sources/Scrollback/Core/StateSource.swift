@@ -1,13 +1,13 @@
 import Synchronization
 
-/// The values of something over time.
+/// An asynchronous sequence of the values of a state over time.
 ///
-/// Any number of loops may iterate it at once: each begins with the current value, keeps only the newest while it is
-/// busy, never fails, and ends when the client is closed.
+/// Any number of consumers can iterate it concurrently. Each one starts with the current value and receives only the
+/// newest value after being busy. The sequence never throws, and ends when the client is closed.
 public struct StateSequence<Value: Sendable>: AsyncSequence, Sendable {
-    /// What is told: each value as a whole.
+    /// The type of the values.
     public typealias Element = Value
-    /// It never fails.
+    /// The sequence never throws.
     public typealias Failure = Never
 
     private let makeStream: @Sendable () -> AsyncStream<Value>
@@ -16,13 +16,13 @@ public struct StateSequence<Value: Sendable>: AsyncSequence, Sendable {
         self.makeStream = makeStream
     }
 
-    /// A loop of its own: it begins with the current value, whatever others have taken.
+    /// Creates an independent iterator, which starts with the current value.
     public func makeAsyncIterator() -> AsyncStream<Value>.Iterator {
         makeStream().makeAsyncIterator()
     }
 }
 
-/// Where the values of a ``StateSequence`` come from.
+/// The producer of a ``StateSequence``'s values.
 final class StateSource<Value: Sendable>: Sendable {
     private let state: Mutex<State>
 

@@ -1,7 +1,7 @@
 import ScrollbackModel
 import Synchronization
 
-/// A state for each conversation that somebody asked about.
+/// A set of state producers, one for each conversation, created on first use.
 final class StateSources<Value: Sendable>: Sendable {
     private let state: Mutex<State>
     private let initial: Value

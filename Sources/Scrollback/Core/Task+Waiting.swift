@@ -1,5 +1,7 @@
 extension Task where Failure == Never {
-    /// What it comes to; nothing where whoever waits is cancelled before, and then the task goes on.
+    /// The task's value, or `nil` if the waiting task is cancelled first.
+    ///
+    /// In that case this task continues.
     var valueUnlessCancelled: Success? {
         get async {
             let (stream, continuation) = AsyncStream.makeStream(of: Success.self)

@@ -2,56 +2,59 @@ import Crypto
 public import Foundation
 public import ScrollbackModel
 
-/// Encrypts what a user says before it leaves the device, with keys that the app has and the server has not.
+/// End-to-end encryption of messages, with keys that the app has and the server does not.
 ///
-/// Content, `metadata` and `extra` are encrypted by AES-256 in GCM, with a random nonce for each, and bound to their message:
-/// nobody without the key can read them, change them or have them come from another person, message or conversation.
-/// What the server acts on stays readable: types, mentions, `customType`, `replyTo` and what the push is to say. The
-/// bytes of files are not encrypted.
+/// Content, `metadata` and `extra` are encrypted with AES-256 in GCM mode, each with a random nonce, and bound to their
+/// message. Without the key, the server and other parties can't read or change them, or attribute them to another
+/// sender, message or conversation. Values that the server needs stay readable: types, mentions, `customType`,
+/// `replyTo` and push texts. The bytes of files are not encrypted.
 ///
-/// Give it to ``ChatClient/Configuration/cipher``. Every app that is to read the messages needs the same keys; how they get
-/// there is the app's to say.
+/// Pass it to ``ChatClient/Configuration/cipher``. All apps that read the messages need the same keys. Distributing
+/// them is the app's responsibility.
 public struct MessageCipher: Sendable {
-    /// A key and its name.
+    /// A key with its ID.
     public struct Key: Sendable {
-        /// What messages call it, which the server sees: 1...64 of the characters `a-z A-Z 0-9 . _ : -`.
+        /// The key's ID, which messages contain and the server sees: 1...64 of the characters `a-z A-Z 0-9 . _ : -`.
         public let id: String
-        /// Its 32 bytes, from a source of random bytes: a password is no key.
+        /// The key: 32 random bytes, not a password.
         let bytes: Data
 
-        /// A key and its name, which are checked when a cipher is made of it.
+        /// Creates a key, which is validated when a cipher is created with it.
         public init(id: String, key: Data) {
             self.id = id
             bytes = key
         }
     }
 
-    /// The names of its keys, in their order.
+    /// The IDs of the keys, in their order.
     public let keyIDs: [String]
-    /// Whether what is sent is encrypted; off, what came encrypted is read and nothing is encrypted.
+    /// Whether sent messages are encrypted.
+    ///
+    /// If not, the cipher only decrypts received messages.
     public let encrypts: Bool
     private let keys: [String: SymmetricKey]
     private let first: (id: String, key: SymmetricKey)
 
-    /// A cipher that encrypts with the first of some keys and reads with all of them.
+    /// Creates a cipher that encrypts with the first of some keys and decrypts with all of them.
     ///
-    /// To change keys, give every app the new one as the last first. Once all have it, make it the first; the old one stays
-    /// for as long as its messages are to be read.
+    /// To replace a key, first add the new one after the old one in every app. When all apps have it, move it to the
+    /// first position. Keep the old key as long as its messages must be readable.
     ///
     /// - Parameters:
-    ///   - keys: one at least, each with a name of its own.
-    ///   - encrypts: whether what is sent is encrypted. Off, an app learns to read before others begin to encrypt.
-    /// - Throws: `invalid-parameter` naming the key for a name that is empty, used twice or of other characters, and for a key
-    ///   that has not 32 bytes.
+    ///   - keys: At least one key, each with a unique ID.
+    ///   - encrypts: Whether sent messages are encrypted. Pass `false` to let apps decrypt before others start to
+    ///     encrypt.
+    /// - Throws: `invalid-parameter` naming a key whose ID is empty, duplicate or has other characters, or that does
+    ///   not have 32 bytes.
     public init(keys: [Key], encrypts: Bool = true) throws(ChatError) {
-        guard let first = keys.first else { throw .invalidParameter("keys", "must be one key at least") }
+        guard let first = keys.first else { throw .invalidParameter("keys", "must contain at least one key") }
         var known: [String: SymmetricKey] = [:]
         for (index, key) in keys.enumerated() {
             guard EncryptedValue.isKeyName(key.id) else {
                 throw .invalidParameter("keys[\(index)].id", "must be 1...64 of the characters a-z A-Z 0-9 . _ : -")
             }
             guard known[key.id] == nil else {
-                throw .invalidParameter("keys[\(index)].id", "is the name of another key too: each needs its own")
+                throw .invalidParameter("keys[\(index)].id", "is the ID of another key too: each key needs a unique ID")
             }
             guard key.bytes.count == Self.keyBytes else {
                 throw .invalidParameter(
@@ -68,38 +71,40 @@ public struct MessageCipher: Sendable {
     private static let keyBytes = 32
 }
 
-// Keys are in no log.
+// Keys must not appear in logs.
 extension MessageCipher: CustomStringConvertible, CustomReflectable {
-    /// The names of its keys.
+    /// The IDs of the keys.
     public var description: String { "MessageCipher(keys: \(keyIDs))" }
-    /// The names of its keys.
+    /// The IDs of the keys.
     public var customMirror: Mirror { Mirror(self, children: ["keyIDs": keyIDs]) }
 }
 
 extension MessageCipher.Key: CustomStringConvertible, CustomReflectable {
-    /// Its name.
+    /// The key's ID.
     public var description: String { "MessageCipher.Key(\(id))" }
-    /// Its name.
+    /// The key's ID.
     public var customMirror: Mirror { Mirror(self, children: ["id": id]) }
 }
 
-// MARK: One value
+// MARK: Encrypting single values
 
 extension MessageCipher {
-    /// What a value belongs to, and can be read as nothing else than.
+    /// The context of an encrypted value, outside of which it can't be decrypted.
     struct Binding {
-        /// Which of a message's values it is.
+        /// The part of the message that contains the value.
         enum Part: String {
             case content, metadata, extra
         }
 
         var part: Part
         var type: MessageType
-        /// Its absolute name.
+        /// The conversation's absolute ID.
         var conversation: ConversationID
         var message: MessageID
 
-        /// In the order of the format; no field has a line break.
+        /// The authenticated data, in the order of the format.
+        ///
+        /// No field contains a line break.
         func bytes(_ key: String) -> Data {
             let fields = [
                 "scrollback-message-\(MessageCipher.format)", key, part.rawValue, type.rawValue,
@@ -109,10 +114,10 @@ extension MessageCipher {
         }
     }
 
-    /// The one format of this version: nonce, what is encrypted and tag, one after the other.
+    /// The version of the format: nonce, ciphertext and tag, concatenated.
     ///
-    /// What is encrypted is the sender's name, a line break and the JSON. The name is in there and not bound beside it, since
-    /// an erased person's is replaced by one that stands in for it.
+    /// The plain text is the sender's ID, a line break and the JSON. The sender is part of the plain text instead of
+    /// the authenticated data, because the server replaces an erased user's ID with a placeholder.
     static let format: Int64 = 1
 
     func seal(_ json: RawJSON, by sender: UserID, _ binding: Binding) throws(ChatError) -> EncryptedValue {
@@ -122,18 +127,19 @@ extension MessageCipher {
             let data = Data(box.nonce) + box.ciphertext + box.tag
             return EncryptedValue(format: Self.format, key: first.id, data: data.base64EncodedString())
         } catch {
-            throw ChatError(.internalError, "the message can't be encrypted", cause: error)
+            throw ChatError(.internalError, "The message can't be encrypted.", cause: error)
         }
     }
 
     /// - Throws: `decryption-failed`.
     func open(_ value: EncryptedValue, by sender: UserID, _ binding: Binding) throws(ChatError) -> RawJSON {
         guard value.format == Self.format else {
-            throw ChatError(.decryptionFailed, "it is encrypted in a format that this version does not read")
+            throw ChatError(
+                .decryptionFailed, "The message is encrypted in a format that this version does not support.")
         }
         guard let key = keys[value.key] else { throw Self.missing(value.key, keyIDs) }
         let altered = ChatError(
-            .decryptionFailed, "it is not what was encrypted for this message with the key “\(value.key)”")
+            .decryptionFailed, "The message was altered, or encrypted with another key than “\(value.key)”.")
         let text: Data
         do {
             guard let data = Data(base64Encoded: value.data) else { throw altered }
@@ -148,7 +154,7 @@ extension MessageCipher {
         guard parts.count == 2, let name = String(validating: parts[0], as: UTF8.self),
             let json = String(validating: parts[1], as: UTF8.self)
         else { throw altered }
-        // An erased person's messages stay, under a name in their place, and are read as before.
+        // The sender of an erased user's message is a placeholder, and the message must stay readable.
         guard name == sender.text || sender.isStandIn else { throw altered }
         do {
             return try RawJSON(json)
@@ -158,12 +164,15 @@ extension MessageCipher {
     }
 
     static func missing(_ key: String, _ known: [String]) -> ChatError {
-        let rest = known.isEmpty ? "has no keys" : "has \(known.map { "“\($0)”" }.joined(separator: ", "))"
+        let rest =
+            known.isEmpty
+            ? "The client has no keys" : "The client has \(known.map { "“\($0)”" }.joined(separator: ", "))"
         return ChatError(
-            .decryptionFailed, "it is encrypted with the key “\(key)”, which this client does not have: it \(rest)")
+            .decryptionFailed,
+            "The message is encrypted with the key “\(key)”, which this client does not have. \(rest).")
     }
 
-    /// Tells sets of keys apart, and says nothing of them: for noticing that others were given than the last time.
+    /// A fingerprint that detects a changed set of keys without revealing them.
     var fingerprint: String {
         keyIDs.sorted().compactMap { id in
             keys[id].map { key in

@@ -1,8 +1,9 @@
 package import ScrollbackModel
 
-/// What one client does to messages on their way out and in: encrypts what is said here, reads what it has keys for.
+/// Encrypts a client's outgoing messages and decrypts messages for which it has keys.
 ///
-/// Stores, frames and the server have messages as they travel. They are opened where they are handed to the app.
+/// The store, frames and the server contain messages as they are transmitted. Messages are decrypted when they are
+/// handed to the app.
 package struct MessageSealing: Sendable {
     let user: UserID
     let cipher: MessageCipher?
@@ -12,12 +13,12 @@ package struct MessageSealing: Sendable {
         self.cipher = cipher
     }
 
-    // MARK: Out
+    // MARK: Encrypting
 
-    /// A submission as it is queued, and stays through every retry.
+    /// Returns the submission in the form in which it is queued, which retries don't change.
     ///
-    /// - Throws: `too-large` where it is, once it is encrypted; `invalid-parameter` for a content that came encrypted and was
-    ///   not read: it can be read where it came, and nowhere else.
+    /// - Throws: `too-large` if it exceeds a limit after encryption. `invalid-parameter` for encrypted content that was
+    ///   not decrypted, which is only readable in its original message.
     package func seal(_ submission: Submission, to conversation: ConversationID) throws(ChatError) -> Submission {
         try checkIsRead(submission.content)
         guard let cipher, cipher.encrypts else { return submission }
@@ -29,10 +30,10 @@ package struct MessageSealing: Sendable {
         return sealed
     }
 
-    /// An edit as it is queued.
+    /// Returns the edit in the form in which it is queued.
     ///
-    /// - Parameter sender: who said the message.
-    /// - Throws: as ``seal(_:to:)``.
+    /// - Parameter sender: The sender of the message.
+    /// - Throws: The errors of ``seal(_:to:)``.
     package func seal(
         _ edit: MessageEdit, of id: MessageID, by sender: UserID, in conversation: ConversationID
     ) throws(ChatError) -> MessageEdit {
@@ -52,16 +53,17 @@ package struct MessageSealing: Sendable {
 
     private func checkIsRead(_ content: MessageContent) throws(ChatError) {
         guard content.encrypted == nil else {
-            throw .invalidParameter("content", "is encrypted, and can be read only where it came: it can't be sent on")
+            throw .invalidParameter(
+                "content", "is encrypted and can only be decrypted in its original message: it can't be forwarded")
         }
     }
 
-    /// What everybody calls a conversation.
+    /// The conversation's absolute ID, which is the same for all members.
     private func name(_ conversation: ConversationID) -> ConversationID { conversation.log.absolute(for: user) }
 
-    // MARK: In
+    // MARK: Decrypting
 
-    /// A message as far as it can be read here.
+    /// Returns the message, decrypted if possible.
     package func open(_ message: Message) -> Message {
         guard let content = message.content else { return message }
         var opened = message
@@ -75,7 +77,7 @@ package struct MessageSealing: Sendable {
         return opened
     }
 
-    /// A message that is not stored, as far as it can be read here.
+    /// Returns the transient message, decrypted if possible.
     func open(_ message: TransientMessage) -> TransientMessage {
         var opened = message
         var words = Opened(message.content, message.attributes)
@@ -88,7 +90,7 @@ package struct MessageSealing: Sendable {
         return opened
     }
 
-    /// A message of this user's that is still to be sent, as far as it can be read here.
+    /// Returns a queued message of this user, decrypted if possible.
     func open(_ submission: Submission, to conversation: ConversationID) -> (Submission, ChatError?) {
         var opened = submission
         var words = Opened(submission.content, submission.attributes)
@@ -99,7 +101,7 @@ package struct MessageSealing: Sendable {
         return (opened, words.error)
     }
 
-    /// The content of a stored row, where it can be read here.
+    /// Returns the content of a stored row, or `nil` if it can't be decrypted.
     func open(
         _ content: MessageContent, in conversation: ConversationID, _ id: MessageID, by sender: UserID
     ) -> MessageContent? {
@@ -110,7 +112,7 @@ package struct MessageSealing: Sendable {
     }
 }
 
-/// A message's values on their way out.
+/// Encrypts the values of an outgoing message.
 private struct Envelope {
     let cipher: MessageCipher
     let type: MessageType
@@ -156,12 +158,13 @@ private struct Envelope {
         guard bytes > limit else { return }
         throw ChatError(
             .tooLarge,
-            "\(name) must be at most \(limit) bytes of JSON when it is encrypted, is \(bytes): its own "
-                + "\(json.text.utf8.count) and a third more for the encryption", parameter: name, limit: limit)
+            "\(name) must have at most \(limit) bytes of JSON after encryption, but has \(bytes): "
+                + "\(json.text.utf8.count) bytes of its own, and about a third more for the encryption.",
+            parameter: name, limit: limit)
     }
 }
 
-/// A message's values on their way in.
+/// Decrypts the values of an incoming message.
 private struct Opened {
     var content: MessageContent
     var attributes: MessageAttributes
@@ -176,7 +179,7 @@ private struct Opened {
 
     var hasEncrypted: Bool { values.content != nil || values.metadata != nil || values.extra != nil }
 
-    /// Whether everything that is there came encrypted, as it does from a client with a key.
+    /// Whether all values of the message were encrypted, as a client with a key sends them.
     var isEncrypted: Bool {
         values.content != nil && (values.metadata != nil || attributes.metadata == nil)
             && (values.extra != nil || attributes.extra == nil)
@@ -194,7 +197,7 @@ private struct Opened {
         if let value = values.content {
             let opened = take { () throws(ChatError) in
                 let opened = try MessageContent(type: type, json: try read(value, .content))
-                // What happened is the server's to say, and it says so readably.
+                // Only the server creates notices, and it doesn't encrypt them.
                 guard opened.notice == nil else { throw MessageContent.forgedNotice }
                 return opened
             }
@@ -208,14 +211,15 @@ private struct Opened {
         }
     }
 
-    /// What can't be read stays as it came, and the first of it says why.
+    /// Values that can't be decrypted stay encrypted; the first error is reported.
     private mutating func take<Value>(_ read: () throws(ChatError) -> Value) -> Value? {
         do {
             return try read()
         } catch {
             let failure =
                 error.code == .decryptionFailed
-                ? error : ChatError(.decryptionFailed, "what was encrypted is wrong: \(error.message)", cause: error)
+                ? error
+                : ChatError(.decryptionFailed, "The decrypted message is invalid: \(error.message)", cause: error)
             self.error = self.error ?? failure
             return nil
         }
@@ -224,6 +228,6 @@ private struct Opened {
 
 extension MessageContent {
     fileprivate static var forgedNotice: ChatError {
-        .invalidParameter("content", "of type notice can't have an event: what happened is the server's to say")
+        .invalidParameter("content", "of type notice can't have an event: only the server creates notices")
     }
 }

@@ -6,35 +6,37 @@ import StoreFiles
     import Security
 #endif
 
-/// Encrypts what a client keeps on its device, with keys that the app keeps apart from it: in the Keychain, for example.
+/// Encryption of the local store, with keys that the app keeps elsewhere, for example in the Keychain.
 ///
-/// Texts of messages, drafts, what waits to be sent, names and profiles, and what the app keeps with them, are encrypted by
-/// AES-256 in GCM, each bound to its place. Ids, times and numbers stay readable; the index of words is in memory alone; files
-/// of messages are left to the system's own protection.
+/// Message texts, drafts, queued messages, names, profiles and app-defined data are encrypted with AES-256 in GCM mode.
+/// Each value is bound to its row and column. IDs, times and numbers stay readable. The search index is kept in memory
+/// only. Files of messages rely on the protection by the operating system.
 ///
-/// Give it to ``ChatClient/Configuration/storeEncryption``. What was stored before is encrypted while the client is used. So
-/// it is when the key is changed; the older one is needed until ``ChatClient/storeEncrypted()`` returns.
+/// Pass it to ``ChatClient/Configuration/storeEncryption``. Existing data is encrypted in the background while the
+/// client is in use. The same applies to a change of the key: the older key is needed until
+/// ``ChatClient/storeEncrypted()`` returns.
 public struct StoreEncryption: Sendable {
     let keys: StoreKeys
 
-    /// Encrypts with a key and reads with all.
+    /// Creates an encryption that encrypts with one key and decrypts with all keys.
     ///
     /// - Parameters:
-    ///   - key: 32 bytes from a source of random bytes; nothing to decrypt a store that was encrypted, and leave it so.
-    ///   - olderKeys: those it was encrypted with before.
-    /// - Throws: `invalid-parameter` naming the key that has not 32 bytes or is there twice, or where there is none at all.
+    ///   - key: 32 random bytes; `nil` to decrypt an encrypted store permanently.
+    ///   - olderKeys: The keys that the store was encrypted with before.
+    /// - Throws: `invalid-parameter` naming a key that does not have 32 bytes or occurs twice, or if there is no key at
+    ///   all.
     public init(key: Data?, olderKeys: [Data] = []) throws(ChatError) {
         let newest: StoreKey? = if let key { try Self.key(key, "key") } else { nil }
         var older: [StoreKey] = []
         for (index, bytes) in olderKeys.enumerated() {
             let key = try Self.key(bytes, "olderKeys[\(index)]")
             guard newest?.id != key.id, !older.contains(where: { $0.id == key.id }) else {
-                throw .invalidParameter("olderKeys[\(index)]", "is there already: remove it")
+                throw .invalidParameter("olderKeys[\(index)]", "is a duplicate: remove it")
             }
             older.append(key)
         }
         guard newest != nil || !older.isEmpty else {
-            throw .invalidParameter("key", "must be a key, or olderKeys must have those to decrypt the store with")
+            throw .invalidParameter("key", "must not be nil if olderKeys is empty")
         }
         keys = StoreKeys(newest: newest, older: older)
     }
@@ -48,26 +50,27 @@ public struct StoreEncryption: Sendable {
     }
 }
 
-// Keys are in no log.
+// Keys must not appear in logs.
 extension StoreEncryption: CustomStringConvertible, CustomReflectable {
-    /// What its keys are called.
+    /// The IDs of the keys.
     public var description: String { "StoreEncryption(keys: \(keys.keys.map(\.id)))" }
-    /// What its keys are called.
+    /// The IDs of the keys.
     public var customMirror: Mirror { Mirror(self, children: ["keys": keys.keys.map(\.id.description)]) }
 }
 
 #if canImport(Security)
     extension StoreEncryption {
-        /// Encrypts with a key of the Keychain, which is made there the first time.
+        /// Returns an encryption with a key in the Keychain, which is created on first use.
         ///
-        /// The key is available from the first unlock after a restart, so that background work can open the store, and
-        /// never leaves this device: on another one, to which a backup was restored, the store can't be opened. Erase it there
-        /// with ``ChatClient/erase(_:)``, and what was sent is loaded anew.
+        /// The key is available from the first unlock after a restart, so that background work can open the store. It
+        /// never leaves this device: after a backup is restored on another device, the store can't be opened there.
+        /// Delete it with ``ChatClient/erase(_:)``; the client then loads sent messages from the server again.
         ///
         /// - Parameters:
-        ///   - name: tells keys of an app apart.
-        ///   - accessGroup: of the Keychain, to share the key with other apps or extensions; without one the app's own.
-        /// - Throws: `local-storage` with the system's reason when the Keychain can't be read or written.
+        ///   - name: The name of the key, to distinguish several keys of an app.
+        ///   - accessGroup: The Keychain access group, to share the key with other apps or extensions; `nil` for the
+        ///     app's own.
+        /// - Throws: `local-storage` with the system's reason if the Keychain can't be read or written.
         public static func keychain(
             _ name: String = "scrollback.store", accessGroup: String? = nil
         ) throws(ChatError) -> StoreEncryption {
@@ -84,7 +87,7 @@ extension StoreEncryption: CustomStringConvertible, CustomReflectable {
             ) { $1 }
             switch SecItemAdd(added as CFDictionary, nil) {
             case errSecSuccess: return try StoreEncryption(key: key)
-            // An extension was faster.
+            // An extension created the key in the meantime.
             case errSecDuplicateItem:
                 if let key = try keychainKey(item) { return try StoreEncryption(key: key) }
                 throw failure(errSecItemNotFound)
@@ -104,7 +107,8 @@ extension StoreEncryption: CustomStringConvertible, CustomReflectable {
 
         private static func failure(_ status: OSStatus) -> ChatError {
             let reason = SecCopyErrorMessageString(status, nil) as String? ?? "no reason given"
-            return ChatError(.localStorage, "the Keychain has no key for the store: \(reason) (\(status))")
+            return ChatError(
+                .localStorage, "The store's key can't be read from or written to the Keychain: \(reason) (\(status)).")
         }
     }
 #endif

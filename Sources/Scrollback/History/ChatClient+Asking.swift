@@ -1,44 +1,44 @@
 public import ScrollbackModel
 import ScrollbackWire
 
-/// A page of each of several conversations.
+/// One page of history for each of several conversations.
 public struct HistoryBatch: Sendable {
-    /// The messages of each conversation that could be read; one without messages has none.
+    /// The messages of each conversation that could be read; empty for a conversation without messages.
     public var messages: [ConversationID: [Message]]
-    /// Where each conversation goes on; one that was read to its end is not among them.
+    /// The position at which each conversation continues; absent for conversations that were read to their end.
     public var next: [ConversationID: HistoryCursor]
-    /// Why some could not be read.
+    /// The errors of conversations that could not be read.
     public var errors: [ConversationID: ChatError]
-    /// The actions on the messages, where they were asked for.
+    /// The actions on the messages, if they were requested.
     public var actions: [MessageAction]
-    /// Which way the pages go on, and with what.
+    /// The direction and the options of the following pages.
     var goesOlder: Bool
     var limit: Int?
     var includesActions: Bool
 }
 
-/// What became of messages that were asked for once more.
+/// The result of refreshing messages.
 public struct RefreshResult: Sendable {
-    /// Those that are there, as they are now; this device has them like that from now on.
+    /// The messages that exist, in their current state, which is now stored on this device.
     public var matched: [Message]
-    /// Those that are not there, or that the user may not see, and why.
+    /// The messages that don't exist or that the user may not see, with the error for each.
     public var notMatched: [(reference: MessageReference, error: ChatError)]
 }
 
 extension ChatClient {
-    /// Asks the server for a page of each of several conversations, each with a cursor of its own.
+    /// Fetches one page of history for each of several conversations from the server.
     ///
-    /// What comes is kept on the device too.
+    /// The fetched messages are stored on the device. Each conversation has its own cursor for the next page.
     ///
     /// - Parameters:
-    ///   - ids: 1...500 conversations.
-    ///   - anchor: where their pages begin and which way they go.
-    ///   - limit: how many messages of each: to 100 of one conversation, to 25 of several or with actions, which is also what
-    ///     is given without it.
-    ///   - sort: the order in each page.
-    ///   - filter: which messages are wanted; the limit counts only those.
-    ///   - includingActions: whether the actions on the messages are wanted one by one; of one conversation only.
-    /// - Throws: `invalid-parameter` naming the argument; `unreachable`.
+    ///   - ids: The conversations, 1...500.
+    ///   - anchor: The start and the direction of the pages.
+    ///   - limit: The maximum number of messages for each conversation: up to 100 for one conversation, up to 25 for
+    ///     several or with actions. The default is the maximum.
+    ///   - sort: The order of messages in each page.
+    ///   - filter: The messages to return; only these count toward the limit.
+    ///   - includingActions: Whether to return the individual actions on the messages; for one conversation only.
+    /// - Throws: `invalid-parameter` naming the argument, or `unreachable`.
     public func fetchHistory(
         in ids: [ConversationID], _ anchor: Anchor = .latest, limit: Int? = nil, sort: Sort = .oldestFirst,
         matching filter: MessageFilter = .all, includingActions: Bool = false
@@ -49,15 +49,15 @@ extension ChatClient {
                 includesActions: includingActions))
     }
 
-    /// Goes on where a batch ended.
+    /// Fetches the pages that follow a batch.
     ///
-    /// The conversations that were read to their end drop out; the others keep their order, filter and limit, and whether
-    /// actions come with them.
+    /// Conversations that were read to their end are left out. The others keep their order, filter, limit, and whether
+    /// actions are included.
     ///
     /// - Parameters:
-    ///   - batch: what was read last.
-    ///   - limit: another limit than the batch had.
-    /// - Throws: `invalid-parameter` naming the argument, and where nothing is left to read; `unreachable`.
+    ///   - batch: The previous batch.
+    ///   - limit: A different limit; `nil` for the batch's limit.
+    /// - Throws: `invalid-parameter` naming the argument, also if nothing is left to read. `unreachable`.
     public func fetchHistory(after batch: HistoryBatch, limit: Int? = nil) async throws(ChatError) -> HistoryBatch {
         let conversations = batch.next.sorted { $0.key < $1.key }.map { ($0.key, HistoryCursor?.some($0.value)) }
         return try await fetch(
@@ -70,13 +70,7 @@ extension ChatClient {
         var batch = HistoryBatch(
             messages: [:], next: [:], errors: [:], actions: [], goesOlder: goesOlder ?? query.goesOlder,
             limit: query.limit, includesActions: query.includesActions)
-        var pages: [FetchedPage] = []
-        var reader = try JSONReader(try await core.request(.fetch(query)))
-        try reader.object { (name, value) throws(ChatError) in
-            guard name == "pages" else { return try value.skip() }
-            pages = try value.list("pages", limit: 500) { (page) throws(ChatError) in try FetchedPage(from: &page) }
-        }
-        for page in pages {
+        for page in try await core.perform(FetchHistory(query: query)).pages {
             switch page.result {
             case .failure(let error): batch.errors[page.conversation] = error
             case .success(let found):
@@ -89,40 +83,38 @@ extension ChatClient {
         return batch
     }
 
-    /// Asks the server how many messages conversations have at or after a time.
+    /// Returns the number of messages that conversations have at or after a time, counted by the server.
     ///
-    /// The message at the time itself is among them; ``Conversation/recent()`` tells what is unread. Where messages are kept
-    /// for ever the server may count the last days only.
+    /// For the number of unread messages use ``Conversation/recent()``. A server with unlimited retention may count
+    /// only messages of the last days.
     ///
-    /// - Parameter since: 1...500 conversations, each with its time.
-    /// - Returns: a count for each conversation that the user may see.
-    /// - Throws: `invalid-parameter` for none or too many; `unreachable`.
+    /// - Parameter since: The conversations and their times, 1...500.
+    /// - Returns: The count for each conversation that the user may see.
+    /// - Throws: `invalid-parameter` if `since` is empty or too large, or `unreachable`.
     public func messageCounts(
         since: [ConversationID: Timetoken]
     ) async throws(ChatError) -> [ConversationID: Int64] {
         guard (1...500).contains(since.count) else {
-            throw .invalidParameter("since", "must name 1...500 conversations", limit: 500)
+            throw .invalidParameter("since", "must contain 1...500 conversations", limit: 500)
         }
         let wanted = since.sorted { $0.key < $1.key }.map { (conversation: $0.key.log, time: $0.value) }
-        var reader = try JSONReader(try await core.request(.counts(wanted)))
         var counts: [ConversationID: Int64] = [:]
-        for (id, count) in try MessageCounts.read(&reader) { counts[id] = try? count.get() }
+        for (id, count) in try await core.perform(CountMessages(since: wanted)).counts { counts[id] = try? count.get() }
         return counts
     }
 
-    /// Asks the server for messages once more, and has this device's copies be as they are now.
+    /// Fetches messages again from the server and updates this device's copies.
     ///
-    /// Read positions stay; a message that was deleted on the server is not matched, and the local copy is left.
+    /// Read positions don't change. A message that was deleted on the server is not matched, and its local copy stays.
     ///
-    /// - Parameter references: 1...20 messages, of any conversations; one that is given twice is answered once.
-    /// - Throws: `invalid-parameter` for none or too many; `unreachable`.
+    /// - Parameter references: 1...20 messages of any conversations; duplicates are returned once.
+    /// - Throws: `invalid-parameter` if `references` is empty or too large, or `unreachable`.
     public func refresh(_ references: [MessageReference]) async throws(ChatError) -> RefreshResult {
         guard (1...20).contains(references.count) else {
-            throw .invalidParameter("messages", "must be 1...20 messages", limit: 20)
+            throw .invalidParameter("messages", "must contain 1...20 messages", limit: 20)
         }
-        var reader = try JSONReader(try await core.request(.refresh(references)))
         var result = RefreshResult(matched: [], notMatched: [])
-        for (reference, answer) in try Refreshed.read(&reader) {
+        for (reference, answer) in try await core.perform(RefreshMessages(messages: references)).messages {
             switch answer {
             case .success(let message): result.matched.append(message)
             case .failure(let error): result.notMatched.append((reference, error))
@@ -136,16 +128,16 @@ extension ChatClient {
 
     // MARK: On this device
 
-    /// How many messages this device has that were sent in a time, of a community's channels or of other conversations.
+    /// Returns the number of messages of a time range that are stored on this device.
     ///
     /// - Parameters:
-    ///   - ids: conversations; a community itself stands for all of its channels.
-    ///   - range: from a time, included, to another, excluded.
-    /// - Throws: `invalid-parameter` for an empty range; `local-storage`.
+    ///   - ids: The conversations; a community stands for all of its channels.
+    ///   - range: The time range, excluding its upper bound.
+    /// - Throws: `invalid-parameter` if the range is empty, or `local-storage`.
     public func localMessageCount(
         in ids: [ConversationID], _ range: Range<Timetoken>
     ) async throws(ChatError) -> Int64 {
-        guard !range.isEmpty else { throw .invalidParameter("range", "must end after it begins") }
+        guard !range.isEmpty else { throw .invalidParameter("range", "must not be empty") }
         return try await core.store.read { reader in
             try ids.reduce(0) { try $0 + reader.messageCount(in: $1, range) }
         }
@@ -153,15 +145,17 @@ extension ChatClient {
 }
 
 extension Conversation {
-    /// Messages of this device by id, oldest first, and which are not here; each once.
+    /// Returns messages that are stored on this device by ID, oldest first, and the IDs that are not stored.
     ///
-    /// - Parameter ids: 1...20 ids.
-    /// - Throws: `invalid-parameter` for none or too many; `local-storage`.
+    /// Duplicate IDs are returned once.
+    ///
+    /// - Parameter ids: 1...20 message IDs.
+    /// - Throws: `invalid-parameter` if `ids` is empty or too large, or `local-storage`.
     public func localMessages(
         _ ids: [MessageID]
     ) async throws(ChatError) -> (found: [Message], missing: [MessageID]) {
         guard (1...20).contains(ids.count) else {
-            throw .invalidParameter("ids", "must be 1...20 message ids", limit: 20)
+            throw .invalidParameter("ids", "must contain 1...20 message IDs", limit: 20)
         }
         return try await core.store.read { [id] reader in
             var seen: Set<MessageID> = []
@@ -178,42 +172,32 @@ extension Conversation {
         }
     }
 
-    /// One message, from this device or else the server.
+    /// Returns a message from this device, or from the server if it is not stored here.
     ///
-    /// - Throws: `unknown-message`; `unreachable` where it is not here and the server can't be asked.
+    /// - Throws: `unknown-message`, or `unreachable` if the message is not stored here and the server can't be reached.
     public func message(_ id: MessageID) async throws(ChatError) -> Message {
         if let known = try await core.store.read({ [name = self.id] in try $0.message(id, in: name) }) { return known }
         let page = try await history(.around(.id(id), before: 0, after: 0), from: .remote)
         guard let message = page.messages.first else {
-            throw ChatError(.unknownMessage, "there is no message \(id) here that you may see")
+            throw ChatError(
+                .unknownMessage, "Message \(id) does not exist in this conversation, or you may not see it.")
         }
         return message
     }
 
-    /// Asks the server for the actions on a message, or on any of the conversation, oldest first.
+    /// Fetches the actions on one message, or on all messages of the conversation, oldest first.
     ///
     /// - Parameters:
-    ///   - id: the message; absent for all.
-    ///   - after: the last action of the page before.
-    ///   - limit: how many, 1...100.
-    /// - Throws: `unknown-message`; `invalid-parameter`; `unreachable`.
+    ///   - id: The message; `nil` for all messages.
+    ///   - after: The time of the last action of the previous page.
+    ///   - limit: The maximum number of actions, 1...100.
+    /// - Returns: The actions, and the value of `after` for the next page, or `nil` at the end.
+    /// - Throws: `unknown-message`, `invalid-parameter` or `unreachable`.
     public func actions(
         on id: MessageID? = nil, after: Timetoken? = nil, limit: Int = 20
     ) async throws(ChatError) -> (actions: [MessageAction], next: Timetoken?) {
         guard (1...100).contains(limit) else { throw .invalidParameter("limit", "must be in 1...100", limit: 100) }
-        var reader = try JSONReader(try await core.request(.actions(self.id, id, after: after, limit: limit)))
-        var actions: [MessageAction] = []
-        var next: Timetoken?
-        try reader.object { (name, value) throws(ChatError) in
-            switch name {
-            case "actions":
-                actions = try value.list("actions", limit: 100) { (action) throws(ChatError) in
-                    try MessageAction(from: &action)
-                }
-            case "cursor": next = try value.timetoken()
-            default: try value.skip()
-            }
-        }
-        return (actions, next)
+        let page = try await core.perform(ListActions(conversation: self.id, id: id, after: after, limit: limit))
+        return (page.elements, try page.next())
     }
 }

@@ -3,18 +3,18 @@ import ScrollbackSync
 import ScrollbackWire
 
 extension Conversation {
-    /// One page of the conversation's history.
+    /// Returns one page of the conversation's history.
     ///
     /// - Parameters:
-    ///   - anchor: where it begins and which way it goes.
-    ///   - limit: how many messages, 0...100; `around` gives both counts itself.
-    ///   - sort: the order in the page.
-    ///   - filter: which messages are wanted; the limit counts only those.
-    ///   - source: the device, the server, or the device first and the server for what is missing there.
-    /// - Returns: the page, and where it goes on.
-    /// - Throws: `invalid-parameter` naming the argument; what the server refused; of a local page `unknown-message` where
-    ///   this device can't say where the anchor is. A server that can't be reached is a
-    ///   `shortfall` of a merged page, and an error of a remote one.
+    ///   - anchor: The start and the direction of the page.
+    ///   - limit: The maximum number of messages, 0...100; `around` contains its own limits.
+    ///   - sort: The order of messages in the page.
+    ///   - filter: The messages to return; only these count toward the limit.
+    ///   - source: The device, the server, or the device supplemented by the server.
+    /// - Returns: The page, with anchors for the adjacent pages.
+    /// - Throws: `invalid-parameter` naming the argument, or the server's error. A local page throws `unknown-message`
+    ///   if the device does not know the anchor's position. If the server can't be reached, a remote page throws
+    ///   `unreachable`, and a merged page reports the error in its `shortfall`.
     public func history(
         _ anchor: Anchor = .latest, limit: Int = 20, sort: Sort = .newestFirst, matching filter: MessageFilter = .all,
         from source: HistorySource = .merged
@@ -28,22 +28,23 @@ extension Conversation {
         }
     }
 
-    /// One message after the other, from a point to the end, page by page as they are asked for.
+    /// Returns a sequence of messages from a point to the end, loading pages on demand.
     ///
     /// - Parameters:
-    ///   - anchor: where to begin and which way to go: `latest`, `before` and `backward` to older, everything else to
-    ///     newer. A page's cursor does not say which way it goes: `invalid-parameter`.
-    ///   - filter: which messages are wanted.
-    ///   - source: ``HistorySource/local`` passes over what is not on this device.
+    ///   - anchor: The start and the direction. `latest`, `before` and `backward` read toward older messages, all other
+    ///     anchors toward newer ones. A page's cursor has no direction and causes `invalid-parameter`.
+    ///   - filter: The messages to return.
+    ///   - source: The source of the messages; ``HistorySource/local`` skips messages that are not stored on this
+    ///     device.
     public func messages(
         from anchor: Anchor = .latest, matching filter: MessageFilter = .all, source: HistorySource = .merged
     ) -> MessageSequence {
         MessageSequence(conversation: self, anchor: anchor, filter: filter, source: source)
     }
 
-    /// The messages that call this user by name, or everyone, and were not read yet, oldest first (row 120).
+    /// Returns the unread messages that mention this user or everyone, oldest first.
     ///
-    /// Their count is ``RecentConversation/mentions``.
+    /// Their number is ``RecentConversation/mentions``.
     ///
     /// - Throws: `local-storage`.
     public func unreadMentions() async throws(ChatError) -> MessageSequence {
@@ -52,11 +53,11 @@ extension Conversation {
         return mentions
     }
 
-    /// The messages of others that count and were not read yet, oldest first (row 208).
+    /// Returns the unread messages of other users that count as unread, oldest first.
     ///
-    /// Their count is ``RecentConversation/unread``; a message that was taken back is not among them, even where the server
-    /// counts it still. What this device does not have comes from the server as the loop gets there. Reading meanwhile
-    /// changes nothing for a loop that has begun, and what is said meanwhile comes at its end.
+    /// Their number is ``RecentConversation/unread``. Recalled messages are not included, even if the server still
+    /// counts them. Messages that are not stored on this device are loaded from the server on demand. Marking messages
+    /// as read does not affect an iteration in progress, and messages that arrive during it are appended.
     ///
     /// - Throws: `local-storage`.
     public func unreadMessages() async throws(ChatError) -> MessageSequence {
@@ -66,7 +67,7 @@ extension Conversation {
         return unread
     }
 
-    /// Where what was not read begins.
+    /// Returns the anchor at which unread messages begin.
     private func firstNotRead() async throws(ChatError) -> Anchor {
         let read = try await core.store.read { [id] reader in
             try reader.number(of: id).flatMap { try reader.readState($0) }?.position ?? 0
@@ -74,13 +75,14 @@ extension Conversation {
         return .after(place: read)
     }
 
-    /// What was said after the newest message that this device had when it came online, oldest first.
+    /// Returns the messages that this device missed while it was offline, oldest first.
     ///
-    /// It is for community channels: what was said there while the device was away does not come by itself, but for the last
-    /// message and the counts. Call it once the channel's entry came, as after ``ConnectionState/online`` or when
-    /// ``Recents/views(limit:matching:)`` shows the channel to have moved. Where the device was away several times and not
-    /// all of it was read, the sequence begins at the first time; a new device has missed nothing. It is
-    /// `messages(from: .after(…))` with the place the device remembers, and can be asked for again.
+    /// Use it for community channels. After a reconnect the server sends only a channel's last message and counts, not
+    /// the missed messages. Call the method when the channel's entry is current: after ``ConnectionState/online``, or
+    /// when ``Recents/views(limit:matching:)`` shows a change of the channel.
+    ///
+    /// If messages of several offline periods are missing, the sequence begins with the first period. On a new device
+    /// it is empty. The method can be called repeatedly.
     ///
     /// - Throws: `local-storage`.
     public func catchUp() async throws(ChatError) -> MessageSequence {
@@ -92,11 +94,13 @@ extension Conversation {
 
     private func localHistory(_ query: HistoryQuery) async throws(ChatError) -> HistoryPage {
         if case .cursor = query.anchor {
-            throw .invalidParameter("anchor", "is a cursor of the server's: read on from .remote or .merged")
+            throw .invalidParameter("anchor", "is a cursor of the server: continue with .remote or .merged")
         }
         let run = try await localRun(query)
         if let point = run.unknownPoint, !point.isEnd {
-            throw ChatError(.unknownMessage, "this device does not know where \(point) is", parameter: "anchor")
+            throw ChatError(
+                .unknownMessage, "This device does not know the position of \(point). Use .remote or .merged.",
+                parameter: "anchor")
         }
         return run.page(query)
     }
@@ -117,7 +121,7 @@ extension Conversation {
         }
         _ = try await core.apply(page, to: id)
         let messages = page.messages.filter { !known.contains($0.id) }
-        // The cursor moves by the server's page, whatever is left out of it here.
+        // The cursors follow the server's page, even if messages are excluded here.
         return HistoryPage(
             messages: messages.map(core.store.sealing.open), older: page.older.map { .cursor($0) },
             newer: page.newer.map { .cursor($0) }, shortfall: nil, gap: nil)
@@ -125,11 +129,9 @@ extension Conversation {
 
     func fetch(_ query: HistoryQuery) async throws(ChatError) -> LogPage {
         do {
-            let body = try await core.request(.history(id, query))
-            var reader = try JSONReader(body)
-            return try LogPage(from: &reader)
+            return try await core.perform(GetHistory(conversation: id, query: query))
         } catch {
-            // The server names the anchor by what it travelled as.
+            // The server's error names the wire parameter of the anchor.
             var error = error
             if let name = error.parameter, ["before", "after", "around", "from", "to", "cursor"].contains(name) {
                 error.parameter = "anchor"
@@ -140,11 +142,11 @@ extension Conversation {
 
     // MARK: Merged
 
-    /// Fills the gaps the page touches, then reads it from the device.
+    /// Fills the gaps that the page touches, and then reads the page from the device.
     ///
-    /// Each round fills at least one place, or ends.
+    /// Each round fills at least one sequence number, or is the last one.
     private func mergedHistory(_ query: HistoryQuery) async throws(ChatError) -> HistoryPage {
-        // A filtered page is the server's: what a filter leaves out says nothing about gaps. So is one that goes on from it.
+        // Filtered pages and pages from a cursor come from the server, because a filtered page can't fill gaps.
         var isServers = query.filter != .all
         if case .cursor = query.anchor { isServers = true }
         if isServers {
@@ -165,7 +167,7 @@ extension Conversation {
                 let side = max(query.limit, 1)
                 request = HistoryQuery(.around(point, before: side, after: side))
             } else if run.newer == nil, !hasAskedForNewest {
-                // What lies above the local head is not known until the connection has brought it.
+                // Messages above the local head are unknown until the connection has synced.
                 hasAskedForNewest = true
                 request = HistoryQuery(.latest, limit: max(query.limit, 1))
             } else {
@@ -180,14 +182,14 @@ extension Conversation {
             }
             if fruitless == 4 {
                 return run.page(query).short(
-                    of: ChatError(.internalError, "the server's pages do not fill the gap"))
+                    of: ChatError(.internalError, "The server's pages do not fill a gap in the history."))
             }
         }
     }
 }
 
 extension ChatError {
-    /// Whether a merged page has what is here, and says what it lacks.
+    /// Whether a merged page or search falls back to local messages and reports this error as its shortfall.
     var leavesLocalHistory: Bool { isTemporary || code == .persistenceDisabled }
 }
 
@@ -200,7 +202,7 @@ extension HistoryPage {
 }
 
 extension Anchor {
-    /// To newer from a place, or from the oldest end where that is none.
+    /// An anchor toward newer messages after a sequence number, or from the oldest message if the number is 0.
     static func after(place seq: Seq) -> Anchor {
         seq > 0 ? .after(.seq(seq)) : .earliest
     }

@@ -1,32 +1,38 @@
 public import ScrollbackModel
 
-/// Where history is read from.
+/// The source of history.
 public enum HistorySource: Hashable, Sendable {
-    /// What this device has. A page that a gap keeps from being whole says so.
-    case local
-    /// The server. What it answers is kept on the device too.
+    /// The messages that are stored on this device.
     ///
-    /// - Parameter excludingLocal: whether messages this device had before are left out.
+    /// A page that a gap interrupts reports the gap.
+    case local
+    /// The server.
+    ///
+    /// The returned messages are also stored on the device.
+    ///
+    /// - Parameter excludingLocal: Whether to omit messages that were already stored on this device.
     case remote(excludingLocal: Bool)
-    /// The device first, and the server for what is missing there.
+    /// The device, with missing messages loaded from the server.
     case merged
 
-    /// The server, as it answers.
+    /// The server, without omitting messages.
     public static var remote: HistorySource { .remote(excludingLocal: false) }
 }
 
 /// A page of history.
 public struct HistoryPage: Sendable {
-    /// In the order that was asked for.
+    /// The messages in the requested order.
     public var messages: [Message]
-    /// Goes on to older messages; absent exactly where there are none.
+    /// The anchor of the page with older messages; `nil` if there are none.
     public var older: Anchor?
-    /// Goes on to newer messages; absent exactly where there are none.
+    /// The anchor of the page with newer messages; `nil` if there are none.
     public var newer: Anchor?
-    /// What could not be asked, and why: the page has what is here.
-    public var shortfall: ChatError?
-    /// The places next to the page that this device does not know.
+    /// The error that prevented loading from the server.
     ///
-    /// Only a local page, or one with a shortfall, has it.
+    /// The page then contains only stored messages.
+    public var shortfall: ChatError?
+    /// The range of sequence numbers next to the page that this device does not have.
+    ///
+    /// Only local pages and pages with a shortfall have a gap.
     public var gap: ClosedRange<Int64>?
 }

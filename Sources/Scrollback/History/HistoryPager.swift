@@ -1,10 +1,10 @@
 public import ScrollbackModel
 import Synchronization
 
-/// Reads a conversation's history page by page, and remembers its place.
+/// Reads a conversation's history page by page, and keeps track of its position.
 ///
-/// It begins anew with each pager; pagers share nothing. One page is read at a time: a call while another is under way is
-/// refused. After an error, or a cancelled task, the place is what it was, and the same page is tried again.
+/// Pagers are independent of each other. A pager loads one page at a time and refuses concurrent calls. After an error
+/// or a cancelled task its position is unchanged, and the next call loads the same page.
 public final class HistoryPager: Sendable {
     private struct State {
         var anchor: Anchor?
@@ -38,24 +38,24 @@ public final class HistoryPager: Sendable {
         state = Mutex(State(anchor: anchor))
     }
 
-    /// Whether there may be more to read: true until a page showed the end.
+    /// Whether there may be more messages; `true` until a page reached the end.
     public var hasNext: Bool { state.withLock { $0.anchor != nil } }
 
-    /// Whether a page is being read.
+    /// Whether a page is being loaded.
     public var isLoading: Bool { state.withLock { $0.isLoading } }
 
-    /// The next page; an empty one past the end.
+    /// Returns the next page, or an empty array after the last one.
     ///
-    /// A page may be empty, or have fewer messages than the limit, though there are more: ``hasNext`` says.
+    /// A page can be empty or shorter than the limit although more messages follow. Check ``hasNext`` to find out.
     ///
-    /// - Throws: `query-in-progress` while another call is under way; what ``Conversation/history(_:limit:sort:matching:from:)``
-    ///   throws; what kept a merged page from being whole.
+    /// - Throws: `query-in-progress` during another call. The errors of
+    ///   ``Conversation/history(_:limit:sort:matching:from:)``, and the shortfall of a merged page.
     public func next() async throws(ChatError) -> [Message] {
         if case .cursor = first {
-            throw .invalidParameter("anchor", "is a cursor, which does not say which way it goes: begin at a point")
+            throw .invalidParameter("anchor", "is a cursor, which has no direction: use another anchor")
         }
         guard let anchor = try begin() else { return [] }
-        // Where it fails the place stays as it was.
+        // After an error the position is unchanged.
         var place: Anchor? = anchor
         defer { state.withLock { $0 = State(anchor: place) } }
         let page = try await conversation.history(anchor, limit: limit, sort: sort, matching: filter, from: source)
@@ -71,22 +71,23 @@ public final class HistoryPager: Sendable {
             return (state.anchor, false)
         }
         guard !begun.wasLoading else {
-            throw ChatError(.queryInProgress, "a page is being read: wait for it before asking for the next")
+            throw ChatError(
+                .queryInProgress, "Another page is being loaded. Wait for it before requesting the next one.")
         }
         return begun.anchor
     }
 }
 
 extension Conversation {
-    /// Reads history page by page: the pager remembers its place.
+    /// Returns a pager for the conversation's history.
     ///
     /// - Parameters:
-    ///   - anchor: where it begins and which way it goes; by default from the newest message to older. After `around` it goes
-    ///     to older. A page's cursor does not say which way it goes: `invalid-parameter`.
-    ///   - limit: how many messages a page has, 0...100.
-    ///   - sort: the order in each page, whichever way the pages go.
-    ///   - filter: which messages are wanted; the limit counts only those.
-    ///   - source: the device, the server, or the device first and the server for what is missing there.
+    ///   - anchor: The start and the direction; by default from the newest message toward older ones. From `around`,
+    ///     the pager continues toward older messages. A page's cursor has no direction and causes `invalid-parameter`.
+    ///   - limit: The maximum number of messages in a page, 0...100.
+    ///   - sort: The order of messages in each page, independent of the direction.
+    ///   - filter: The messages to return; only these count toward the limit.
+    ///   - source: The device, the server, or the device supplemented by the server.
     public func pager(
         from anchor: Anchor = .latest, limit: Int = 20, sort: Sort = .oldestFirst,
         matching filter: MessageFilter = .all, source: HistorySource = .merged

@@ -1,13 +1,13 @@
 import ScrollbackModel
 import ScrollbackSync
 
-/// A run of messages read from the device, oldest first, and the gap that keeps it from being whole.
+/// A range of messages read from the device, oldest first, and the gap that interrupts it, if any.
 struct LocalRun: Sendable {
     var messages: [Message]
     var gap: GapRequest?
     var older: Seq?
     var newer: Seq?
-    /// An anchor that only the server can place.
+    /// A point whose position only the server knows.
     var unknownPoint: HistoryPoint?
 
     init(_ query: HistoryQuery, in id: ConversationID, _ reader: LocalReader) throws {
@@ -53,7 +53,8 @@ struct LocalRun: Sendable {
                 unknownPoint = unknownPoint ?? point
                 return
             }
-            // Of several messages at one time the first is the one there, and the others are newer, as on the server.
+            // If several messages have the same time, the point is the first one and the others are newer, as on the
+            // server.
             place.oldestNewer = min(place.oldestNewer, place.newestOlder + 2)
             try readAround(place, before: before, after: after, query.filter, log, reader)
         }
@@ -98,7 +99,7 @@ struct LocalRun: Sendable {
         newer = newerEnd
     }
 
-    /// The gap below a place is asked for from its newer end, where the reader comes from.
+    /// Requests the part of a gap below a sequence number, starting from its newer end.
     private static func request(older gap: SeqRange, from top: Seq) -> GapRequest {
         let upper = min(gap.upperBound, top)
         return GapRequest(
@@ -119,7 +120,7 @@ struct LocalRun: Sendable {
             shortfall: nil, gap: gap?.gap)
     }
 
-    /// What goes on at a place, as far as the question went.
+    /// Returns the anchor that continues at a sequence number, within the bounds of the original anchor.
     private static func older(from seq: Seq, _ anchor: Anchor) -> Anchor {
         if case .backward(_, let end) = anchor { return .backward(from: .seq(seq + 1), downTo: end) }
         return .before(.seq(seq + 1))

@@ -1,38 +1,39 @@
 public import ScrollbackModel
 
-/// Messages of a conversation, one after the other.
+/// An asynchronous sequence of a conversation's messages.
 ///
-/// Pages are read as a loop asks for them, never ahead of it. It fails with what kept a page from being whole.
+/// Pages are loaded when the iteration needs them, never ahead of it. If a page is incomplete, the sequence throws its
+/// shortfall after the page's messages.
 public struct MessageSequence: AsyncSequence, Sendable {
-    /// A message.
+    /// The type of the elements.
     public typealias Element = Message
-    /// What kept a page from being whole, or can't be answered.
+    /// The error that prevented loading a complete page.
     public typealias Failure = ChatError
 
     let conversation: Conversation
     let anchor: Anchor
     let filter: MessageFilter
     let source: HistorySource
-    /// Whose messages are left out.
+    /// The sender whose messages are omitted.
     var excluded: UserID?
-    /// Whether only messages come that count as unread.
+    /// Whether to return only messages that count as unread.
     var countsUnread = false
 
     private func isWanted(_ message: Message) -> Bool {
         message.sender != excluded && (!countsUnread || message.countsUnread && !message.isDeleted)
     }
 
-    /// A loop of its own, from the anchor on.
+    /// Creates an independent iterator, which starts at the anchor.
     public func makeAsyncIterator() -> Iterator {
         Iterator(sequence: self, anchor: anchor)
     }
 
-    /// Where one loop is.
+    /// The position of one iteration.
     public struct Iterator: AsyncIteratorProtocol {
         private let sequence: MessageSequence
         private let goesNewer: Bool
         private var anchor: Anchor?
-        /// What the loop has not taken yet, in reverse.
+        /// The loaded messages that were not returned yet, in reverse order.
         private var messages: [Message] = []
         private var shortfall: ChatError?
 
@@ -46,25 +47,27 @@ public struct MessageSequence: AsyncSequence, Sendable {
                 }
         }
 
-        /// The next message; nothing at the end.
+        /// Returns the next message, or `nil` at the end.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(ChatError) -> Message? {
             while true {
                 if let message = messages.popLast() { return message }
                 if let shortfall { throw shortfall }
                 guard let anchor else { return nil }
-                if Task.isCancelled { throw ChatError(.cancelled, "the loop over the messages was cancelled") }
+                if Task.isCancelled {
+                    throw ChatError(.cancelled, "The task that iterates over the messages was cancelled.")
+                }
                 try await readPage(anchor)
             }
         }
 
-        /// The next message; nothing at the end.
+        /// Returns the next message, or `nil` at the end.
         public mutating func next() async throws(ChatError) -> Message? {
             try await next(isolation: nil)
         }
 
         private mutating func readPage(_ anchor: Anchor) async throws(ChatError) {
             if case .cursor = anchor, anchor == sequence.anchor {
-                throw .invalidParameter("anchor", "is a cursor, which does not say which way it goes: begin at a point")
+                throw .invalidParameter("anchor", "is a cursor, which has no direction: use another anchor")
             }
             let page = try await sequence.conversation.history(
                 anchor, limit: 100, sort: goesNewer ? .oldestFirst : .newestFirst, matching: sequence.filter,

@@ -2,29 +2,29 @@ public import ScrollbackModel
 import ScrollbackWire
 
 extension ChatClient {
-    /// Lets somebody write to this user no more.
+    /// Blocks a user from sending direct messages to this user.
     ///
-    /// Their direct messages are refused, and this user does not hear that they type. In groups, communities and rooms
-    /// they are heard all the same.
+    /// The server rejects the blocked user's direct messages and hides their typing signals from this user. Their
+    /// messages in groups, communities and rooms still arrive.
     ///
-    /// - Throws: `invalid-parameter` for this user themselves; `unreachable` or `timeout` when the server can't be asked.
+    /// - Throws: `invalid-parameter` if `user` is this user. `unreachable` or `timeout`.
     public func block(_ user: UserID) async throws(ChatError) {
-        _ = try await core.request(.block(user, isOn: true))
+        _ = try await core.perform(BlockUser(user: user))
     }
 
-    /// Lets somebody write to this user again; who was not blocked, is not.
+    /// Unblocks a user.
     ///
-    /// - Throws: `unreachable` or `timeout` when the server can't be asked.
+    /// Has no effect if the user is not blocked.
+    ///
+    /// - Throws: `unreachable` or `timeout`.
     public func unblock(_ user: UserID) async throws(ChatError) {
-        _ = try await core.request(.block(user, isOn: false))
+        _ = try await core.perform(UnblockUser(user: user))
     }
 
-    /// Everybody this user has blocked, by name.
+    /// Returns all users that this user has blocked, sorted by ID.
     ///
-    /// - Throws: `unreachable` or `timeout` when the server can't be asked.
+    /// - Throws: `unreachable` or `timeout`.
     public func blockedUsers() async throws(ChatError) -> [UserID] {
-        try await core.all { page throws(ChatError) in
-            .blocks(after: try page?.after(), limit: Limits.standard.pageSize)
-        }
+        try await core.all { ListBlockedUsers(page: $0) }
     }
 }

@@ -3,51 +3,56 @@ public import ScrollbackModel
 import ScrollbackWire
 
 extension Conversation {
-    /// Puts somebody out of this conversation, and keeps them from coming back until the ban ends.
+    /// Bans a user: removes them from the conversation and prevents them from returning until the ban ends.
     ///
-    /// It takes a moderator, who bans whoever is less than they are there; of a room an administrator. Who is banned from a
-    /// community, or from its default channel, is out of all its channels. Somebody who is banned already is banned as said now.
+    /// Banning requires the moderator role, and a role above the user's. In rooms it requires the administrator role. A
+    /// ban from a community or its default channel applies to all channels of the community. A new ban replaces an
+    /// existing one.
     ///
     /// - Parameters:
-    ///   - user: who, member or not; not this user.
-    ///   - until: when it ends, in the future; without it, when somebody takes it back.
-    ///   - reason: told to who is banned, 1...500 bytes of UTF-8.
-    /// - Throws: `forbidden`; `invalid-parameter` for this user themselves, a time that is over, a public channel, whose members
-    ///   are its community's, or a reason of another length; `unreachable` or `timeout` when the server can't be asked.
+    ///   - user: The user to ban, member or not; not this user.
+    ///   - until: The end of the ban, in the future; `nil` for a ban that must be lifted explicitly.
+    ///   - reason: The reason that is shown to the banned user, 1...500 bytes of UTF-8.
+    /// - Throws: `forbidden`. `invalid-parameter` for this user, a time in the past, or a reason that is empty or too
+    ///   long. `invalid-parameter` also for a public channel, whose members are those of its community. `unreachable`
+    ///   or `timeout`.
     public func ban(_ user: UserID, until: Date? = nil, reason: String? = nil) async throws(ChatError) {
         if let reason, !(1...Ban.reasonBytes).contains(reason.utf8.count) {
             throw .invalidParameter(
                 "reason", "must be 1...\(Ban.reasonBytes) bytes of UTF-8", limit: Ban.reasonBytes)
         }
-        _ = try await core.request(.ban(list, user, until: until, reason: reason))
+        _ = try await core.perform(BanUser(conversation: list, user: user, until: until, reason: reason))
     }
 
-    /// Lets somebody come back, who must be put in or invited as anybody; who is not banned, is not.
+    /// Lifts a ban.
     ///
-    /// - Throws: `forbidden`; `unreachable` or `timeout` when the server can't be asked.
+    /// Has no effect if the user is not banned.
+    ///
+    /// The user does not become a member again: they must be added or invited.
+    ///
+    /// - Throws: `forbidden`. `unreachable` or `timeout`.
     public func unban(_ user: UserID) async throws(ChatError) {
-        _ = try await core.request(.unban(list, user))
+        _ = try await core.perform(UnbanUser(conversation: list, user: user))
     }
 
-    /// Everybody who may not be in this conversation now, by name.
+    /// Returns the current bans of this conversation, sorted by user ID.
     ///
-    /// - Throws: `forbidden`; `unreachable` or `timeout` when the server can't be asked.
+    /// - Throws: `forbidden`. `unreachable` or `timeout`.
     public func bans() async throws(ChatError) -> [Ban] {
-        try await core.all { page throws(ChatError) in
-            .bans(list, after: try page?.after(), limit: Limits.standard.pageSize)
-        }
+        try await core.all { ListBans(conversation: list, page: $0) }
     }
 
-    /// Tells the server's operator of a message, as it is now: neither an edit nor a recall hides it from them.
+    /// Reports a message to the server's operators.
     ///
-    /// Reported once more, what is said about it is another, and it is looked at again.
+    /// The report includes the message's current content, so a later edit or recall does not hide it. A second report
+    /// of the same message replaces the first and reopens it.
     ///
     /// - Parameters:
-    ///   - message: one this user can see.
-    ///   - reason: one of those listed, or the application's own name, 1...64 bytes of UTF-8.
-    ///   - text: what there is to say about it, at most 2,000 bytes of UTF-8.
-    /// - Throws: `unknown-message`; `conflict` for one that was deleted; `invalid-parameter` for a reason or a text of another
-    ///   length; `rate-limited`; `unreachable` or `timeout` when the server can't be asked.
+    ///   - message: A message that this user can see.
+    ///   - reason: A predefined reason, or an application-defined name of 1...64 bytes of UTF-8.
+    ///   - text: A comment of at most 2,000 bytes of UTF-8.
+    /// - Throws: `unknown-message`. `conflict` for a deleted message. `invalid-parameter` if the reason or the text has
+    ///   an invalid length. `rate-limited`, `unreachable` or `timeout`.
     public func report(
         _ message: MessageID, reason: ReportReason, text: String? = nil
     ) async throws(ChatError) {
@@ -56,6 +61,6 @@ extension Conversation {
             throw .invalidParameter(
                 "text", "must be at most \(Report.textBytes) bytes of UTF-8", limit: Report.textBytes)
         }
-        _ = try await core.request(.report(id, message, reason: reason, text: text))
+        _ = try await core.perform(ReportMessage(conversation: id, id: message, reason: reason, text: text))
     }
 }

@@ -2,12 +2,14 @@ import Foundation
 import ScrollbackModel
 import Synchronization
 
-/// Fetches files, each once however many ask, in pieces that stay.
+/// Downloads files in chunks.
+///
+/// Concurrent requests for the same file share one download, and partial downloads are kept.
 final class Downloads: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// By the key of the file; the last that was started, of which earlier ones nobody waits for any more.
+        /// The latest download of each file; callers no longer wait for earlier ones.
         var running: [String: Fetch] = [:]
         var progress: [String: StateSource<Double>] = [:]
         var lastNumber = 0
@@ -17,14 +19,18 @@ final class Downloads: Sendable {
     private struct Fetch {
         var number: Int
         var task: Task<Result<URL, ChatError>, Never>
-        /// How many wait for it: it ends with the last of them.
+        /// The number of waiting callers.
+        ///
+        /// The download is cancelled when the last one leaves.
         var waiting = 1
     }
 
     private static let piece = 4 << 20
 
-    /// - Parameter size: what is said of the file's size.
-    /// - Throws: `cancelled` when whoever asks does not wait any longer.
+    /// Returns a file, downloading it if necessary.
+    ///
+    /// - Parameter size: The size of the file according to the message.
+    /// - Throws: `cancelled` if the waiting task is cancelled.
     func file(
         _ key: String, _ source: MediaPiece.Source, size: Int64?, _ core: ClientCore
     ) async throws(ChatError) -> URL {
@@ -32,7 +38,7 @@ final class Downloads: Sendable {
         guard let fetch = join(key, source, size, core) else { throw ClientCore.closed }
         let result = await fetch.task.valueUnlessCancelled
         leave(key, fetch.number)
-        guard let result else { throw ChatError(.cancelled, "the task that asked for the file was cancelled") }
+        guard let result else { throw ChatError(.cancelled, "The task that requested the file was cancelled.") }
         return try result.get()
     }
 
@@ -50,7 +56,7 @@ final class Downloads: Sendable {
             state.lastNumber += 1
             let number = state.lastNumber
             let task = Task<Result<URL, ChatError>, Never> { [self] in
-                // One that was given up has to let go of the file first.
+                // A cancelled download must release the file first.
                 _ = await before?.task.value
                 let result: Result<URL, ChatError>
                 do throws(ChatError) {
@@ -76,11 +82,11 @@ final class Downloads: Sendable {
         }
     }
 
-    /// From now until it is there whole, or could not be fetched; at once where it is there already.
+    /// Returns the progress until the file is complete or the download fails; ends immediately if the file is stored.
     func progress(of key: String, size: Int64?, _ core: ClientCore) -> AsyncStream<Double> {
         AsyncStream { continuation in
             let begun = size.map { Double(core.files.sizeOfPartial(key)) / Double(max(1, $0)) } ?? 0
-            // Before the store is asked: a fetch that ends meanwhile ends it.
+            // Register before reading the store, so that a download that finishes in between ends the progress.
             let source = state.withLock { state -> StateSource<Double>? in
                 if state.hasEnded { return nil }
                 let source = state.progress[key] ?? StateSource<Double>(min(begun, 1))
@@ -98,7 +104,7 @@ final class Downloads: Sendable {
         }
     }
 
-    /// Those that are being fetched.
+    /// The keys of the files that are being downloaded.
     var keys: Set<String> { state.withLock { Set($0.running.keys) } }
 
     func end() async {
@@ -120,7 +126,7 @@ final class Downloads: Sendable {
         source?.end()
     }
 
-    /// Nothing has to be fetched.
+    /// Ends the progress of a file that is already stored.
     private func isHere(_ key: String) {
         let source = state.withLock { $0.progress.removeValue(forKey: key) }
         source?.set(1)
@@ -157,19 +163,19 @@ final class Downloads: Sendable {
         }
     }
 
-    /// Fetches what is missing.
+    /// Downloads the missing part of a file.
     ///
-    /// - Returns: the hash that the file must have; nothing where it is not known.
+    /// - Returns: The hash that the file must have, or `nil` if it is not known.
     private func fetchAll(
         _ key: String, _ source: MediaPiece.Source, _ size: Int64?, _ core: ClientCore
     ) async throws(ChatError) -> String? {
         var offset = core.files.sizeOfPartial(key)
         var hash = try await core.store.read { try $0.partialHash(key) }
-        // Without knowing what it was a part of, it is no part of anything; nothing is no part of anything either.
+        // Discard a partial file without a known validator, and a validator without a partial file.
         if hash == nil || offset == 0 { (offset, hash) = (0, nil) }
-        // The chat server's validators are hashes; others' may be anything.
+        // The chat server's validators are hashes of the content; those of other servers can be anything.
         let isHash = if case .remote = source { false } else { true }
-        // The app was ended before it was kept.
+        // The download was complete, but the app was terminated before the file was stored.
         if isHash, offset > 0, offset == size { return hash }
         var mayBeginAnew = true
         while true {
@@ -178,11 +184,13 @@ final class Downloads: Sendable {
             do throws(ChatError) {
                 piece = try await read(source, from: offset, hash, core)
             } catch  where error.code == .conflict && offset > 0 {
-                // There is nothing at that place.
+                // The server has no data at this offset.
             }
             if piece?.offset != offset || offset > 0 && piece?.hash != hash {
-                // Another file lies there now.
-                guard mayBeginAnew else { throw ChatError(.malformed, "the file changes while it is fetched") }
+                // The file on the server has changed.
+                guard mayBeginAnew else {
+                    throw ChatError(.malformed, "The file repeatedly changed during the download.")
+                }
                 mayBeginAnew = false
                 core.files.removePartial(key)
                 (offset, hash) = (0, nil)
@@ -192,7 +200,7 @@ final class Downloads: Sendable {
             let limit = core.mediaSettings.largestDownload
             guard max(end, piece.size ?? 0) <= limit else {
                 throw ChatError(
-                    .mediaTooLarge, "the file is larger than the \(limit) bytes that are fetched of one",
+                    .mediaTooLarge, "The file exceeds the download limit of \(limit) bytes.",
                     limit: Int(limit))
             }
             try core.files.append(piece.bytes, toPartial: key, at: offset)
@@ -204,7 +212,9 @@ final class Downloads: Sendable {
             offset = end
             if let size = piece.size { tell(key, Double(offset) / Double(max(1, size))) }
             guard !piece.isLast else { return isHash ? hash : nil }
-            guard !piece.bytes.isEmpty else { throw ChatError(.malformed, "the file ended before its end") }
+            guard !piece.bytes.isEmpty else {
+                throw ChatError(.malformed, "The download ended early: received \(offset) bytes of the file.")
+            }
         }
     }
 
@@ -224,7 +234,7 @@ final class Downloads: Sendable {
         _ source: MediaPiece.Source, from offset: Int64, _ hash: String?, _ core: ClientCore
     ) async throws(ChatError) -> MediaPiece {
         if case .remote = source {
-            // Somebody else's server gets no token.
+            // Other servers must not receive the token.
             return try await core.media.read(source, from: offset, upTo: Self.piece, ifStill: hash, token: nil)
         }
         return try await core.withToken { (token) throws(ChatError) in

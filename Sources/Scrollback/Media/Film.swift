@@ -7,11 +7,11 @@ import ScrollbackModel
     import UniformTypeIdentifiers
 #endif
 
-/// What a video says of itself, where the system can read it: on Apple platforms.
+/// The metadata of a video, where the system can read it: on Apple platforms.
 struct Film: Sendable {
     var duration: TimeInterval?
     var pixels: Media.Size?
-    /// Its first picture, as a JPEG.
+    /// The first frame as a JPEG.
     var poster: Data?
 
     init?(_ file: URL) async {

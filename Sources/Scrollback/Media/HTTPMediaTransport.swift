@@ -2,8 +2,10 @@ package import Foundation
 package import ScrollbackModel
 import ScrollbackWire
 
-/// Files over HTTP: uploads by the IETF's resumable upload (draft-ietf-httpbis-resumable-upload, interop version 6),
-/// downloads by range requests (RFC 9110 section 14).
+/// Transfers files over HTTP.
+///
+/// Uploads use the IETF's resumable uploads (draft-ietf-httpbis-resumable-upload, interop version 6). Downloads use
+/// range requests (RFC 9110 section 14).
 package struct HTTPMediaTransport: MediaTransport {
     private let server: URL
     private let http: any HTTPTransport
@@ -23,13 +25,13 @@ package struct HTTPMediaTransport: MediaTransport {
             ("id", upload.media.description),
         ]
         if let name = upload.name { parameters.append(("name", name)) }
-        // Empty: a cut costs nothing, and the place where it goes on is known before the first byte.
+        // Create the upload without data, so that its URL is known before the first byte is sent.
         let answer = try await ask(
             "POST", server.v1("media", query: parameters), token,
             Self.upload(isLast: false) + [("Upload-Length", String(upload.size)), ("Content-Length", "0")])
         if answer.status == 200 { return nil }
         guard let location = answer.headers["location"] else {
-            throw ChatError(.internalError, "the server began an upload and does not say where")
+            throw ChatError(.internalError, "The server created an upload without returning its location.")
         }
         return location
     }
@@ -37,7 +39,7 @@ package struct HTTPMediaTransport: MediaTransport {
     package func progress(of resource: String, token: String) async throws(ChatError) -> UploadProgress {
         let answer = try await ask("HEAD", try place(resource), token, [Self.version])
         guard let offset = answer.headers["upload-offset"].flatMap({ Int64($0) }) else {
-            throw ChatError(.internalError, "the server does not say how much of the upload it has")
+            throw ChatError(.internalError, "The server did not return the offset of the upload.")
         }
         return UploadProgress(offset: offset, isComplete: answer.headers["upload-complete"] == "?1")
     }
@@ -62,17 +64,19 @@ package struct HTTPMediaTransport: MediaTransport {
         _ = try await ask("DELETE", try place(resource), token, [Self.version])
     }
 
-    /// Where an upload is, which a server may give as a path; on this server in any case: it is given a token.
+    /// Returns the URL of an upload, which the server may give as a path.
+    ///
+    /// The URL must be on this server, because requests to it contain the token.
     private func place(_ resource: String) throws(ChatError) -> URL {
         guard let url = address(resource) else {
-            throw ChatError(.internalError, "the server put an upload somewhere else")
+            throw ChatError(.internalError, "The server returned an upload location on another server.")
         }
         return url
     }
 
-    /// An address that the server gave of something of its own; nothing where it is somewhere else.
+    /// Returns the client's URL for an address on the server; `nil` if it is on another server.
     ///
-    /// What stands before `/v1` in this client's addresses the server does not know: a proxy took it away.
+    /// The server doesn't know the path before `/v1` in the client's URLs, which a reverse proxy removes.
     private func address(_ text: String) -> URL? {
         guard let url = URL(string: text, relativeTo: server)?.absoluteURL, url.host() == server.host(),
             url.port == server.port, url.scheme == server.scheme,
@@ -107,21 +111,23 @@ package struct HTTPMediaTransport: MediaTransport {
             tag.hasPrefix("\"") && tag.hasSuffix("\"") && tag.count >= 2 ? String(tag.dropFirst().dropLast()) : nil
         }
         guard answer.status == 206 else {
-            // A server without ranges gives all there is.
+            // A server without range requests returns the whole file.
             return MediaPiece(
                 bytes: answer.body, offset: 0, size: Int64(answer.body.count), hash: validator, isLast: true)
         }
         guard let range = ContentRange(answer.headers["content-range"]), range.first == offset else {
-            throw ChatError(.malformed, "the server gave another part of the file than was asked for")
+            throw ChatError(.malformed, "The server returned another range of the file than requested.")
         }
         let (end, isBeyond) = offset.addingReportingOverflow(Int64(answer.body.count))
-        guard !isBeyond else { throw ChatError(.malformed, "no file is that large") }
+        guard !isBeyond else { throw ChatError(.malformed, "The file size exceeds the supported range.") }
         return MediaPiece(
             bytes: answer.body, offset: offset, size: range.size, hash: validator,
             isLast: range.size.map { end >= $0 } ?? (answer.body.count < count))
     }
 
-    /// Of a server that knows no ranges: such files are taken whole up to this size, and refused above it.
+    /// The maximum size of a response.
+    ///
+    /// Files of servers without range requests are refused above it.
     private static let largestAnswer = 32 << 20
 
     package func link(
@@ -142,7 +148,7 @@ package struct HTTPMediaTransport: MediaTransport {
         }
         let text = try link.required("url")
         guard let url = address(text) ?? URL(string: text, relativeTo: server)?.absoluteURL else {
-            throw ChatError(.malformed, "the server's link is no URL")
+            throw ChatError(.malformed, "The server's link is not a URL.")
         }
         return url
     }
@@ -160,13 +166,13 @@ package struct HTTPMediaTransport: MediaTransport {
         return answer
     }
 
-    /// Asks a server that is not the chat server, whose words are about nothing here.
+    /// Sends a request to a server other than the chat server, whose error bodies are ignored.
     private func askElsewhere(_ url: URL, _ headers: [(String, String)]) async throws(ChatError) -> HTTPExchange.Answer
     {
         let answer = try await http.exchange(
             HTTPExchange(method: "GET", url: url, headers: headers, answerLimit: Self.largestAnswer))
         if (200..<300).contains(answer.status) { return answer }
-        let message = "\(url.host() ?? "the server") answered \(answer.status)"
+        let message = "\(url.host() ?? "The server") answered with status \(answer.status)."
         throw switch answer.status {
         case 416: ChatError(.conflict, message)
         case 429: ChatError(.rateLimited, message, retryAfter: Self.retryAfter(answer))
@@ -179,17 +185,17 @@ package struct HTTPMediaTransport: MediaTransport {
         answer.headers["retry-after"].flatMap { TimeInterval($0) }
     }
 
-    /// What went wrong, in the server's words where it has some.
+    /// Returns the error of a response, with the server's message if it has one.
     private static func error(_ answer: HTTPExchange.Answer, _ url: URL) -> ChatError {
-        // There is nothing at the place that was asked for: no fault of an argument.
+        // Offset out of range: not an invalid argument of the caller.
         if answer.status != 416,
             answer.headers["content-type"]?.hasPrefix("application/problem+json") == true,
             var reader = try? JSONReader(Array(answer.body)), let error = try? ChatError(problem: &reader)
         {
             return error
         }
-        let host = url.host() ?? "the server"
-        let message = "\(host) answered \(answer.status)"
+        let host = url.host() ?? "The server"
+        let message = "\(host) answered with status \(answer.status)."
         return switch answer.status {
         case 401: ChatError(.invalidToken, message)
         case 404, 410: ChatError(url.path().contains("/uploads/") ? .unknownUpload : .unknownMedia, message)
@@ -220,7 +226,7 @@ private struct ContentRange {
 }
 
 extension URL {
-    /// An address of the server's API.
+    /// Returns the URL of an API path.
     fileprivate func v1(_ path: String, query: [(String, String)] = []) -> URL {
         let url = appending(path: "v1").appending(path: path)
         return query.isEmpty

@@ -3,11 +3,13 @@ package import Foundation
 package import ScrollbackModel
 import Synchronization
 
-/// The files of one store: each lies once, under the SHA-256 of its content, however often it is sent or fetched.
+/// The file cache of one store.
 ///
-/// What they are for is in the store's tables: a file that no row knows is left from a crash, and goes.
+/// Each file is stored once, under the SHA-256 hash of its content.
+///
+/// The store's tables record what the files are for. A file without a row was left by a crash and is deleted.
 package struct LocalFiles: Sendable {
-    /// `files` in the store's folder.
+    /// The `files` directory of the store.
     package let directory: URL
     private let pins = Pins()
     private static let piece = 1 << 20
@@ -16,14 +18,14 @@ package struct LocalFiles: Sendable {
         self.directory = directory
     }
 
-    /// A file as it was written.
+    /// A stored file.
     package struct Stored: Sendable {
-        /// 64 hexadecimal digits.
+        /// The SHA-256 hash as 64 hexadecimal digits.
         package var hash: String
         package var size: Int64
-        /// Its first bytes, for telling what it is.
+        /// The first bytes, which identify the file type.
         package var prefix: Data
-        /// For as long as somebody has this, the file stays: no row knows it yet.
+        /// Prevents the deletion of the file until a row refers to it.
         fileprivate let pin: Pin
 
         package var type: FileType { FileType(of: prefix) }
@@ -33,7 +35,7 @@ package struct LocalFiles: Sendable {
         directory.appending(path: String(hash.prefix(2))).appending(path: String(hash.dropFirst(2)))
     }
 
-    /// Where a file grows while it is fetched.
+    /// The location of a partial download.
     package func partial(_ key: String) -> URL {
         directory.appending(path: "partial").appending(path: Self.hash(of: Data(key.utf8)))
     }
@@ -58,9 +60,9 @@ package struct LocalFiles: Sendable {
         }
     }
 
-    /// Copies a file, a piece at a time.
+    /// Copies a file into the cache in chunks.
     ///
-    /// - Throws: `invalid-parameter` when it can't be read or is no file, such as a folder; `media-too-large`;
+    /// - Throws: `invalid-parameter` if it can't be read or is not a regular file. `media-too-large` or
     ///   `local-storage`.
     package func store(contentsOf file: URL, atMost limit: Int64) throws(ChatError) -> Stored {
         let source = try Self.open(file)
@@ -81,15 +83,15 @@ package struct LocalFiles: Sendable {
         }
     }
 
-    /// The bytes of a file of the app's, which it may change at any time: none of them are looked at where they lie.
+    /// Returns the bytes of a file of the app, which the app may change at any time.
     ///
-    /// - Throws: as ``store(contentsOf:atMost:)``.
+    /// - Throws: `invalid-parameter` if it can't be read or is not a regular file, or `media-too-large`.
     package static func bytes(of file: URL, atMost limit: Int64) throws(ChatError) -> Data {
         let source = try open(file)
         defer { try? source.close() }
         let data: Data
         do {
-            // One byte more than it may have shows that it has too many.
+            // Reading one byte more than permitted reveals that the file is too large.
             data = try source.read(upToCount: Int(clamping: limit == .max ? limit : limit + 1)) ?? Data()
         } catch {
             throw .unreadable(file, error)
@@ -108,9 +110,9 @@ package struct LocalFiles: Sendable {
         }
     }
 
-    /// Takes a file that was fetched whole.
+    /// Moves a completed download into the cache.
     ///
-    /// - Throws: `malformed` when it is not what it should be.
+    /// - Throws: `malformed` if its hash is not the expected one, or `local-storage`.
     package func keep(partial key: String, expecting expected: String?) throws(ChatError) -> Stored {
         let file = partial(key)
         return try storing { () throws in
@@ -119,7 +121,7 @@ package struct LocalFiles: Sendable {
             let (hash, size, prefix) = try Self.read(handle) { _, _ in }
             if let expected, expected != hash {
                 try FileManager.default.removeItem(at: file)
-                throw ChatError(.malformed, "what was fetched is not the file: its hash is another")
+                throw ChatError(.malformed, "The downloaded file is damaged: its hash does not match.")
             }
             try handle.synchronize()
             let stored = Stored(hash: hash, size: size, prefix: prefix, pin: pins.pin(hash))
@@ -128,7 +130,7 @@ package struct LocalFiles: Sendable {
         }
     }
 
-    /// Adds a piece to a file that is being fetched.
+    /// Appends a chunk to a partial download.
     package func append(_ piece: Data, toPartial key: String, at offset: Int64) throws(ChatError) {
         try storing { () throws in
             let file = partial(key)
@@ -142,14 +144,14 @@ package struct LocalFiles: Sendable {
             let handle = try FileHandle(forWritingTo: file)
             defer { try? handle.close() }
             guard try handle.seekToEnd() >= offset else {
-                throw ChatError(.malformed, "the part of the file that was fetched before is gone")
+                throw ChatError(.malformed, "The partial download was deleted.")
             }
             try handle.truncate(atOffset: UInt64(offset))
             try handle.write(contentsOf: piece)
         }
     }
 
-    /// How much of a file was fetched before.
+    /// Returns the size of a partial download in bytes.
     package func sizeOfPartial(_ key: String) -> Int64 {
         let values = try? FileManager.default.attributesOfItem(atPath: partial(key).path)
         return (values?[.size] as? NSNumber)?.int64Value ?? 0
@@ -161,7 +163,7 @@ package struct LocalFiles: Sendable {
 
     // MARK: Reading and removing
 
-    /// A piece of a file.
+    /// Returns a chunk of a file.
     package func read(_ hash: String, from offset: Int64, upTo count: Int) throws(ChatError) -> Data {
         try storing { () throws in
             let handle = try FileHandle(forReadingFrom: url(of: hash))
@@ -171,7 +173,7 @@ package struct LocalFiles: Sendable {
         }
     }
 
-    /// Removes what was fetched in part and then never again.
+    /// Deletes partial downloads that were abandoned.
     package func removePartials(olderThan time: Date) {
         for file in partials {
             let date = try? file.resourceValues(forKeys: [.contentModificationDateKey]).contentModificationDate
@@ -179,11 +181,11 @@ package struct LocalFiles: Sendable {
         }
     }
 
-    /// Removes what was fetched in part, but for those that are being fetched.
+    /// Deletes partial downloads, except the ones in progress.
     package func removePartials(but keys: Set<String>) {
         let kept = Set(keys.map { partial($0).lastPathComponent })
         for file in partials where file.lastPathComponent.count == Self.hashLength {
-            // Copies that are being made have names of another length.
+            // Copies in progress have names of another length.
             if !kept.contains(file.lastPathComponent) { try? FileManager.default.removeItem(at: file) }
         }
     }
@@ -199,14 +201,14 @@ package struct LocalFiles: Sendable {
         try? FileManager.default.removeItem(at: directory)
     }
 
-    /// Removes a file, unless somebody is about to note it.
+    /// Deletes a file, unless it is pinned.
     ///
-    /// Within the transaction that found that no row knows it: one that comes after it makes it anew.
+    /// Call it in the transaction that found no row for the file. A later transaction then creates the file again.
     package func remove(_ hash: String) {
         pins.unlessPinned(hash) { try? FileManager.default.removeItem(at: url(of: hash)) }
     }
 
-    /// Every file that has lain there since before a time; those being written now are newer.
+    /// Returns the hashes of all files older than a time; files that are being written are newer.
     package func hashes(olderThan time: Date) -> [String] {
         let manager = FileManager.default
         let keys: [URLResourceKey] = [.contentModificationDateKey]
@@ -223,7 +225,7 @@ package struct LocalFiles: Sendable {
 
     // MARK: Steps
 
-    /// Lets something be written into a new file, of which nothing stays unless it is moved away.
+    /// Runs `body` with a new temporary file, which is deleted afterwards unless `body` moves it.
     private func writing<Answer>(_ body: (URL, FileHandle) throws -> Answer) throws -> Answer {
         let folder = directory.appending(path: "partial")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -237,7 +239,9 @@ package struct LocalFiles: Sendable {
         return try body(file, handle)
     }
 
-    /// Reads a file to its end; `body` gets each piece, and how much there is with it.
+    /// Reads a file to its end.
+    ///
+    /// `body` receives each chunk, and the number of bytes read including it.
     private static func read(
         _ file: FileHandle, _ body: (Data, Int64) throws -> Void
     ) throws -> (hash: String, size: Int64, prefix: Data) {
@@ -253,7 +257,7 @@ package struct LocalFiles: Sendable {
         return (hash.finalize().hexadecimal, size, prefix)
     }
 
-    /// Whether the file is there; one of another size is what a power cut left.
+    /// Returns whether the file is stored; a file of another size is left from a power failure.
     private func isHere(_ stored: Stored) -> Bool {
         let values = try? FileManager.default.attributesOfItem(atPath: url(of: stored.hash).path)
         return (values?[.size] as? NSNumber)?.int64Value == stored.size
@@ -274,7 +278,7 @@ package struct LocalFiles: Sendable {
         } catch let error as ChatError {
             throw error
         } catch {
-            throw ChatError(.localStorage, "a file can't be kept on this device", cause: error)
+            throw ChatError(.localStorage, "A file can't be stored on this device.", cause: error)
         }
     }
 }
@@ -288,7 +292,7 @@ extension Digest {
     }
 }
 
-/// Files that were written and that no row knows yet: eviction passes them over.
+/// The files that were written but have no row yet, which eviction skips.
 private final class Pins: Sendable {
     private let counts = Mutex<[String: Int]>([:])
 
@@ -304,7 +308,9 @@ private final class Pins: Sendable {
         }
     }
 
-    /// Who pins it while this runs waits, and finds it gone.
+    /// Runs `body` if the file is not pinned.
+    ///
+    /// A concurrent `pin` waits, and then finds the file deleted.
     func unlessPinned(_ hash: String, _ body: () -> Void) {
         counts.withLock { counts in
             if counts[hash] == nil { body() }
@@ -312,7 +318,7 @@ private final class Pins: Sendable {
     }
 }
 
-/// Holds a file, for as long as there is this object.
+/// Pins a file for the lifetime of the object.
 private final class Pin: Sendable {
     private let hash: String
     private let pins: Pins
@@ -328,11 +334,11 @@ private final class Pin: Sendable {
 extension ChatError {
     fileprivate static func unreadable(_ file: URL, _ cause: any Error) -> ChatError {
         ChatError(
-            .invalidParameter, "the file \(file.lastPathComponent) can't be read", parameter: "source", cause: cause)
+            .invalidParameter, "The file \(file.lastPathComponent) can't be read.", parameter: "source", cause: cause)
     }
 
     package static func mediaTooLarge(limit: Int64) -> ChatError {
         ChatError(
-            .mediaTooLarge, "the file must be at most \(limit) bytes", parameter: "source", limit: Int(limit))
+            .mediaTooLarge, "The file must have at most \(limit) bytes.", parameter: "source", limit: Int(limit))
     }
 }

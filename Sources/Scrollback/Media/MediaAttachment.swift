@@ -1,18 +1,18 @@
 public import Foundation
 public import ScrollbackModel
 
-/// A message that brings a file, given to ``Conversation/send(_:mentioning:replyingTo:metadata:extra:customType:push:traits:)-(MediaAttachment,_,_,_,_,_,_,_)``.
+/// A file attachment to send with a message, passed to the `send` method of ``Conversation``.
 ///
-/// The file is copied before that returns: what becomes of the original afterwards makes no difference. A file that lies
-/// on a server already is sent as it is, without an upload, a limit or a thumbnail.
+/// The file is copied before that method returns, so later changes of the original have no effect. A file that is
+/// already on a web server is sent as a link, without an upload, a size limit or a thumbnail.
 public struct MediaAttachment: Sendable {
-    /// Where a file comes from.
+    /// The source of a file.
     public enum Source: Sendable {
-        /// A file of this device.
+        /// A file on this device.
         case file(URL)
-        /// Bytes, and perhaps what the file is called.
+        /// Data in memory, with an optional file name.
         case data(Data, name: String? = nil)
-        /// A file that lies somewhere on the web, and how large it is, where that is known (rows 107, 111).
+        /// A file on the web, with its size in bytes if it is known.
         case remote(URL, size: Int64? = nil)
     }
 
@@ -25,30 +25,33 @@ public struct MediaAttachment: Sendable {
     }
 
     var kind: Kind
-    /// One, or those of an application's own content.
+    /// The source; several for custom content.
     var sources: [Source]
 
-    /// A picture: JPEG, PNG or WebP, and on Apple platforms HEIC or AVIF; any other is sent as ``file(_:)``.
+    /// An image: JPEG, PNG or WebP, and on Apple platforms HEIC or AVIF.
     ///
-    /// It is sent upright, at most 1080 pixels long, as JPEG of 85 %, with a thumbnail of at most 240 pixels and 30 %
-    /// (rows 99, 100; ``ImagePolicy`` changes that). A moving WebP or PNG is sent as it is.
+    /// Send other formats as ``file(_:)``.
+    ///
+    /// By default the image is sent upright as a JPEG with a quality of 0.85 and at most 1080 pixels on its longest
+    /// side. Its thumbnail has a quality of 0.3 and at most 240 pixels. ``ImagePolicy`` changes these values. An
+    /// animated WebP or PNG is sent unchanged.
     ///
     /// - Parameters:
-    ///   - source: where it comes from.
-    ///   - original: whether the file itself is sent (row 98).
-    ///   - keepsLocation: whether an original keeps what it says of where, when and by what it was taken.
+    ///   - source: The source of the image.
+    ///   - original: Whether to send the original file.
+    ///   - keepsLocation: Whether an original keeps its metadata about location, time and camera.
     public static func image(
         _ source: Source, original: Bool = false, keepsLocation: Bool = false
     ) -> MediaAttachment {
         MediaAttachment(kind: .image(original: original, keepsLocation: keepsLocation), sources: [source])
     }
 
-    /// A moving picture, sent as it is, of at most 2 MiB (rows 101, 106).
+    /// An animated GIF, sent unchanged, of at most 2 MiB.
     public static func gif(_ source: Source) -> MediaAttachment {
         MediaAttachment(kind: .gif, sources: [source])
     }
 
-    /// A file of any kind, sent as it is with all that it says of itself, of at most 100 MiB (row 106).
+    /// A file of any type, sent unchanged with all of its metadata, of at most 100 MiB.
     public static func file(_ source: Source) -> MediaAttachment {
         MediaAttachment(kind: .file, sources: [source])
     }
@@ -56,32 +59,33 @@ public struct MediaAttachment: Sendable {
     /// A voice message.
     ///
     /// - Parameters:
-    ///   - source: a file of sound.
-    ///   - duration: how long it takes, in seconds.
+    ///   - source: An audio file.
+    ///   - duration: The duration in seconds.
     public static func voice(_ source: Source, duration: TimeInterval) -> MediaAttachment {
         MediaAttachment(kind: .voice(duration: duration), sources: [source])
     }
 
     /// A video.
     ///
-    /// The film is sent as it is. What its camera wrote into it, where it was taken among it, goes along: export it without
-    /// where it must not, with `AVMetadataItemFilter.forSharing()` on Apple platforms.
+    /// The file is sent unchanged, including metadata such as the location. To remove it, export the video first, on
+    /// Apple platforms with `AVMetadataItemFilter.forSharing()`.
     ///
     /// - Parameters:
-    ///   - source: the film's file.
-    ///   - duration: in seconds; read from the file on Apple platforms where it is not given.
-    ///   - pixels: its size as it is to be shown; read from the file on Apple platforms where it is not given.
-    ///   - poster: a picture of it, which is made smaller; taken from the film on Apple platforms where it is not given.
+    ///   - source: The video file.
+    ///   - duration: The duration in seconds; on Apple platforms read from the file by default.
+    ///   - pixels: The display size; on Apple platforms read from the file by default.
+    ///   - poster: An image for the thumbnail, which is scaled down; on Apple platforms the first frame by default.
     public static func video(
         _ source: Source, duration: TimeInterval? = nil, pixels: Media.Size? = nil, poster: Data? = nil
     ) -> MediaAttachment {
         MediaAttachment(kind: .video(duration: duration, pixels: pixels, poster: poster), sources: [source])
     }
 
-    /// An application's own content with files: the content gets a member `files`, a list of their ids in the order
-    /// given (``MessageContent/files``).
+    /// Custom content with files.
     ///
-    /// - Throws: `invalid-parameter` when the content can't be sent (``MessageContent/custom(_:)``).
+    /// The content gets a member `files` with the list of file IDs in the given order (``MessageContent/files``).
+    ///
+    /// - Throws: `invalid-parameter` if the content is invalid (``MessageContent/custom(_:)``).
     public static func custom<Content: CustomContent>(
         _ content: Content, files: [Source]
     ) throws(ChatError) -> MediaAttachment {

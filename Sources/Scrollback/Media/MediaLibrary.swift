@@ -3,19 +3,20 @@ public import ScrollbackModel
 import ScrollbackSync
 import Synchronization
 
-/// The files of messages: fetched when they are asked for, kept on this device as far as there is room.
+/// The files of messages, which are downloaded on demand and cached on this device.
 public struct MediaLibrary: Sendable {
     let core: ClientCore
 
-    /// The file on this device, fetched if it is not there yet.
+    /// Returns the file, downloading it if it is not stored on this device.
     ///
-    /// What was fetched before a connection was lost is not fetched again, even after the app was ended. Who asks for a
-    /// file that somebody is fetching already waits for that.
+    /// An interrupted download resumes where it ended, even after a restart of the app. Concurrent calls for the same
+    /// file share one download.
     ///
-    /// - Returns: a file to read, not to change; it stays until room is needed for others (``MediaSettings/cacheSize``).
-    /// - Throws: `unknown-media` when it is not there, or not for this user; `media-too-large` above
-    ///   ``MediaSettings/largestDownload``; `unreachable`; `malformed`; `local-storage`; `cancelled` when the task that asks
-    ///   is, and where nobody else waits for the file its download ends.
+    /// - Returns: The URL of a file to read but not to change. The file stays until the cache needs space
+    ///   (``MediaSettings/cacheSize``).
+    /// - Throws: `unknown-media` if the file does not exist or the user may not access it. `media-too-large` above
+    ///   ``MediaSettings/largestDownload``. `unreachable`, `malformed` or `local-storage`. `cancelled` if the waiting
+    ///   task is cancelled; without other waiting callers the download ends.
     public func file(for media: Media) async throws(ChatError) -> URL {
         switch media.source {
         case .hosted(let id): try await core.downloads.file(media.key, .media(id), size: media.size, core)
@@ -23,28 +24,28 @@ public struct MediaLibrary: Sendable {
         }
     }
 
-    /// The small picture that goes with a file, fetched if it is not there yet; nothing where it has none.
+    /// Returns the thumbnail of a file, downloading it if necessary, or `nil` if the file has none.
     ///
-    /// - Throws: as ``file(for:)``.
+    /// - Throws: The errors of ``file(for:)``.
     public func thumbnail(for media: Media) async throws(ChatError) -> URL? {
         guard media.thumbnail != nil, let id = media.id else { return nil }
         return try await core.downloads.file(media.thumbnailKey, .thumbnail(id), size: nil, core)
     }
 
-    /// How much of a file is on this device, 0...1, from now until it is there whole or could not be fetched.
+    /// Returns the fraction of a file that is on this device, 0...1, until it is complete or the download fails.
     ///
-    /// It fetches nothing by itself.
+    /// The method does not start a download.
     public func progress(of media: Media) -> AsyncStream<Double> {
         core.downloads.progress(of: media.key, size: media.size, core)
     }
 
-    /// A link to a file of the server that is good for a while, for whatever can't send a token: a web view, a player.
+    /// Returns a temporary link to a file, for components that can't send a token, such as a web view or a player.
     ///
     /// - Parameters:
-    ///   - media: a file that lies on the chat server; of any other its own URL is returned.
-    ///   - thumbnail: whether the small picture that goes with it is meant.
-    ///   - seconds: how long it is good, 1...604,800; an hour by default.
-    /// - Throws: `unknown-media`; `unreachable`; `invalid-parameter`.
+    ///   - media: A file on the chat server; for any other file, its own URL is returned.
+    ///   - thumbnail: Whether to link to the thumbnail.
+    ///   - seconds: The lifetime of the link in seconds, 1...604,800; one hour by default.
+    /// - Throws: `unknown-media`, `unreachable` or `invalid-parameter`.
     public func link(
         to media: Media, thumbnail: Bool = false, expiresIn seconds: Int? = nil
     ) async throws(ChatError) -> URL {
@@ -57,7 +58,7 @@ public struct MediaLibrary: Sendable {
         }
     }
 
-    /// Removes every copy that is not waiting to be sent, and what was fetched in part.
+    /// Deletes all stored files and partial downloads, except files that are queued for sending.
     ///
     /// - Throws: `local-storage`.
     public func removeAll() async throws(ChatError) {

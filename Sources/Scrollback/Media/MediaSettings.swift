@@ -1,27 +1,29 @@
 public import Foundation
 public import ScrollbackModel
 
-/// How a client makes pictures, what it sends, and how much it keeps of what it fetched.
+/// The settings for preparing images, the limits of files, and the size of the file cache.
 public struct MediaSettings: Sendable {
-    /// What becomes of pictures before they are sent.
+    /// How images are prepared for sending.
     public var images = ImagePolicy()
-    /// How large a GIF may be, in bytes: 2 MiB, the limit of a server that was not told otherwise (row 106).
+    /// The maximum size of a GIF in bytes; the default of 2 MiB is the server's default limit.
     public var largestGIF: Int64 = 2 << 20
-    /// How large any other file may be, in bytes: 100 MiB, the limit of a server that was not told otherwise (row 106).
+    /// The maximum size of other files in bytes; the default of 100 MiB is the server's default limit.
     public var largestFile: Int64 = 100 << 20
-    /// How much of what was fetched or sent is kept on this device, in bytes; what was used last stays.
+    /// The maximum size of the file cache in bytes; the least recently used files are evicted first.
     public var cacheSize: Int64 = 512 << 20
-    /// How large a file may be that is fetched, in bytes: 1 GiB.
+    /// The maximum size of a downloaded file in bytes, 1 GiB by default.
     ///
-    /// What lies on the web is of any size, whatever a message says of it, and the limits of the server are not about it.
+    /// Files on the web can have any size, whatever their message states, and the server's limits don't apply to them.
     public var largestDownload: Int64 = 1 << 30
-    /// The app's own way to bring files to a server of its own; nothing where they go to the chat server (row 110).
+    /// The app's own uploader; `nil` to upload files to the chat server.
     public var uploader: (any MediaUploader)?
 
-    /// The settings as they are unless they are changed.
+    /// Creates settings with default values.
     public init() {}
 
-    /// - Throws: `invalid-parameter` when one is out of range.
+    /// Returns the settings if they are valid.
+    ///
+    /// - Throws: `invalid-parameter` if a value is out of range.
     func validated() throws(ChatError) -> MediaSettings {
         for (name, side) in [
             ("longestSide", images.longestSide), ("thumbnailLongestSide", images.thumbnailLongestSide),
@@ -43,61 +45,58 @@ public struct MediaSettings: Sendable {
     }
 }
 
-/// What becomes of pictures before they are sent (rows 99, 100, 102).
+/// How images are prepared for sending.
 public struct ImagePolicy: Hashable, Sendable {
-    /// Of a picture, in pixels; smaller ones keep their size.
+    /// The maximum length of an image's longest side in pixels; smaller images keep their size.
     public var longestSide = 1080
-    /// Of a picture's JPEG, 0...1.
+    /// The JPEG quality of images, 0...1.
     public var quality = 0.85
-    /// Of a thumbnail, in pixels.
+    /// The maximum length of a thumbnail's longest side in pixels.
     public var thumbnailLongestSide = 240
-    /// Of a thumbnail's JPEG, 0...1.
+    /// The JPEG quality of thumbnails, 0...1.
     public var thumbnailQuality = 0.3
 
-    /// The policy as it is unless it is changed.
+    /// Creates a policy with default values.
     public init() {}
 }
 
-/// The app's own way to bring files to a server of its own (rows 110 to 112).
+/// Uploads files to a server of the app instead of the chat server.
 public protocol MediaUploader: Sendable {
-    /// Uploads a file, which stays where it is until this returns.
+    /// Uploads a file, which stays in place until the method returns.
     ///
-    /// It may be called again for the same file: after the app was ended, or after a temporary error.
+    /// The client may call the method again for the same file, after a restart of the app or a temporary error. If the
+    /// message is cancelled or the client is closed, the calling task is cancelled and the result is ignored.
     ///
     /// - Parameters:
-    ///   - file: what is to be uploaded.
-    ///   - progress: to be told how much of it is there, 0...1.
-    ///
-    /// When the message is cancelled or the client closed, the task that calls it is cancelled, and nobody waits for it any
-    /// longer: what it returns then goes nowhere.
-    ///
-    /// - Returns: where everybody who gets the message finds it: an `http` or `https` URL.
-    /// - Throws: why it can't be; a `ChatError` that is temporary (such as `unreachable`) is tried again by itself, any
-    ///   other error fails the message.
+    ///   - file: The file to upload.
+    ///   - progress: Call it with the uploaded fraction, 0...1.
+    /// - Returns: The `http` or `https` URL at which all recipients can download the file.
+    /// - Throws: An error if the upload failed. The client retries after a temporary `ChatError` such as `unreachable`.
+    ///   Any other error fails the message.
     func upload(_ file: OutgoingFile, progress: @escaping @Sendable (Double) -> Void) async throws -> URL
 }
 
-/// A file on its way out.
+/// A file to upload.
 public struct OutgoingFile: Sendable {
-    /// The copy on this device.
+    /// The location of the copy on this device.
     public let file: URL
-    /// The type of the message it belongs to.
+    /// The type of the message that contains the file.
     public let type: MessageType
-    /// What it is called, where it has a name.
+    /// The file name, if it has one.
     public let name: String?
-    /// Its media type, by its bytes.
+    /// The media type, detected from the content.
     public let mediaType: String
-    /// In bytes.
+    /// The size in bytes.
     public let size: Int64
 
-    /// A file for an uploader, as a test of the app's own may give it one.
+    /// Creates a file, for tests of an app's own uploader.
     ///
     /// - Parameters:
-    ///   - file: the copy on this device.
-    ///   - type: the type of the message it belongs to.
-    ///   - name: what it is called, where it has a name.
-    ///   - mediaType: its media type, by its bytes.
-    ///   - size: in bytes.
+    ///   - file: The location of the file.
+    ///   - type: The type of the message that contains the file.
+    ///   - name: The file name, if it has one.
+    ///   - mediaType: The media type.
+    ///   - size: The size in bytes.
     public init(file: URL, type: MessageType, name: String?, mediaType: String, size: Int64) {
         self.file = file
         self.type = type

@@ -1,54 +1,58 @@
 package import Foundation
 package import ScrollbackModel
 
-/// The ways of files to the server and back: over HTTP, or in memory in tests of apps.
+/// Transfers files to and from the server: over HTTP, or in memory in tests.
 ///
-/// Files go in pieces, so that none is in memory whole and a lost connection costs no more than a piece.
+/// Files are transferred in chunks, so that no file is in memory as a whole and a lost connection costs at most one
+/// chunk.
 package protocol MediaTransport: Sendable {
-    /// Begins an upload.
+    /// Creates an upload.
     ///
-    /// - Returns: what the server calls the upload; nothing where it has the file already, from an earlier attempt whose
-    ///   answer was lost.
+    /// - Returns: The server's path or URL of the upload. `nil` if the server already has the file from an attempt
+    ///   whose answer was lost.
     func begin(_ upload: LocalUpload, in conversation: ConversationID, token: String) async throws(ChatError) -> String?
 
-    /// How much of an upload the server has.
+    /// Returns how much of an upload the server has.
     ///
-    /// - Throws: `unknown-upload` when it has given it up.
+    /// - Throws: `unknown-upload` if the server has deleted it.
     func progress(of resource: String, token: String) async throws(ChatError) -> UploadProgress
 
-    /// Hands over the piece that begins at an offset; the one that ends the file completes the upload, be it empty.
+    /// Appends a chunk at an offset.
     ///
-    /// - Throws: `conflict` when the server has more or less than that; `unknown-upload`.
+    /// The last chunk completes the upload, even if it is empty.
+    ///
+    /// - Throws: `conflict` if the server's offset differs, or `unknown-upload`.
     func append(
         _ piece: Data, to resource: String, at offset: Int64, isLast: Bool, token: String
     ) async throws(ChatError)
 
-    /// Has the server forget an upload that nobody goes on with.
+    /// Deletes an abandoned upload from the server.
     ///
-    /// - Throws: `unknown-upload` when it has.
+    /// - Throws: `unknown-upload` if the server has already deleted it.
     func giveUp(_ resource: String, token: String) async throws(ChatError)
 
-    /// Gives a file its small picture.
+    /// Sets the thumbnail of a file.
     func setThumbnail(_ picture: Data, of media: MediaID, token: String) async throws(ChatError)
 
-    /// Reads a piece of a file, at most so many bytes.
+    /// Reads a chunk of a file, of at most `count` bytes.
     ///
-    /// - Parameter hash: what the file's hash was at the last piece; where it is another now, the piece is the first.
+    /// - Parameter hash: The validator of the previous chunk. If the file has changed since, the first chunk is
+    ///   returned.
     func read(
         _ source: MediaPiece.Source, from offset: Int64, upTo count: Int, ifStill hash: String?, token: String?
     ) async throws(ChatError) -> MediaPiece
 
-    /// A link to a file that is good for a while, for whatever can't send a token.
+    /// Returns a temporary link to a file, for components that can't send a token.
     func link(
         to media: MediaID, thumbnail: Bool, expiresIn seconds: Int?, token: String
     ) async throws(ChatError) -> URL
 }
 
-/// What a server has of an upload.
+/// The server's progress of an upload.
 package struct UploadProgress: Hashable, Sendable {
-    /// How many bytes, from the first.
+    /// The number of bytes received.
     package var offset: Int64
-    /// Whether it made a file of them: that it has every byte is not enough.
+    /// Whether the upload is complete, which receiving all bytes does not guarantee.
     package var isComplete: Bool
 
     package init(offset: Int64, isComplete: Bool) {
@@ -57,7 +61,7 @@ package struct UploadProgress: Hashable, Sendable {
     }
 }
 
-/// A piece of a file.
+/// A chunk of a file.
 package struct MediaPiece: Sendable {
     package enum Source: Hashable, Sendable {
         case media(MediaID), thumbnail(MediaID), remote(URL)
@@ -65,11 +69,11 @@ package struct MediaPiece: Sendable {
 
     package var bytes: Data
     package var offset: Int64
-    /// Of the whole file; nothing where the server does not say.
+    /// The size of the whole file; `nil` if the server does not report it.
     package var size: Int64?
-    /// The validator of the whole file; of a file of the chat server its SHA-256.
+    /// The validator of the whole file; for files on the chat server, their SHA-256 hash.
     package var hash: String?
-    /// Whether nothing comes after it.
+    /// Whether this is the last chunk.
     package var isLast: Bool
 
     package init(bytes: Data, offset: Int64, size: Int64?, hash: String?, isLast: Bool) {

@@ -3,10 +3,10 @@ import ScrollbackModel
 import ScrollbackPictureScaling
 import ScrollbackPictures
 
-/// An attachment whose files lie in the store, as they will be sent.
+/// An attachment whose files are stored in the cache in the form in which they are sent.
 struct PreparedAttachment: Sendable {
     var content: MessageContent
-    /// What has to be uploaded; nothing where all of it lies on the web.
+    /// The files to upload; empty if all of them are on the web.
     var files: [File] = []
 
     struct File: Sendable {
@@ -18,9 +18,9 @@ struct PreparedAttachment: Sendable {
     }
 }
 
-/// Makes attachments ready to be sent: copies, checks, and makes pictures smaller.
+/// Prepares attachments for sending: copies and checks files, and scales images down.
 ///
-/// One at a time: decoding a large picture takes hundreds of megabytes.
+/// It processes one attachment at a time, because decoding a large image takes hundreds of megabytes.
 actor AttachmentWorkshop {
     private let files: LocalFiles
     private let settings: MediaSettings
@@ -47,7 +47,9 @@ actor AttachmentWorkshop {
     }
 
     private static func check(_ duration: TimeInterval) throws(ChatError) {
-        guard duration >= 0, duration.isFinite else { throw .invalidParameter("duration", "must be 0 or more seconds") }
+        guard duration >= 0, duration.isFinite else {
+            throw .invalidParameter("duration", "must be at least 0 seconds")
+        }
     }
 
     // MARK: Types
@@ -58,15 +60,15 @@ actor AttachmentWorkshop {
         guard let given = try data(of: source) else { return try remote(.image, source) }
         let picture = try picture(given.data)
         guard picture.header.type != .gif else {
-            throw ChatError(.invalidMedia, "this is a GIF: send it as .gif", parameter: "source")
+            throw ChatError(.invalidMedia, "The image is a GIF. Send it with .gif.", parameter: "source")
         }
         var made: MessagePictures?
         do {
             made = try PictureScaler().messagePictures(given.data, sizes: settings.images.sizes)
         } catch .moving {
-            // It would stop.
+            // An animated image would lose its animation: send it unchanged.
         } catch .noDecoder where original {
-            // The receivers' systems may have one.
+            // The recipients' systems may be able to decode it.
         } catch {
             throw ChatError(picture: error)
         }
@@ -92,7 +94,9 @@ actor AttachmentWorkshop {
         guard let given = try data(of: source, atMost: settings.largestGIF) else { return try remote(.gif, source) }
         let picture = try picture(given.data)
         guard picture.header.type == .gif else {
-            throw ChatError(.invalidMedia, "this is no GIF but \(picture.header.type.mediaType)", parameter: "source")
+            throw ChatError(
+                .invalidMedia, "The image is not a GIF, but \(picture.header.type.mediaType). Send it with .image.",
+                parameter: "source")
         }
         guard picture.header.isComplete else { throw ChatError(picture: .corrupt) }
         let media = Media(
@@ -121,7 +125,7 @@ actor AttachmentWorkshop {
         return try plain(.video, source, duration: duration, pixels: pixels, thumbnail: thumbnail)
     }
 
-    /// A file that is sent as it is.
+    /// Prepares a file that is sent unchanged.
     private func plain(
         _ type: MessageType, _ source: MediaAttachment.Source, duration: TimeInterval? = nil, pixels: Media.Size? = nil,
         thumbnail: ScaledPicture? = nil
@@ -131,7 +135,7 @@ actor AttachmentWorkshop {
         }
         guard stored.type.fits(type) else {
             throw ChatError(
-                .invalidMedia, "a message of type \(type) can't be a file of type \(stored.type.mediaType)",
+                .invalidMedia, "A message of type \(type) can't contain a file of type \(stored.type.mediaType).",
                 parameter: "source")
         }
         let media = Media(.hosted(MediaID()), name: name, pixels: pixels, duration: duration)
@@ -175,7 +179,7 @@ actor AttachmentWorkshop {
         media.mediaType = stored.type.mediaType
         media.size = stored.size
         var small: LocalFiles.Stored?
-        // One that is too large, for a profile or by the app's own settings, is no reason not to send the picture.
+        // A thumbnail that is too large, because of a color profile or the app's settings, is omitted.
         if let thumbnail, thumbnail.jpeg.count <= Media.largestThumbnail {
             small = try files.store(thumbnail.jpeg)
             media.thumbnail = Media.Size(width: thumbnail.width, height: thumbnail.height)
@@ -188,15 +192,15 @@ actor AttachmentWorkshop {
         _ type: MessageType, _ source: MediaAttachment.Source, duration: TimeInterval? = nil, pixels: Media.Size? = nil
     ) throws(ChatError) -> PreparedAttachment {
         guard case .remote(let url, let size) = source else {
-            throw ChatError(.internalError, "only a remote file is sent without an upload")
+            throw ChatError(.internalError, "Only a remote file can be sent without an upload.")
         }
-        guard size ?? 0 >= 0 else { throw .invalidParameter("size", "must be 0 or more bytes") }
+        guard size ?? 0 >= 0 else { throw .invalidParameter("size", "must be at least 0 bytes") }
         let place = try Media.url(url.absoluteString, parameter: "source")
         return PreparedAttachment(
             content: .media(type, Media(.remote(place), size: size, pixels: pixels, duration: duration)))
     }
 
-    /// A copy of a file of this device; nothing where it lies on the web.
+    /// Returns a stored copy of a local file, or `nil` for a file on the web.
     private func store(
         _ source: MediaAttachment.Source
     ) throws(ChatError) -> (stored: LocalFiles.Stored, name: String?)? {
@@ -214,7 +218,7 @@ actor AttachmentWorkshop {
         }
     }
 
-    /// A picture's bytes; nothing where it lies on the web.
+    /// Returns an image's bytes, or `nil` for a file on the web.
     private func data(
         of source: MediaAttachment.Source, atMost limit: Int64? = nil
     ) throws(ChatError) -> (data: Data, name: String?)? {
@@ -232,10 +236,10 @@ actor AttachmentWorkshop {
         }
     }
 
-    /// What a file of this device is called, shortened where its system takes longer names than messages do.
+    /// Returns the name of a local file, shortened to the limit for messages.
     private static func name(of file: URL) throws(ChatError) -> String {
         guard file.isFileURL else {
-            throw .invalidParameter("source", "must be a file of this device: send what lies on the web as .remote")
+            throw .invalidParameter("source", "must be a file URL: use .remote for a file on the web")
         }
         return try Media.name(Media.shortened(file.lastPathComponent))
     }
@@ -253,7 +257,7 @@ actor AttachmentWorkshop {
 }
 
 extension ChatError {
-    fileprivate static let emptyFile = ChatError(.invalidMedia, "the file is empty", parameter: "source")
+    fileprivate static let emptyFile = ChatError(.invalidMedia, "The file is empty.", parameter: "source")
 
     fileprivate init(picture error: PictureError, parameter: String = "source") {
         self.init(.invalidMedia, error.message, parameter: parameter, cause: error)

@@ -3,30 +3,30 @@ package import ScrollbackModel
 import ScrollbackSync
 import Synchronization
 
-/// Brings the files of queued messages to the server, each message's one after the other.
+/// Uploads the files of queued messages, one file at a time for each message.
 ///
-/// What was reached is noted in the store as it goes: after a crash it goes on from what the server has.
+/// The progress is stored, so that an upload resumes after a crash at the offset that the server has.
 package final class Uploads: Sendable {
-    /// How much is handed over at a time: what a lost connection may cost.
+    /// The size of a chunk in bytes, which is the most that a lost connection can cost.
     static let piece = 4 << 20
 
-    /// How often one file is begun anew that the server has given up.
+    /// The maximum number of attempts for a file whose upload the server has deleted.
     private static let beginnings = 3
 
     private let state = Mutex(State())
 
     private struct State {
-        /// The last of each message.
+        /// The latest run of each message.
         var runs: [MessageID: Int] = [:]
-        /// Of messages that are to be sent.
+        /// The uploaded fractions of queued messages.
         var fractions: [MessageID: Double] = [:]
-        /// Everything that runs, those that were stopped and those that tell the server so too.
+        /// All running tasks, including those that were stopped or that delete abandoned uploads.
         var tasks: [Int: Task<Void, Never>] = [:]
         var lastNumber = 0
         var hasEnded = false
     }
 
-    /// How much of a message's files is there, 0...1.
+    /// Returns the uploaded fraction of a message's files, 0...1.
     package func fraction(of message: MessageID) -> Double { state.withLock { $0.fractions[message] ?? 0 } }
 
     func start(_ message: MessageID, in core: ClientCore) {
@@ -47,26 +47,26 @@ package final class Uploads: Sendable {
         }
     }
 
-    /// Nobody wants it any more.
+    /// Stops the upload of a message that is no longer needed.
     func stop(_ message: MessageID) {
         state.withLock { state in
             if let run = state.runs.removeValue(forKey: message) { state.tasks[run]?.cancel() }
         }
     }
 
-    /// The outbox heard what became of it.
+    /// Ends a run whose result the outbox has received.
     func ended(_ message: MessageID) {
         state.withLock { _ = $0.runs.removeValue(forKey: message) }
     }
 
-    /// The message is in the outbox no more.
+    /// Deletes the progress of a message that left the outbox.
     func forget(_ message: MessageID) {
         state.withLock { _ = $0.fractions.removeValue(forKey: message) }
     }
 
-    /// Tells the server of uploads that nobody goes on with, so that it need not keep them for a day.
+    /// Deletes abandoned uploads from the server, which would otherwise keep them for a day.
     ///
-    /// Where it can't be told now, it is not told at all.
+    /// Errors are ignored, and the request is not repeated.
     func giveUp(_ resources: [String], in core: ClientCore) {
         guard !resources.isEmpty else { return }
         state.withLock { state in
@@ -81,7 +81,9 @@ package final class Uploads: Sendable {
         }
     }
 
-    /// Ends everything, and waits until it has; not for an app's uploader, which is cancelled and may end later.
+    /// Cancels all tasks and waits until they have ended.
+    ///
+    /// An app's uploader is cancelled, but not awaited.
     func end() async {
         let tasks = state.withLock { state in
             state.hasEnded = true
@@ -109,15 +111,15 @@ package final class Uploads: Sendable {
             let isEncrypted = pending?.submission.content.encrypted != nil
             return (try reader.uploads(of: message), pending?.conversation, isEncrypted)
         }
-        guard let conversation else { throw ChatError(.cancelled, "the message was cancelled") }
+        guard let conversation else { throw ChatError(.cancelled, "The message was cancelled.") }
         let total = uploads.reduce(0) { $0 + $1.size }
         var before: Int64 = 0
         for upload in uploads {
-            // Of one message: the closure is called by its own task and by nobody else.
+            // A message's task calls the closure sequentially.
             let base = before
             let tell: @Sendable (Int64) -> Void = { [self] done in
                 state.withLock { state in
-                    // An app's uploader may speak when nobody listens any more.
+                    // An app's uploader may report progress after the run has ended.
                     guard state.runs[message] != nil else { return }
                     state.fractions[message] = Double(base + done) / Double(max(1, total))
                 }
@@ -128,7 +130,7 @@ package final class Uploads: Sendable {
                     try await handOver(upload, to: uploader, core, tell)
                 } else {
                     var upload = upload
-                    // What it is called is in the message, for who has the key.
+                    // The encrypted message contains the name, so the server must not receive it.
                     if isEncrypted { upload.name = nil }
                     try await transfer(upload, in: conversation, core, tell)
                 }
@@ -139,9 +141,10 @@ package final class Uploads: Sendable {
         try await fillIn(message, core)
     }
 
-    /// To the chat server.
+    /// Uploads a file to the chat server.
     ///
-    /// - Throws: also for a token that is refused, as temporary: the app's next one may be good.
+    /// - Throws: The error of the upload. A rejected token is a temporary error, because the app's next token may be
+    ///   valid.
     private func transfer(
         _ upload: LocalUpload, in conversation: ConversationID, _ core: ClientCore,
         _ tell: @Sendable (Int64) -> Void
@@ -153,7 +156,7 @@ package final class Uploads: Sendable {
                 try await goOn(&upload, in: conversation, core, tell)
             } catch {
                 if Task.isCancelled {
-                    // At the end of everything it is let be, and gone on with later.
+                    // When the client closes, the upload is kept and resumed later.
                     giveUp(upload.resource.map { [$0] } ?? [], in: core)
                     throw error
                 }
@@ -166,9 +169,9 @@ package final class Uploads: Sendable {
         }
     }
 
-    /// Goes on with an upload, or begins it; at its end it is done.
+    /// Resumes or begins an upload, and completes it.
     ///
-    /// - Throws: `unknown-upload` or `unknown-media` when the server has given it up: it has to be begun anew.
+    /// - Throws: `unknown-upload` or `unknown-media` if the server has deleted it, so that it must be restarted.
     private func goOn(
         _ upload: inout LocalUpload, in conversation: ConversationID, _ core: ClientCore,
         _ tell: @Sendable (Int64) -> Void
@@ -190,14 +193,16 @@ package final class Uploads: Sendable {
             let piece = try core.files.read(upload.hash, from: held.offset, upTo: core.uploadPiece)
             let (place, end) = (held.offset, held.offset + Int64(piece.count))
             let isLast = end == upload.size
-            guard isLast || !piece.isEmpty else { throw ChatError(.localStorage, "the copy of the file is cut off") }
+            guard isLast || !piece.isEmpty else {
+                throw ChatError(.localStorage, "The stored copy of the file is incomplete.")
+            }
             do throws(ChatError) {
                 try await core.withToken { (token) throws(ChatError) in
                     try await core.media.append(piece, to: resource, at: place, isLast: isLast, token: token)
                 }
                 held = UploadProgress(offset: end, isComplete: isLast)
             } catch  where error.code == .conflict {
-                // An answer was lost: what the server has decides.
+                // An answer was lost: continue from the server's offset.
                 let now = try await progress(of: resource, core)
                 guard now != held else { throw error }
                 held = now
@@ -220,7 +225,7 @@ package final class Uploads: Sendable {
         }
     }
 
-    /// To wherever the app brings its files.
+    /// Uploads a file with the app's own uploader.
     private func handOver(
         _ upload: LocalUpload, to uploader: any MediaUploader, _ core: ClientCore,
         _ tell: @escaping @Sendable (Int64) -> Void
@@ -239,26 +244,26 @@ package final class Uploads: Sendable {
                 return .failure(error)
             }
         }
-        // It may go on for as long as it likes: nobody waits.
+        // The uploader may continue after cancellation, but its result is ignored.
         let result = await withTaskCancellationHandler {
             await task.valueUnlessCancelled
         } onCancel: {
             task.cancel()
         }
         do {
-            guard let url = try result?.get() else { throw ChatError(.cancelled, "the upload was stopped") }
+            guard let url = try result?.get() else { throw ChatError(.cancelled, "The upload was stopped.") }
             done.url = try Media.url(url.absoluteString, parameter: "uploader")
         } catch let error as ChatError {
             throw error
         } catch {
-            throw ChatError(.uploadFailed, "the app's uploader failed: \(error)", cause: error)
+            throw ChatError(.uploadFailed, "The app's uploader failed: \(error)", cause: error)
         }
         done.isDone = true
         let saved = done
         try await core.store.write { try $0.save(saved) }
     }
 
-    /// The message names the places its files were brought to, by whichever uploader this client had then.
+    /// Replaces the file references in the message with the URLs that the app's uploader returned.
     private func fillIn(_ message: MessageID, _ core: ClientCore) async throws(ChatError) {
         let now = core.clock()
         let sealing = core.store.sealing
@@ -277,7 +282,7 @@ package final class Uploads: Sendable {
     }
 
     private static func checkNotCancelled() throws(ChatError) {
-        if Task.isCancelled { throw ChatError(.cancelled, "the upload was stopped") }
+        if Task.isCancelled { throw ChatError(.cancelled, "The upload was stopped.") }
     }
 }
 

@@ -1,21 +1,21 @@
 public import ScrollbackModel
 import ScrollbackWire
 
-// Who is there. It takes an operator who switched it on, and people whose apps share it
+// Presence. It requires a server with presence turned on, and users whose clients share it
 // (``ChatClient/Configuration/sharesPresence``).
 
 extension ChatClient {
-    /// Whether people are there, and again whenever that changed, for as long as somebody iterates.
+    /// Returns a stream with the presence of users, and a new value after each change, while it is iterated.
     ///
-    /// Who is not among the keys nothing is known of: while there is no connection nobody is, and after it came back the
-    /// server is asked again. Where the operator has not switched presence on nothing is ever known;
-    /// ``fetchPresence(of:)`` says so.
+    /// Users whose presence is unknown are missing from the dictionary. Without a connection it is empty, and after a
+    /// reconnect the client requests the presence again. If presence is turned off on the server, the dictionary stays
+    /// empty; ``fetchPresence(of:)`` reports this as an error.
     ///
-    /// - Parameter users: 1...1,000 people; a client watches as many in all.
-    /// - Throws: `invalid-parameter` for none or more.
+    /// - Parameter users: 1...1,000 users. A client can observe 1,000 users in total.
+    /// - Throws: `invalid-parameter` if `users` is empty or too large.
     public func presence(of users: Set<UserID>) throws(ChatError) -> AsyncStream<[UserID: Presence]> {
         guard (1...1000).contains(users.count) else {
-            throw .invalidParameter("users", "must be 1...1000 people", limit: 1000)
+            throw .invalidParameter("users", "must contain 1...1000 users", limit: 1000)
         }
         let (stream, continuation) = AsyncStream.makeStream(
             of: [UserID: Presence].self, bufferingPolicy: .bufferingNewest(1))
@@ -36,19 +36,19 @@ extension ChatClient {
         return stream
     }
 
-    /// Asks the server once whether people are there.
+    /// Fetches the presence of users from the server once.
     ///
-    /// - Parameter users: 1...100 people.
-    /// - Returns: each of them; of who does not share it, or who has blocked this user, that they are not online.
-    /// - Throws: `feature-off` where the operator has not switched presence on; `invalid-parameter` for none or more than
-    ///   100; `unreachable`.
+    /// - Parameter users: 1...100 users.
+    /// - Returns: The presence of each user. Users who don't share their presence, or who have blocked this user,
+    ///   appear offline.
+    /// - Throws: `feature-off` if presence is turned off on the server. `invalid-parameter` if `users` is empty or too
+    ///   large. `unreachable`.
     public func fetchPresence(of users: Set<UserID>) async throws(ChatError) -> [UserID: Presence] {
-        guard (1...ClientRequest.maximumUsers).contains(users.count) else {
+        guard (1...FetchUsers.maximum).contains(users.count) else {
             throw .invalidParameter(
-                "users", "must be 1...\(ClientRequest.maximumUsers) people", limit: ClientRequest.maximumUsers)
+                "users", "must contain 1...\(FetchUsers.maximum) users", limit: FetchUsers.maximum)
         }
-        let body = try await core.request(.people(.presence(users.sorted(), isOn: nil)))
-        var reader = try JSONReader(body)
-        return Dictionary(try PresenceList(from: &reader).people.map { ($0.user, $0.presence) }) { $1 }
+        let list = try await core.perform(FetchPresence(users: users.sorted())).list.required("presence")
+        return Dictionary(list.people.map { ($0.user, $0.presence) }) { $1 }
     }
 }

@@ -1,59 +1,63 @@
 public import ScrollbackModel
 import ScrollbackWire
 
-// Invitations to groups, communities and private channels. Everything here is asked of the server at once.
+// Invitations to groups, communities and private channels. All methods send their requests immediately.
 
 extension Conversation {
-    /// Lets somebody join by themselves, which takes a moderator.
+    /// Invites a user, who can then join.
     ///
-    /// Their devices are told (``ClientEvent/invitation(_:)``). Who was invited is so again, from now on.
+    /// Inviting requires the moderator role.
+    ///
+    /// The user's devices receive ``ClientEvent/invitation(_:)``. A new invitation replaces an existing one.
     ///
     /// - Parameters:
-    ///   - user: who is no member.
-    ///   - lifetime: for how long, a minute to a year; for good without it.
-    /// - Throws: `conflict` for a member; `blocked` where they have blocked this user; `forbidden`, of conversations too to which
-    ///   nobody is invited; `invalid-parameter`; `unreachable`.
+    ///   - user: A user who is not a member.
+    ///   - lifetime: The duration until the invitation expires, from one minute to one year; `nil` for no expiry.
+    /// - Throws: `conflict` if the user is a member. `blocked` if the user has blocked this user. `forbidden`, also for
+    ///   conversations without invitations. `invalid-parameter` or `unreachable`.
     @discardableResult
     public func invite(_ user: UserID, for lifetime: Duration? = nil) async throws(ChatError) -> Invitation {
         let seconds = try Invitation.validated(lifetime: lifetime?.components.seconds)
-        let body = try await core.request(.people(.invite(list, user, expiresIn: seconds)))
-        var reader = try JSONReader(body)
-        return try Invitation(from: &reader)
+        return try await core.perform(InviteUser(conversation: list, user: user, lifetime: seconds)).invitation
     }
 
-    /// Takes an invitation back, which takes a moderator.
+    /// Revokes an invitation, which requires the moderator role.
     ///
-    /// - Throws: `unknown-invitation` where there is none; `forbidden`; `unreachable`.
+    /// - Throws: `unknown-invitation` if the user is not invited. `forbidden` or `unreachable`.
     public func withdrawInvitation(of user: UserID) async throws(ChatError) {
-        _ = try await core.request(.people(.endInvitation(list, user)))
+        _ = try await core.perform(EndInvitation(conversation: list, user: user))
     }
 
-    /// Who is invited and has not joined yet, by name; it takes a moderator to see it.
+    /// Returns the open invitations, sorted by user ID.
     ///
-    /// - Throws: `forbidden`, of conversations too to which nobody is invited; `unreachable`.
+    /// It requires the moderator role.
+    ///
+    /// - Throws: `forbidden`, also for conversations without invitations. `unreachable`.
     public func invitations() async throws(ChatError) -> [Invitation] {
         try await core.invitations(to: list)
     }
 
-    /// Joins, as this user was invited to; moderators need no invitation.
+    /// Joins the conversation by accepting the user's invitation.
     ///
-    /// - Throws: `unknown-conversation` for who is not invited; `unreachable`.
+    /// Moderators need no invitation.
+    ///
+    /// - Throws: `unknown-conversation` if the user is not invited, or `unreachable`.
     public func join() async throws(ChatError) {
-        _ = try await core.request(.people(.putMember(list, core.user, role: nil, mute: nil)))
+        _ = try await core.perform(PutMember(conversation: list, user: core.user))
     }
 
-    /// Declines this user's invitation.
+    /// Declines the user's invitation.
     ///
-    /// - Throws: `unknown-conversation` or `unknown-invitation` for who is not invited; `unreachable`.
+    /// - Throws: `unknown-conversation` or `unknown-invitation` if the user is not invited. `unreachable`.
     public func decline() async throws(ChatError) {
         try await withdrawInvitation(of: core.user)
     }
 }
 
 extension ChatClient {
-    /// Whereto this user is invited, newest first.
+    /// Returns the user's open invitations, newest first.
     ///
-    /// - Throws: `unreachable` or `timeout` when the server can't be asked.
+    /// - Throws: `unreachable` or `timeout`.
     public func invitations() async throws(ChatError) -> [Invitation] {
         try await core.invitations(to: nil).sorted { ($1.at, $0.conversation) < ($0.at, $1.conversation) }
     }
@@ -61,6 +65,6 @@ extension ChatClient {
 
 extension ClientCore {
     fileprivate func invitations(to id: ConversationID?) async throws(ChatError) -> [Invitation] {
-        try await all { .people(.invitations(id, cursor: $0?.cursor, limit: Limits.standard.pageSize)) }
+        try await all { ListInvitations(conversation: id, page: $0) }
     }
 }

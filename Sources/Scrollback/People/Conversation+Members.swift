@@ -4,89 +4,86 @@ import ScrollbackWire
 
 /// A page of a conversation's members.
 public struct MemberPage: Sendable {
-    /// By name.
+    /// The members, sorted by user ID.
     public var members: [Member]
-    /// Their profiles, as far as they have one and this device could get it.
+    /// The members' profiles, if they have one and the client could load it.
     public var people: [UserID: UserProfile]
-    /// Where the next page begins; absent where there is none.
+    /// The value of `after` for the next page; `nil` if there is none.
     public var next: UserID?
 }
 
-// Who is in a conversation; of a community, and of its default channel, who is in the community. Everything here is asked of the
-// server at once, and not queued.
+// The members of a conversation; for a community and its default channel, the members of the community. All methods
+// send their requests immediately and queue nothing.
 
 extension Conversation {
-    /// Asks the server who is a member now, by name; of a public channel, who is one of its community.
+    /// Fetches a page of the members, sorted by user ID; for a public channel, the members of its community.
     ///
     /// - Parameters:
-    ///   - user: the `next` of the page before.
-    ///   - limit: how many, 1...100.
-    /// - Throws: `forbidden` for who is no member, and of a room; `invalid-parameter`; `unreachable`.
+    ///   - user: The `next` of the previous page.
+    ///   - limit: The maximum number of members, 1...100.
+    /// - Throws: `forbidden` if the user is not a member, and for rooms. `invalid-parameter` or `unreachable`.
     public func members(after user: UserID? = nil, limit: Int = 100) async throws(ChatError) -> MemberPage {
         try Self.check(limit)
-        let body = try await core.request(.people(.members(list, after: user, limit: limit)))
-        var reader = try JSONReader(body)
-        let page = try ListPage<Member>(from: &reader)
+        let page = try await core.perform(
+            ListMembers(conversation: list, page: Paging(limit: limit, cursor: user?.text)))
         return MemberPage(
             members: page.elements, people: try await core.people(Set(page.elements.map(\.id))),
             next: try page.after())
     }
 
-    /// Puts somebody in, which takes a moderator.
+    /// Adds a member, which requires the moderator role.
     ///
-    /// - Returns: whether they were no member before.
-    /// - Throws: `forbidden`; `unknown-member` where somebody is put into a private channel who is not in its community;
-    ///   `unreachable`.
+    /// - Returns: Whether the user was not a member before.
+    /// - Throws: `forbidden`. `unknown-member` if a user is added to a private channel without being a member of its
+    ///   community. `unreachable`.
     @discardableResult
     public func add(_ user: UserID, as role: Role = .member) async throws(ChatError) -> Bool {
-        // An ordinary member's role goes without saying: whoever is there already keeps theirs.
+        // Without a role, an existing member keeps theirs and a new member gets the member role.
         try await put(user, role: role == .member ? nil : role)
     }
 
-    /// Puts somebody out, which takes a moderator, and of moderators and owners one of their kind.
+    /// Removes a member, which requires the moderator role and a role that is not below the member's.
     ///
-    /// - Throws: `forbidden`; `unknown-member` for who is none; `unreachable`.
+    /// - Throws: `forbidden`. `unknown-member` if the user is not a member. `unreachable`.
     public func remove(_ user: UserID) async throws(ChatError) {
-        _ = try await core.request(.people(.removeMember(list, user)))
+        _ = try await core.perform(RemoveMember(conversation: list, user: user))
     }
 
-    /// Gives a member another role, which takes an owner.
+    /// Changes a member's role, which requires the owner role.
     ///
-    /// Who is no member becomes one.
+    /// A user who is not a member becomes one.
     ///
-    /// - Throws: `forbidden`; `unreachable`.
+    /// - Throws: `forbidden` or `unreachable`.
     public func setRole(_ role: Role, of user: UserID) async throws(ChatError) {
         _ = try await put(user, role: role)
     }
 
-    /// Keeps somebody from writing here, which takes a moderator, or (nil) lets them write again.
+    /// Mutes a member, or unmutes the member if `mute` is `nil`.
     ///
-    /// It lasts when they leave and come back. Nobody mutes themselves, or who stands above them.
+    /// It requires the moderator role.
     ///
-    /// - Throws: `forbidden`; `unknown-member` for who is none; `unreachable`.
+    /// The mute persists if the member leaves and returns. Members can't mute themselves or members with a higher role.
+    ///
+    /// - Throws: `forbidden`. `unknown-member` if the user is not a member. `unreachable`.
     public func mute(_ user: UserID, _ mute: Mute?) async throws(ChatError) {
         _ = try await put(user, role: nil, mute: .some(mute))
     }
 
-    /// Leaves: this user sees what was said until now and no more, and hears nothing more of it.
+    /// Leaves the conversation.
     ///
-    /// - Throws: `unknown-member` for who is none; `forbidden` where nobody leaves, as in a direct conversation;
-    ///   `unreachable`.
+    /// The user keeps access to messages up to now, and receives no new ones.
+    ///
+    /// - Throws: `unknown-member` if the user is not a member. `forbidden` for conversations that can't be left, such
+    ///   as direct conversations. `unreachable`.
     public func leave() async throws(ChatError) {
         try await remove(core.user)
     }
 
     private func put(_ user: UserID, role: Role?, mute: Mute?? = nil) async throws(ChatError) -> Bool {
-        var reader = try JSONReader(
-            try await core.request(.people(.putMember(list, user, role: role, mute: mute))))
-        var isNew = false
-        try reader.object { (name, value) throws(ChatError) in
-            if name == "isNew" { isNew = try value.bool() } else { try value.skip() }
-        }
-        return isNew
+        try await core.perform(PutMember(conversation: list, user: user, role: role, mute: mute)).isNew
     }
 
-    /// Where its members are listed: a community is spoken of by its default channel, and has a list of its own.
+    /// The ID that identifies the member list: for a community's default channel, the community.
     var list: ConversationID {
         guard let community = id.community, community.log == id else { return id }
         return community
@@ -98,15 +95,15 @@ extension Conversation {
 }
 
 extension ClientCore {
-    /// Profiles of these people: what this device has, and what it lacks from the server, if that can be asked.
+    /// Returns the profiles of users, from the device, or from the server if they are missing or outdated.
     func people(_ users: Set<UserID>) async throws(ChatError) -> [UserID: UserProfile] {
         let time = clock().addingTimeInterval(-Self.profileLifetime)
         let known = try await store.read { try $0.people(users, fetchedSince: time) }
         guard !known.wanted.isEmpty else { return known.profiles }
         let wanted = known.wanted.sorted()
-        for start in stride(from: 0, to: wanted.count, by: ClientRequest.maximumUsers) {
-            // Names are there without it, and without a picture.
-            try? await fetchPeople(Array(wanted[start...].prefix(ClientRequest.maximumUsers)))
+        for start in stride(from: 0, to: wanted.count, by: FetchUsers.maximum) {
+            // The members are complete without the profiles, so errors are ignored.
+            try? await fetchPeople(Array(wanted[start...].prefix(FetchUsers.maximum)))
         }
         return try await store.read { try $0.people(users, fetchedSince: time) }.profiles
     }

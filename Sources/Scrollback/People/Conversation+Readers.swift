@@ -1,35 +1,36 @@
 public import ScrollbackModel
 import ScrollbackWire
 
-/// A page of those who have read a message.
+/// A page of the members who have read a message.
 public struct ReaderPage: Sendable {
-    /// By name; a page may have few or none and go on all the same.
+    /// The readers, sorted by user ID.
+    ///
+    /// A page can be empty although more pages follow.
     public var readers: [MessageReader]
-    /// Their profiles, as far as they have one and this device could get it.
+    /// The readers' profiles, if they have one and the client could load it.
     public var people: [UserID: UserProfile]
-    /// Where the next page begins; absent where there is none.
+    /// The value of `after` for the next page; `nil` if there is none.
     public var next: UserID?
 }
 
 extension Conversation {
-    /// Asks the server who of the members has read a message, its sender left out.
+    /// Fetches a page of the members who have read a message, without its sender.
     ///
-    /// Who has read up to a message has read those below it. In a direct conversation ``Timeline/View/peerReadSeq`` tells
-    /// without asking.
+    /// A member who has read up to a message has also read all earlier ones. In a direct conversation,
+    /// ``Timeline/View/peerReadSeq`` is available without a request.
     ///
     /// - Parameters:
-    ///   - id: a message of this conversation.
-    ///   - user: the `next` of the page before.
-    ///   - limit: how many, 1...100.
-    /// - Throws: `feature-off` where the server tells nobody; `unknown-message`; `invalid-parameter`, of rooms too, where
-    ///   nobody has a position; `unreachable`.
+    ///   - id: A message of this conversation.
+    ///   - user: The `next` of the previous page.
+    ///   - limit: The maximum number of readers, 1...100.
+    /// - Throws: `feature-off` if read receipts are turned off on the server. `unknown-message`. `invalid-parameter`,
+    ///   also for rooms, which have no read positions. `unreachable`.
     public func readers(
         of id: MessageID, after user: UserID? = nil, limit: Int = 100
     ) async throws(ChatError) -> ReaderPage {
         try Self.check(limit)
-        let body = try await core.request(.people(.readers(self.id, id, after: user, limit: limit)))
-        var reader = try JSONReader(body)
-        let page = try ListPage<MessageReader>(from: &reader)
+        let page = try await core.perform(
+            ListReaders(conversation: self.id, id: id, page: Paging(limit: limit, cursor: user?.text)))
         return ReaderPage(
             readers: page.elements, people: try await core.people(Set(page.elements.map(\.id))),
             next: try page.after())

@@ -3,7 +3,7 @@ import Logging
 import ScrollbackModel
 import ScrollbackWire
 
-/// Who is there, of those somebody wants to hear of.
+/// Observes the presence of users for the app.
 extension Driver {
     func watch(_ users: Set<UserID>, isOn: Bool) {
         var changed: [UserID] = []
@@ -17,16 +17,16 @@ extension Driver {
             askWhoIsThere(changed)
         } else {
             core.presence.set((core.presence.current ?? [:]).filter { watched[$0.key] != nil })
-            for users in changed.chunks(of: ClientRequest.maximumUsers) {
-                send(.people(.presence(users, isOn: false)), .nothing)
+            for users in changed.chunks(of: FetchUsers.maximum) {
+                send(FetchPresence(users: users, isOn: false), .nothing)
             }
         }
     }
 
-    /// Asks to hear of people: of all that are watched once there is a connection.
+    /// Requests the presence of users and its changes.
     func askWhoIsThere(_ users: [UserID]) {
-        for users in users.chunks(of: ClientRequest.maximumUsers) {
-            send(.people(.presence(users, isOn: true)), .presence)
+        for users in users.chunks(of: FetchUsers.maximum) {
+            send(FetchPresence(users: users, isOn: true), .presence)
         }
     }
 
@@ -35,7 +35,7 @@ extension Driver {
             var reader = try JSONReader(try result.get())
             heard(try PresenceList(from: &reader).people)
         } catch {
-            core.logger.info("nothing is heard of who is there", metadata: ["code": "\(error.code)"])
+            core.logger.info("Presence could not be requested.", metadata: ["code": "\(error.code)"])
             guard error.isTemporary else { return }
             watchesLater = true
             retry(after: error)

@@ -3,17 +3,16 @@
     import Foundation
     import Network
 
-    /// What Apple's systems say by themselves: that there is a network again, that the app went to the background and came
-    /// back.
+    /// Observes changes of the network and of the app's foreground state on Apple platforms.
     ///
-    /// `@unchecked Sendable`: its parts are set once, and both may be used from any thread.
+    /// `@unchecked Sendable`: both properties are set once, and both may be used from any thread.
     final class SystemSigns: @unchecked Sendable {
         private let monitor = NWPathMonitor()
         private var observers: [any NSObjectProtocol] = []
 
         /// - Parameters:
-        ///   - networkIsBack: told whenever a path to the network is there, or has changed.
-        ///   - isActive: told whether the app is in the foreground.
+        ///   - networkIsBack: Called whenever a network path becomes available or changes.
+        ///   - isActive: Called with whether the app is in the foreground.
         init(
             networkIsBack: @escaping @Sendable () -> Void, isActive: @escaping @Sendable (Bool) -> Void
         ) {
@@ -21,7 +20,8 @@
                 if path.status == .satisfied { networkIsBack() }
             }
             monitor.start(queue: DispatchQueue(label: "scrollback.network"))
-            // By their names: UIKit is not there for every target, and an extension may not use its application.
+            // Use the names as strings: UIKit is not available for every target, and an extension can't use
+            // `UIApplication`.
             let signs: [(name: String, isActive: Bool)] = [
                 ("UIApplicationDidEnterBackgroundNotification", false),
                 ("UIApplicationWillEnterForegroundNotification", true),

@@ -4,7 +4,7 @@ import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
 
-/// Telling the server whether this device is reached by push, and asking it about what pushes told of.
+/// Registers the device for pushes, and fetches conversations that pushes announced.
 extension Driver {
     func setPush(_ device: PushDevice?) async throws(ChatError) {
         var changed = push
@@ -16,9 +16,9 @@ extension Driver {
         tellPush()
     }
 
-    /// Asks the server what it is to be asked next.
+    /// Sends the next step of the push registration.
     func tellPush() {
-        if connection != nil, let step = push.next() { send(.push(step.operation), .push(step)) }
+        if connection != nil, let step = push.next() { send(step.request, .push(step)) }
         core.push.set(push.state)
     }
 
@@ -28,7 +28,7 @@ extension Driver {
             push.answered(step, devices: try step.devices(in: result.get()))
         } catch {
             push.failed(step, error)
-            core.logger.warning("push can't be registered", metadata: ["code": "\(error.code)"])
+            core.logger.warning("The device could not be registered for pushes.", metadata: ["code": "\(error.code)"])
             retry(after: error)
         }
         if push.isTold != wasTold {
@@ -42,46 +42,40 @@ extension Driver {
         tellPush()
     }
 
-    /// What pushes told of is asked about before anything else.
+    /// Fetches the heads of conversations that pushes announced, before other requests.
     func askAboutPushed() async throws(ChatError) {
         learn(try await core.store.read { try $0.pushedConversations() })
     }
 }
 
 extension PushRegistration.Step {
-    fileprivate var operation: PushOperation {
+    fileprivate var request: any FrameRequest {
         switch self {
-        case .list: .devices
-        case .put(let device): .putDevice(device)
-        case .drop(let id): .dropDevice(id)
+        case .list: ListPushDevices()
+        case .put(let device): PutPushDevice(device: device)
+        case .drop(let id): DeletePushDevice(device: id)
         }
     }
 
-    /// The devices an answer lists.
+    /// The devices in the answer to ``list``.
     fileprivate func devices(in body: [UInt8]) throws(ChatError) -> [PushDevice] {
         guard self == .list else { return [] }
-        var devices: [PushDevice] = []
         var reader = try JSONReader(body)
-        try reader.object { (name, value) throws(ChatError) in
-            guard name == "devices" else { return try value.skip() }
-            devices = try value.list("devices", limit: 1000) { (device) throws(ChatError) in
-                try PushDevice(from: &device)
-            }
-        }
-        return devices
+        return try ListPushDevices.Answer(from: &reader).devices
     }
 }
 
 extension ClientCore {
-    /// How long, in seconds, signing out waits for the server to hear that this device is reached no more.
+    /// The time that sign-out waits for the server to remove the push registration.
     private static let farewell: Duration = .seconds(3)
 
-    /// Takes up what waits in the inbox: kept in the store first, then gone from the inbox.
+    /// Processes the push inbox: stores its pushes first, and then deletes them from the inbox.
     func readPushInbox() async throws(ChatError) -> PushInbox.Contents {
         guard let inbox = pushInbox else { return PushInbox.Contents() }
         let (contents, names) = try inbox.read(for: user)
         if !contents.setAside.isEmpty {
-            logger.warning("pushes can't be read", metadata: ["count": "\(contents.setAside.count)"])
+            logger.warning(
+                "Some pushes in the inbox could not be decoded.", metadata: ["count": "\(contents.setAside.count)"])
         }
         guard !names.isEmpty else { return contents }
         let messages = contents.messages
@@ -91,24 +85,24 @@ extension ClientCore {
         return contents
     }
 
-    /// Takes up what waits in the inbox, where nobody waits for what comes of it.
+    /// Processes the push inbox and logs errors, for callers that need no result.
     func lookIntoPushInbox() async {
         do {
             _ = try await readPushInbox()
         } catch {
-            logger.warning("the inbox of pushes can't be read", metadata: ["code": "\(error.code)"])
+            logger.warning("The push inbox can't be read.", metadata: ["code": "\(error.code)"])
         }
     }
 
-    /// Removes what waits in the inbox for a user who is signed out.
+    /// Deletes the pushes of a signed-out user from the push inbox.
     func emptyPushInbox() {
         guard let inbox = pushInbox, let found = try? inbox.read(for: user) else { return }
         inbox.remove(found.names)
     }
 
-    /// Ends pushes to this device.
+    /// Removes this device's push registration from the server.
     ///
-    /// - Returns: why the server could not be told, if it could not.
+    /// - Returns: The error if the registration could not be removed.
     func endPush() async -> ChatError? {
         do {
             try await ask { .setPush(nil, $0) }
@@ -119,7 +113,7 @@ extension ClientCore {
         if push.current != .off {
             switch connection.current {
             case .rejected(let error): return error
-            case nil, .idle: return ChatError(.unreachable, "the client is not connected")
+            case nil, .idle: return ChatError(.unreachable, "The client is not connected.")
             case .connecting, .online, .waiting: break
             }
         }
@@ -136,7 +130,7 @@ extension ClientCore {
             }
             group.addTask {
                 try? await Task.sleep(for: Self.farewell)
-                return ChatError(.unreachable, "the server could not be told that this device is signed out")
+                return ChatError(.unreachable, "The server did not confirm in time that pushes to this device end.")
             }
             defer { group.cancelAll() }
             return await group.next() ?? nil

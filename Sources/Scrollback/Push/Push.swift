@@ -3,36 +3,40 @@ public import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
 
-/// Pushes to this device, and how its user wants to be told.
+/// Push notifications to this device, and the user's notification preferences.
 public struct Push: Sendable {
     let core: ClientCore
 
-    /// Whether this device is reached by push.
+    /// The state of this device's push registration.
     public enum State: Equatable, Sendable {
-        /// It is not, and the server knows.
+        /// The device is not registered, and the server has confirmed it.
         case off
-        /// What was set last is kept, and told to the server as soon as there is a connection.
+        /// The last change is stored on the device and will be sent to the server when there is a connection.
         case waiting
-        /// The server has it.
+        /// The device is registered.
         case registered
-        /// The server will not have it, by its own word; with the next connection it is asked once more.
+        /// The server rejected the registration.
+        ///
+        /// The client tries again on the next connection.
         case refused(ChatError)
     }
 
-    /// Whether this device is reached by push.
+    /// The state of this device's push registration and its changes.
     public var states: StateSequence<State> { core.push.sequence }
 
-    /// Has this user's messages pushed to this device.
+    /// Registers this device for push notifications to this user.
     ///
-    /// It returns once that is kept on the device, whether or not there is a connection; the server is told when there is
-    /// one, and again whenever it has lost it. ``states`` says how that goes. Call it at every start of the app, with what
-    /// the system says then: tokens change, and the last user to register one has it.
+    /// Returns once the registration is stored on the device, with or without a connection. The client then sends it to
+    /// the server, and again whenever the server has lost it; ``states`` reports the progress. Call the method at each
+    /// launch of the app with the current token, because tokens change. A token belongs to the last user who registered
+    /// it.
     ///
     /// - Parameters:
-    ///   - address: where the service reaches the device.
-    ///   - language: the device's language, a BCP 47 tag, for users who have set none (``PushPreferences/language``); by
-    ///     default the first of the system's.
-    /// - Throws: `invalid-parameter` naming what is out of range; `local-storage` when it can't be kept.
+    ///   - address: The device's address at the push service.
+    ///   - language: The device's language as a BCP 47 tag, for users without ``PushPreferences/language``. The default
+    ///     is the system's first preferred language.
+    /// - Throws: `invalid-parameter` naming the invalid argument, or `local-storage` if the registration can't be
+    ///   stored.
     public func register(_ address: PushAddress, language: String? = nil) async throws(ChatError) {
         let device = try address.device(
             Identifier(core.device, parameter: "device"), language: language ?? Self.deviceLanguage
@@ -40,55 +44,46 @@ public struct Push: Sendable {
         try await core.ask { .setPush(device, $0) }
     }
 
-    /// Has nothing pushed to this device any more, as soon as the server hears of it.
+    /// Ends push notifications to this device as soon as the server receives the change.
     ///
-    /// Signing out does so by itself.
+    /// Signing out does this automatically.
     ///
-    /// - Throws: `local-storage` when it can't be kept.
+    /// - Throws: `local-storage` if the change can't be stored.
     public func unregister() async throws(ChatError) {
         try await core.ask { .setPush(nil, $0) }
     }
 
-    /// How this user wants to be told, on all their devices.
+    /// Returns the user's notification preferences, which apply to all of their devices.
     ///
-    /// - Throws: `unreachable` or `timeout` when the server can't be asked.
+    /// - Throws: `unreachable` or `timeout`.
     public func preferences() async throws(ChatError) -> PushPreferences {
-        try Self.preferences(try await core.request(.push(.preferences)))
+        try await core.perform(GetPushPreferences()).preferences
     }
 
-    /// Sets how this user wants to be told, on all their devices; all of it, so that two devices never mix theirs.
+    /// Replaces the user's notification preferences, which apply to all of their devices.
     ///
-    /// - Returns: what the server has now.
-    /// - Throws: `invalid-parameter` for a language that is none; `unreachable` or `timeout` when the server can't be asked.
+    /// All preferences are replaced together, so that changes from two devices never mix.
+    ///
+    /// - Returns: The preferences that the server has stored.
+    /// - Throws: `invalid-parameter` for an invalid language, `unreachable` or `timeout`.
     @discardableResult
     public func setPreferences(_ preferences: PushPreferences) async throws(ChatError) -> PushPreferences {
         if let language = preferences.language { try PushLanguage.check(language, "language") }
-        let change = PushPreferencesChange(to: preferences)
-        return try Self.preferences(try await core.request(.push(.setPreferences(change))))
+        return try await core.perform(SetPushPreferences(PushPreferencesChange(to: preferences))).preferences
     }
 
-    /// Takes up what a notification extension has put into ``ChatClient/Configuration/pushInbox``.
+    /// Processes the pushes that a notification extension stored in ``ChatClient/Configuration/pushInbox``.
     ///
-    /// The client does so by itself when it is opened, and whenever the app comes to the foreground.
+    /// The client does this automatically when it is opened and when the app comes to the foreground.
     ///
-    /// - Returns: what was there; nothing without an inbox.
-    /// - Throws: `local-storage` when the inbox can't be read at all, or what it says can't be kept.
+    /// - Returns: The contents of the inbox; empty without an inbox.
+    /// - Throws: `local-storage` if the inbox can't be read or its pushes can't be stored.
     @discardableResult
     public func readInbox() async throws(ChatError) -> PushInbox.Contents {
         try await core.readPushInbox()
     }
 
-    private static func preferences(_ body: [UInt8]) throws(ChatError) -> PushPreferences {
-        var preferences = PushPreferences()
-        var reader = try JSONReader(body)
-        try reader.object { (name, value) throws(ChatError) in
-            guard name == "push" else { return try value.skip() }
-            preferences = try PushPreferences(from: &value)
-        }
-        return preferences
-    }
-
-    /// Nothing where the system calls it by something that is no tag.
+    /// The system's first preferred language; `nil` if it is not a valid tag.
     private static var deviceLanguage: String? {
         guard let tag = Locale.preferredLanguages.first, (try? PushLanguage.check(tag, "language")) != nil else {
             return nil
@@ -98,7 +93,7 @@ public struct Push: Sendable {
 }
 
 extension ChatClient {
-    /// Pushes to this device, and how this user wants to be told.
+    /// Push notifications to this device, and the user's notification preferences.
     public var push: Push { Push(core: core) }
 }
 

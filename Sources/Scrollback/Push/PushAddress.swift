@@ -1,7 +1,7 @@
 public import Foundation
 public import ScrollbackModel
 
-/// Where a push service reaches this device, as the system or the service's library tells the app.
+/// This device's address at a push service, as the system or the service's library provides it.
 public struct PushAddress: Hashable, Sendable {
     let service: PushService
     let token: String
@@ -9,21 +9,22 @@ public struct PushAddress: Hashable, Sendable {
     var isDevelopment = false
     var keys: WebPushKeys?
 
-    /// A token of any service but APNs and Web Push, which need more.
+    /// Returns the address for a token of any service except APNs and Web Push, which need more information.
     ///
     /// - Parameters:
-    ///   - token: what the service's library calls the device.
-    ///   - service: whose it is.
+    ///   - token: The device token from the service's library.
+    ///   - service: The push service.
     public static func token(_ token: String, of service: PushService) -> PushAddress {
         PushAddress(service: service, token: token)
     }
 
-    /// The token of Apple Push Notification service, as the system hands it to the app.
+    /// Returns the address for a device token of the Apple Push Notification service.
     ///
     /// - Parameters:
-    ///   - token: what `application(_:didRegisterForRemoteNotificationsWithDeviceToken:)` is given.
-    ///   - topic: the app's bundle id, where the server serves several apps.
-    ///   - isDevelopment: whether the app was signed for development, whose tokens are the sandbox's.
+    ///   - token: The token passed to `application(_:didRegisterForRemoteNotificationsWithDeviceToken:)`.
+    ///   - topic: The app's bundle ID, if the server serves several apps.
+    ///   - isDevelopment: Whether the app is signed for development, so that its token belongs to the sandbox
+    ///     environment.
     public static func apns(_ token: Data, topic: String? = nil, isDevelopment: Bool = false) -> PushAddress {
         let digits = Array("0123456789abcdef")
         let text = token.reduce(into: "") { text, byte in
@@ -33,10 +34,10 @@ public struct PushAddress: Hashable, Sendable {
         return PushAddress(service: .apns, token: text, topic: topic, isDevelopment: isDevelopment)
     }
 
-    /// The registration token of Firebase Cloud Messaging.
+    /// Returns the address for a registration token of Firebase Cloud Messaging.
     public static func fcm(_ token: String) -> PushAddress { .token(token, of: .fcm) }
 
-    /// A subscription of Web Push, with the members `PushSubscription.toJSON()` has.
+    /// Returns the address for a Web Push subscription, with the values of `PushSubscription.toJSON()`.
     public static func web(endpoint: URL, keys: WebPushKeys) -> PushAddress {
         PushAddress(service: .web, token: endpoint.absoluteString, keys: keys)
     }

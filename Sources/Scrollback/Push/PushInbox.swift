@@ -2,44 +2,49 @@ public import Foundation
 public import ScrollbackModel
 import ScrollbackWire
 
-/// A directory through which a notification extension tells the app's client of pushes.
+/// A directory through which a notification extension passes pushes to the app's client.
 ///
-/// The extension is a process of its own, and a store has one opener: so each push is a small file, and the client takes
-/// them up. Any number of extensions and clients may use one directory at once. A file holds what happened where, and no
-/// text of a message.
+/// An extension is a separate process and can't open the store, which has a single owner. It therefore stores each push
+/// as a small file, and the client processes the files. Several extensions and clients can use the same directory
+/// concurrently. The files contain the position and the kind of a message, but not its text.
 public struct PushInbox: Hashable, Sendable {
-    /// Where the files lie: in the container the app shares with its extensions (an app group), apart from any store.
+    /// The directory of the files, in the container that the app shares with its extensions, outside of any store.
     public let directory: URL
 
-    /// What a client found in its inbox.
+    /// The pushes that a client found in its inbox.
     public struct Contents: Hashable, Sendable {
-        /// The pushes for its user, oldest first; they are taken out.
+        /// The pushes for the client's user, oldest first, which are deleted from the inbox.
         public var messages: [PushMessage] = []
-        /// Files that can't be read: they stay, under another name, and are not looked at again.
+        /// Files that can't be decoded.
+        ///
+        /// They are renamed and not read again.
         public var setAside: [URL] = []
     }
 
-    /// How many pushes wait at most, and how many files that can't be read are kept; beyond that the oldest go.
+    /// The maximum number of pushes, and of unreadable files.
     ///
-    /// What a push said is asked of the server at the next connection in any case.
+    /// Older ones are deleted.
+    ///
+    /// Deleting them is safe, because the client fetches all changes on the next connection.
     static let capacity = 1000
-    /// The most bytes of a file.
+    /// The maximum size of a file in bytes.
     static let longestFile = 16 * 1024
-    /// How long, in seconds, a file may take to be written.
+    /// The time after which an unfinished file is abandoned, in seconds.
     private static let patience: TimeInterval = 3600
 
     private static let written = "push"
     private static let unfinished = "new"
     private static let unreadable = "unreadable"
 
-    /// An inbox in a directory, which is made when the first push comes.
+    /// Creates an inbox in a directory, which is created with the first push.
     public init(directory: URL) {
         self.directory = directory
     }
 
-    /// Puts in a push that was received.
+    /// Stores a received push in the inbox.
     ///
-    /// - Throws: `local-storage` when it can't be written; `invalid-parameter` for one larger than any service hands over.
+    /// - Throws: `local-storage` if the push can't be written, or `invalid-parameter` if it is larger than any push
+    ///   service permits.
     public func put(_ message: PushMessage) throws(ChatError) {
         try put(message, now: Date())
     }
@@ -50,25 +55,25 @@ public struct PushInbox: Hashable, Sendable {
         guard writer.bytes.count <= Self.longestFile else {
             throw .invalidParameter("message", "must be at most \(Self.longestFile) bytes", limit: Self.longestFile)
         }
-        // In the order of time: of two that come after each other the second is later by more than a microsecond.
+        // Names sort by time. Consecutive pushes are more than a microsecond apart.
         let time = String(Int64(now.timeIntervalSince1970 * 1_000_000))
         let stem = String(repeating: "0", count: max(0, 18 - time.count)) + time + "-" + UUID().uuidString
         let draft = directory.appending(component: "\(stem).\(Self.unfinished)")
         do {
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
             try Data(writer.bytes).write(to: draft)
-            // Whole or not at all: a name that is read is never of a file that is being written.
+            // Rename atomically, so that readers never see a partially written file.
             try FileManager.default.moveItem(
                 at: draft, to: directory.appending(component: "\(stem).\(Self.written)"))
         } catch {
-            throw ChatError(.localStorage, "a push can't be put into the inbox", cause: error)
+            throw ChatError(.localStorage, "The push can't be written to the inbox.", cause: error)
         }
         if let names = try? names() { drop(files(Self.written, of: names).dropLast(Self.capacity)) }
     }
 
-    // MARK: For the client
+    // MARK: Reading by the client
 
-    /// The pushes for a user, with the names of their files; what can't be read is set aside.
+    /// Returns the pushes for a user with the names of their files, and sets unreadable files aside.
     func read(for user: UserID, now: Date = Date()) throws(ChatError) -> (contents: Contents, names: [String]) {
         var contents = Contents()
         var taken: [String] = []
@@ -78,7 +83,7 @@ public struct PushInbox: Hashable, Sendable {
             case .success(let message?) where message.place.receiver == user:
                 contents.messages.append(message)
                 taken.append(name)
-            // Another client's, or one took it meanwhile.
+            // The push is for another client, or was processed in the meantime.
             case .success: continue
             case .failure: if let url = setAside(name) { contents.setAside.append(url) }
             }
@@ -94,15 +99,15 @@ public struct PushInbox: Hashable, Sendable {
         let url = directory.appending(component: name)
         guard let data = try? Self.beginning(of: url) else {
             let isThere = FileManager.default.fileExists(atPath: url.path)
-            return isThere ? .failure(ChatError(.localStorage, "the file can't be read")) : .success(nil)
+            return isThere ? .failure(ChatError(.localStorage, "The file can't be read.")) : .success(nil)
         }
         return Result { () throws(ChatError) in
-            guard data.count <= Self.longestFile else { throw ChatError(.tooLarge, "the file is too large") }
+            guard data.count <= Self.longestFile else { throw ChatError(.tooLarge, "The file is too large.") }
             return try PushMessage(String(decoding: data, as: UTF8.self))
         }
     }
 
-    /// As much of a file as shows whether it is too large.
+    /// Reads at most one byte more than a file may have.
     private static func beginning(of url: URL) throws -> Data {
         let handle = try FileHandle(forReadingFrom: url)
         defer { try? handle.close() }
@@ -112,7 +117,7 @@ public struct PushInbox: Hashable, Sendable {
     private func setAside(_ name: String) -> URL? {
         let from = directory.appending(component: name)
         let url = from.deletingPathExtension().appendingPathExtension(Self.unreadable)
-        // Where it can't be moved it is met again.
+        // A file that can't be moved is found again the next time.
         return (try? FileManager.default.moveItem(at: from, to: url)) == nil ? nil : url
     }
 
@@ -127,16 +132,16 @@ public struct PushInbox: Hashable, Sendable {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: directory.path)
         } catch {
-            throw ChatError(.localStorage, "the inbox of pushes can't be read", cause: error)
+            throw ChatError(.localStorage, "The push inbox can't be read.", cause: error)
         }
     }
 
-    /// Those of a sort, oldest first.
+    /// Returns the file names with an extension, oldest first.
     private func files(_ sort: String, of names: [String]) -> [String] {
         names.filter { $0.hasSuffix(".\(sort)") }.sorted()
     }
 
-    /// One that is gone already was another's to remove.
+    /// Ignores errors, because another process may have deleted the file.
     private func drop(_ names: some Sequence<String>) {
         for name in names { try? FileManager.default.removeItem(at: directory.appending(component: name)) }
     }

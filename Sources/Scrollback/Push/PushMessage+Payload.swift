@@ -2,14 +2,14 @@ import Foundation
 public import ScrollbackModel
 import ScrollbackWire
 
-// What a push service hands to the app, read. Nothing here needs a client: a notification extension has none.
+// Decodes push payloads. This requires no client, because a notification extension has none.
 
 extension PushMessage {
-    /// Reads what the system handed to the app: a notification's `userInfo` on Apple's systems, the data of a message of
-    /// Firebase, the extras of an intent.
+    /// Decodes a push payload: a notification's `userInfo` on Apple platforms, a Firebase data message, or an intent's
+    /// extras.
     ///
-    /// - Returns: nothing for a payload that is not of this server.
-    /// - Throws: an error that names the member that is missing or wrong, for one that is.
+    /// - Returns: `nil` for a payload of another server.
+    /// - Throws: An error naming the missing or invalid member of a payload.
     public init?(_ payload: [AnyHashable: Any]) throws(ChatError) {
         guard let own = payload[Self.key] else { return nil }
         try self.init(Self.text(of: own))
@@ -22,24 +22,24 @@ extension PushMessage {
         badge = try Self.badge(aps?["badge"] ?? payload["badge"])
     }
 
-    /// Reads a payload that a service hands over as one text: of Huawei, Honor and Xiaomi, and of Web Push.
+    /// Decodes a push payload that a service delivers as text: Huawei, Honor, Xiaomi and Web Push.
     ///
-    /// - Returns: nothing for a payload that is not of this server, or no object of JSON.
-    /// - Throws: an error that names the member that is missing or wrong, for one that is.
+    /// - Returns: `nil` for a payload of another server, or for text that is not a JSON object.
+    /// - Throws: An error naming the missing or invalid member of a payload.
     public init?(json text: String) throws(ChatError) {
-        // Xiaomi's must be percent-encoded, and may come so.
+        // Payloads for Xiaomi are sent percent-encoded, and may arrive that way.
         let plain = text.hasPrefix("%7B") ? text.removingPercentEncoding ?? text : text
         let object = try? JSONSerialization.jsonObject(with: Data(plain.utf8)) as? [AnyHashable: Any]
         guard let object else { return nil }
         try self.init(object)
     }
 
-    /// The server's part, which is an object, or the text of one where a service hands over texts alone.
+    /// Returns the server's part of the payload: an object, or its JSON text if the service only supports strings.
     private static func text(of own: Any) throws(ChatError) -> String {
         if let text = own as? String { return text }
         guard let object = own as? [String: Any], JSONSerialization.isValidJSONObject(object),
             let data = try? JSONSerialization.data(withJSONObject: object)
-        else { throw .invalidParameter(key, "must be an object, or the text of one") }
+        else { throw .invalidParameter(key, "must be an object or its JSON text") }
         return String(decoding: data, as: UTF8.self)
     }
 
@@ -59,21 +59,21 @@ extension PushMessage {
 }
 
 extension ChatClient {
-    /// Where a notification that was tapped leads.
+    /// Returns the conversation and message that a tapped notification leads to.
     ///
-    /// - Parameter payload: what `PushMessage` reads: its `userInfo` on Apple's systems.
-    /// - Returns: the conversation and the message; nothing for a payload that is not of this server, or for another user
-    ///   of this device: each client of an app is asked.
-    /// - Throws: an error that names the member of the payload that is missing or wrong.
+    /// - Parameter payload: A payload that `PushMessage` can decode, such as `userInfo` on Apple platforms.
+    /// - Returns: The conversation and message; `nil` for a payload of another server or of another user. If an app has
+    ///   several clients, ask each of them.
+    /// - Throws: An error naming the missing or invalid member of the payload.
     public func destination(of payload: [AnyHashable: Any]) throws(ChatError) -> PushPlace? {
         try place(PushMessage(payload))
     }
 
-    /// Where a notification that was tapped leads, whose payload is one text.
+    /// Returns the conversation and message that a tapped notification with a text payload leads to.
     ///
-    /// - Parameter text: what `PushMessage` reads as JSON.
-    /// - Returns: the conversation and the message; nothing for a payload that is not of this server, or for another user.
-    /// - Throws: an error that names the member of the payload that is missing or wrong.
+    /// - Parameter text: A JSON payload that `PushMessage` can decode.
+    /// - Returns: The conversation and message; `nil` for a payload of another server or of another user.
+    /// - Throws: An error naming the missing or invalid member of the payload.
     public func destination(of text: String) throws(ChatError) -> PushPlace? {
         try place(PushMessage(json: text))
     }

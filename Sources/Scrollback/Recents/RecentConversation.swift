@@ -1,40 +1,43 @@
 public import ScrollbackModel
 
-/// A conversation in the list of recents.
+/// An entry in the list of recent conversations.
 public struct RecentConversation: Hashable, Identifiable, Sendable {
-    /// The name the user knows it by: a direct conversation is named by the peer.
+    /// The conversation's ID from the user's point of view; a direct conversation is identified by the peer.
     public let id: ConversationID
-    /// At most 128 bytes of UTF-8; absent where nobody gave it one, as in most direct conversations.
+    /// The name, at most 128 bytes of UTF-8; `nil` if it has none, as most direct conversations.
     public var name: String?
-    /// Where a picture of it is, as it was given to the server: at most 2,048 bytes of UTF-8.
+    /// The URL of the avatar as it was set on the server, at most 2,048 bytes of UTF-8.
     public var avatar: String?
-    /// The newest message this device has of it; absent where it has none yet, or where the conversation was put into the
-    /// list by hand without it.
+    /// The newest message on this device; `nil` if there is none, or if the user added the conversation without showing
+    /// it.
     public var lastMessage: Message?
-    /// Messages of others that count and were not read, on any of the user's devices.
+    /// The number of other users' messages that count as unread and were not read on any of the user's devices.
     public var unread: Int64
-    /// Messages of others that were not read and mention the user, by name or because everyone is meant.
+    /// The number of other users' unread messages that mention the user or everyone.
     public var mentions: Int64
-    /// Whether the user wants no push of it; what is unread is counted all the same.
+    /// Whether the user muted the conversation, so that it causes no pushes.
+    ///
+    /// Unread messages are still counted.
     public var isMuted: Bool
-    /// Which of its messages the user wants pushed; absent where they set nothing there.
+    /// Which messages the user wants pushed; `nil` for the user's default.
     public var notifications: NotificationLevel?
-    /// Whether it stands before those that are not pinned.
+    /// Whether the entry is pinned to the top of the list.
     public var isPinned: Bool
-    /// Whether the user marked it as unread by hand, whatever the counts say; the next read ends that.
+    /// Whether the user marked the conversation as unread, which ends with the next read.
     public var isMarkedUnread: Bool
-    /// The newest place of a direct conversation that the other person has read, as far as this user may know; 0 for none,
-    /// and in other kinds.
+    /// The sequence number up to which the peer of a direct conversation has read, as far as the user may know.
+    ///
+    /// It is 0 if it is unknown, and for other kinds.
     public var peerReadSeq: Int64
-    /// Whether only moderators, owners and administrators may write there now.
+    /// Whether only moderators, owners and administrators may currently write.
     public var isFrozen: Bool
-    /// For how long this user may not write there, which ends by itself (``Mute/holds(at:)``); absent where they may.
+    /// The user's mute, which expires automatically (``Mute/holds(at:)``); `nil` if the user may write.
     public var mute: Mute?
-    /// What was typed there and not sent.
+    /// The unsent draft.
     public var draft: Draft?
-    /// What the app keeps with the entry on this device alone, a JSON object.
+    /// The app-defined data of the entry on this device, a JSON object.
     public var localExtension: RawJSON?
-    /// Where it stands in the list.
+    /// The entry's position in the list.
     package var place: Place
 
     package struct Place: Hashable, Sendable {
@@ -44,20 +47,20 @@ public struct RecentConversation: Hashable, Identifiable, Sendable {
     }
 }
 
-/// Which conversations of the list are wanted; all of what is set must hold.
+/// A filter for the list of recent conversations; all conditions must be met.
 public struct RecentsFilter: Hashable, Sendable {
-    /// Only of these kinds; absent for any.
+    /// The kinds to return; `nil` for all kinds.
     public var kinds: Set<ConversationKind>?
-    /// Only muted ones, or only those that are not; absent for both.
+    /// Whether to return only muted or only unmuted conversations; `nil` for both.
     public var isMuted: Bool?
-    /// Only those with something to read, or marked as unread.
+    /// Whether to return only conversations that have unread messages or are marked as unread.
     public var isUnread: Bool
-    /// Types of messages that ``RecentConversation/lastMessage`` passes over: the newest of another type is shown, or none.
+    /// The message types that ``RecentConversation/lastMessage`` skips in favor of the newest message of another type.
     ///
-    /// Which conversations are listed, and in which order, does not change (rows 187 to 189).
+    /// The filter does not affect which conversations are listed, or their order.
     public var excludedLastTypes: Set<MessageType>
 
-    /// A filter with all that is to hold.
+    /// Creates a filter with the given conditions.
     public init(
         kinds: Set<ConversationKind>? = nil, isMuted: Bool? = nil, isUnread: Bool = false,
         excludedLastTypes: Set<MessageType> = []
@@ -68,6 +71,6 @@ public struct RecentsFilter: Hashable, Sendable {
         self.excludedLastTypes = excludedLastTypes
     }
 
-    /// Every conversation of the list.
+    /// A filter that returns all listed conversations.
     public static let all = RecentsFilter()
 }

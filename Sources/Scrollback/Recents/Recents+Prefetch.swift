@@ -2,16 +2,16 @@ import Foundation
 public import ScrollbackModel
 
 extension Recents {
-    /// How much ``Recents/prefetch(_:)`` loads.
+    /// The limits of ``Recents/prefetch(_:)``.
     public struct PrefetchLimits: Hashable, Sendable {
-        /// Only conversations in which something was said within so many days, 1...36,500.
+        /// The maximum age of a conversation's last activity in days, 1...36,500.
         public var days: Int
-        /// Only so many conversations from the top of the list, 1...10,000.
+        /// The maximum number of conversations from the top of the list, 1...10,000.
         public var conversations: Int
-        /// The newest messages of each, 1...100.
+        /// The number of newest messages to load for each conversation, 1...100.
         public var messages: Int
 
-        /// What the vendors call roaming: 7 days, 100 conversations, 100 messages of each (row 224).
+        /// Creates limits; the defaults are 7 days, 100 conversations, and 100 messages of each.
         public init(days: Int = 7, conversations: Int = 100, messages: Int = 100) {
             self.days = days
             self.conversations = conversations
@@ -19,16 +19,18 @@ extension Recents {
         }
     }
 
-    /// Loads the newest messages of the conversations that were active lately, so that they are there offline too.
+    /// Loads the newest messages of recently active conversations, so that they are available offline.
     ///
-    /// A new device loads none by itself: the list has each conversation's last message, and history comes when somebody
-    /// looks at it. Call this after ``RecentsEvent/loadedAll`` where your app wants more. What is here already is not
-    /// loaded again, nor what was said before ``stopRoaming(_:)``; chatrooms are not in the list, and never loaded. Where it
-    /// is cancelled or the connection is lost, what was loaded stays, and the next call goes on.
+    /// A new device does not load them by itself: the list contains each conversation's last message, and history is
+    /// loaded on demand. To load more, call this method after ``RecentsEvent/loadedAll``.
     ///
-    /// - Returns: how many conversations something was loaded of.
-    /// - Throws: `invalid-parameter` for a limit out of its range; `unreachable` and whatever else the server says;
-    ///   `local-storage`; `cancelled`.
+    /// Messages that are already stored are not loaded again, nor are messages excluded by ``stopRoaming(_:)``. Chat
+    /// rooms are never loaded. If the call is cancelled or the connection is lost, the loaded messages stay, and the
+    /// next call continues.
+    ///
+    /// - Returns: The number of conversations for which messages were loaded.
+    /// - Throws: `invalid-parameter` if a limit is out of range. `unreachable` or another error of the server.
+    ///   `local-storage` or `cancelled`.
     @discardableResult
     public func prefetch(_ limits: PrefetchLimits = .init()) async throws(ChatError) -> Int {
         try Self.check(limits.days, "days", in: 1...RetentionPolicy.maximumDays)
@@ -43,7 +45,7 @@ extension Recents {
                 }
         }
         for (id, place) in wanted {
-            guard !Task.isCancelled else { throw ChatError(.cancelled, "the task that loads was cancelled") }
+            guard !Task.isCancelled else { throw ChatError(.cancelled, "The task that loads messages was cancelled.") }
             _ = try await conversation(id).history(
                 .after(place: place), limit: limits.messages, sort: .oldestFirst, from: .remote)
         }

@@ -2,31 +2,32 @@ public import ScrollbackModel
 
 /// The list of recent conversations and the unread counts.
 ///
-/// It is kept in step with every message in the transaction that stores it, so that showing it looks at nothing but the
-/// entries shown.
+/// The list is updated in the same transaction as the messages, so reading it only touches the entries shown.
 public struct Recents: Sendable {
     let core: ClientCore
 
-    /// The list at one moment.
+    /// A snapshot of the list.
     public struct View: Hashable, Sendable {
-        /// Newest first, pinned ones before.
+        /// The conversations: pinned ones first, then the most recently active ones.
         public var conversations: [RecentConversation]
-        /// What is unread in all conversations of the list, those beyond the view too.
+        /// The unread totals of all listed conversations, including those outside of the snapshot.
         public var totals: UnreadTotals
-        /// Whether this device knows every conversation of the user; a new one has to hear of them first.
+        /// Whether this device knows all conversations of the user.
+        ///
+        /// On a new device this is `false` until the first sync completes.
         public var isWhole: Bool
 
-        /// Unread messages of all conversations, muted ones too.
+        /// The number of unread messages in all conversations, including muted ones.
         public var totalUnread: Int64 { totals.unread }
     }
 
-    /// The list, and again whenever it changed.
+    /// Returns a stream with the current list, and a new snapshot after each change.
     ///
     /// - Parameters:
-    ///   - limit: how many conversations, 1 or more; with less there are no views.
-    ///   - filter: which of them.
-    /// - Returns: a sequence that begins with the list as it is, keeps only the newest while nobody takes it, and ends
-    ///   when the client is closed.
+    ///   - limit: The maximum number of conversations, at least 1. The stream ends without an element if it is less.
+    ///   - filter: The conversations to return.
+    /// - Returns: A stream that starts with the current list, buffers only the newest snapshot, and ends when the
+    ///   client is closed.
     public func views(limit: Int = 100, matching filter: RecentsFilter = .all) -> AsyncStream<View> {
         let (stream, continuation) = AsyncStream.makeStream(of: View.self, bufferingPolicy: .bufferingNewest(1))
         let changes = core.changes.changes(of: .recents)
@@ -49,18 +50,18 @@ public struct Recents: Sendable {
         return stream
     }
 
-    /// The list now.
+    /// Returns a page of the list.
     ///
     /// - Parameters:
-    ///   - limit: how many conversations, 1 or more.
-    ///   - after: the last one of the page before; absent for the beginning.
-    ///   - filter: which of them.
-    /// - Returns: that many conversations, fewer where the list ends, and the counts of all.
-    /// - Throws: `invalid-parameter` when the limit is below 1; `local-storage`.
+    ///   - limit: The maximum number of conversations, at least 1.
+    ///   - after: The last conversation of the previous page; `nil` for the first page.
+    ///   - filter: The conversations to return.
+    /// - Returns: The conversations, and the totals of all conversations.
+    /// - Throws: `invalid-parameter` if the limit is less than 1, or `local-storage`.
     public func view(
         limit: Int = 100, after: RecentConversation? = nil, matching filter: RecentsFilter = .all
     ) async throws(ChatError) -> View {
-        guard limit >= 1 else { throw .invalidParameter("limit", "must be 1 or above") }
+        guard limit >= 1 else { throw .invalidParameter("limit", "must be at least 1") }
         return try await core.store.read { reader in
             View(
                 conversations: try reader.recents(limit: limit, after: after?.place, matching: filter),
@@ -68,39 +69,40 @@ public struct Recents: Sendable {
         }
     }
 
-    /// A conversation's entry, if it has one (row 191).
+    /// Returns a conversation's entry, or `nil` if it has none.
     ///
     /// - Throws: `local-storage`.
     public subscript(id: ConversationID) -> RecentConversation? {
         get async throws(ChatError) { try await core.store.read { try $0.recent(id.log) } }
     }
 
-    /// What is done in one of them.
+    /// Returns a handle for a conversation of the list.
     package func conversation(_ id: ConversationID) -> Conversation {
         Conversation(id: id.log, core: core)
     }
 
-    /// What is unread in all conversations of the list (rows 205 to 207).
+    /// Returns the unread totals of all listed conversations.
     ///
     /// - Throws: `local-storage`.
     public func totals() async throws(ChatError) -> UnreadTotals {
         try await core.store.read { try $0.totals() }
     }
 
-    /// What happens to the list from here on; `loadedAll` comes first where it is all here (rows 184 to 186, 199 to 203).
+    /// A stream of changes to the list, which starts with `loadedAll` if the list is complete.
     ///
-    /// - Returns: a sequence that keeps as many events as the client's configuration says while nobody takes them, then
-    ///   says how many were missed, and ends when the client is closed. It never throws.
+    /// The stream buffers as many events as ``ChatClient/Configuration/eventBuffer`` allows, and then reports the
+    /// number of dropped ones. It ends when the client is closed.
     public var events: AsyncStream<RecentsEvent> { core.store.recentsEvents.events() }
 }
 
 // MARK: Reading
 
 extension Recents {
-    /// Marks conversations as read up to their newest message, as far as this device knows of it (row 213).
+    /// Marks conversations as read, up to the newest message that this device knows.
     ///
-    /// - Returns: those that were not marked, since this device does not know them.
-    /// - Throws: `invalid-parameter` for a room, which has no read state, or `local-storage`; and then none was.
+    /// - Returns: The conversations that were not marked, because this device doesn't know them.
+    /// - Throws: `invalid-parameter` for a chat room, which has no read state, or `local-storage`. In both cases no
+    ///   conversation is marked.
     @discardableResult
     public func markRead(_ ids: [ConversationID]) async throws(ChatError) -> [ConversationID] {
         let logs = ids.map(\.log)
@@ -114,12 +116,12 @@ extension Recents {
         }
     }
 
-    /// Marks every conversation as read, or every one of a kind (rows 214 and 215).
+    /// Marks all conversations as read, or all of one kind.
     ///
-    /// On a new device that is still hearing of its conversations, those that are yet to come are read too, but for what was
-    /// said there since.
+    /// On a new device that is still syncing, this includes conversations that have not been fetched yet, up to the
+    /// current time.
     ///
-    /// - Throws: `local-storage`, and then none was.
+    /// - Throws: `local-storage`, in which case no conversation is marked.
     public func markAllRead(of kind: ConversationKind? = nil) async throws(ChatError) {
         let now = Timetoken(core.clock())
         try await read(kind.map { .kind($0) } ?? .all) { try $0.markAllRead(of: kind, at: now) }
@@ -135,31 +137,36 @@ extension Recents {
     }
 }
 
-// MARK: What is in the list
+// MARK: Adding and removing
 
 extension Recents {
-    /// How a conversation is put into the list by hand.
+    /// Options for adding a conversation to the list.
     public struct AddOptions: Hashable, Sendable {
-        /// Whether its last message is shown, or none until the next (row 194).
+        /// Whether the entry shows its last message.
+        ///
+        /// If not, it shows none until the next message.
         public var showsLastMessage: Bool
-        /// Whether it stands as if something had been said there now, or where its last message has it, without one at the
-        /// end (row 195).
+        /// Whether the entry is sorted as if it was active now.
+        ///
+        /// If not, it is sorted by its last message, or last without one.
         public var isMovedUp: Bool
 
-        /// Without its last message, and as if something had been said now.
+        /// Creates options; by default the last message is hidden, and the entry is sorted as active now.
         public init(showsLastMessage: Bool = false, isMovedUp: Bool = true) {
             self.showsLastMessage = showsLastMessage
             self.isMovedUp = isMovedUp
         }
     }
 
-    /// Puts a conversation into the list, whether or not anything was said there; one that is in it stays as it is (row 193).
+    /// Adds a conversation to the list, with or without messages.
     ///
-    /// Where it was taken out, other devices show it again too; one where nothing was said yet is in this device's list
-    /// alone.
+    /// A listed conversation doesn't change.
     ///
-    /// - Returns: its entry.
-    /// - Throws: `invalid-parameter` for kinds without a list; `local-storage`.
+    /// If the conversation was removed from the list, the user's other devices list it again too. A conversation
+    /// without messages is only listed on this device.
+    ///
+    /// - Returns: The entry.
+    /// - Throws: `invalid-parameter` for kinds that are never listed, or `local-storage`.
     @discardableResult
     public func add(
         _ id: ConversationID, options: AddOptions = .init()
@@ -173,39 +180,43 @@ extension Recents {
         }
         core.changes.changed([id])
         if isNews { core.mailbox.post(.stateSet) }
-        guard let entry else { throw ChatError(.localStorage, "the entry was not stored") }
+        guard let entry else { throw ChatError(.localStorage, "The entry was not stored.") }
         return entry
     }
 
-    /// How a conversation is taken out of the list.
+    /// Options for removing a conversation from the list.
     public struct RemovalOptions: Hashable, Sendable {
-        /// Whether what is unread there counts as read (row 220); else it comes back with the conversation.
+        /// Whether unread messages are marked as read.
+        ///
+        /// If not, they are unread again when the conversation returns to the list.
         public var marksRead: Bool
-        /// Whether new devices are not given what is there by themselves either (row 219); reading its history is as ever.
+        /// Whether new devices stop downloading the existing messages automatically.
+        ///
+        /// Their history can still be loaded on demand.
         public var stopsRoaming: Bool
 
-        /// Marks as read, and lets messages roam.
+        /// Creates options; by default messages are marked as read, and new devices still download them.
         public init(marksRead: Bool = true, stopsRoaming: Bool = false) {
             self.marksRead = marksRead
             self.stopsRoaming = stopsRoaming
         }
     }
 
-    /// Takes a conversation out of the list, on every device of the user, until something is said there (row 218).
+    /// Removes a conversation from the list, on all devices of the user, until its next message.
     ///
     /// Its messages stay.
     ///
-    /// - Returns: whether it was in the list.
+    /// - Returns: Whether it was in the list.
     /// - Throws: `local-storage`.
     @discardableResult
     public func remove(_ id: ConversationID, options: RemovalOptions = .init()) async throws(ChatError) -> Bool {
         try await remove([id], options: options) > 0
     }
 
-    /// Takes conversations out of the list, all at once.
+    /// Removes conversations from the list in one transaction.
     ///
-    /// - Returns: how many were in it.
-    /// - Throws: `local-storage`, and then none was taken out.
+    /// - Returns: The number of conversations that were in the list.
+    /// - Throws: `local-storage`, in which case no conversation is removed.
     @discardableResult
     public func remove(_ ids: [ConversationID], options: RemovalOptions = .init()) async throws(ChatError) -> Int {
         let logs = Set(ids.map(\.log)).sorted()
@@ -219,10 +230,11 @@ extension Recents {
         return count
     }
 
-    /// New devices are not given what was said there so far by themselves; those that have it keep it, and reading its history
-    /// is as ever (row 222).
+    /// Excludes the existing messages of conversations from new devices, which no longer download them automatically.
     ///
-    /// - Throws: `invalid-parameter` for kinds without a list; `local-storage`.
+    /// Devices that have the messages keep them, and history can still be loaded on demand.
+    ///
+    /// - Throws: `invalid-parameter` for kinds that are never listed, or `local-storage`.
     public func stopRoaming(_ ids: [ConversationID]) async throws(ChatError) {
         let logs = ids.map(\.log)
         for id in logs { try id.checkHasRecents() }
@@ -232,14 +244,16 @@ extension Recents {
         core.mailbox.post(.stateSet)
     }
 
-    /// Keeps something of the app's with a conversation's entry, on this device alone (row 196).
+    /// Stores app-defined data of a conversation's entry, on this device only.
     ///
-    /// It stays when the conversation leaves the list, and goes when it is deleted.
+    /// The data stays when the conversation leaves the list, and is deleted with the conversation.
     ///
     /// - Parameters:
-    ///   - json: a JSON object of at most 1 KiB, in place of the one that was there; nothing removes it.
-    ///   - notifies: whether views and events tell of it (row 197).
-    /// - Throws: `invalid-parameter` when it is no object, or for kinds without a list; `too-large`; `local-storage`.
+    ///   - json: A JSON object of at most 1 KiB, which replaces the existing one; `nil` deletes it.
+    ///   - id: The conversation.
+    ///   - notifies: Whether views and events report the change.
+    /// - Throws: `invalid-parameter` if `json` is not an object, or for kinds that are never listed. `too-large` or
+    ///   `local-storage`.
     public func setLocalExtension(
         _ json: RawJSON?, of id: ConversationID, notifies: Bool = true
     ) async throws(ChatError) {
@@ -248,7 +262,7 @@ extension Recents {
             guard json.isObject else { throw .invalidParameter("localExtension", "must be a JSON object") }
             guard json.text.utf8.count <= Conversation.localExtensionBytes else {
                 throw ChatError(
-                    .tooLarge, "a local extension must be at most \(Conversation.localExtensionBytes) bytes",
+                    .tooLarge, "A local extension must have at most \(Conversation.localExtensionBytes) bytes.",
                     parameter: "localExtension", limit: Conversation.localExtensionBytes)
             }
         }
@@ -257,37 +271,39 @@ extension Recents {
     }
 }
 
-// MARK: What the user sets in one conversation
+// MARK: Settings of one conversation
 
 extension Conversation {
-    /// Mutes it, on every device of the user: no push comes of it, and it is counted apart.
+    /// Mutes or unmutes the conversation, on all devices of the user.
     ///
-    /// What is unread is counted all the same.
+    /// A muted conversation causes no pushes. Its unread messages are counted separately.
     ///
-    /// - Throws: `local-storage`.
+    /// - Throws: `invalid-parameter` for kinds that are never listed, or `local-storage`.
     public func setMuted(_ isMuted: Bool) async throws(ChatError) {
         try await set { _ in .settings(isMuted: isMuted, isPinned: nil) }
     }
 
-    /// Says which of its messages are pushed, on every device of the user.
+    /// Sets which messages of the conversation are pushed, on all devices of the user.
     ///
-    /// - Parameter level: nil for what holds elsewhere: ``PushPreferences/level``. Where the conversation is muted nothing is
-    ///   pushed, unless this is ``NotificationLevel/mentions``.
-    /// - Throws: `local-storage`.
+    /// - Parameter level: The level; `nil` for the user's default, ``PushPreferences/level``. A muted conversation
+    ///   causes no pushes, unless the level is ``NotificationLevel/mentions``.
+    /// - Throws: `invalid-parameter` for kinds that are never listed, or `local-storage`.
     public func setNotifications(_ level: NotificationLevel?) async throws(ChatError) {
         try await set { _ in .notifications(level) }
     }
 
-    /// Pins it before the conversations that are not pinned, on every device of the user.
+    /// Pins the conversation to the top of the list, or unpins it, on all devices of the user.
     ///
-    /// - Throws: `local-storage`.
+    /// - Throws: `invalid-parameter` for kinds that are never listed, or `local-storage`.
     public func setPinned(_ isPinned: Bool) async throws(ChatError) {
         try await set { _ in .settings(isMuted: nil, isPinned: isPinned) }
     }
 
-    /// Marks it as unread by hand, on every device of the user, until it is read the next time; the counts stay.
+    /// Marks the conversation as unread, on all devices of the user, until it is read.
     ///
-    /// - Throws: `local-storage`.
+    /// The counts don't change.
+    ///
+    /// - Throws: `invalid-parameter` for kinds that are never listed, or `local-storage`.
     public func markUnread() async throws(ChatError) {
         try await set { _ in .markUnread }
     }
@@ -304,7 +320,8 @@ extension Conversation {
 extension ConversationID {
     func checkHasRecents() throws(ChatError) {
         guard kind.traits.hasRecents else {
-            throw .invalidParameter("conversation", "\(kind.rawValue)s have no read state and no place in the list")
+            throw .invalidParameter(
+                "conversation", "must not be a \(kind.rawValue), which has no read state and no entry in the list")
         }
     }
 }

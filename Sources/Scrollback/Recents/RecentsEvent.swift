@@ -1,29 +1,34 @@
 public import ScrollbackModel
 
-/// Something that happened to the list of recent conversations, with what is unread in all of it afterwards.
+/// A change of the list of recent conversations, with the unread total after it.
 ///
-/// One for each conversation and step in which something reached this device: messages that come at once, as after a time
-/// offline, are one. For screens, ``Recents/views(limit:matching:)`` is simpler and always whole.
+/// Changes that reach this device together, for example after being offline, cause one event for each conversation.
+/// User interfaces should use ``Recents/views(limit:matching:)``, which is simpler and always complete.
 public enum RecentsEvent: Sendable {
-    /// A conversation came into the list: its first message was said, it was put in by hand, or something was said after
-    /// it was taken out. No `updated` says so besides.
+    /// A conversation was added to the list, by its first message, by the user, or by a message after its removal.
+    ///
+    /// No `updated` event follows for the same change.
     case added(RecentConversation, totalUnread: Int64)
-    /// Something about a conversation of the list changed: a message was said, its last message changed or is another one
-    /// now, it was read, muted, pinned, named.
+    /// A listed conversation changed, for example by a new or changed last message, a read, or a setting.
     case updated(RecentConversation, totalUnread: Int64)
-    /// A conversation left the list.
+    /// A conversation was removed from the list.
     case removed(ConversationID, totalUnread: Int64)
-    /// Conversations were read, here or on another device of the user; `updated` follows only where it was one alone.
+    /// Conversations were read on any device of the user.
+    ///
+    /// An `updated` event follows only if it was a single conversation.
     case read(ReadScope, totalUnread: Int64)
-    /// What is unread changed, by kind and muted ones too, and not because something was read.
+    /// The unread counts by kind changed, including muted conversations, for another reason than a read.
     case unreadByKind([ConversationKind: Int64])
-    /// Every conversation is in the list on this device; comes once, after the ones that a new device had to ask for.
+    /// All conversations are in the list on this device.
+    ///
+    /// The event occurs once, after the first sync of a new device.
     case loadedAll
-    /// So many events were dropped, because nobody took them; or 1, because something was being stored just when a loop
-    /// began: look at the list once more.
+    /// This many events were dropped, because the consumer was too slow.
+    ///
+    /// The number is 1 if a transaction was running when the consumer subscribed. In both cases, read the list again.
     case missed(Int)
 
-    /// What was read.
+    /// The conversations that were read.
     public enum ReadScope: Hashable, Sendable {
         case one(ConversationID)
         case many([ConversationID])

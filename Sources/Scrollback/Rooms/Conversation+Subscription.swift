@@ -1,26 +1,31 @@
 public import ScrollbackModel
 
 extension Conversation {
-    /// Hears a community channel or a room in full for as long as the returned value is held; other kinds are heard anyway.
+    /// Subscribes to all messages of a community channel or room for as long as the returned value exists.
     ///
-    /// A connection that is lost and comes back goes on hearing it. A room that is full is asked again by itself.
+    /// Other kinds of conversation deliver all messages without a subscription. The subscription is restored after a
+    /// reconnect. If a room is full, the client retries automatically.
     public func subscribe() -> Subscription {
         core.mailbox.post(.subscribe([id], isOn: true))
         return Subscription(id: id, core: core)
     }
 
-    /// Hearing a channel or room; ends when it is let go of.
+    /// A subscription to a channel or room, which ends when the object is deallocated.
     public final class Subscription: Sendable {
-        /// How a subscription stands.
+        /// The state of a subscription.
         public enum State: Hashable, Sendable {
-            /// The server was not asked yet, or has not answered.
+            /// The client has not sent the request yet, or is waiting for the answer.
             case waiting
-            /// What is said there comes.
+            /// The subscription is active.
             case live
-            /// The server said no: `room-full` is asked again by itself, anything else is not.
+            /// The server refused the subscription.
+            ///
+            /// The client retries temporary errors such as `room-full`, and no others.
             case refused(ChatError)
 
-            /// Whether both say the same; errors are compared by what they say.
+            /// Returns whether two states are equal.
+            ///
+            /// Errors are compared by their content.
             public static func == (a: State, b: State) -> Bool {
                 switch (a, b) {
                 case (.waiting, .waiting), (.live, .live): true
@@ -49,7 +54,7 @@ extension Conversation {
             self.core = core
         }
 
-        /// Whether it is heard now.
+        /// The current state and its changes.
         public var states: StateSequence<State> { core.subscriptions.source(of: id).sequence }
 
         deinit {

@@ -3,7 +3,7 @@ import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
 
-/// Being in rooms and community channels: asking to hear them, and asking again where a room is full.
+/// Manages subscriptions to rooms and community channels, with retries for full rooms.
 extension Driver {
     func subscribe(_ ids: [ConversationID], isOn: Bool) {
         var fresh: [ConversationID] = []
@@ -14,17 +14,19 @@ extension Driver {
             if !isOn, count == 0 {
                 subscriptionRetries[id] = nil
                 core.subscriptions.set(.waiting, of: id)
-                if connection != nil { send(.unsubscribe([id]), .nothing) }
+                if connection != nil { send(Unsubscribe([id]), .nothing) }
             }
         }
         if !fresh.isEmpty { ask(toHear: fresh) }
     }
 
-    /// Asks for the stream of conversations; all of them are heard, or none.
+    /// Requests subscriptions.
+    ///
+    /// The server grants either all of them or none.
     func ask(toHear ids: [ConversationID]) {
         guard connection != nil else { return }
         for id in ids { subscriptionRetries[id] = nil }
-        send(.subscribe(ids), .subscription(ids))
+        send(Subscribe(ids), .subscription(ids))
     }
 
     func subscriptionAnswered(_ ids: [ConversationID], _ result: Result<[UInt8], ChatError>) async {
@@ -32,13 +34,13 @@ extension Driver {
         case .success(let body):
             for id in ids where subscriptions[id] != nil { core.subscriptions.set(.live, of: id) }
             await headsCame(body, isEntrance: true)
-        // One of them is why: each by itself then.
+        // One of the conversations caused the error: request each one separately.
         case .failure where ids.count > 1: for id in ids where subscriptions[id] != nil { ask(toHear: [id]) }
         case .failure(let error):
             guard let id = ids.first, subscriptions[id] != nil else { return }
             core.subscriptions.set(.refused(error), of: id)
             guard error.isTemporary, connection != nil else { return }
-            // Spread, so that whoever waits outside does not come all at once.
+            // Add jitter, so that clients don't retry at the same time.
             let wait = (error.retryAfter ?? 5) * Double.random(in: 0.5...1.5, using: &generator)
             subscriptionRetries[id] = now + wait
             wake(at: now + wait)
@@ -50,7 +52,9 @@ extension Driver {
         for id in due { ask(toHear: [id]) }
     }
 
-    /// Where rooms stood when they were entered: what lies above and was not streamed is left alone until somebody looks.
+    /// Records the newest sequence number of rooms at entry.
+    ///
+    /// Messages above it that the server did not stream are only fetched when the user scrolls to them.
     func entered(_ heads: [ConversationHead]) {
         for head in heads where head.conversation.kind.traits.streamsUnderLoadByPriority {
             core.enter(head.conversation, at: head.head)

@@ -2,10 +2,10 @@ import ScrollbackModel
 import ScrollbackSync
 
 extension TimelineWindow {
-    /// Whether somebody has gone away from a room's newest messages, to look at what was said before: then what the room did
-    /// not stream is asked for.
+    /// Whether the user has scrolled away from a room's newest messages.
     ///
-    /// Who follows a busy room is a few messages behind before the screen is drawn.
+    /// If so, the timeline fetches messages that the room did not stream. A small distance does not count, because a
+    /// busy room moves on before the screen is drawn.
     func isAway(from visible: SeqRange?, in shown: SeqRange, size: Int) -> Bool {
         if case .places = self { return true }
         guard let visible else { return false }
@@ -14,7 +14,7 @@ extension TimelineWindow {
 }
 
 extension LogState {
-    /// The newest gap of a room that was there when it was entered.
+    /// Returns the newest gap of a room that already existed when the client entered it.
     func gapToFill(below entrance: Seq, in shown: SeqRange) -> GapRequest? {
         guard let gap = gaps.clipped(to: shown).ranges.last(where: { $0.lowerBound <= entrance }) else { return nil }
         return gapToFill(nearest: min(gap.upperBound, shown.upperBound))

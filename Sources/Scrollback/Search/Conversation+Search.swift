@@ -1,22 +1,23 @@
 public import ScrollbackModel
 
 extension Conversation {
-    /// Finds messages of this conversation.
+    /// Searches the messages of this conversation.
     ///
-    /// Everything typed between spaces must be found, each where a word begins (`mig data` finds "data migration"); in double
-    /// quotes as it is. Neither case nor accents nor width matter; two characters of a Japanese sentence, or one emoji, are
-    /// found like a word.
+    /// A message matches if it contains every word of the query, each at the beginning of a word: `mig data` finds
+    /// "data migration". Text in double quotes must occur exactly. Case, accents and character width are ignored. In
+    /// Japanese text, two characters match like a word, as does a single emoji.
     ///
     /// - Parameters:
-    ///   - text: what was typed, 1...256 bytes of UTF-8.
-    ///   - sort: newest first, or what answers best first.
-    ///   - limit: how many messages at most, 1...100.
-    ///   - cursor: the `next` of a page of the same question.
-    ///   - source: the device; the server, whose answer is kept on the device too; or the server where it can be asked, else
-    ///     the device, with a `shortfall`. A client with a ``MessageCipher`` keeps the server's first hundred, which are of
-    ///     what is not encrypted, and answers from the device.
-    /// - Throws: `invalid-parameter` naming the argument; what the server refused; `local-storage`. A server that can't be
-    ///   reached is an error of a remote search, and of a merged one that goes on from the server's page.
+    ///   - text: The query, 1...256 bytes of UTF-8.
+    ///   - sort: The order: newest first, or most relevant first.
+    ///   - limit: The maximum number of messages, 1...100.
+    ///   - cursor: The `next` of the previous page of the same query.
+    ///   - source: The device, the server, or both. With ``HistorySource/merged``, the server answers if it can be
+    ///     reached, and otherwise the device, with a `shortfall`. The server's results are stored on the device.
+    ///     Because the server can't search encrypted messages, a client with a ``MessageCipher`` stores the server's
+    ///     first 100 results and answers from the device.
+    /// - Throws: `invalid-parameter` naming the argument, the server's error, or `local-storage`. If the server can't
+    ///   be reached, a remote search throws, as does a merged search that continues a page of the server.
     public func search(
         _ text: String, sort: SearchSort = .newestFirst, limit: Int = 20, after cursor: SearchCursor? = nil,
         from source: HistorySource = .merged
@@ -26,18 +27,21 @@ extension Conversation {
 }
 
 extension ChatClient {
-    /// Finds messages of all conversations the user is or was in; rooms are looked in by their name only.
+    /// Searches the messages of all conversations that the user is or was a member of, except rooms.
+    ///
+    /// To search a room, use ``Conversation/search(_:sort:limit:after:from:)``.
     ///
     /// - Parameters:
-    ///   - text: what was typed, 1...256 bytes of UTF-8, as ``Conversation/search(_:sort:limit:after:from:)`` takes it.
-    ///   - sort: newest first, or what answers best first.
-    ///   - limit: how many messages at most, 1...100.
-    ///   - cursor: the `next` of a page of the same question.
-    ///   - source: the device; the server, whose answer is kept on the device too; or the server where it can be asked, else
-    ///     the device, with a `shortfall`. A client with a ``MessageCipher`` keeps the server's first hundred, which are of
-    ///     what is not encrypted, and answers from the device.
-    /// - Throws: `invalid-parameter` naming the argument; what the server refused; `local-storage`. A server that can't be
-    ///   reached is an error of a remote search, and of a merged one that goes on from the server's page.
+    ///   - text: The query, 1...256 bytes of UTF-8, as for ``Conversation/search(_:sort:limit:after:from:)``.
+    ///   - sort: The order: newest first, or most relevant first.
+    ///   - limit: The maximum number of messages, 1...100.
+    ///   - cursor: The `next` of the previous page of the same query.
+    ///   - source: The device, the server, or both. With ``HistorySource/merged``, the server answers if it can be
+    ///     reached, and otherwise the device, with a `shortfall`. The server's results are stored on the device.
+    ///     Because the server can't search encrypted messages, a client with a ``MessageCipher`` stores the server's
+    ///     first 100 results and answers from the device.
+    /// - Throws: `invalid-parameter` naming the argument, the server's error, or `local-storage`. If the server can't
+    ///   be reached, a remote search throws, as does a merged search that continues a page of the server.
     public func search(
         _ text: String, sort: SearchSort = .newestFirst, limit: Int = 20, after cursor: SearchCursor? = nil,
         from source: HistorySource = .merged

@@ -3,9 +3,9 @@ import ScrollbackSearch
 import ScrollbackWords
 
 extension ClientCore {
-    /// Finds messages on this device.
+    /// Searches the messages on this device.
     ///
-    /// The index proposes; a message is a hit if its row has the words now.
+    /// The index returns candidates. A message is a result only if its current row matches.
     func localSearch(_ query: SearchQuery) async throws(ChatError) -> SearchPage {
         try query.check(pageSize: Limits.standard.pageSize)
         var position = try query.cursor.map { cursor throws(ChatError) in try cursor.position(of: query, by: .device) }
@@ -18,7 +18,7 @@ extension ClientCore {
             if number == nil { return page }
         }
         for _ in 0..<Self.rounds {
-            // One more than is wanted tells whether there is more.
+            // Request one more than needed, to learn whether there are more.
             let found = try await search.find(
                 terms, in: number, sort: query.sort, after: position, limit: query.limit - page.hits.count + 1)
             let wanted = found.matches.prefix(query.limit - page.hits.count)
@@ -31,7 +31,7 @@ extension ClientCore {
         return page
     }
 
-    /// How often matches that turn out to be none are made up for.
+    /// The maximum number of index queries that compensate for candidates that don't match.
     private static let rounds = 8
 
     private func hits(_ matches: [SearchMatch], _ terms: SearchTerms) async throws(ChatError) -> [SearchHit] {

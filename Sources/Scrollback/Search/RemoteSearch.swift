@@ -4,7 +4,7 @@ import ScrollbackWire
 import ScrollbackWords
 
 extension ClientCore {
-    /// Finds messages on this device, on the server, or on the server if it can be asked.
+    /// Searches messages on this device, on the server, or on the server with the device as a fallback.
     func search(_ query: SearchQuery, from source: HistorySource) async throws(ChatError) -> SearchPage {
         try query.check(pageSize: Limits.standard.pageSize)
         switch source {
@@ -15,8 +15,7 @@ extension ClientCore {
     }
 
     private func remoteSearch(_ query: SearchQuery, excludingLocal: Bool) async throws(ChatError) -> SearchPage {
-        var reader = try JSONReader(try await request(.search(query)))
-        var page = try SearchPage(from: &reader)
+        var page = try await perform(SearchMessages(query: query))
         let messages = page.hits.map(\.message)
         var known: Set<MessageReference> = []
         if excludingLocal {
@@ -32,15 +31,15 @@ extension ClientCore {
         return page
     }
 
-    /// The server sees everything this device does, and more, so it answers alone where it can.
+    /// Searches on the server if possible, because it has all messages, and otherwise on the device.
     ///
-    /// It finds nothing in what is encrypted. Where this client has keys the server's newest hits are kept here, and the device
-    /// answers for both.
+    /// The server can't search encrypted messages. If this client has keys, the server's newest results are stored here
+    /// and the device answers the query.
     private func mergedSearch(_ query: SearchQuery) async throws(ChatError) -> SearchPage {
         do {
             if let cursor = query.cursor { _ = try cursor.position(of: query, by: .device) }
         } catch {
-            // It is the server's, or nobody's: only the one who numbered its conversations can go on.
+            // The cursor belongs to the server or is invalid. Only the side that created it can continue.
             _ = try query.cursor?.position(of: query, by: .server)
             return try await remoteSearch(query, excludingLocal: false)
         }
@@ -56,7 +55,8 @@ extension ClientCore {
                 shortfall = error
             }
         } else if !hasKeys {
-            shortfall = ChatError(.unreachable, "these pages began without the server: search again to ask it")
+            shortfall = ChatError(
+                .unreachable, "These pages began without the server. Start a new search to include it.")
         }
         var page = try await localSearch(query)
         page.shortfall = shortfall

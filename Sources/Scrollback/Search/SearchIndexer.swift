@@ -4,26 +4,26 @@ package import ScrollbackModel
 package import ScrollbackSearch
 import ScrollbackWords
 
-/// Keeps the index of a store's words in step with its rows: soon after they change, and at the latest before a search.
+/// Keeps the search index in sync with the store's rows: shortly after they change, and at the latest before a search.
 ///
-/// The transaction that changes rows notes their places. Here these are read as they are by now, made so in the index, and
-/// then crossed off. Being killed in between means to do it once more, which changes nothing; and where the two files do not
-/// agree on how many steps were done, everything is looked at again.
+/// A transaction that changes rows records their ranges. The indexer reads the current rows, writes them to the index,
+/// and then deletes the records. After a crash in between it repeats the step, which is idempotent. If the numbers of
+/// completed steps in the two files don't match, it indexes everything again.
 package actor SearchIndexer {
     private let store: LocalStore
     private let logger: Logger
     private var index: SearchIndex?
     private var state: IndexingState?
-    /// The last work that was begun; the next begins after it.
+    /// The most recent task; the next one starts after it.
     private var last: Task<Result<SearchIndex, ChatError>, Never>?
     private var background: Task<Void, Never>?
     private var isClosed = false
-    /// Its transactions take a while, which no thread of the concurrency pool should.
+    /// Index transactions are slow and would block a thread of the concurrency pool.
     private let queue = DispatchQueue(label: "scrollback.search", qos: .utility)
 
-    /// How many messages a transaction indexes.
+    /// The number of messages that one transaction indexes.
     private static let batch = 500
-    /// How long changes are collected before they are indexed.
+    /// The time for which changes are collected before they are indexed.
     private static let pause: Duration = .seconds(1)
 
     init(store: LocalStore, logger: Logger) {
@@ -31,7 +31,7 @@ package actor SearchIndexer {
         self.logger = logger
     }
 
-    /// Begins to follow the store's changes.
+    /// Starts to index changes of the store.
     func start() {
         background = Task { [weak self, writes = store.writes] in
             for await _ in writes {
@@ -43,12 +43,12 @@ package actor SearchIndexer {
     }
 
     private func follow() async {
-        // It is made when somebody searches, and not for each start of the app.
+        // An index in memory is created by the first search, not at each start of the app.
         if store.isSealed, index == nil { return }
         do {
             _ = try await caughtUp()
         } catch {
-            logger.debug("the search index is behind: \(error)")
+            logger.debug("The search index could not be updated: \(error)")
         }
     }
 
@@ -60,7 +60,9 @@ package actor SearchIndexer {
         index = nil
     }
 
-    /// The index, with everything that was stored before this was called, of one conversation at least or of all.
+    /// Returns the index, after indexing everything that was stored before the call.
+    ///
+    /// - Parameter conversation: The only conversation to index; `nil` for all.
     package func caughtUp(with conversation: Int64? = nil) async throws(ChatError) -> SearchIndex {
         let previous = last
         let task = Task { () async -> Result<SearchIndex, ChatError> in
@@ -76,42 +78,42 @@ package actor SearchIndexer {
     }
 
     private func catchUp(with conversation: Int64?) async throws(ChatError) -> SearchIndex {
-        // An index that turns out to be damaged begins anew, once.
+        // A damaged index is rebuilt once.
         for _ in 0..<2 {
             let index = try await openIndex()
             guard try await agree(with: index) else { continue }
-            // What comes meanwhile may come faster than it can be indexed.
+            // Stop at the current end, because new changes may arrive faster than they can be indexed.
             let last = try await store.read { try $0.lastUnindexed() }
             while let last, try await step(index, through: last, of: conversation) {}
             if state != nil { return index }
         }
-        throw ChatError(.localStorage, "the search index is damaged again and again")
+        throw ChatError(.localStorage, "The search index is repeatedly damaged.")
     }
 
     private func openIndex() async throws(ChatError) -> SearchIndex {
         if isClosed { throw ClientCore.closed }
         if let index { return index }
-        // The words of a sealed store are in no file.
+        // The index of an encrypted store must not be written to a file.
         let opened = try await perform { [store] in try SearchIndex(directory: store.isSealed ? nil : store.directory) }
         guard let opened else { throw ClientCore.closed }
         index = opened
         return opened
     }
 
-    /// Sees that the store and the index mean each other, and where they do not, has everything looked at again.
+    /// Checks that the index belongs to the store and is in sync with it; otherwise schedules everything for indexing.
     private func agree(with index: SearchIndex) async throws(ChatError) -> Bool {
         if state?.identity == index.identity { return true }
         guard let steps = try await perform({ try index.read { try $0.watermark() } }) else { return false }
         let found = IndexingState(identity: index.identity, steps: steps)
         let known = try await store.read { try $0.indexingState() }
-        // The index hears of a step first, so it may be one ahead, which is then done again.
+        // The index is written first, so it may be one step ahead. That step is repeated.
         let areInStep = known?.identity == found.identity && known.map { 0...1 ~= steps - $0.steps } == true
         if !areInStep { try await store.write(tellsRecents: false) { try $0.indexEverything(found) } }
         state = found
         return true
     }
 
-    /// - Returns: whether there may be more to do.
+    /// - Returns: Whether more steps may follow.
     private func step(
         _ index: SearchIndex, through last: Int64, of conversation: Int64?
     ) async throws(ChatError) -> Bool {
@@ -132,7 +134,7 @@ package actor SearchIndexer {
         return true
     }
 
-    /// - Returns: the steps as far as they went: rows that are gone are many sometimes.
+    /// - Returns: The parts of the steps that were written. Steps with many deleted rows are cut short.
     private static func write(
         _ steps: [IndexingStep], _ state: IndexingState, to index: SearchIndex
     ) throws -> [IndexingStep] {
@@ -152,9 +154,9 @@ package actor SearchIndexer {
         }
     }
 
-    /// Works on the index.
+    /// Runs an operation on the index's queue.
     ///
-    /// - Returns: nothing when it was damaged, and has begun anew.
+    /// - Returns: The result, or `nil` if the index was damaged and has been reset.
     private func perform<Answer: Sendable>(
         _ body: @escaping @Sendable () throws -> Answer
     ) async throws(ChatError) -> Answer? {
@@ -165,7 +167,7 @@ package actor SearchIndexer {
                 } catch is SearchIndexLost {
                     continuation.resume(returning: .success(nil))
                 } catch {
-                    let failure = ChatError(.localStorage, "the search index failed", cause: error)
+                    let failure = ChatError(.localStorage, "The search index failed.", cause: error)
                     continuation.resume(returning: .failure(failure))
                 }
             }
@@ -173,7 +175,7 @@ package actor SearchIndexer {
         return try result.get()
     }
 
-    /// Asks the index, with everything that was stored before this was called.
+    /// Searches the index, after indexing everything that was stored before the call.
     func find(
         _ terms: SearchTerms, in conversation: Int64?, sort: SearchSort, after position: SearchPosition?, limit: Int
     ) async throws(ChatError) -> SearchMatches {
@@ -187,6 +189,6 @@ package actor SearchIndexer {
             }
             if let found { return found }
         }
-        throw ChatError(.localStorage, "the search index is damaged again and again")
+        throw ChatError(.localStorage, "The search index is repeatedly damaged.")
     }
 }

@@ -6,21 +6,22 @@ import ScrollbackWire
 extension Conversation {
     /// Sends a message.
     ///
-    /// Returns once it is safe on this device; the rest happens by itself, across restarts. ``Sending/states`` tells
-    /// what became of it: the server may refuse it still, for example because the user is not a member.
+    /// Returns once the message is stored durably on this device. The client then sends it automatically, across
+    /// restarts. ``Sending/states`` reports the result: the server can still reject the message, for example if the
+    /// user is not a member.
     ///
     /// - Parameters:
-    ///   - content: what it says. What another message said may be sent on as it is, files included.
-    ///   - mentions: whom it calls by name.
-    ///   - replyTo: the message it answers.
-    ///   - metadata: the application's own object, which travels with it.
-    ///   - extra: any JSON of the application, which travels with it.
-    ///   - customType: a free name to filter by.
-    ///   - push: what a push about it should say.
-    ///   - traits: what is switched off for this one message.
-    ///   - priority: whether a room streams it when there is more than it can; elsewhere it says nothing.
-    /// - Throws: `invalid-parameter` or `too-large` when it can't be sent as it is, as a content that can't be read here;
-    ///   `local-storage`.
+    ///   - content: The content. The content of a received message can be forwarded unchanged, including files.
+    ///   - mentions: The users who are mentioned.
+    ///   - replyTo: The message that this one replies to.
+    ///   - metadata: An application-defined JSON object that is sent with the message.
+    ///   - extra: Any application-defined JSON that is sent with the message.
+    ///   - customType: An application-defined type to filter by.
+    ///   - push: The options of push notifications for the message.
+    ///   - traits: The features to turn off for this message.
+    ///   - priority: Whether a room delivers the message immediately under load; ignored in other conversations.
+    /// - Throws: `invalid-parameter` or `too-large` if the message is invalid, for example because its content could
+    ///   not be decrypted. `local-storage`.
     @discardableResult
     public func send(
         _ content: MessageContent, mentioning mentions: Mentions? = nil, replyingTo replyTo: MessageID? = nil,
@@ -34,23 +35,23 @@ extension Conversation {
                 push: try push?.json(), replyTo: replyTo, traits: traits, priority: priority))
     }
 
-    /// Sends a file with a message about it.
+    /// Sends a message with a file.
     ///
-    /// Returns once the file was copied, checked and, a picture, made smaller, and all of it is safe on this device. It
-    /// is uploaded when the network allows, goes on where it was after every interruption, and only then the message goes.
+    /// Returns once the file is copied, checked, scaled down if it is an image, and stored durably on this device. The
+    /// client then uploads the file, resuming after interruptions, and sends the message after the upload.
     ///
     /// - Parameters:
-    ///   - attachment: the file, and what kind of message it makes.
-    ///   - mentions: whom it calls by name.
-    ///   - replyTo: the message it answers.
-    ///   - metadata: the application's own object, which travels with it.
-    ///   - extra: any JSON of the application, which travels with it.
-    ///   - customType: a free name to filter by.
-    ///   - push: what a push about it should say.
-    ///   - traits: what is switched off for this one message.
-    ///   - priority: whether a room streams it when there is more than it can; elsewhere it says nothing.
-    /// - Throws: `media-too-large` above the limit of its kind; `invalid-media` when it is empty, damaged, or not what the
-    ///   message needs; `invalid-parameter` or `too-large`; `local-storage`.
+    ///   - attachment: The file and the kind of message.
+    ///   - mentions: The users who are mentioned.
+    ///   - replyTo: The message that this one replies to.
+    ///   - metadata: An application-defined JSON object that is sent with the message.
+    ///   - extra: Any application-defined JSON that is sent with the message.
+    ///   - customType: An application-defined type to filter by.
+    ///   - push: The options of push notifications for the message.
+    ///   - traits: The features to turn off for this message.
+    ///   - priority: Whether a room delivers the message immediately under load; ignored in other conversations.
+    /// - Throws: `media-too-large` if the file exceeds the limit of its kind. `invalid-media` if the file is empty,
+    ///   damaged, or of the wrong type. `invalid-parameter` or `too-large` if the message is invalid. `local-storage`.
     @discardableResult
     public func send(
         _ attachment: MediaAttachment, mentioning mentions: Mentions? = nil, replyingTo replyTo: MessageID? = nil,
@@ -64,19 +65,19 @@ extension Conversation {
         return try await send(try await core.workshop.prepare(attachment), attributes)
     }
 
-    /// Sends an application's own content, with the traits of its type.
+    /// Sends a message with custom content, with the traits of its type.
     ///
     /// - Parameters:
-    ///   - content: what it says.
-    ///   - mentions: whom it calls by name.
-    ///   - replyTo: the message it answers.
-    ///   - metadata: the application's own object, which travels with it.
-    ///   - extra: any JSON of the application, which travels with it.
-    ///   - customType: a free name to filter by.
-    ///   - push: what a push about it should say.
-    ///   - traits: what is switched off for this one message.
-    ///   - priority: whether a room streams it when there is more than it can; elsewhere it says nothing.
-    /// - Throws: `invalid-parameter` or `too-large` when it can't be sent as it is; `local-storage`.
+    ///   - content: The custom content.
+    ///   - mentions: The users who are mentioned.
+    ///   - replyTo: The message that this one replies to.
+    ///   - metadata: An application-defined JSON object that is sent with the message.
+    ///   - extra: Any application-defined JSON that is sent with the message.
+    ///   - customType: An application-defined type to filter by.
+    ///   - push: The options of push notifications for the message.
+    ///   - traits: The features to turn off for this message.
+    ///   - priority: Whether a room delivers the message immediately under load; ignored in other conversations.
+    /// - Throws: `invalid-parameter` or `too-large` if the message is invalid. `local-storage`.
     @discardableResult
     public func send<Content: CustomContent>(
         _ content: Content, mentioning mentions: Mentions? = nil, replyingTo replyTo: MessageID? = nil,
@@ -88,7 +89,9 @@ extension Conversation {
             customType: customType, push: push, traits: Content.traits.less(traits), priority: priority)
     }
 
-    /// A message that is being sent, found again after a restart; one that was sent long ago is done at once.
+    /// Returns a handle for a message, for example after a restart.
+    ///
+    /// Its state is final if the message was already sent.
     public func sending(_ id: MessageID) -> Sending {
         Sending(id: id, conversation: self.id, core: core)
     }
@@ -101,12 +104,12 @@ extension Conversation {
         let submission = try Submission(
             id: MessageID(at: now, using: &generator), content: prepared.content, attributes: attributes
         ).validated(limits: .standard)
-        // As it is now, so it goes: a retry must be the same message.
+        // Encrypt once, when queueing: a retry must send the same bytes.
         let queued = try core.store.sealing.seal(submission, to: id)
         let item = try await core.store.write { [id] writer in
             for (ordinal, file) in prepared.files.enumerated() {
                 try writer.insert(file.upload(of: submission.id), ordinal: ordinal)
-                // Whoever sends it need not fetch it.
+                // Register the file under its media key, so that the sender does not download it.
                 let media = Media(.hosted(file.media))
                 try writer.save(LocalFile(file.stored), as: media.key, now: now)
                 if let thumbnail = file.thumbnail {
@@ -115,7 +118,7 @@ extension Conversation {
             }
             return try writer.insert(queued, to: id, needsUpload: !prepared.files.isEmpty, now: now)
         }
-        // Until here nothing but this keeps their files from being evicted.
+        // Until here, only `prepared` protects its files from eviction.
         withExtendedLifetime(prepared) {}
         core.changes.changed([id])
         core.mailbox.post(.queued(item))

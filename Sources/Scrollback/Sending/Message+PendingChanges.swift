@@ -2,25 +2,25 @@ import ScrollbackModel
 import ScrollbackWire
 
 extension Message {
-    /// The message as it will be once what is queued on this device has been done.
-    func applying(_ changes: [ClientRequest], by user: UserID) -> Message {
+    /// Returns the message with the queued changes applied.
+    func applying(_ changes: [OutboxRequest], by user: UserID) -> Message {
         changes.reduce(self) { $0.applying($1, by: user) }
     }
 
-    private func applying(_ change: ClientRequest, by user: UserID) -> Message {
+    private func applying(_ change: OutboxRequest, by user: UserID) -> Message {
         var message = self
         switch change {
-        case .edit(_, id, let edit, _) where !isDeleted:
-            message.content = edit.content
-            message.attributes = edit.applied(to: attributes)
-        case .delete(_, let ids, forMe: false) where ids.contains(id):
+        case .edit(let request) where request.id == id && !isDeleted:
+            message.content = request.edit.content
+            message.attributes = request.edit.applied(to: attributes)
+        case .delete(let request) where request.audience == .everyone && request.ids.contains(id):
             message.content = nil
             message.actions = []
             message.attributes = MessageAttributes(traits: attributes.traits)
-        case .addAction(_, id, let type, let value, _) where !isDeleted:
-            message.actions.add(type, value, user)
-        case .removeAction(_, id, .own(let type, let value), _):
-            message.actions.remove(type, value, user)
+        case .addAction(let request) where request.id == id && !isDeleted:
+            message.actions.add(request.action.type, request.action.value, user)
+        case .removeAction(let request) where request.id == id:
+            if case .own(let type, let value) = request.action { message.actions.remove(type, value, user) }
         default: break
         }
         return message

@@ -2,38 +2,35 @@ import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
 
-/// What the server answered to something from the outbox.
+/// The server's answer to a queued request.
 enum OutboxAnswer: Sendable {
     case sent(SendResult)
-    /// The message as it is now.
+    /// The message after the edit.
     case edited(Message)
-    /// Done; what became of the messages comes as changes.
+    /// Accepted; the changed messages arrive as events.
     case done(ConversationID)
 
-    init(to request: ClientRequest, _ body: [UInt8]) throws(ChatError) {
+    init(to request: OutboxRequest, _ body: [UInt8]) throws(ChatError) {
         var reader = try JSONReader(body)
         switch request {
-        case .edit:
-            var message: Message?
-            try reader.object { (name, value) throws(ChatError) in
-                if name == "message" { message = try Message(from: &value) } else { try value.skip() }
-            }
-            self = .edited(try message.required("message"))
-        case .delete(let id, _, _), .addAction(let id, _, _, _, _), .removeAction(let id, _, _, _),
-            .clear(let id, _, _):
-            self = .done(id)
-        default: self = .sent(try SendResult(from: &reader))
+        case .send: self = .sent(try SendMessage.Answer(from: &reader))
+        case .edit: self = .edited(try EditMessage.Answer(from: &reader).message)
+        case .delete(let request): self = .done(request.conversation)
+        case .addAction(let request): self = .done(request.conversation)
+        case .removeAction(let request): self = .done(request.conversation)
+        case .clear(let request): self = .done(request.conversation)
         }
     }
 
-    /// What it brings to the log.
-    func input(for request: ClientRequest, _ user: UserID) -> LogInput? {
+    /// Returns the input that applies the answer to the log, if any.
+    func input(for request: OutboxRequest, _ user: UserID) -> LogInput? {
         switch (self, request) {
-        case (.sent(let sent), .send(let conversation, let submission)):
+        case (.sent(let sent), .send(let request)):
             guard let position = sent.position else { return nil }
+            let submission = request.submission
             return .sent(
                 Message(
-                    conversation: conversation, seq: position.seq, n: position.n, id: sent.id,
+                    conversation: request.conversation, seq: position.seq, n: position.n, id: sent.id,
                     timetoken: sent.timetoken, epoch: position.epoch, sender: user, type: submission.content.type,
                     content: sent.content.map { MessageContent(known: submission.content.type, json: $0) }
                         ?? submission.content, attributes: submission.attributes, thread: sent.thread))

@@ -2,37 +2,37 @@ public import Foundation
 public import ScrollbackModel
 import ScrollbackSync
 
-/// A message on its way out, or something on its way to be done to one.
+/// A handle for a message that is being sent, or for a change to a message.
 ///
-/// It goes on by itself; this only tells of it.
+/// The client sends queued messages and changes automatically. The handle observes the progress, retries and cancels.
 public struct Sending: Sendable, Identifiable {
-    /// Its id: of a message the message's own, which it keeps; of a change the id that makes a retry of it harmless.
+    /// The ID of the message, or of the change, which makes retries idempotent.
     public let id: MessageID
-    /// Where it goes.
+    /// The conversation.
     public let conversation: ConversationID
     let core: ClientCore
-    /// The message that something is done to; nothing where the message itself is sent.
+    /// The message to which the change applies; `nil` if the handle is for a message.
     var changes: MessageID?
 
-    /// How far a message has come.
+    /// The progress of a message or change.
     public enum State: Equatable, Sendable {
-        /// Safe on this device, waiting for its turn or for the network.
+        /// Stored durably on this device, and waiting for its turn or for the network.
         case stored
-        /// Its files are on their way to the server, 0...1 of them.
+        /// Uploading files, with the fraction uploaded, 0...1.
         case uploading(Double)
-        /// Handed to the server, whose answer is to come.
+        /// Transmitted, and waiting for the server's answer.
         case sending
-        /// Refused for now; tried again by itself at this time.
+        /// Failed temporarily; the client retries at this time.
         case waiting(until: Date)
-        /// On the server, at its place; a change: done to this message.
+        /// Accepted by the server: the stored message, or the message after the change.
         case sent(Message)
-        /// Refused for good: ``Sending/retry()`` or ``Sending/cancel()`` it.
+        /// Failed permanently; call ``Sending/retry()`` or ``Sending/cancel()``.
         case failed(ChatError)
-        /// Cancelled, or sent without being stored, or done to a message that is not on this device.
+        /// Cancelled, sent without being stored, or a change to a message that is not stored on this device.
         case gone
     }
 
-    /// How far it has come, from now on until it is sent, failed or gone.
+    /// The current state and its changes, until the state is final: sent, failed or gone.
     public var states: AsyncStream<State> {
         let (stream, continuation) = AsyncStream.makeStream(of: State.self, bufferingPolicy: .bufferingNewest(1))
         let changes = core.changes.changes(of: .conversation(conversation))
@@ -40,7 +40,7 @@ public struct Sending: Sendable, Identifiable {
             var last: State?
             for await _ in changes {
                 guard let state = try? await current() else { break }
-                // Other messages of the conversation change too.
+                // The change may concern another message of the conversation.
                 if state != last { continuation.yield(state) }
                 last = state
                 if state.isFinal { break }
@@ -51,31 +51,31 @@ public struct Sending: Sendable, Identifiable {
         return stream
     }
 
-    /// What the message says, as it waits to be sent; nothing once it is sent, and of a change.
+    /// Returns the content of a queued message; `nil` after it was sent, and for changes.
     ///
-    /// What was encrypted with a key that this client was not given again is as it will be sent.
+    /// Content that was encrypted with a key this client doesn't have is returned in its encrypted form.
     ///
     /// - Throws: `local-storage`.
     public func content() async throws(ChatError) -> MessageContent? {
         try await core.store.read { [id] in try $0.pending(id)?.submission.content }
     }
 
-    /// Waits until the message is on the server.
+    /// Waits until the server has stored the message or accepted the change.
     ///
-    /// - Returns: the message; of a change, the message as it is then.
-    /// - Throws: why it failed; `cancelled` for what is ``State/gone``: of a change that leaves no message on this device, such
-    ///   as a deletion for oneself, wait for ``finished()`` instead. `closed` when the client was closed, or the task that
-    ///   waits was cancelled.
+    /// - Returns: The message; for a change, the changed message.
+    /// - Throws: The error of a failure. `cancelled` for the state ``State/gone``. `closed` if the client was closed or
+    ///   the waiting task was cancelled. For changes that leave no message on this device, such as a deletion for this
+    ///   user, use ``finished()`` instead.
     public func delivered() async throws(ChatError) -> Message {
         guard let message = try await outcome() else {
-            throw ChatError(.cancelled, "the message was cancelled, or sent without being stored")
+            throw ChatError(.cancelled, "The message was cancelled, or sent without being stored.")
         }
         return message
     }
 
-    /// Waits until the server has taken it, whether or not a message is left to show.
+    /// Waits until the server has accepted the message or change, even if no message remains on this device.
     ///
-    /// - Throws: why it failed; `closed` when the client was closed, or the task that waits was cancelled.
+    /// - Throws: The error of a failure, or `closed` if the client was closed or the waiting task was cancelled.
     public func finished() async throws(ChatError) {
         _ = try await outcome()
     }
@@ -89,41 +89,41 @@ public struct Sending: Sendable, Identifiable {
             case .stored, .uploading, .sending, .waiting: continue
             }
         }
-        throw ChatError(.closed, "the client was closed, or nobody waits any more; the message stays queued")
+        throw ChatError(.closed, "The client was closed or the waiting task was cancelled. The message stays queued.")
     }
 
-    /// Tries again now, at its old place and under the same id.
+    /// Retries immediately, with the same ID and position in the queue.
     ///
-    /// One that is on its way already is left as it is.
+    /// Has no effect if the message is already being sent.
     ///
-    /// - Throws: `unknown-message` when it is not waiting to be sent: it was sent, or cancelled.
+    /// - Throws: `unknown-message` if the message is no longer queued, because it was sent or cancelled.
     public func retry() async throws(ChatError) {
         let isQueued = try await core.ask { .retry(id, $0) }
-        guard isQueued else { throw ChatError(.unknownMessage, "the message is not waiting to be sent") }
+        guard isQueued else { throw ChatError(.unknownMessage, "The message is not queued for sending.") }
         core.mailbox.post(.kick)
     }
 
-    /// Takes the message back.
+    /// Cancels the message.
     ///
-    /// One that was handed to the server before, on a connection that was lost, may have been stored there all the
-    /// same.
+    /// If the message was transmitted before, on a connection that was lost, the server may have stored it
+    /// nevertheless.
     ///
-    /// - Throws: `conflict` while it is in flight, since the server may have it; `unknown-message` when it is not waiting
-    ///   to be sent.
+    /// - Throws: `conflict` while the message is in flight, because the server may have stored it. `unknown-message` if
+    ///   the message is not queued.
     public func cancel() async throws(ChatError) {
         let cancellation = try await core.ask { .cancel(id, $0) }
         core.changes.changed([conversation])
         switch cancellation {
         case .cancelled, .mayHaveBeenStored: return
-        case .inFlight: throw ChatError(.conflict, "the message is being sent: recall it instead")
-        case .unknown: throw ChatError(.unknownMessage, "the message is not waiting to be sent")
+        case .inFlight: throw ChatError(.conflict, "The message is being sent. Recall it instead.")
+        case .unknown: throw ChatError(.unknownMessage, "The message is not queued for sending.")
         }
     }
 
     private func current() async throws(ChatError) -> State {
         try await core.store.read { [id, conversation, changes, core] reader in
             let message = try reader.message(changes ?? id, in: conversation)
-            // A change is done once it is out of the outbox; a message once it is in the log.
+            // A change is complete when it leaves the outbox; a message when it is in the log.
             if let message, changes == nil { return .sent(message) }
             if let progress = try reader.progress(id) {
                 return State(progress, uploaded: { core.uploads.fraction(of: id) })

@@ -2,18 +2,18 @@ import GRDB
 import ScrollbackModel
 import ScrollbackSync
 
-/// The counts, kept in step with the log in the transaction that changes it.
+/// Updates the unread counts in the same transaction as the log.
 extension LocalWriter {
-    /// A row that a change put in another's place.
+    /// A row that a change replaces.
     struct Replacement {
         var old: Message?
         var new: Message
     }
 
-    /// The rows that edits are about to change; what was never changed since it was sent is in none.
+    /// Returns the rows that edits are about to replace, ignoring messages that were never changed.
     func replacements(in edits: [LogEdit], _ log: OpenLog) throws -> [Replacement] {
         guard let epoch = log.state?.epoch else { return [] }
-        // An answer may have a row twice, among its changes and in its page.
+        // An answer can contain a row twice: among its changes and in its page.
         let changed = Dictionary(
             edits.flatMap(\.upserts).filter { $0.rev > 0 }.map { ($0.seq, $0) },
             uniquingKeysWith: { $0.rev < $1.rev ? $1 : $0 })
@@ -24,13 +24,14 @@ extension LocalWriter {
         }
     }
 
-    /// Counts what an input did to the log, but for how far it moved on, which is counted once at the end.
+    /// Updates the counts for an input, except for the advance of the head, which is counted at the end of the
+    /// transaction.
     func count(
         _ input: LogInput, _ edits: [LogEdit], _ replaced: [Replacement], before: LogState?, in log: inout OpenLog
     ) throws {
         guard let state = log.state else { return }
         let known = try log.read ?? reader.readState(log.number)
-        // What was read of another log says nothing of this one.
+        // The read state of another epoch does not apply.
         var read = known.flatMap { $0.epoch == state.epoch ? $0 : nil } ?? ReadState(of: state, before: input)
         if let before, before.epoch == state.epoch, state.view > before.view { read.seeAnew() }
         if case .head(let head) = input, head.state.firstSeq >= state.firstSeq || head.state.view > before?.view ?? 0 {
@@ -47,12 +48,12 @@ extension LocalWriter {
             } else if state.firstSeq > before.firstSeq {
                 read.erased(before.firstSeq...state.firstSeq - 1)
             }
-            // Which of the changes that nobody remembers altered counts is not known.
+            // After a refetch, it is unknown which of the skipped changes affected the counts.
             if edits.contains(where: \.erasesEverything) { read.erased(1...max(1, state.head), rev: state.rev) }
             for message in edits.flatMap(\.upserts) where before.gaps.contains(message.seq) {
                 read.learned(message, reader: user)
             }
-            // What a page shows to be gone was taken for something that counts.
+            // Ranges that a page shows to be voids were counted as unread before.
             if case .page(_, let page) = input, page.coverage.voids.intersects(read.knownThrough + 1...Seq.max) {
                 for places in page.coverage.voids.clipped(to: read.knownThrough + 1...Seq.max).ranges {
                     read.erased(places)
@@ -62,11 +63,10 @@ extension LocalWriter {
         log.read = read
     }
 
-    /// Whether the user may have sent something after the message that a change is about: here, or where this device has
-    /// not looked.
+    /// Returns whether the user may have sent a message after the changed one, in stored messages or in a gap.
     private func mayHavePassed(_ message: Message, _ log: OpenLog) throws -> Bool {
         guard let head = log.state?.head else { return false }
-        // Too many to look through: it is the server's to say.
+        // There are too many messages to check: only the server knows.
         guard head - message.seq <= ReadState.countedMessages else { return true }
         return try Bool.fetchOne(
             db.cachedStatement(
@@ -76,23 +76,23 @@ extension LocalWriter {
                     """), arguments: [log.number, message.seq, user.text]) ?? false
     }
 
-    /// Follows the log to where it stands at the end of the transaction.
+    /// Updates the counts to the log's state at the end of the transaction.
     ///
-    /// - Returns: whether the server must say what the counts are.
+    /// - Returns: Whether the counts must be fetched from the server.
     func finishCounts(of log: OpenLog, in id: ConversationID) throws -> Bool {
         guard id.kind.traits.hasRecents, let state = log.state, var read = log.read else { return false }
         try follow(&read, state, in: id, number: log.number)
         try save(read, number: log.number)
-        // What is missing comes with `sync`, and may say it all; an answer to what was read here is under way.
+        // A sync that is still pending may make the counts exact, as may the answer to a pending read.
         let isComing = read.pendingReadSeq != nil || state.isBehind && id.kind.traits.replaysMissed
         return read.certainty != .exact && !isComing
     }
 }
 
 extension ReadState {
-    /// Of a log that an input is the first to tell of.
+    /// Creates the read state of a log that `input` mentions for the first time.
     ///
-    /// What was said just now is unread; of what was said before only the server knows.
+    /// A message in the input is unread. Only the server knows how many earlier messages are.
     fileprivate init(of log: LogState, before input: LogInput) {
         let said: Message?
         switch input {
@@ -109,7 +109,7 @@ extension ReadState {
 }
 
 extension LogInput {
-    /// The places it says are gone, and the change that took them.
+    /// The ranges that the input removes, and the revision that removed them.
     fileprivate var removals: [(places: SeqRange, rev: Int64?)] {
         switch self {
         case .live(.changed(_, _, .removed(let places, let rev))): [(places, rev)]

@@ -28,7 +28,7 @@ extension Draft {
         var attributes = MessageAttributes()
         try reader.object { (name, value) throws(ChatError) in
             if name == "text" { return text = try value.string() }
-            // What can't be read, by another version's rules, is not worth the text.
+            // Skip a member that this version can't decode, so that the text is not lost.
             var member = JSONReader(try value.raw().text)
             _ = try? attributes.readMember(name, &member)
         }
@@ -54,7 +54,7 @@ extension LocalWriter {
             ])
     }
 
-    /// With messages that go from this device.
+    /// Deletes the local extensions of messages that are deleted from this device.
     func removeLocalExtensions(at range: SeqRange, in number: Int64) throws {
         try db.cachedStatement(
             sql: """
@@ -65,7 +65,7 @@ extension LocalWriter {
         ).execute(arguments: [number, range.lowerBound, range.upperBound])
     }
 
-    /// With a message that is taken back, unless it was stored all the same.
+    /// Deletes the local extension of a cancelled message, unless the server stored the message.
     func removeLocalExtension(ofUnsent message: MessageID) throws {
         let place = try String.fetchOne(
             db.cachedStatement(sql: "SELECT conversation FROM outbox WHERE id = ? AND kind = 'send'"),
@@ -77,7 +77,7 @@ extension LocalWriter {
         }
     }
 
-    /// With a conversation; what is to be sent keeps its own.
+    /// Deletes the local extensions of a conversation, except those of queued messages.
     func removeLocalExtensions(in conversation: ConversationID) throws {
         try db.cachedStatement(
             sql: "DELETE FROM extension WHERE conversation = ? AND message NOT IN (SELECT id FROM outbox)"

@@ -3,27 +3,27 @@ import ScrollbackModel
 import ScrollbackSync
 import StoreFiles
 
-/// A conversation's entry in the list of recents, kept in step with its log in the transaction that changes it.
+/// Updates a conversation's entry in the list of recent conversations, in the same transaction as its log.
 extension LocalWriter {
-    /// Takes what an input says of the entry itself.
+    /// Applies the parts of an input that concern the entry itself.
     func follow(_ input: LogInput, before: LogState?, _ log: OpenLog, in id: ConversationID) throws {
         if let before, before.epoch != log.state?.epoch { try startEntryOver(id, number: log.number) }
         guard case .head(let head) = input else { return }
-        // A head that was long on its way has an older name, says who was a member then, or knows nothing of what the user hid
-        // since. What the server has no time for has no place in the list, unless something of it is here.
+        // An outdated head has an old name or membership, or ignores messages that the user hid since. A conversation
+        // for which the server reports no time is not listed, unless it has messages on this device.
         let shown = try reader.stored(
             ["name": head.name, "avatar": head.avatar], of: .conversation(id), numbered: log.number)
         try db.cachedStatement(
             sql: """
-                UPDATE conversation SET name = ?1, avatar = ?2, recentTime = ?3, moved = ?4, isFrozen = ?5, mutedUntil = ?6,
-                    roamSeq = ?7, isRecent = isRecent AND ?3 IS NOT NULL
+                UPDATE conversation SET name = ?1, avatar = ?2, recentTime = ?3, moved = ?4, isFrozen = ?5,
+                    mutedUntil = ?6, roamSeq = ?7, isRecent = isRecent AND ?3 IS NOT NULL
                 WHERE number = ?8 AND moved <= ?4 AND memberRev <= ?9
                 """
         ).execute(arguments: [
             shown[0], shown[1], head.recentTime.map { Int64(bitPattern: $0.rawValue) }, head.moved, head.isFrozen,
             head.mute?.stored, head.roamSeq, log.number, head.userRev,
         ])
-        // What the other person has read only rises, whichever answer says so.
+        // The peer's read position only increases, whichever answer reports it.
         if head.peerReadSeq > 0 { try notePeerRead(head.peerReadSeq, in: id) }
         try db.cachedStatement(
             sql: "UPDATE conversation SET isMember = ?1, memberRev = ?3 WHERE number = ?2 AND memberRev <= ?3"
@@ -31,7 +31,9 @@ extension LocalWriter {
         try takeSettings(of: ReadSummary(head), in: id, number: log.number, isRead: log.read?.pendingReadSeq != nil)
     }
 
-    /// What was set in another log: what is muted and pinned stays so, the rest means nothing here.
+    /// Resets the entry after the conversation got a new epoch.
+    ///
+    /// Mute, pin and notification settings stay; everything else is meaningless in the new log.
     private func startEntryOver(_ id: ConversationID, number: Int64) throws {
         try db.cachedStatement(
             sql: """
@@ -46,11 +48,13 @@ extension LocalWriter {
         ).execute(arguments: [id.description])
     }
 
-    /// Takes what the server says is set, but for what was set here and not confirmed, unless it is older than what is known.
+    /// Applies the settings in `summary`, unless they are older than the known ones.
     ///
-    /// Where a mark ended, what else keeps the entry in the list is looked at anew.
+    /// Unconfirmed local settings stay.
     ///
-    /// - Parameter isRead: whether something was marked read here that the server has not heard of.
+    /// If an unread marker ended, the entry's presence in the list is evaluated again.
+    ///
+    /// - Parameter isRead: Whether a local read is still unconfirmed.
     func takeSettings(of summary: ReadSummary, in id: ConversationID, number: Int64, isRead: Bool) throws {
         let pending = try reader.pendingSorts(in: id)
         try db.cachedStatement(
@@ -64,14 +68,15 @@ extension LocalWriter {
         ).execute(arguments: [
             summary.userRev, pending.contains(.muted) ? nil : summary.isMuted,
             pending.contains(.pinned) ? nil : summary.isPinned,
-            // What is read here ends the mark once the server hears of it.
+            // The local read ends the marker once the server receives it.
             pending.contains(.mark) ? nil : summary.isMarkedUnread && !isRead,
             pending.contains(.list) ? nil : summary.removedSeq, number, summary.notifications?.rawValue,
             pending.contains(.notifications),
         ])
     }
 
-    /// The newest message that the list does not pass over, the one it showed while there is none near, or the newest.
+    /// Finds the message to show: the newest one that the list does not skip, the current one if none is near, or the
+    /// newest.
     private static let lastSeq = """
         coalesce(
             (SELECT seq FROM message
@@ -84,13 +89,16 @@ extension LocalWriter {
             (SELECT max(seq) FROM message WHERE conversation = ?1), 0)
         """
 
-    /// Finds the last message anew.
+    /// Updates the last message of the entry.
+    ///
+    /// The server must be asked in two cases. Either the last message disappeared without a replacement, so that only
+    /// the server knows when the conversation was last active. Or an older message replaces it, with gaps between the
+    /// two.
     ///
     /// - Parameters:
-    ///   - gaps: what of the log is not here.
-    ///   - hadRow: whether the transaction brought a message, however soon it went again.
-    /// - Returns: whether the server must be asked: there was one and is none any more, and when the conversation was last
-    ///   active is the server's to say; or another takes its place, and what lies between the two is not all here.
+    ///   - gaps: The gaps of the log.
+    ///   - hadRow: Whether the transaction inserted a message, even if it deleted it again.
+    /// - Returns: Whether the server must be asked.
     func refreshLast(_ number: Int64, gaps: SeqRangeSet, hadRow: Bool) throws -> Bool {
         let before =
             try Seq.fetchOne(
@@ -108,10 +116,10 @@ extension LocalWriter {
         return last == 0 ? hadRow || before > 0 : last < before && gaps.intersects(last + 1...before)
     }
 
-    /// Whether it has an entry in the list, and where it stands there.
+    /// Updates whether the conversation is in the list, and its position.
     ///
-    /// Something must have been said there since it was taken out; or it was put in by hand. What stood there for messages
-    /// that went stays until the server says when the conversation was last active.
+    /// It is listed if it has messages after its removal from the list, or if the user added it explicitly. A
+    /// conversation whose messages were deleted stays until the server reports its last activity.
     func refreshEntry(_ number: Int64) throws {
         try db.cachedStatement(
             sql: """

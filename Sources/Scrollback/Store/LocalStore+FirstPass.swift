@@ -3,25 +3,26 @@ package import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
 
-/// A new device hears of the top of the list first, and of the rest window by window: what it shows until then.
+/// The first sync pass of a new device, which fetches the top of the list first and the rest window by window.
 extension LocalReader {
-    /// What is unread in conversations that a new device has yet to hear of; nothing once it knows them all.
+    /// Returns the unread totals of conversations that a new device has not fetched yet, or `nil` if it has all of
+    /// them.
     func remainingTotals() throws -> UnreadTotals? {
         guard let text = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'totals'") else { return nil }
         var reader = JSONReader(text)
         return try UnreadTotals(from: &reader)
     }
 
-    /// Whether a head of it was ever taken.
+    /// Returns whether a head of the conversation was ever stored.
     fileprivate func hadHead(of id: ConversationID) throws -> Bool {
         try Bool.fetchOne(
             db.cachedStatement(sql: "SELECT moved > 0 FROM conversation WHERE id = ?"), arguments: [id.description])
             ?? false
     }
 
-    /// The place below a conversation's newest messages, where some of them are not here.
+    /// Returns the sequence number before a conversation's newest messages, or `nil` if none of them are missing.
     ///
-    /// - Parameter count: how many of the newest, without those that new devices are not to load.
+    /// - Parameter count: The number of newest messages, not counting those that new devices must not download.
     package func placeBeforeMissing(among count: Int, of id: ConversationID) throws -> Seq? {
         guard let local = try localLog(of: id) else { return nil }
         let log = local.state
@@ -31,7 +32,7 @@ extension LocalReader {
         return place < log.head && log.gaps.intersects(place + 1...log.head) ? place : nil
     }
 
-    /// Up to when everything was marked as read, of a kind or in all, while the device did not know the whole list.
+    /// Returns the time up to which all conversations of a kind were marked as read while the list was incomplete.
     fileprivate func readAllTime(of kind: ConversationKind) throws -> Timetoken? {
         try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT max(CAST(value AS INTEGER)) FROM meta WHERE key IN (?, ?)"),
@@ -45,14 +46,14 @@ extension LocalReader {
 }
 
 extension LocalWriter {
-    /// Stores heads, and keeps what is unread in conversations whose heads have yet to come.
+    /// Stores heads, and the unread totals of conversations whose heads have not been fetched yet.
     ///
-    /// - Parameter totals: what the server says is unread in all, with the first window.
+    /// - Parameter totals: The totals of all conversations, which the server sends with the first window.
     package func store(
         _ heads: [ConversationHead], totals: UnreadTotals?, endsPass: Bool
     ) throws -> [LogOutcome] {
         let isNew = try !reader.isSettled()
-        // What was said meanwhile counts already.
+        // Messages that arrived before the head are already counted.
         let unknown = isNew ? try heads.filter { try !reader.hadHead(of: $0.conversation) } : []
         let counted = try unknown.map { try reader.recent($0.conversation) }
         let outcomes = try apply(heads.map { .head($0) })
@@ -81,9 +82,10 @@ extension LocalWriter {
         return outcomes
     }
 
-    /// Marks every conversation as read, or every one of a kind.
+    /// Marks all conversations as read, or all of one kind.
     ///
-    /// - Parameter time: now; what a new device has yet to hear of is read up to there once it comes.
+    /// - Parameter time: The current time. Conversations that a new device has not fetched yet are marked as read up to
+    ///   it.
     package func markAllRead(of kind: ConversationKind?, at time: Timetoken) throws {
         for id in try reader.unreadConversations(of: kind) { _ = try markRead(id, upTo: nil) }
         guard try !reader.isSettled() else { return }
@@ -104,14 +106,16 @@ extension LocalWriter {
 }
 
 extension UnreadTotals {
-    /// Nothing is unread any more, of one kind or at all; mentions are not known by kind, and stay.
+    /// Resets the unread counts of one kind or of all kinds.
+    ///
+    /// Mentions are not counted by kind, so they stay for one kind.
     fileprivate mutating func read(_ kind: ConversationKind?) {
         guard let kind else { return self = UnreadTotals() }
         notifying[kind] = nil
         muted[kind] = nil
     }
 
-    /// Without what fell below zero, as messages are read while their windows are on their way.
+    /// The totals without negative counts, which result from reading messages while windows are in flight.
     fileprivate var positive: UnreadTotals {
         var totals = self
         totals.notifying = notifying.filter { $0.value > 0 }

@@ -4,19 +4,19 @@ package import ScrollbackModel
 import ScrollbackSync
 import StoreFiles
 
-/// A page of what this device has, and whether a gap keeps it from being whole.
+/// A page of stored messages, and the gap that makes it incomplete, if any.
 package struct LocalPage: Sendable {
-    /// In the order that was asked for.
+    /// The messages in the requested order.
     package var messages: [Message]
-    /// The gap that the page touched, nearest to where it began.
+    /// The gap that the page touches, nearest to its start.
     package var gap: SeqRange?
-    /// The first place outside the page, both ways; nothing where the log ends.
+    /// The first sequence numbers outside the page; `nil` at the ends of the log.
     package var older: Seq?
     package var newer: Seq?
     package var epoch: Epoch?
 }
 
-/// A place in the local log that a page begins at.
+/// A position in the local log at which a page begins.
 package struct LocalPlace: Hashable, Sendable {
     package var newestOlder: Seq
     package var oldestNewer: Seq
@@ -26,7 +26,7 @@ package struct LocalPlace: Hashable, Sendable {
     static func between(_ seq: Seq) -> LocalPlace { LocalPlace(newestOlder: seq, oldestNewer: seq + 1) }
 }
 
-/// A conversation's log as the device has it, by the name its rows go by.
+/// The local log of a conversation, with its row number.
 package struct LocalLog: Sendable {
     package let id: ConversationID
     let number: Int64
@@ -39,13 +39,13 @@ extension LocalReader {
         return LocalLog(id: id, number: number, state: state)
     }
 
-    /// Finds a point among what is here; nothing where only the server knows it.
+    /// Finds a history point in the stored messages; returns `nil` if only the server knows its position.
     package func place(_ point: HistoryPoint, in local: LocalLog) throws -> LocalPlace? {
         let (number, log) = (local.number, local.state)
         switch point {
         case .latest: return .between(log.head)
         case .earliest: return .between(log.firstSeq - 1)
-        // Outside of the log there is nothing to tell one place from another, and the last one has none after it.
+        // Clamp to the log: positions outside of it are equivalent, and the last one has no successor.
         case .seq(let seq): return .at(min(max(seq, log.firstSeq - 1), log.head + 1))
         case .id(let id):
             let seq = try Seq.fetchOne(
@@ -70,7 +70,7 @@ extension LocalReader {
         }
     }
 
-    /// Known only where the rows on both sides are next to each other.
+    /// Finds the position of a time, which is only known if there is no gap between the adjacent rows.
     private func place(
         from first: Timetoken, through last: Timetoken, _ number: Int64, _ log: LogState
     ) throws -> LocalPlace? {
@@ -89,7 +89,7 @@ extension LocalReader {
         let older = below ?? log.firstSeq - 1
         let newer = above ?? log.head + 1
         guard older < newer, !(older + 1 < newer && log.gaps.intersects((older + 1)...(newer - 1))) else { return nil }
-        // Places that nobody will see may lie on both sides of what was said then.
+        // Voids can lie on both sides of the messages at that time.
         let first = try Seq.fetchOne(
             db.cachedStatement(
                 sql: "SELECT seq FROM message WHERE conversation = ? AND seq > ? ORDER BY seq LIMIT 1"),
@@ -98,7 +98,9 @@ extension LocalReader {
         return LocalPlace(newestOlder: first - 1, oldestNewer: within + 1)
     }
 
-    /// Messages at or below a place, to older, as far as `end`; it ends before the first gap.
+    /// Returns messages at or below a sequence number, from newer to older, down to `end`.
+    ///
+    /// The page stops at the first gap.
     package func older(
         from top: Seq, downTo end: Seq? = nil, limit: Int, filter: MessageFilter, in local: LocalLog
     ) throws -> LocalPage {
@@ -121,7 +123,9 @@ extension LocalReader {
             newer: top < log.head ? top + 1 : nil, epoch: log.epoch)
     }
 
-    /// Messages at or above a place, to newer, lowest first; it ends before the first gap.
+    /// Returns messages at or above a sequence number, from older to newer, up to `end`.
+    ///
+    /// The page stops at the first gap.
     package func newer(
         from bottom: Seq, to end: Seq?, limit: Int, filter: MessageFilter, in local: LocalLog
     ) throws -> LocalPage {
@@ -175,10 +179,10 @@ extension LocalReader {
         return found
     }
 
-    /// A message as whoever asked is to have it.
+    /// Returns the message decrypted, if possible and requested.
     func opened(_ message: Message) -> Message { sealing?.open(message) ?? message }
 
-    /// How many messages were sent in a time; of a community itself, in all of its channels.
+    /// Returns the number of stored messages in a time range; for a community, in all of its channels.
     package func messageCount(in id: ConversationID, _ range: Range<Timetoken>) throws -> Int64 {
         let numbers: [Int64]
         if id.isCommunityItself {
@@ -189,7 +193,7 @@ extension LocalReader {
             numbers = try number(of: id).map { [$0] } ?? []
         }
         return try numbers.reduce(0) { count, number in
-            // Times rise with places: both ends are found on the key, and no index on times is kept.
+            // Timetokens increase with sequence numbers, so both ends are found with the primary key.
             let ends = try [range.lowerBound, range.upperBound].map { try firstPlace(atOrAfter: $0, number) }
             return try count
                 + (Int64.fetchOne(
@@ -219,15 +223,17 @@ extension LocalReader {
         return low
     }
 
-    /// The places of all rows of a conversation, lowest first.
+    /// Returns the sequence numbers of all rows of a conversation, lowest first.
     package func rowPlaces(in id: ConversationID) throws -> [Seq] {
         guard let number = try number(of: id) else { return [] }
         return try Seq.fetchAll(
             db, sql: "SELECT seq FROM message WHERE conversation = ? ORDER BY seq", arguments: [number])
     }
 
-    /// What is wrong with the store: nothing, as long as every log's rows, gaps and voids are disjoint and complete, and what
-    /// is sealed opens.
+    /// Checks the integrity of the store.
+    ///
+    /// - Returns: The problems found; empty if every log's rows, gaps and voids are disjoint and complete, and all
+    ///   encrypted values can be decrypted.
     package func violations() throws -> [String] {
         var found = try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
         for text in try String.fetchAll(db, sql: "SELECT id FROM conversation ORDER BY id") {

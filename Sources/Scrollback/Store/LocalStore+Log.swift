@@ -5,7 +5,7 @@ import ScrollbackWords
 package import ScrollbackSync
 
 extension LocalReader {
-    /// What is known of a conversation's log; nothing until its head is.
+    /// Returns the local state of a conversation's log, or `nil` until its head is known.
     package func log(of id: ConversationID) throws -> LogState? {
         guard let number = try number(of: id) else { return nil }
         return try log(number)
@@ -33,8 +33,8 @@ extension LocalReader {
         return set
     }
 
-    /// The newest place this device had before it heard that more was said without it; the newest it has where it never
-    /// did.
+    /// Returns the newest sequence number this device had before it missed messages, or the head if it never missed
+    /// any.
     func missedAfter(_ id: ConversationID) throws -> Seq {
         guard let number = try number(of: id) else { return 0 }
         return try missedAfter(number) ?? log(number)?.head ?? 0
@@ -45,7 +45,7 @@ extension LocalReader {
             db.cachedStatement(sql: "SELECT missedAfter FROM conversation WHERE number = ?"), arguments: [number])
     }
 
-    /// Where every conversation that is behind since an earlier connection stands.
+    /// Returns the log positions of all conversations that an earlier connection left behind.
     package func positionsBehind() throws -> [LogPosition] {
         let rows = try Row.fetchAll(
             db,
@@ -63,22 +63,22 @@ extension LocalReader {
     }
 }
 
-/// Something to apply to a log.
+/// An update to apply to a log.
 package enum LogInput: Sendable {
     case live(LiveEvent)
     case head(ConversationHead)
     case page(ConversationID, LogPage)
     case sync(LogSync, asked: LogPosition)
-    /// A message of one's own that was acknowledged.
+    /// A message of the user that the server acknowledged.
     case sent(Message)
-    /// A message that was looked up by itself.
+    /// A message that was fetched individually.
     case found(Message)
 
-    /// Whether only a head says what the list shows last, whatever another answer makes of the counts.
+    /// Returns whether the last message of the list's entry is uncertain after this input, so that the head must be
+    /// fetched.
     ///
-    /// In a channel that is not heard a change may have taken a message away, and it is not told which. News are older than what
-    /// they come after: the newest message they bring may be gone where its place was known, and what the user hid may be
-    /// brought by news that have yet to come.
+    /// A summary of an unsubscribed channel does not state which messages a change removed. It can also be out of date:
+    /// its last message may already be deleted, and a message that the user hid may still arrive.
     func leavesLastOpen(after before: LogState) -> Bool {
         guard !conversation.kind.traits.streamsToMembers else { return false }
         switch self {
@@ -90,7 +90,7 @@ package enum LogInput: Sendable {
         }
     }
 
-    /// Whether news bring a message of a place that was known to be missing.
+    /// Returns whether a channel summary contains a message that lies in a known gap.
     func bringsWhatWasMissing(in before: LogState) -> Bool {
         guard case .live(.head(let id, let head, let last?, _)) = self else { return false }
         return id.kind.traits.hasRecents && head.epoch == before.epoch && before.gaps.contains(last.seq)
@@ -107,20 +107,20 @@ package enum LogInput: Sendable {
     }
 }
 
-/// What came of applying inputs.
+/// The result of applying an input.
 package struct LogOutcome: Sendable {
     package var conversation: ConversationID
     package var input: LogInput
     package var edit: LogEdit
-    /// Where the log stands now, if the device has missed something of it.
+    /// The log's position, if it is missing messages or changes.
     package var behind: LogPosition?
     package var changedGaps: Bool
-    /// Whether the log was not known before, or its counts may not be right: its head has more to say.
+    /// Whether the head must be fetched, because the log was unknown or its counts may be wrong.
     package var needsHead: Bool
 }
 
 extension LocalWriter {
-    /// Applies inputs in their order: whatever a log's state says must go or come, goes and comes with it.
+    /// Applies inputs in order, and makes the changes to rows that each log's new state requires.
     package func apply(_ inputs: [LogInput]) throws -> [LogOutcome] {
         var outcomes: [LogOutcome] = []
         var open: [ConversationID: OpenLog] = [:]
@@ -151,22 +151,24 @@ extension LocalWriter {
         return outcomes
     }
 
-    /// A log while a transaction works on it.
+    /// A log that the current transaction is working on.
     struct OpenLog {
         var number: Int64
         var state: LogState?
         var isLoaded: Bool
-        /// As the database has it.
+        /// The state in the database.
         var saved: LogState?
-        /// The places whose rows came, went or changed.
+        /// The sequence numbers whose rows were inserted, deleted or changed.
         var touched = SeqRangeSet()
-        /// Whether a row came, however soon it went again.
+        /// Whether a row was inserted, even if it was deleted again.
         var hadRow = false
-        /// The counts, once something concerned them.
+        /// The read state, once an input affected it.
         var read: ReadState?
 
-        /// Whether all that is missing is messages that a room did not stream, which are left where they are until somebody looks
-        /// there: under load every device would ask at once.
+        /// Returns whether the log is only missing messages that a room did not stream.
+        ///
+        /// These are not fetched until the user scrolls to them. Otherwise all devices would request them at once under
+        /// load.
         func leavesHoles(_ edits: [LogEdit], in id: ConversationID) -> Bool {
             guard id.kind.traits.streamsUnderLoadByPriority, let state, state.rev >= state.latestRev else {
                 return false
@@ -232,7 +234,7 @@ extension LocalWriter {
             edits.append(state.apply(hidden: places, in: epoch))
             log.state = state
         case .live(.changed(_, let epoch, let change)):
-            // Of a log that is not known nothing can be out of date.
+            // An unknown log has no rows to change.
             guard var state = log.state else { break }
             edits.append(state.apply(change: change, in: epoch))
             log.state = state
@@ -259,14 +261,14 @@ extension LocalWriter {
                 && (before.map(input.leavesLastOpen) ?? true || edits.contains(where: \.erasesEverything)))
     }
 
-    /// Rows that a head says are not the user's to see any more: newer ones than the newest that it shows.
+    /// Returns the rows that a head shows to be no longer visible to the user: those above its last message.
     ///
-    /// Of a channel that is not heard, a change that took them away is asked for when somebody looks there, and the list shows
-    /// none of them until then.
+    /// For unsubscribed channels, the change that removed them is fetched only when the user looks there. Until then
+    /// the list must not show them.
     private func rowsAbove(_ head: ConversationHead, in log: OpenLog) throws -> [SeqRange] {
         guard let state = log.saved, state.epoch == head.state.epoch, state.view == head.state.view,
             !head.conversation.kind.traits.streamsToMembers,
-            // What does not roam is not shown, and there all the same.
+            // Messages that new devices must not download are omitted from the head, but still exist.
             head.lastMessage != nil || head.roamSeq == 0
         else { return [] }
         return try Seq.fetchAll(
@@ -278,17 +280,17 @@ extension LocalWriter {
         ).map { $0...$0 }
     }
 
-    /// A log that was not known.
+    /// Creates the state of a log that was unknown so far.
     private func adopted(_ head: LogHead) throws -> LogState {
         var state = LogState(adopting: head)
-        // To a new device nothing is missing: what was said before it came is history, read when it is looked at.
+        // A new device has missed nothing: earlier messages are history, which is fetched on demand.
         if try !reader.isSettled() { state.replayed = state.head }
         return state
     }
 
-    /// Remembers up to where this device had a log, when it hears that more was said without it.
+    /// Records the newest known sequence number when the device learns that it missed messages.
     ///
-    /// - Parameter isLive: whether it was told as it was said: it comes after what was missed before, if anything was.
+    /// - Parameter isLive: Whether the input is a live update, which can't precede messages that were missed earlier.
     private func noteMissed(before: LogState?, _ log: OpenLog, isLive: Bool = false) throws {
         guard let state = log.state else { return }
         let known: Seq
@@ -297,11 +299,11 @@ extension LocalWriter {
             known = before.head
             let noted = try reader.missedAfter(log.number)
             if isLive, noted != nil || !state.gaps.contains(known + 1) { return }
-            // What was missed earlier and is not all here yet is missed still.
+            // Keep the earlier value while messages that were missed since then are still missing.
             let earlier = noted ?? known
             if earlier < known, before.gaps.intersects(earlier + 1...known) { return }
         } else {
-            // To a new device nothing is missing.
+            // A new device has missed nothing.
             guard state.replayed < state.head else { return }
             known = state.replayed
         }
@@ -358,9 +360,9 @@ extension LocalWriter {
 }
 
 extension Message {
-    /// What a message says of its log by itself.
+    /// The head that a message implies.
     ///
-    /// The view and the floor come with the first head or page.
+    /// The view and the retention floor arrive with the first head or page.
     fileprivate var impliedHead: LogHead {
         LogHead(epoch: epoch, view: 0, head: seq, firstSeq: 1, n: n, rev: rev)
     }

@@ -3,7 +3,7 @@ import GRDB
 package import ScrollbackModel
 import StoreFiles
 
-/// A file of a message in the outbox.
+/// A file of a queued message.
 package struct LocalUpload: Hashable, Sendable {
     package var media: MediaID
     package var message: MessageID
@@ -12,23 +12,23 @@ package struct LocalUpload: Hashable, Sendable {
     package var mediaType: String
     package var hash: String
     package var size: Int64
-    /// The hash of the small picture that goes with it.
+    /// The hash of the file's thumbnail.
     package var thumbnail: String?
-    /// What the server calls its upload, once it was begun.
+    /// The server's path or URL of the upload, once the upload was created.
     package var resource: String?
-    /// Where the app's own uploader brought it.
+    /// The URL that the app's own uploader returned.
     package var url: URL?
     package var isDone = false
 }
 
-/// A file that lies on this device.
+/// A file that is stored on this device.
 package struct LocalFile: Hashable, Sendable {
     package var hash: String
     package var size: Int64
 }
 
 extension LocalReader {
-    /// The files of a message that is to be sent, in order.
+    /// Returns the files of a queued message, in order.
     package func uploads(of message: MessageID) throws -> [LocalUpload] {
         try Row.fetchAll(
             db.cachedStatement(
@@ -46,14 +46,14 @@ extension LocalReader {
         }
     }
 
-    /// The copy of a file that was sent or fetched.
+    /// Returns the stored copy of a file that was sent or downloaded.
     package func file(_ key: String) throws -> LocalFile? {
         try Row.fetchOne(
             db.cachedStatement(sql: "SELECT hash, size FROM file WHERE key = ?"), arguments: [key]
         ).map { LocalFile(hash: $0[0], size: $0[1]) }
     }
 
-    /// What a file was when a part of it was fetched.
+    /// Returns the validator of a partially downloaded file.
     package func partialHash(_ key: String) throws -> String? {
         try String.fetchOne(
             db.cachedStatement(sql: "SELECT value FROM meta WHERE key = ?"), arguments: [Self.partialKey + key])
@@ -67,14 +67,15 @@ extension LocalReader {
             arguments: [Self.partialKey])
     }
 
-    /// Those of some files that no row knows.
+    /// Returns the hashes that no database row references.
     package func unknownFiles(_ hashes: [String]) throws -> [String] {
         let known = Set(
             try String.fetchAll(
                 db,
-                sql:
-                    "SELECT hash FROM file UNION SELECT hash FROM upload UNION SELECT thumbnail FROM upload WHERE thumbnail IS NOT NULL"
-            ))
+                sql: """
+                    SELECT hash FROM file UNION SELECT hash FROM upload
+                    UNION SELECT thumbnail FROM upload WHERE thumbnail IS NOT NULL
+                    """))
         return hashes.filter { !known.contains($0) }
     }
 }
@@ -93,7 +94,7 @@ extension LocalWriter {
         ])
     }
 
-    /// Notes how far an upload has come.
+    /// Stores the progress of an upload.
     package func save(_ upload: LocalUpload) throws {
         try db.cachedStatement(sql: "UPDATE upload SET resource = ?, url = ?, isDone = ? WHERE media = ?")
             .execute(arguments: [
@@ -102,9 +103,9 @@ extension LocalWriter {
             ])
     }
 
-    /// Notes that nothing of a message's files is on the server, but for those that the app's own uploader brought somewhere.
+    /// Resets the uploads of a message, except files that the app's own uploader stored.
     ///
-    /// - Returns: false where it has none.
+    /// - Returns: `false` if the message has no such files.
     package func forgetUploads(of message: MessageID) throws -> Bool {
         try db.cachedStatement(
             sql: "UPDATE upload SET resource = NULL, isDone = 0 WHERE message = ? AND url IS NULL"
@@ -116,7 +117,7 @@ extension LocalWriter {
         try db.cachedStatement(sql: "DELETE FROM upload WHERE message = ?").execute(arguments: [message.data])
     }
 
-    /// Notes a file as used now.
+    /// Stores a file's record and marks it as used now.
     package func save(_ file: LocalFile, as key: String, now: Date) throws {
         try db.cachedStatement(
             sql: """
@@ -126,14 +127,14 @@ extension LocalWriter {
         ).execute(arguments: [key, file.hash, file.size, now.timeIntervalSince1970])
     }
 
-    /// Notes what the file is that a part of was fetched; nothing once it is here whole.
+    /// Stores the validator of a partially downloaded file; `nil` deletes it when the download is complete.
     package func savePartialHash(_ hash: String?, _ key: String) throws {
         let key = LocalReader.partialKey + key
         guard let hash else { return try db.execute(sql: "DELETE FROM meta WHERE key = ?", arguments: [key]) }
         try db.execute(sql: "INSERT OR REPLACE INTO meta VALUES (?, ?)", arguments: [key, hash])
     }
 
-    /// Forgets what was fetched in part, but for some.
+    /// Deletes the records of partial downloads, except some.
     package func forgetPartials(but isKept: (String) -> Bool) throws {
         for key in try reader.partialKeys() where !isKept(key) { try savePartialHash(nil, key) }
     }
@@ -143,11 +144,13 @@ extension LocalWriter {
             .execute(arguments: [now.timeIntervalSince1970, key])
     }
 
-    /// Forgets the files that were used longest ago until no more than a size is left; what is to be sent stays.
+    /// Deletes the records of the least recently used files until the total size is within a limit.
     ///
-    /// - Returns: the hashes that nothing knows any more.
+    /// Files of queued messages stay.
+    ///
+    /// - Returns: The hashes that no record references any more.
     package func forgetFiles(above limit: Int64, keeping kept: String? = nil) throws -> [String] {
-        // Under many keys one file takes its room once.
+        // A file that is stored under several keys takes up space only once.
         let size = "SELECT coalesce(sum(size), 0) FROM (SELECT max(size) AS size FROM file GROUP BY hash)"
         var total = try Int64.fetchOne(db, sql: size) ?? 0
         guard total > limit else { return [] }
@@ -171,7 +174,7 @@ extension LocalWriter {
 }
 
 extension Media {
-    /// What a device calls its copy.
+    /// The key of the file's copy on the device.
     package var key: String {
         switch source {
         case .hosted(let id): id.description
@@ -179,6 +182,6 @@ extension Media {
         }
     }
 
-    /// What a device calls its copy of the small picture.
+    /// The key of the thumbnail's copy on the device.
     package var thumbnailKey: String { key + "/thumbnail" }
 }

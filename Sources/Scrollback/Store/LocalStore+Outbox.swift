@@ -2,13 +2,13 @@ package import Foundation
 import GRDB
 package import ScrollbackModel
 package import ScrollbackSync
-package import ScrollbackWire
+import ScrollbackWire
 import StoreFiles
 
-/// A message on its way out, with what it says.
+/// A queued message with its content.
 package struct PendingMessage: Hashable, Sendable, Identifiable {
     package var submission: Submission
-    /// Why it can't be read here: it was encrypted with a key that is not there any more.
+    /// The error if the message can't be decrypted here, because its key is no longer available.
     package var decryptionError: ChatError?
     package var conversation: ConversationID
     package var ordinal: Int64
@@ -21,7 +21,7 @@ package struct PendingMessage: Hashable, Sendable, Identifiable {
         case failed(ChatErrorBox)
     }
 
-    /// An error as a value that can be compared and hashed by what it says.
+    /// A `ChatError` that can be compared and hashed by its content.
     package struct ChatErrorBox: Hashable, Sendable {
         package var error: ChatError
         package static func == (a: Self, b: Self) -> Bool { a.error == b.error }
@@ -45,11 +45,11 @@ extension PendingMessage.State {
 }
 
 extension LocalReader {
-    /// What ``item(_:)`` reads.
+    /// The columns that ``item(_:)`` reads.
     private static let itemColumns =
         "id, conversation, ordinal, createdAt, state, until, error, attempts, isFrozen, kind = 'send', needsUpload"
 
-    /// Everything that is to be sent, in order.
+    /// Returns all queued items, in order.
     package func outbox() throws -> [OutboxItem] {
         try Row.fetchAll(
             db,
@@ -57,38 +57,42 @@ extension LocalReader {
         ).map { try item($0) }
     }
 
-    /// What is to be asked of the server under an id.
-    package func request(_ id: MessageID) throws -> ClientRequest? {
+    /// Returns the queued request with an ID.
+    package func request(_ id: MessageID) throws -> OutboxRequest? {
         let row = try Row.fetchOne(
             db.cachedStatement(sql: "SELECT conversation, kind, body FROM outbox WHERE id = ?"), arguments: [id.data])
         return try row.map { row in
             let body = try body(row[2], of: id)
             guard row[1] == "change" else {
-                return .send(try ConversationID(row[0] as String), try Self.submission(body))
+                return .send(
+                    SendMessage(
+                        conversation: try ConversationID(row[0] as String), submission: try Self.submission(body)))
             }
-            return try Self.change(body)
+            return try OutboxRequest(stored: body, limits: Self.unlimited)
         }
     }
 
-    /// What is to be done to messages of a conversation, in order: each message and what it is about to be.
-    package func pendingChanges(in id: ConversationID) throws -> [ClientRequest] {
+    /// Returns the queued changes to messages of a conversation, in order.
+    package func pendingChanges(in id: ConversationID) throws -> [OutboxRequest] {
         try Row.fetchAll(
             db.cachedStatement(
                 sql: """
                     SELECT id, body FROM outbox WHERE conversation = ? AND kind = 'change' AND state <> 'failed'
                     ORDER BY ordinal
                     """), arguments: [id.description]
-        ).map { row in try Self.change(body(row[1], of: MessageID(data: row[0]))) }
+        ).map { row in
+            try OutboxRequest(stored: body(row[1], of: MessageID(data: row[0])), limits: Self.unlimited)
+        }
     }
 
-    /// Whether a message waits to be sent that was never transmitted.
+    /// Returns whether a queued message was never transmitted.
     package func isUnsent(_ id: MessageID) throws -> Bool {
         try Bool.fetchOne(
             db.cachedStatement(sql: "SELECT NOT isFrozen FROM outbox WHERE id = ? AND kind = 'send'"),
             arguments: [id.data]) ?? false
     }
 
-    /// How far something that is to be asked has come, and which message it is about.
+    /// Returns the state of a queued item.
     package func progress(_ id: MessageID) throws -> PendingMessage.State? {
         try Row.fetchOne(
             db.cachedStatement(
@@ -96,22 +100,13 @@ extension LocalReader {
         ).map { PendingMessage.State(try item($0).state) }
     }
 
-    private static func change(_ body: String) throws -> ClientRequest {
-        do {
-            guard case .request(_, let request) = try ClientFrame.decode(Array(body.utf8), limits: unlimited) else {
-                throw ChatError(.localStorage, "what is queued is no request")
-            }
-            return request
-        } catch let error as RequestError {
-            throw error.error
-        }
-    }
-
-    /// What is queued was checked before; limits may have changed since, and the server has the last word.
+    /// Queued requests were validated when they were queued.
+    ///
+    /// Limits may have changed since, and the server validates again.
     private static let unlimited = Limits(
         frameBytes: .max, contentBytes: .max, attributeBytes: .max, pageSize: 100)
 
-    /// The messages of a conversation that are to be sent, in order.
+    /// Returns the queued messages of a conversation, in order.
     package func pending(in id: ConversationID) throws -> [PendingMessage] {
         try Row.fetchAll(
             db.cachedStatement(
@@ -170,7 +165,7 @@ extension LocalReader {
 }
 
 extension LocalWriter {
-    /// Queues a message, durable when the transaction is.
+    /// Adds a message to the outbox.
     package func insert(
         _ submission: Submission, to id: ConversationID, needsUpload: Bool = false, now: Date
     ) throws -> OutboxItem {
@@ -179,14 +174,13 @@ extension LocalWriter {
         return try insert(submission.id, to: id, "send", writer.text, about: nil, needsUpload: needsUpload, now: now)
     }
 
-    /// Queues something to be done to a message.
+    /// Adds a change to a message to the outbox.
     ///
-    /// - Parameter id: of the request: it makes a retry harmless.
+    /// - Parameter id: The operation's ID, which makes retries idempotent.
     package func insert(
-        _ request: ClientRequest, _ id: MessageID, about message: MessageID?, in conversation: ConversationID, now: Date
+        _ request: OutboxRequest, _ id: MessageID, about message: MessageID?, in conversation: ConversationID, now: Date
     ) throws -> OutboxItem {
-        let body = String(decoding: ClientFrame.request(ref: 0, request).encoded(), as: UTF8.self)
-        return try insert(id, to: conversation, "change", body, about: message, now: now)
+        try insert(id, to: conversation, "change", request.stored, about: message, now: now)
     }
 
     private func insert(
@@ -209,9 +203,9 @@ extension LocalWriter {
             needsUpload: needsUpload)
     }
 
-    /// Changes what a message that was never transmitted says.
+    /// Replaces the content of a queued message that was never transmitted.
     ///
-    /// - Returns: false where it is not in the outbox, or may have reached the server.
+    /// - Returns: `false` if the message is not in the outbox or may have reached the server.
     package func replace(_ submission: Submission) throws -> Bool {
         var writer = JSONWriter()
         writer.object { submission.writeMembers(to: &$0) }
@@ -250,7 +244,7 @@ extension LocalWriter {
         ])
     }
 
-    /// Takes out what was not sent, with all that goes with it; what was sent is not there any more.
+    /// Deletes an unsent message with its local data; has no effect if it was sent.
     package func takeBack(_ id: MessageID) throws {
         try removeLocalExtension(ofUnsent: id)
         try removeFromOutbox(id)

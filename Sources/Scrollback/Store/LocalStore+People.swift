@@ -4,15 +4,15 @@ package import ScrollbackModel
 import ScrollbackWire
 import StoreFiles
 
-/// Profiles as this device has them, and whose are worth asking for.
+/// The stored profiles of some users, and the users whose profiles should be fetched.
 package struct LocalPeople: Sendable {
     package var profiles: [UserID: UserProfile] = [:]
-    /// Never asked for, or long ago.
+    /// Users whose profile was never fetched, or too long ago.
     package var wanted: Set<UserID> = []
 }
 
 extension LocalReader {
-    /// - Parameter time: profiles that were fetched before it are wanted again.
+    /// - Parameter time: Profiles that were fetched before this time are reported as wanted.
     package func people(_ users: Set<UserID>, fetchedSince time: Date) throws -> LocalPeople {
         var people = LocalPeople()
         let statement = try db.cachedStatement(sql: "SELECT profile, fetchedAt FROM person WHERE user = ?")
@@ -31,7 +31,7 @@ extension LocalReader {
 }
 
 extension LocalWriter {
-    /// Keeps what the server said of these users; of those it did not speak of, that they have no profile.
+    /// Stores the profiles of `users`; users without a profile in `profiles` are stored as having none.
     package func save(_ profiles: [UserProfile], of users: [UserID], now: Date) throws {
         let known = Dictionary(profiles.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
         let statement = try db.cachedStatement(

@@ -3,20 +3,20 @@ package import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
 
-/// Whether this device is to be reached by push, and what pushes said that the server has yet to confirm.
+/// The device's push registration, and conversations that pushes announced but the server has not confirmed.
 extension LocalReader {
-    /// The device as the server is to have it, or nil; and whether it has taken that.
+    /// Returns the wanted registration, or `nil`, and whether the server has confirmed it.
     package func pushDevice() throws -> (wanted: PushDevice?, isTold: Bool) {
         let isTold = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'pushTold'") != "no"
         guard let text = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'push'") else {
             return (nil, isTold)
         }
         var reader = JSONReader(text)
-        // What can't be read, by another version's rules, is registered anew when the app starts.
+        // A registration that another version wrote and this one can't decode is written again when the app starts.
         return ((try? PushDevice(from: &reader)), isTold)
     }
 
-    /// Where a push told of something that this device has not.
+    /// Returns the conversations for which a push announced something that this device doesn't have.
     package func pushedConversations() throws -> [ConversationID] {
         try String.fetchAll(
             db,
@@ -25,9 +25,9 @@ extension LocalReader {
         ).map { try ConversationID($0) }
     }
 
-    /// Whether what a push told of is here.
+    /// Returns whether this device already has what a push announced.
     ///
-    /// Of another log than the one here nothing is known, whichever is the later.
+    /// For a different epoch the answer is `false`, because it is unknown which of the two is newer.
     private func has(_ message: PushMessage) throws -> Bool {
         guard let seq = message.place.seq else { return true }
         guard let number = try number(of: message.place.conversation.log), let log = try log(number),
@@ -35,14 +35,14 @@ extension LocalReader {
         else { return false }
         guard message.kind == .recall else { return log.head >= seq }
         guard log.head >= seq, !log.gaps.contains(seq) else { return false }
-        // What is not here and missed by nobody is gone.
+        // A message that is neither stored nor in a gap is deleted.
         return try self.message(at: seq, number: number, in: message.place.conversation.log, epoch: log.epoch)?
             .isDeleted ?? true
     }
 
     fileprivate func isNews(_ message: PushMessage) throws -> Bool {
         let id = message.place.conversation
-        // Whoever looks at a room enters it.
+        // Fetching a room's head would enter the room.
         guard id.kind.traits.membership != .subscribers else { return false }
         return try !has(message)
     }
@@ -63,11 +63,12 @@ extension LocalWriter {
             sql: "INSERT OR REPLACE INTO meta VALUES ('pushTold', ?)", arguments: [isTold ? "yes" : "no"])
     }
 
-    /// Remembers where pushes told of something that this device has not, until the server was asked about it.
+    /// Records the conversations for which pushes announced something new, until the server has been asked about them.
     ///
-    /// Nothing else is made of them: they come in any order, some never, and say neither what was said nor how much.
+    /// Pushes have no other effect on the store: they arrive in any order or not at all, and don't contain the
+    /// messages.
     ///
-    /// - Returns: where.
+    /// - Returns: The recorded conversations.
     package func note(_ messages: [PushMessage]) throws -> Set<ConversationID> {
         let ids = Set(try messages.filter { try reader.isNews($0) }.map(\.place.conversation.log))
         for id in ids {
@@ -77,7 +78,7 @@ extension LocalWriter {
         return ids
     }
 
-    /// The server has said how these stand.
+    /// Deletes the records of conversations that the server has reported on.
     func forgetPushed(_ ids: some Sequence<ConversationID>) throws {
         for id in ids {
             try db.cachedStatement(sql: "DELETE FROM meta WHERE key = ?")

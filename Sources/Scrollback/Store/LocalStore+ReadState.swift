@@ -19,20 +19,22 @@ extension LocalReader {
             pendingReadSeq: row[11], pendingN: row[12])
     }
 
-    /// How far a conversation was read, and what is left; nothing until its head is known.
+    /// Returns the read state of a conversation, or `nil` if its head is not known.
     package func readState(of id: ConversationID) throws -> ReadState? {
         try number(of: id).flatMap { try readState($0) }
     }
 
-    /// What is held of a run of places; nothing where that is too much to look at.
+    /// Counts the stored messages of a range, or returns `nil` if there are too many to count.
     func counted(_ places: SeqRange, _ log: LogState, _ number: Int64) throws -> ReadState.Counted? {
         var counted = ReadState.Counted(isWhole: !log.gaps.intersects(places))
         if counted.isWhole, Int64(places.count) > ReadState.countedMessages { return nil }
         var left = ReadState.countedMessages
         let rows = try Row.fetchCursor(
             db.cachedStatement(
-                sql:
-                    "SELECT sender, type, flags, mentions, seq FROM message WHERE conversation = ? AND seq BETWEEN ? AND ?"
+                sql: """
+                    SELECT sender, type, flags, mentions, seq FROM message
+                    WHERE conversation = ? AND seq BETWEEN ? AND ?
+                    """
             ), arguments: [number, places.lowerBound, places.upperBound])
         while let row = try rows.next() {
             left -= 1
@@ -52,7 +54,7 @@ extension LocalReader {
         return counted
     }
 
-    /// Reads that the server has not confirmed.
+    /// Returns the reads that the server has not confirmed.
     package func pendingReads() throws -> [ReadMark] {
         try Row.fetchAll(
             db,
@@ -71,9 +73,9 @@ extension LocalWriter {
     func save(_ state: ReadState, number: Int64) throws {
         try db.cachedStatement(
             sql: """
-                UPDATE conversation SET readSeq = ?, unread = ?, mentions = ?, readAtSeq = ?, readAtN = ?, readAtRev = ?,
-                    readAtUserRev = ?, readExactSeq = ?, touchedRev = ?, certainty = ?, pendingReadSeq = ?,
-                    pendingReadN = ?
+                UPDATE conversation SET readSeq = ?, unread = ?, mentions = ?, readAtSeq = ?, readAtN = ?,
+                    readAtRev = ?, readAtUserRev = ?, readExactSeq = ?, touchedRev = ?, certainty = ?,
+                    pendingReadSeq = ?, pendingReadN = ?
                 WHERE number = ?
                 """
         ).execute(arguments: [
@@ -84,22 +86,22 @@ extension LocalWriter {
         ])
     }
 
-    /// Brings counts in step with a log as it is now.
+    /// Updates the counts to the current state of the log.
     func follow(_ state: inout ReadState, _ log: LogState, in id: ConversationID, number: Int64) throws {
-        // A channel that is not heard tells of the user's own messages and of mentions all the same.
+        // Even without a subscription, channels deliver the user's own messages and mentions.
         try state.follow(log, hearsOwn: !id.kind.traits.streamsToMembers) { try reader.counted($0, log, number) }
     }
 
-    /// What the user did here that the server answers with their state.
+    /// The kind of request that the server answers with the user's state.
     package enum Told {
         case read, state
     }
 
-    /// Takes what the server says of the user's own state.
+    /// Applies the server's view of the user's own state.
     ///
-    /// - Parameter told: what it is the answer to.
-    /// - Returns: whether the server must be asked: for the counts, because nothing is known of the log, or because what was
-    ///   heard before its older answer was passed over for what was to be told.
+    /// - Parameter told: The kind of request that this answers, if any.
+    /// - Returns: Whether the head must be fetched. This is the case if the log is unknown or the counts are not exact.
+    ///   It is also the case if an unsent local change hid a newer state from an outdated answer.
     @discardableResult
     package func apply(_ summary: ReadSummary, in id: ConversationID, answers told: Told? = nil) throws -> Bool {
         let number = try number(of: id)
@@ -120,10 +122,12 @@ extension LocalWriter {
         return summary.userRev < known ?? 0
     }
 
-    /// Marks everything up to a place as read, here and now; the server is told when it can be.
+    /// Marks all messages up to a sequence number as read.
     ///
-    /// - Parameter seq: `nil` for the newest message.
-    /// - Returns: whether there is something to tell.
+    /// The server is notified later.
+    ///
+    /// - Parameter seq: The sequence number; `nil` for the newest message.
+    /// - Returns: Whether anything changed that the server must receive.
     package func markRead(_ id: ConversationID, upTo seq: Seq?) throws -> Bool {
         guard let number = try reader.number(of: id), let log = try reader.log(number),
             var state = try reader.readState(number)
@@ -142,7 +146,7 @@ extension LocalWriter {
         return true
     }
 
-    /// Forgets a read that the server will never take.
+    /// Deletes an unconfirmed read that the server rejected.
     package func dropPendingRead(_ id: ConversationID) throws {
         guard let number = try reader.number(of: id), var state = try reader.readState(number) else { return }
         state.dropPendingRead()

@@ -5,17 +5,18 @@ import ScrollbackWire
 import ScrollbackWords
 import StoreFiles
 
-/// How far a device has come with what moved on the server.
+/// The device's position in the server's sequence of changed conversations.
 package struct SyncPoint: Sendable {
     package var cursor: String?
-    /// Whether the pass the cursor belongs to was not finished: what moved since it began may have been left out of it, so
-    /// another pass follows.
+    /// Whether the cursor's sync pass is unfinished.
+    ///
+    /// Changes made since that pass began may be missing from it, so another pass must follow.
     package var isInterrupted: Bool
     package var isSettled: Bool
 }
 
 extension LocalReader {
-    /// Where the next pass of `sync` begins, or the last one was interrupted.
+    /// Returns the position at which the next sync pass begins or an interrupted one continues.
     package func syncPoint() throws -> SyncPoint {
         SyncPoint(
             cursor: try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'cursor'"),
@@ -24,22 +25,22 @@ extension LocalReader {
             isSettled: try isSettled())
     }
 
-    /// Whether a pass was ever finished.
+    /// Returns whether a sync pass was ever completed.
     ///
-    /// Until then the device is new: it has missed nothing.
+    /// Until then the device is new, and messages before its first connection do not count as missed.
     func isSettled() throws -> Bool {
         try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM meta WHERE key = 'settled')") ?? false
     }
 
-    /// Who is no member counts nothing, whatever is here to be counted.
+    /// The counts are 0 if the user is not a member.
     private static let recentColumns = """
         number, id, name, avatar, iif(isMember, unread, 0), iif(isMember, mentions, 0), isMuted, isPinned, \
         isMarkedUnread, epoch, lastSeq, hidesLast, \
-        sortTime, extension, (SELECT body FROM draft WHERE draft.conversation = id), peerReadSeq, isFrozen, mutedUntil, \
-        notifications
+        sortTime, extension, (SELECT body FROM draft WHERE draft.conversation = id), peerReadSeq, isFrozen, \
+        mutedUntil, notifications
         """
 
-    /// The list, pinned conversations first, then by the time of the last message.
+    /// Returns a page of the list: pinned conversations first, then by the time of the last message.
     package func recents(
         limit: Int, after place: RecentConversation.Place? = nil, matching filter: RecentsFilter = .all
     ) throws -> [RecentConversation] {
@@ -108,12 +109,12 @@ extension LocalReader {
         return try last.flatMap { try message(at: $0, number: number, in: id, epoch: epoch) }
     }
 
-    /// What is unread in all conversations of the list, those that are still to come from the server too.
+    /// Returns the unread totals of all listed conversations, including those that were not fetched yet.
     package func totals() throws -> UnreadTotals {
         try knownTotals().adding(try remainingTotals() ?? UnreadTotals())
     }
 
-    /// What is unread in the conversations of the list that this device knows.
+    /// Returns the unread totals of the listed conversations that are stored on this device.
     func knownTotals() throws -> UnreadTotals {
         var totals = UnreadTotals()
         let rows = try Row.fetchCursor(
@@ -131,7 +132,7 @@ extension LocalReader {
 }
 
 extension LocalWriter {
-    /// Keeps where the last window of `sync` ended, and whether the pass it belongs to did.
+    /// Stores the cursor of a sync window, and whether the window completes its sync pass.
     package func saveCursor(_ cursor: String, endsPass: Bool) throws {
         try db.execute(
             sql: "INSERT OR REPLACE INTO meta VALUES ('cursor', ?), ('pass', ?)",
@@ -139,7 +140,9 @@ extension LocalWriter {
         if endsPass { try db.execute(sql: "INSERT OR IGNORE INTO meta VALUES ('settled', 'yes')") }
     }
 
-    /// Forgets a conversation that is not there any more; what is to be sent stays and will be refused by name.
+    /// Deletes a conversation from the store.
+    ///
+    /// Queued messages stay, and the server will reject them.
     package func forget(_ id: ConversationID) throws {
         try removeLocalExtensions(in: id)
         guard let number = try reader.number(of: id) else { return }
@@ -150,9 +153,9 @@ extension LocalWriter {
         try markUnindexed(SeqRangeSet(CollectionOfOne(1...SearchKey.lastSeq)), in: number)
     }
 
-    /// Forgets a conversation that the server knows nothing of: an answer from before it was deleted brought it back.
+    /// Deletes a conversation that the server does not know, which an answer from before its deletion restored.
     ///
-    /// One that was put in by hand, or that what is to be sent may make, stays.
+    /// Conversations without a known log and conversations with queued messages stay.
     package func forgetGone(_ id: ConversationID) throws {
         guard id.kind.traits.hasRecents, try reader.log(of: id) != nil else { return }
         let isAwaited = try Bool.fetchOne(
@@ -164,7 +167,7 @@ extension LocalWriter {
 }
 
 extension LocalWriter {
-    /// The name of this device among the user's, made with the store.
+    /// Returns the device ID, which is generated when the store is created.
     package func deviceName() throws -> String {
         if let name = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'device'") { return name }
         var generator = SystemRandomNumberGenerator()

@@ -1,12 +1,13 @@
 import GRDB
 import ScrollbackModel
 
-// What a transaction did to the list of recents, whichever way it did it: SQLite writes down each entry as it was before.
+// Detects what a transaction changed in the list of recent conversations. SQLite triggers record each entry as it was
+// before the change.
 
 extension LocalStore {
-    /// Has entries written down as they were before a transaction changes them, on the connection that writes.
+    /// Installs the triggers on the writer connection.
     ///
-    /// The number of a conversation that is forgotten may be another's within the same transaction.
+    /// The key includes the ID, because a deleted conversation's number can be reused within the same transaction.
     static func watchRecents(_ db: Database) throws {
         let old = watchedColumns.map { "old.\($0)" }.joined(separator: ", ")
         let new = watchedColumns.map { "new.\($0)" }.joined(separator: ", ")
@@ -28,7 +29,7 @@ extension LocalStore {
         }
     }
 
-    /// Ends that: nobody asks any more.
+    /// Removes the triggers, once there are no consumers.
     static func stopWatchingRecents(_ db: Database) throws {
         try db.inTransaction {
             try db.execute(sql: "DROP TRIGGER recentUpdated; DROP TRIGGER recentDeleted; DROP TABLE temp.recentBefore")
@@ -41,18 +42,21 @@ extension LocalStore {
         "lastSeq", "lastRev",
         "hidesLast", "sortTime", "name", "avatar", "extension",
     ]
-    /// What an event is about: that one is a member no more is seen by nothing but what is unread there.
+    /// The columns whose change causes an event.
+    ///
+    /// Membership itself is not shown: it only affects the unread count.
     private static func toldColumns(of row: String) -> String {
         let shown = watchedColumns.filter { $0 != "isMember" }.map { "\(row).\($0)" }
         return (shown + ["iif(\(row).isMember, \(row).unread, 0)"]).joined(separator: ", ")
     }
     private static let watched = watchedColumns.joined(separator: ", ")
 
-    /// What the transaction under way did to the list, in the order of the conversations' making.
+    /// Returns the changes that the current transaction made to the list, in the order in which the conversations were
+    /// created.
     ///
     /// - Parameters:
-    ///   - scope: what was read by it, if anything was.
-    ///   - told: what was unread in all when events told of it last.
+    ///   - scope: The conversations that the transaction marked as read, if any.
+    ///   - told: The unread totals for which events were last sent.
     static func recentsEvents(
         _ reader: LocalReader, scope: RecentsEvent.ReadScope?, told: inout UnreadTotals?
     ) throws -> [RecentsEvent] {
@@ -71,7 +75,7 @@ extension LocalStore {
         let before = told
         told = totals
         var events: [RecentsEvent] = []
-        // What a new device has yet to hear of is read without a row that changes.
+        // Marking unfetched conversations of a new device as read changes the totals but no row.
         if let scope, !rows.isEmpty || totals != before { events.append(.read(scope, totalUnread: totals.unread)) }
         let isRead = scope != nil
         var tellsUpdates = true

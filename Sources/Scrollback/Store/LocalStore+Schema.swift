@@ -2,9 +2,9 @@ import GRDB
 import StoreFiles
 
 extension LocalStore {
-    /// The schema's history.
+    /// The migrations of the schema.
     ///
-    /// A step that was released is never changed.
+    /// A released migration must never be changed.
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { db in
@@ -12,26 +12,26 @@ extension LocalStore {
                 sql: """
                     CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
-                    -- One row a conversation: its log's state, its read state, and what the list of recents shows.
+                    -- One row for each conversation: its log state, read state, and entry in the recents list.
                     CREATE TABLE conversation (
                         number INTEGER PRIMARY KEY,
                         id TEXT NOT NULL UNIQUE,
                         kind TEXT NOT NULL,
                         name TEXT, avatar TEXT,
-                        -- The log; NULL until its head is known.
+                        -- The log state; epoch is NULL until the head is known.
                         epoch INTEGER, view INTEGER NOT NULL DEFAULT 0,
                         firstSeq INTEGER NOT NULL DEFAULT 1, head INTEGER NOT NULL DEFAULT 0,
                         n INTEGER NOT NULL DEFAULT 0, rev INTEGER NOT NULL DEFAULT 0,
                         latestRev INTEGER NOT NULL DEFAULT 0, replayed INTEGER NOT NULL DEFAULT 0,
                         baselineSeq INTEGER NOT NULL DEFAULT 0, baselineRev INTEGER NOT NULL DEFAULT 0,
-                        -- Read state, and what it was computed at.
+                        -- The read state, and the log state that it was computed from.
                         readSeq INTEGER NOT NULL DEFAULT 0, unread INTEGER NOT NULL DEFAULT 0,
                         mentions INTEGER NOT NULL DEFAULT 0,
                         readAtSeq INTEGER NOT NULL DEFAULT 0, readAtN INTEGER NOT NULL DEFAULT 0,
                         readAtRev INTEGER NOT NULL DEFAULT 0, readAtUserRev INTEGER NOT NULL DEFAULT 0,
                         readExactSeq INTEGER NOT NULL DEFAULT 0,
                         pendingReadSeq INTEGER, pendingReadN INTEGER,
-                        -- The list of recents.
+                        -- The entry in the list of recent conversations.
                         isMember INTEGER NOT NULL DEFAULT 1, isMuted INTEGER NOT NULL DEFAULT 0,
                         isPinned INTEGER NOT NULL DEFAULT 0, isMarkedUnread INTEGER NOT NULL DEFAULT 0,
                         lastSeq INTEGER NOT NULL DEFAULT 0, sortTime INTEGER NOT NULL DEFAULT 0,
@@ -51,8 +51,8 @@ extension LocalStore {
 
                     CREATE INDEX messageThread ON message (conversation, thread, seq) WHERE thread IS NOT NULL;
 
-                    -- What is not known of a log, and what will never be. Disjoint, and keyed so that the range that
-                    -- holds a place is one seek.
+                    -- Gaps (messages that are not stored here) and voids (sequence numbers without a visible message).
+                    -- They are disjoint. The key makes finding the range of a sequence number a single seek.
                     CREATE TABLE gap (
                         conversation INTEGER NOT NULL, upper INTEGER NOT NULL, lower INTEGER NOT NULL,
                         PRIMARY KEY (conversation, upper), CHECK (lower <= upper)
@@ -66,20 +66,20 @@ extension LocalStore {
                         id BLOB PRIMARY KEY, conversation TEXT NOT NULL, ordinal INTEGER NOT NULL,
                         createdAt REAL NOT NULL, state TEXT NOT NULL, until REAL, error TEXT,
                         attempts INTEGER NOT NULL, isFrozen INTEGER NOT NULL,
-                        -- A message to send, or another request as it goes over the wire, about a message.
+                        -- A message to send, or the wire format of another request about a message.
                         kind TEXT NOT NULL CHECK (kind IN ('send', 'change')), body TEXT NOT NULL, about BLOB
                     ) WITHOUT ROWID;
                     CREATE INDEX outboxLane ON outbox (conversation, ordinal);
 
-                    -- Whose profile is '' has none.
+                    -- An empty profile means that the user has none.
                     CREATE TABLE person (
                         user TEXT PRIMARY KEY, profile TEXT NOT NULL, fetchedAt REAL NOT NULL
                     ) WITHOUT ROWID;
                     """)
         }
         migrator.registerMigration("2") { db in
-            // Places whose rows changed since they were indexed. Each run stays as it was noted, under a number that is never
-            // given again: one that is being indexed does not grow, and what comes meanwhile comes after it.
+            // Ranges whose rows changed since they were indexed. A recorded range never changes, and its ID is never
+            // reused. Changes made while a range is being indexed are recorded as a new range.
             try db.execute(
                 sql: """
                     CREATE TABLE unindexed (
@@ -91,10 +91,10 @@ extension LocalStore {
         migrator.registerMigration("3") { db in
             try db.execute(
                 sql: """
-                    -- Whether a message has files that the server has yet to take.
+                    -- Whether a message has files that are not uploaded yet.
                     ALTER TABLE outbox ADD COLUMN needsUpload INTEGER NOT NULL DEFAULT 0;
 
-                    -- The files of messages in the outbox; they go with their message.
+                    -- The files of messages in the outbox; deleted with their message.
                     CREATE TABLE upload (
                         media TEXT PRIMARY KEY, message BLOB NOT NULL, ordinal INTEGER NOT NULL,
                         type TEXT NOT NULL, name TEXT, mediaType TEXT NOT NULL,
@@ -103,18 +103,18 @@ extension LocalStore {
                     ) WITHOUT ROWID;
                     CREATE INDEX uploadMessage ON upload (message, ordinal);
 
-                    -- The files that lie on this device, under the hash of their content, by what they are copies of.
+                    -- The files on this device, stored under the hash of their content, by media ID or URL.
                     CREATE TABLE file (
                         key TEXT PRIMARY KEY, hash TEXT NOT NULL, size INTEGER NOT NULL, usedAt REAL NOT NULL
                     ) WITHOUT ROWID;
                     CREATE INDEX fileHash ON file (hash);
 
-                    -- What was typed and not sent, one a conversation.
+                    -- Drafts, at most one for each conversation.
                     CREATE TABLE draft (
                         conversation TEXT PRIMARY KEY, body TEXT NOT NULL, updatedAt REAL NOT NULL
                     ) WITHOUT ROWID;
 
-                    -- What the app keeps with a message on this device alone.
+                    -- App-defined data of messages, on this device only.
                     CREATE TABLE extension (
                         conversation TEXT NOT NULL, message BLOB NOT NULL, body TEXT NOT NULL,
                         PRIMARY KEY (conversation, message)
@@ -124,34 +124,34 @@ extension LocalStore {
         migrator.registerMigration("4") { db in
             try db.execute(
                 sql: """
-                    -- What altered the counts last, and whether they are what the server would say now (0), or near (1).
+                    -- The last revision that changed the counts; their certainty (0 exact, 1 estimated, 2 disputed).
                     ALTER TABLE conversation ADD COLUMN touchedRev INTEGER NOT NULL DEFAULT 0;
                     ALTER TABLE conversation ADD COLUMN certainty INTEGER NOT NULL DEFAULT 1;
-                    -- The user's own change counter when what they set there was last heard of, and the commit when its
-                    -- name was.
+                    -- The user revision of the known settings and of the known membership, and the server commit of the
+                    -- known name.
                     ALTER TABLE conversation ADD COLUMN ownRev INTEGER NOT NULL DEFAULT 0;
                     ALTER TABLE conversation ADD COLUMN memberRev INTEGER NOT NULL DEFAULT 0;
                     ALTER TABLE conversation ADD COLUMN moved INTEGER NOT NULL DEFAULT 0;
-                    -- Where it ended when it was taken out of the list, and when it was put in by hand.
+                    -- The head when the user removed it from the list, and the time when the user added it.
                     ALTER TABLE conversation ADD COLUMN removedSeq INTEGER NOT NULL DEFAULT 0;
                     ALTER TABLE conversation ADD COLUMN addedTime INTEGER;
-                    -- Up to where this device, should it be a new one, loads nothing by itself.
+                    -- The sequence number up to which a new device downloads nothing automatically.
                     ALTER TABLE conversation ADD COLUMN roamSeq INTEGER NOT NULL DEFAULT 0;
-                    -- Whether it was put in by hand without its last message, until the next one.
+                    -- Whether the user added it without showing its last message, until the next message.
                     ALTER TABLE conversation ADD COLUMN hidesLast INTEGER NOT NULL DEFAULT 0;
-                    -- When it was last active, as the server says, where its last message is not here.
+                    -- The time of its last activity reported by the server, if its last message is not stored here.
                     ALTER TABLE conversation ADD COLUMN recentTime INTEGER;
-                    -- How often the last message has been changed: the list shows it.
+                    -- The revision of the last message.
                     ALTER TABLE conversation ADD COLUMN lastRev INTEGER NOT NULL DEFAULT 0;
-                    -- What the app keeps with the entry on this device alone.
+                    -- App-defined data of the entry, on this device only.
                     ALTER TABLE conversation ADD COLUMN extension TEXT;
-                    -- The newest place this device had before it heard that more was said without it.
+                    -- The newest sequence number this device had before it missed messages.
                     ALTER TABLE conversation ADD COLUMN missedAfter INTEGER;
                     CREATE INDEX unreadCounts ON conversation (kind, isMuted, unread, mentions)
                         WHERE isRecent AND isMember AND (unread > 0 OR mentions > 0);
                     CREATE INDEX pendingReads ON conversation (number) WHERE pendingReadSeq IS NOT NULL;
 
-                    -- What the user set here and the server has not confirmed, one of a sort and conversation.
+                    -- Settings that the server has not confirmed, one of each sort for each conversation.
                     CREATE TABLE pendingState (
                         conversation TEXT NOT NULL, sort TEXT NOT NULL, body TEXT NOT NULL,
                         PRIMARY KEY (conversation, sort)
@@ -159,7 +159,8 @@ extension LocalStore {
                     """)
         }
         migrator.registerMigration("5") { db in
-            // What the other person of a direct conversation has read; whether one may write. An infinite time: for good.
+            // The peer's read position in a direct conversation, and whether the user may write. An infinite time means
+            // a permanent mute.
             try db.execute(
                 sql: """
                     ALTER TABLE conversation ADD COLUMN peerReadSeq INTEGER NOT NULL DEFAULT 0;
@@ -168,11 +169,12 @@ extension LocalStore {
                     """)
         }
         migrator.registerMigration("6") { db in
-            // The newest own change that was known when the read that is to be told was made; absent where it ends every mark.
+            // The newest user revision that was known when the pending read was made; NULL if the read ends every
+            // unread marker.
             try db.execute(sql: "ALTER TABLE conversation ADD COLUMN pendingReadRev INTEGER")
         }
         migrator.registerMigration("7") { db in
-            // Which messages the user wants pushed, where they set something there.
+            // The user's notification level for the conversation, if set.
             try db.execute(sql: "ALTER TABLE conversation ADD COLUMN notifications TEXT")
         }
         migrator.registerMigration("8", migrate: SealingSchema.create)

@@ -3,11 +3,11 @@ import ScrollbackModel
 package import StoreFiles
 
 extension SealedTable {
-    /// Every table of a client's store that has texts.
+    /// All tables of the client's store that contain encrypted texts.
     ///
-    /// What is in none of these columns stays readable (Documentation/threat-model.md).
+    /// All other columns stay readable (Documentation/threat-model.md).
     static let ofClient = [
-        // Its number is given by the insert that has to know it.
+        // The row's number is assigned by the insert that needs it, so the encryption binds the ID instead.
         SealedTable("conversation", key: ["number"], binding: ["id"], texts: ["name", "avatar", "extension"]),
         SealedTable(
             "message", key: ["conversation", "seq"],
@@ -20,7 +20,7 @@ extension SealedTable {
     ]
 }
 
-/// The rows as ``SealedTable/ofClient`` binds them.
+/// The rows in the form in which ``SealedTable/ofClient`` binds them.
 extension SealedRow {
     static func conversation(_ id: ConversationID) -> SealedRow { SealedRow("conversation", .text(id.description)) }
 
@@ -44,19 +44,20 @@ extension SealedRow {
 }
 
 extension LocalReader {
-    /// A text as it lies in the store.
+    /// Returns the stored form of a text.
     func stored(_ text: String?, _ column: String, of row: SealedRow) throws -> DatabaseValue {
         guard let text else { return .null }
         return try cipher?.sealed(text, column, of: row) ?? text.databaseValue
     }
 
-    /// A text of the store as it is.
+    /// Returns the plain text of a stored value.
     func text(_ value: DatabaseValue, _ column: String, of row: SealedRow) throws -> String? {
         try cipher?.opened(value, column, of: row) ?? String.fromDatabaseValue(value)
     }
 
-    /// Texts of a row as they lie in the store; those that are there already stay as they are, since sealed anew they would
-    /// look like a change.
+    /// Returns the stored forms of a row's texts, keeping the current form of unchanged texts.
+    ///
+    /// Encrypting an unchanged text again would look like a change.
     func stored(
         _ texts: KeyValuePairs<String, String?>, of row: SealedRow, numbered number: Int64
     ) throws -> [DatabaseValue] {
@@ -72,9 +73,9 @@ extension LocalReader {
 
     private var seals: StoreSeals<SealedDatabase> { StoreSeals(SealedTable.ofClient, on: SealedDatabase(reader: self)) }
 
-    /// Makes sure that everything which is sealed can be opened, before anything is.
+    /// Checks that all keys that the store is encrypted with are available.
     ///
-    /// - Throws: `invalid-parameter` naming the keys that are missing.
+    /// - Throws: `invalid-parameter` naming the missing keys.
     func checkKeys(name: String) throws {
         let missing = try seals.missingKeys(in: cipher?.keys)
         guard missing.isEmpty else {
@@ -82,14 +83,14 @@ extension LocalReader {
         }
     }
 
-    /// Values that do not open.
+    /// Returns descriptions of all values that can't be decrypted.
     func unopened() throws -> [String] {
         var found: [String] = []
         try seals.check { found.append($0) }
         return found
     }
 
-    /// How far everything is sealed; nothing for a store that never was.
+    /// Returns the progress of the store's encryption, or `nil` if it was never encrypted.
     package func sealingProgress() throws -> SealingProgress? { try seals.progress() }
 }
 
@@ -98,27 +99,27 @@ extension LocalWriter {
         StoreSeals(SealedTable.ofClient, on: SealedDatabase(reader: reader))
     }
 
-    /// Notes the key that is to seal everything.
+    /// Records the key that the whole store is to be encrypted with.
     func adoptKeys() throws {
         guard let keys = reader.cipher?.keys else { return }
         if try seals.isNew(keys) { try seals.adopt(keys) }
-        // Its words are in memory, from when they are first asked for.
+        // The index of an encrypted store is kept in memory only, from the first search on.
         if keys.newest != nil { try forgetIndex() }
     }
 
-    /// Seals the next rows, or takes their seals off.
+    /// Encrypts or decrypts the next rows.
     ///
-    /// - Returns: whether there are more.
+    /// - Returns: Whether there are more rows.
     package func sealSome(rows limit: Int = 200) throws -> Bool { try seals.sealSome(rows: limit) }
 
     package func finishSealing() throws { try seals.finish() }
 }
 
 extension LocalStore {
-    /// Whether nothing of what is said may lie on the device as it is.
+    /// Whether the store is encrypted with a current key, so that no plain text may be written to disk.
     var isSealed: Bool { cipher?.newest != nil }
 
-    /// Brings everything in step with the newest key, while the store is used.
+    /// Encrypts all rows with the newest key while the store remains in use.
     func seal() async throws(ChatError) {
         guard cipher != nil, let progress = try await read({ try $0.sealingProgress() }), !progress.isDone else {
             return
@@ -129,11 +130,11 @@ extension LocalStore {
             let start = clock.now
             let isMore = try await write(tellsRecents: false) { try $0.sealSome() }
             guard isMore else { break }
-            // As long for others.
+            // Leave other transactions as much time as the last step took.
             try? await Task.sleep(for: clock.now - start)
         }
         try await write(tellsRecents: false) { try $0.finishSealing() }
-        // What was overwritten is not to lie beside the file, where nobody reads it just now.
+        // Truncate the write-ahead log, which still contains overwritten texts.
         _ = try? await database.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
     }
 }

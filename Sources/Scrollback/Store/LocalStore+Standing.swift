@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 package import ScrollbackModel
 
-/// How this user stands with a conversation: what the other person has read, and whether one may write.
+/// The conversation's state for this user: the peer's read position, and whether the user may write.
 package struct LocalStanding: Hashable, Sendable {
     package var peerReadSeq: Seq = 0
     package var isFrozen = false
@@ -25,7 +25,7 @@ extension LocalReader {
 }
 
 extension LocalWriter {
-    /// Keeps how far the other person of a direct conversation has read; an older word of it changes nothing.
+    /// Stores the peer's read position in a direct conversation; a lower one has no effect.
     package func notePeerRead(_ seq: Seq, in id: ConversationID) throws {
         try db.cachedStatement(sql: "UPDATE conversation SET peerReadSeq = max(peerReadSeq, ?) WHERE number = ?")
             .execute(arguments: [seq, try number(of: id)])
@@ -33,7 +33,7 @@ extension LocalWriter {
 }
 
 extension Mute {
-    /// As a time since 1970, an infinite one for good.
+    /// The end of the mute in seconds since 1970; infinite for a permanent mute.
     var stored: Double {
         switch self {
         case .until(let date): date.timeIntervalSince1970

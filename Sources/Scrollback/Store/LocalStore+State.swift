@@ -4,12 +4,12 @@ import ScrollbackSync
 import ScrollbackWire
 import StoreFiles
 
-/// What the user sets in a conversation, here and now; the server is told when it can be.
+/// The kinds of user settings in a conversation, which apply immediately and are sent to the server later.
 package enum StateSort: String, Sendable {
     case muted, notifications, pinned, mark, list, roaming
 }
 
-/// Something the user set that the server has not confirmed.
+/// A user setting that the server has not confirmed.
 package struct PendingState: Sendable {
     package var conversation: ConversationID
     package var sort: StateSort
@@ -38,9 +38,10 @@ extension LocalReader {
         return Set(sorts.compactMap { StateSort(rawValue: $0) })
     }
 
-    /// What the server has not confirmed, one of a conversation: the others follow it.
+    /// Returns the unconfirmed settings, at most one for each conversation; the others follow it.
     ///
-    /// - Parameter withReads: whether the server is told what is read, and before anything else; else nothing of it.
+    /// - Parameter withReads: Whether read positions are synced, and therefore sent before other settings. If not,
+    ///   unread markers are not sent either.
     package func pendingStates(withReads: Bool = true) throws -> [PendingState] {
         let isNext =
             withReads
@@ -57,12 +58,12 @@ extension LocalReader {
         }
     }
 
-    /// The newest place of a log that is known.
+    /// Returns the newest known position of a log.
     package func newestPlace(of id: ConversationID) throws -> LogPlace? {
         try log(of: id).map { LogPlace(seq: $0.head, epoch: $0.epoch) }
     }
 
-    /// Whether a conversation is in the list without a message to show there.
+    /// Returns whether a conversation is in the list without a last message.
     func isListedEmpty(_ id: ConversationID) throws -> Bool {
         try Bool.fetchOne(
             db.cachedStatement(
@@ -70,9 +71,9 @@ extension LocalReader {
             arguments: [id.description]) ?? false
     }
 
-    /// Conversations whose counts only the server can make right, but for those where an answer is on its way.
+    /// Returns conversations whose counts only the server can correct, except those that wait for an answer.
     ///
-    /// What was missed in channels nobody sends by itself.
+    /// Channels are included because the server does not send missed channel messages on its own.
     package func uncertainConversations() throws -> [ConversationID] {
         try String.fetchAll(
             db,
@@ -84,7 +85,7 @@ extension LocalReader {
         ).map { try ConversationID($0) }
     }
 
-    /// Conversations with something to read, of one kind or all, whether or not they are in the list.
+    /// Returns conversations with unread messages, of one kind or all, listed or not.
     package func unreadConversations(of kind: ConversationKind?) throws -> [ConversationID] {
         try String.fetchAll(
             db.cachedStatement(
@@ -96,12 +97,12 @@ extension LocalReader {
         ).map { try ConversationID($0) }
     }
 
-    /// Whether what the server says of the user's own state means that something was read, all or some of it, or a mark ended.
+    /// Returns whether the server's state means that messages were read, or that an unread marker ended.
     package func isRead(by summary: ReadSummary, in id: ConversationID) throws -> Bool {
         guard let entry = try recent(id), let state = try readState(of: id) else { return false }
         let hasMore = entry.unread > 0 || entry.mentions > 0
         if hasMore, summary.readSeq > state.position { return true }
-        // A mark that the server has yet to hear of it can't have ended.
+        // An unread marker that the server has not received yet can't have ended.
         return try entry.isMarkedUnread && !summary.isMarkedUnread && !pendingSorts(in: id).contains(.mark)
     }
 
@@ -113,9 +114,9 @@ extension LocalReader {
 }
 
 extension LocalWriter {
-    /// Sets something here, and remembers to tell the server of it.
+    /// Applies a setting, and records that it must be sent to the server.
     ///
-    /// - Returns: whether it changed anything.
+    /// - Returns: Whether it changed anything.
     package func set(_ change: StateChange, in id: ConversationID) throws -> Bool {
         let number = try number(of: id)
         guard let sort = change.sort, try apply(change, number: number) else { return false }
@@ -149,10 +150,10 @@ extension LocalWriter {
         }
     }
 
-    /// Notes which marks a read knew of, however much later it is told.
+    /// Records which unread markers a pending read knows of, however much later it is sent.
     ///
-    /// Those of other devices that were heard of. A mark of this device's own may have reached the server without an answer:
-    /// a read that ends one ends whatever is set.
+    /// The revision covers markers of other devices. If this device's own marker is unconfirmed, it may still have
+    /// reached the server. The read then ends every marker.
     func noteKnownMarks(_ number: Int64) throws {
         try db.cachedStatement(
             sql: """
@@ -165,9 +166,9 @@ extension LocalWriter {
         ).execute(arguments: [number])
     }
 
-    /// A read ends a mark; one that the server does not know of yet is never told.
+    /// Ends an unread marker when the conversation is read; an unsent marker is never sent.
     ///
-    /// An entry that stood in the list for its mark alone goes with it.
+    /// An entry that was listed only because of its marker leaves the list.
     func endMark(_ id: ConversationID, number: Int64) throws {
         try db.cachedStatement(
             sql: """
@@ -179,9 +180,9 @@ extension LocalWriter {
         try refreshEntry(number)
     }
 
-    /// The server has taken a change, or never will: it is not told of it again, unless it was made anew meanwhile.
+    /// Deletes a setting that the server accepted or rejected, unless it was changed again in the meantime.
     package func settle(_ pending: PendingState) throws {
-        // A read that is still to be told ended the mark that was taken: the one that is noted was made after it.
+        // A pending read ended the accepted marker, so a recorded marker is a newer one.
         try db.cachedStatement(
             sql: """
                 DELETE FROM pendingState WHERE conversation = ?1 AND sort = ?2 AND body = ?3
@@ -197,12 +198,12 @@ extension LocalWriter {
         }
     }
 
-    /// Puts a conversation into the list by hand.
+    /// Adds a conversation to the list.
     ///
     /// - Parameters:
-    ///   - time: where it stands in the list; without it where its last message has it.
-    ///   - showsLast: whether its last message is shown, or none until the next.
-    /// - Returns: whether the server must hear that it is in the list again.
+    ///   - time: The time to sort it by; `nil` for the time of its last message.
+    ///   - showsLast: Whether its last message is shown. If not, none is shown until the next message.
+    /// - Returns: Whether the server must be notified that it is in the list again.
     package func addRecent(_ id: ConversationID, at time: Timetoken?, showsLast: Bool) throws -> Bool {
         let number = try number(of: id)
         if try reader.recent(id) != nil { return false }
@@ -216,28 +217,28 @@ extension LocalWriter {
         return true
     }
 
-    /// Takes a conversation out of the list.
+    /// Removes a conversation from the list.
     ///
-    /// - Returns: whether it was in it.
+    /// - Returns: Whether it was in the list.
     package func removeRecent(_ id: ConversationID, marksRead: Bool, stopsRoaming: Bool) throws -> Bool {
         guard try reader.recent(id) != nil else { return false }
         if marksRead { _ = try markRead(id, upTo: nil) }
         let place = try reader.newestPlace(of: id)
         let change = StateChange.removeRecent(at: place, stopsRoaming: stopsRoaming)
         if case .removeRecent(nil, _) = change {
-            // Put in by hand, and nothing was said there that this device knows of. The server has nothing to take out, and would
-            // take what was said meanwhile.
+            // The conversation was added explicitly and has no known messages. The server has nothing to remove, and
+            // would remove messages sent since.
             let number = try number(of: id)
             _ = try apply(change, number: number)
             try refreshEntry(number)
             return true
         }
-        // Should it be put back before the server hears of this, it does not roam all the same.
+        // Keep this setting separately, in case the conversation is added again before the server receives the removal.
         if stopsRoaming { _ = try set(.stopRoaming(at: place), in: id) }
         return try set(change, in: id)
     }
 
-    /// What the app keeps with the entry.
+    /// Stores the app-defined data of an entry.
     package func setExtension(_ json: RawJSON?, of id: ConversationID) throws {
         let number = try number(of: id)
         let stored = try reader.stored(["extension": json?.text], of: .conversation(id), numbered: number)

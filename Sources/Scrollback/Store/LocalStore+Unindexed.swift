@@ -4,25 +4,25 @@ import ScrollbackSearch
 import ScrollbackWords
 import StoreFiles
 
-/// A run of places whose rows may have changed since they were indexed.
+/// A range of sequence numbers whose rows may have changed since they were indexed.
 struct UnindexedRun: Sendable {
     var id: Int64
     var conversation: Int64
     var places: SeqRange
 }
 
-/// Rows of such a run as they are now, to be made the only ones there.
+/// The current rows of a range, which replace the range's entries in the search index.
 struct IndexingStep: Sendable {
     var run: UnindexedRun
-    /// What was read of the run, from its newest place down.
+    /// The part of the range that was read, starting from its newest end.
     var places: SeqRange
     var rows: [SearchRow]
-    /// What is left of the run for later.
+    /// The part of the range that remains for a later step.
     var rest: SeqRange? {
         run.places.lowerBound < places.lowerBound ? run.places.lowerBound...(places.lowerBound - 1) : nil
     }
 
-    /// Leaves what lies below a place for later.
+    /// Moves everything below a sequence number to a later step.
     mutating func cut(at lowest: Seq) {
         guard lowest > places.lowerBound else { return }
         places = min(lowest, places.upperBound)...places.upperBound
@@ -30,7 +30,7 @@ struct IndexingStep: Sendable {
     }
 }
 
-/// How far the index is: which one it is, and how many steps it was told of.
+/// The state of the search index: its identity, and the number of steps written to it.
 struct IndexingState: Hashable, Sendable {
     var identity: Int64
     var steps: Int64
@@ -43,16 +43,16 @@ extension LocalReader {
         return numbers.count == 2 ? IndexingState(identity: numbers[0], steps: numbers[1]) : nil
     }
 
-    /// The last run that was noted.
+    /// Returns the ID of the last recorded range.
     func lastUnindexed() throws -> Int64? {
         try Int64.fetchOne(db.cachedStatement(sql: "SELECT max(id) FROM unindexed"))
     }
 
-    /// What is to be indexed next: what changed last first, about as many messages as the limit.
+    /// Returns the next steps, the most recently changed rows first, with at most about `limit` messages.
     ///
     /// - Parameters:
-    ///   - last: the last run to be looked at.
-    ///   - conversation: the only one to be looked at.
+    ///   - last: The ID of the last range to include.
+    ///   - conversation: The only conversation to include; `nil` for all.
     func indexingSteps(through last: Int64, of conversation: Int64?, limit: Int) throws -> [IndexingStep] {
         let statement = try db.cachedStatement(
             sql: """
@@ -78,7 +78,7 @@ extension LocalReader {
         var rows: [SearchRow] = []
         let name = try String.fetchOne(
             db.cachedStatement(sql: "SELECT id FROM conversation WHERE number = ?"), arguments: [run.conversation])
-        // Of a conversation that is gone there are no rows.
+        // A deleted conversation has no rows.
         guard let conversation = try name.map({ try ConversationID($0) }) else { return [] }
         try self.run(
             """
@@ -105,7 +105,7 @@ extension LocalReader {
         return rows
     }
 
-    /// The message at a place of the index, if it still is there.
+    /// Returns the message of an index entry, if it still exists.
     func message(at place: SearchPlace) throws -> Message? {
         let known = try Row.fetchOne(
             db.cachedStatement(sql: "SELECT id, epoch FROM conversation WHERE number = ? AND epoch IS NOT NULL"),
@@ -116,15 +116,16 @@ extension LocalReader {
             epoch: Epoch(rawValue: UInt64(bitPattern: known[1])))
     }
 
-    /// How many runs wait to be indexed.
+    /// Returns the number of ranges that are not indexed yet.
     package func unindexedCount() throws -> Int {
         try Int.fetchOne(db, sql: "SELECT count(*) FROM unindexed") ?? 0
     }
 }
 
 extension LocalWriter {
-    /// Has everything looked at again where other keys were given than the last time: words that can be read now are found
-    /// from then on, and others no more.
+    /// Schedules everything for indexing if the encryption keys changed since the last time.
+    ///
+    /// Messages that became readable can then be found, and unreadable ones no longer can.
     func noteKeys(of cipher: MessageCipher?) throws {
         let known = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'cipher'") ?? ""
         let given = cipher?.fingerprint ?? ""
@@ -140,9 +141,9 @@ extension LocalWriter {
             arguments: [SearchKey.lastSeq])
     }
 
-    /// Has places looked at again by whoever indexes, in the transaction that changed them.
+    /// Schedules ranges for indexing, in the transaction that changed them.
     ///
-    /// Where there is no index yet nothing is noted: it begins with everything.
+    /// Has no effect if there is no index yet, because a new index starts with everything.
     func markUnindexed(_ places: SeqRangeSet, in conversation: Int64) throws {
         let statement = try db.cachedStatement(
             sql: """
@@ -154,7 +155,7 @@ extension LocalWriter {
         }
     }
 
-    /// Forgets what was indexed, after the index has it.
+    /// Deletes the ranges that the index now contains.
     func finish(_ steps: [IndexingStep], _ state: IndexingState) throws {
         for step in steps {
             if let rest = step.rest {
@@ -167,13 +168,13 @@ extension LocalWriter {
         try save(state)
     }
 
-    /// Has everything looked at again.
+    /// Schedules everything for indexing.
     func indexEverything(_ state: IndexingState) throws {
         try markAllUnindexed()
         try save(state)
     }
 
-    /// Forgets that there is an index.
+    /// Deletes the record of the index.
     func forgetIndex() throws {
         try db.execute(sql: "DELETE FROM meta WHERE key = 'search'")
         try db.execute(sql: "DELETE FROM unindexed")

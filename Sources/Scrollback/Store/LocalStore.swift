@@ -6,41 +6,41 @@ import ScrollbackWords
 package import StoreFiles
 import Synchronization
 
-/// What one device keeps of one user's conversations: messages, gaps, the outbox, read state.
+/// The local database of one user on one device: messages, gaps, the outbox, and read state.
 ///
-/// Everything that reaches it about a log is applied by ``LogState`` inside the transaction that saves the result, so rows,
-/// gaps and cursor never disagree, wherever the process is killed.
+/// ``LogState`` applies every update to a log inside the transaction that saves the result. Rows, gaps and cursor
+/// therefore stay consistent, even if the process is killed.
 package final class LocalStore: Sendable {
     let database: any DatabaseWriter
     private let lock: DirectoryLock?
     private let hasClosed = Atomic<Bool>(false)
     package let user: UserID
-    /// Opens messages for whoever reads them: they lie here as they travel.
+    /// Decrypts messages for readers; the store holds them as they were transmitted.
     package let sealing: MessageSealing
-    /// Seals what lies here.
+    /// Encrypts the store's texts at rest.
     let cipher: StoreCipher?
-    /// Where its files are; nothing in memory.
+    /// The directory of the store's files; `nil` for a store in memory.
     let directory: URL?
-    /// The files of messages; those of a store in memory are gone with it.
+    /// The cached files of messages; a store in memory deletes them when it closes.
     package let files: LocalFiles
-    /// An element after transactions that changed something: many while nobody looks are one.
+    /// Yields an element after transactions, coalesced while the consumer is busy.
     let writes: AsyncStream<Void>
     private let written: AsyncStream<Void>.Continuation
-    /// What transactions do to the list of recents.
+    /// Events about changes that transactions make to the list of recent conversations.
     let recentsEvents: EventCenter<RecentsEvent>
-    /// Touched by the one connection that writes.
+    /// Whether the triggers for `recentsEvents` are installed; used only by the writer connection.
     private let watchesRecents = Atomic<Bool>(false)
-    /// What was unread in all after the last transaction that events told of.
+    /// The unread totals after the last transaction for which events were sent.
     private let toldTotals = Mutex<UnreadTotals?>(nil)
 
-    /// Opens the store in a directory, or in memory without one.
+    /// Opens the store in a directory, or in memory if `directory` is `nil`.
     ///
     /// - Parameters:
-    ///   - keys: that it is sealed with.
-    ///   - keysName: what an error calls them.
-    ///   - adoptsKeys: whether everything is to be sealed with the newest from now on.
-    /// - Throws: `local-storage` when it can't be opened, somebody has it open, it is another user's, or a newer version
-    ///   wrote it; `invalid-parameter` when keys that it is sealed with are not among those given.
+    ///   - keys: The keys that the store is encrypted with.
+    ///   - keysName: The name of the keys in error messages.
+    ///   - adoptsKeys: Whether to encrypt the whole store with the newest key from now on.
+    /// - Throws: `local-storage` if the store can't be opened, is already open, belongs to another user, or was written
+    ///   by a newer version. `invalid-parameter` if keys that the store is encrypted with are missing.
     package init(
         directory: URL?, user: UserID, eventCapacity: Int = 1_000, cipher: MessageCipher? = nil,
         keys: StoreKeys? = nil, keysName: String = "storeEncryption", adoptsKeys: Bool = true
@@ -60,13 +60,13 @@ package final class LocalStore: Sendable {
             configuration.prepareDatabase { db in
                 try db.execute(sql: "PRAGMA synchronous = NORMAL")
                 try db.execute(sql: "PRAGMA temp_store = MEMORY")
-                // What is deleted is not left in the file's free places.
+                // Overwrite deleted data in the file with zeros.
                 if !db.configuration.readonly { try db.execute(sql: "PRAGMA secure_delete = ON") }
             }
             configuration.busyMode = .timeout(5)
             if let directory {
                 try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-                lock = try DirectoryLock(directory, else: .localStorage, "one client at a time may open it")
+                lock = try DirectoryLock(directory, else: .localStorage, "only one client can open it at a time")
                 database = try DatabasePool(
                     path: directory.appending(path: Self.fileName).path, configuration: configuration)
             } else {
@@ -84,14 +84,15 @@ package final class LocalStore: Sendable {
         } catch let error as ChatError {
             throw error
         } catch {
-            throw ChatError(.localStorage, "the local store can't be opened", cause: error)
+            throw ChatError(.localStorage, "The local store can't be opened.", cause: error)
         }
     }
 
     private func checkOwner(_ db: Database) throws {
         let owner = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'user'")
         if let owner, owner != user.text {
-            throw ChatError(.localStorage, "the local store belongs to another user: give each user a directory")
+            throw ChatError(
+                .localStorage, "The local store belongs to another user. Use a separate directory for each user.")
         }
         try db.execute(sql: "INSERT OR REPLACE INTO meta VALUES ('user', ?)", arguments: [user.text])
     }
@@ -100,9 +101,9 @@ package final class LocalStore: Sendable {
         LocalReader(db: db, user: user, sealing: sealing, cipher: cipher)
     }
 
-    /// Opens a store that is there already, whoever it belongs to; nothing where there is none.
+    /// Opens an existing store of any user; returns `nil` if the directory has none.
     ///
-    /// - Parameter keys: that it is sealed with; it stays as it is.
+    /// - Parameter keys: The keys that the store is encrypted with. The store's encryption does not change.
     package static func existing(in directory: URL, keys: StoreKeys? = nil) throws -> LocalStore? {
         let file = directory.appending(path: fileName)
         guard FileManager.default.fileExists(atPath: file.path) else { return nil }
@@ -125,7 +126,7 @@ package final class LocalStore: Sendable {
         lock?.release()
     }
 
-    /// Removes a store's files.
+    /// Deletes a store's files.
     package static func erase(_ directory: URL) throws {
         try SearchIndex.erase(in: directory)
         for name in [filesName, fileName, fileName + "-wal", fileName + "-shm", DirectoryLock.fileName] {
@@ -136,10 +137,11 @@ package final class LocalStore: Sendable {
 
     // MARK: Transactions
 
-    /// Reads one snapshot.
+    /// Reads from one snapshot of the database.
     ///
-    /// On a thread of the concurrency pool and not on one of GRDB's: a page takes a tenth of a millisecond, and going to
-    /// another thread and back takes as long. On disk it never waits for a writer; in memory there is one queue for all.
+    /// The read runs on a thread of the concurrency pool instead of a GRDB thread. Reading a page takes about 0.1 ms,
+    /// and switching threads twice takes as long. A store on disk never waits for a writer; a store in memory has one
+    /// queue for all accesses.
     @concurrent package func read<Answer: Sendable>(
         _ body: @Sendable (LocalReader) throws -> Answer
     ) async throws(ChatError) -> Answer {
@@ -162,18 +164,18 @@ package final class LocalStore: Sendable {
         }
     }
 
-    /// GRDB lends out a connection that was closed meanwhile, and SQLite crashes on it.
+    /// GRDB can hand out a connection that was closed in the meantime, and SQLite crashes on it.
     private static func checkOpen(_ db: Database) throws(ChatError) {
         if db.sqliteConnection == nil { throw ClientCore.closed }
     }
 
-    /// Changes in one transaction.
+    /// Runs `body` in one write transaction.
     ///
-    /// A task that is cancelled meanwhile does not undo it: whoever waits for a transaction hears how it went.
+    /// Cancelling the waiting task does not roll back the transaction: the caller always gets its result.
     ///
     /// - Parameters:
-    ///   - scope: what it reads of the list of recents, if that is what it is about.
-    ///   - tellsRecents: whether events say what it did to the list.
+    ///   - scope: The conversations that the transaction marks as read, for ``RecentsEvent/read(_:totalUnread:)``.
+    ///   - tellsRecents: Whether to send events about changes to the list of recent conversations.
     package func write<Answer: Sendable>(
         reading scope: RecentsEvent.ReadScope? = nil, tellsRecents: Bool = true,
         _ body: @escaping @Sendable (LocalWriter) throws -> Answer
@@ -201,7 +203,7 @@ package final class LocalStore: Sendable {
                         return .commit
                     }
                     self.toldTotals.withLock { $0 = told }
-                    // Whoever began to take events meanwhile may have read the list as it was before.
+                    // A consumer that subscribed during the transaction may have read the list as it was before.
                     if !isWatched, db.totalChangesCount != changesBefore, self.recentsEvents.isObserved {
                         events = [.missed(1)]
                     }
@@ -218,34 +220,34 @@ package final class LocalStore: Sendable {
     func failure(_ error: any Error) -> ChatError {
         if let error = error as? ChatError { return error }
         if hasClosed.load(ordering: .acquiring) { return ClientCore.closed }
-        return ChatError(.localStorage, "the local store failed", cause: error)
+        return ChatError(.localStorage, "The local store failed.", cause: error)
     }
 }
 
-/// The questions asked of one snapshot.
+/// Reads from one snapshot of the database.
 package struct LocalReader {
     let db: Database
     let user: UserID
-    /// Opens the messages that are read; nothing leaves them as they lie in the store.
+    /// Decrypts messages; if it is `nil`, messages are returned as they are stored.
     var sealing: MessageSealing?
-    /// Opens and seals what lies in the store.
+    /// Encrypts and decrypts the store's texts.
     var cipher: StoreCipher?
 
-    /// The same questions, answered with messages as they lie in the store.
+    /// A reader that returns messages as they are stored.
     var asStored: LocalReader {
         var reader = self
         reader.sealing = nil
         return reader
     }
 
-    /// A conversation's short name in the store.
+    /// Returns the row number of a conversation, or `nil` if it has no row.
     func number(of id: ConversationID) throws -> Int64? {
         try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT number FROM conversation WHERE id = ?"), arguments: [id.description])
     }
 }
 
-/// A transaction under way.
+/// Writes in one transaction.
 package struct LocalWriter {
     let reader: LocalReader
     var db: Database { reader.db }
@@ -255,7 +257,7 @@ package struct LocalWriter {
         self.reader = reader
     }
 
-    /// A conversation's short name, given now if it has none.
+    /// Returns the row number of a conversation, inserting the row if necessary.
     func number(of id: ConversationID) throws -> Int64 {
         if let number = try reader.number(of: id) { return number }
         try db.cachedStatement(sql: "INSERT INTO conversation (id, kind) VALUES (?, ?)")

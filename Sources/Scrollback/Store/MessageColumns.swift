@@ -4,14 +4,14 @@ import ScrollbackModel
 import ScrollbackWire
 import StoreFiles
 
-/// How a message's row is read and written: one list of columns, one order.
+/// The columns of a message row, in the order in which they are read and written.
 enum MessageColumns {
     static let list = """
-        seq, n, timetoken, id, sender, type, content, rev, flags, mentions, metadata, extra, customType, push, replyTo, \
-        editedAt, thread, replyCount, lastReply, actions
+        seq, n, timetoken, id, sender, type, content, rev, flags, mentions, metadata, extra, customType, push, \
+        replyTo, editedAt, thread, replyCount, lastReply, actions
         """
 
-    /// Inserts a row, or replaces one that fewer changes have touched.
+    /// Inserts a row, or replaces one with a lower revision.
     static let upsert = """
         INSERT INTO message (conversation, \(list))
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -51,7 +51,7 @@ enum MessageColumns {
         let sealed = SealedRow.message(number, seq)
         let n = row.integer()
         let timetoken = Timetoken(rawValue: row.bits())
-        guard let id = row.optionalUUID() else { throw ChatError(.localStorage, "a stored message has no id") }
+        guard let id = row.optionalUUID() else { throw ChatError(.localStorage, "A stored message has no ID.") }
         let sender = UserID(known: row.text())
         let type = MessageType(rawValue: row.text())
         let content = try row.optionalText("content", of: sealed).map {
@@ -80,11 +80,12 @@ enum MessageColumns {
 }
 
 extension LocalReader {
-    /// The messages of a conversation that a condition finds, as they lie in the store, as long as `take` answers whether it wants more.
+    /// Passes the messages that match a condition to `take`, as they are stored, until `take` returns `false`.
     ///
     /// - Parameters:
-    ///   - condition: what follows `WHERE conversation = ?`.
-    ///   - bind: its parameters, after the conversation's number.
+    ///   - condition: The SQL that follows `WHERE conversation = ? AND`.
+    ///   - bind: Binds the condition's parameters, after the conversation's number.
+    ///   - take: Receives each message and returns whether to continue.
     func eachMessage(
         in conversation: ConversationID, number: Int64, epoch: Epoch, where condition: String,
         bind: (inout Parameters) -> Void, take: (Message) -> Bool
@@ -97,7 +98,7 @@ extension LocalReader {
         }
     }
 
-    /// The one message that a condition finds.
+    /// Returns the first message that matches a condition, decrypted if possible.
     func message(
         in conversation: ConversationID, number: Int64, epoch: Epoch, where condition: String,
         bind: (inout Parameters) -> Void
@@ -110,7 +111,7 @@ extension LocalReader {
         return found
     }
 
-    /// Runs a kept statement by SQLite's C functions, handing over each row.
+    /// Runs a cached statement through SQLite's C functions and passes each row to `row`.
     func run(
         _ sql: String, bind: (inout Parameters) -> Void, row: (inout Columns) throws -> Bool
     ) throws {
@@ -121,7 +122,7 @@ extension LocalReader {
 }
 
 extension MessageID {
-    /// Its sixteen bytes.
+    /// The 16 bytes of the ID.
     var data: Data { withUnsafeBytes(of: uuid.uuid) { Data($0) } }
 
     init(data: Data) {

@@ -4,21 +4,23 @@ import ScrollbackSync
 import ScrollbackWire
 import Synchronization
 
-/// What a screen of one conversation shows, kept current.
+/// A live view of one conversation for a user interface.
 ///
-/// A timeline holds a window of the log around a place, with the gaps in it, and what is still to be sent at its newest
-/// end. It never shows messages on both sides of a gap without the gap between them.
+/// A timeline holds a window of the log around a position, including the gaps in it, and queued messages at the newest
+/// end. It never shows the messages on both sides of a gap without showing the gap.
 public final class Timeline: Sendable {
-    /// One row of a timeline.
+    /// An item of a timeline.
     public enum Item: Equatable, Sendable, Identifiable {
-        /// A message at its place; a recalled or deleted one has no content.
+        /// A stored message.
+        ///
+        /// A recalled or deleted message has no content.
         case message(Message)
-        /// A message of this device that is not on the server yet.
+        /// A queued message of this device that the server has not stored yet.
         case pending(Pending)
-        /// Messages that are there and are not on this device.
+        /// A range of messages that exist on the server but are not stored on this device.
         case gap(ClosedRange<Int64>, GapState)
 
-        /// Stays the same from pending to sent.
+        /// The item's ID, which doesn't change when a queued message is sent.
         public var id: String {
             switch self {
             case .message(let message): message.id.description
@@ -28,49 +30,50 @@ public final class Timeline: Sendable {
         }
     }
 
-    /// A message that is not on the server yet.
+    /// A queued message that the server has not stored yet.
     public struct Pending: Equatable, Sendable, Identifiable {
-        /// The id it keeps when it is sent.
+        /// The message's ID, which it keeps after it is sent.
         public let id: MessageID
-        /// What it says.
+        /// The content.
         public let content: MessageContent
-        /// What accompanies the content.
+        /// The attributes.
         public let attributes: MessageAttributes
-        /// When it was queued, by this device's clock.
+        /// The time at which the message was queued, by this device's clock.
         public let createdAt: Date
-        /// How far it has come; never `sent`, nor `gone`.
+        /// The progress; never `sent` or `gone`.
         public let state: Sending.State
-        /// Why it can't be read here, though it will be sent: it was encrypted with a key that this client was not given
-        /// again.
+        /// The error if the message can't be decrypted here because its key is missing; the message is sent
+        /// nevertheless.
         public let decryptionError: ChatError?
     }
 
-    /// What is done about a gap.
+    /// The state of a gap.
     public enum GapState: Hashable, Sendable {
-        /// Nobody looks at it, or the server can't be asked for now.
+        /// The gap is not being loaded, because it is not visible or the server can't be reached.
         case waiting
-        /// The server was asked for messages in it.
+        /// Messages of the gap are being loaded.
         case loading
     }
 
-    /// A timeline at one moment.
+    /// A snapshot of a timeline.
     public struct View: Sendable {
-        /// Oldest first.
+        /// The items, oldest first.
         public var items: [Item]
-        /// Who wrote the messages, as far as this device knows their profiles.
+        /// The known profiles of the messages' senders.
         public var people: [UserID: UserProfile]
-        /// The first message the reader has not read, where it is in the window.
+        /// The first unread message, if it is in the window.
         public var firstUnread: MessageID?
-        /// Whether the newest message there is, is in the window.
+        /// Whether the window contains the newest message.
         public var isAtNewest: Bool
-        /// Whether older messages, or a gap, lie before the window.
+        /// Whether older messages or a gap precede the window.
         public var hasOlder: Bool
-        /// The newest place of a direct conversation that the other person has read, as far as the reader may know; 0 for
-        /// none, and in other kinds.
+        /// The sequence number up to which the peer of a direct conversation has read, as far as the user may know.
+        ///
+        /// It is 0 if it is unknown, and for other kinds.
         public var peerReadSeq: Int64
-        /// Whether only moderators, owners and administrators may write now.
+        /// Whether only moderators, owners and administrators may currently write.
         public var isFrozen: Bool
-        /// For how long the reader may not write, which ends by itself (``Mute/holds(at:)``); absent where they may.
+        /// The user's mute, which expires automatically (``Mute/holds(at:)``); `nil` if the user may write.
         public var mute: Mute?
     }
 
@@ -83,12 +86,12 @@ public final class Timeline: Sendable {
         var visible: SeqRange?
         var fill = GapFill()
         var isSeeking = false
-        /// The newest place of a room when it was looked at first.
+        /// The newest sequence number of a room when the timeline was first read.
         var entrance: Seq?
         var isFetchingPeople = false
-        /// What was shown last.
+        /// The last snapshot.
         var snapshot: TimelineSnapshot?
-        /// The places that are shown, or will be when somebody looks again.
+        /// The sequence numbers that are shown, or will be shown after the next read.
         var shown: SeqRange?
     }
 
@@ -100,12 +103,12 @@ public final class Timeline: Sendable {
 
     private var core: ClientCore { conversation.core }
 
-    // MARK: What the screen does
+    // MARK: Actions of the user interface
 
-    /// Tells which items are on the screen: the gap nearest to them is filled first, and what comes in does not push them
-    /// out of the window.
+    /// Sets the items that are visible on the screen.
     ///
-    /// Items that the window does not hold any more change nothing.
+    /// The gap nearest to them is loaded first, and new messages don't push them out of the window. Items that are no
+    /// longer in the window are ignored.
     public func setVisible(from first: Item.ID, to last: Item.ID) {
         state.withLock { state in
             guard let places = state.snapshot?.places(from: first, to: last) else { return }
@@ -115,28 +118,30 @@ public final class Timeline: Sendable {
         lookAgain()
     }
 
-    /// Shows half a window's size of older messages besides, and returns once there is something to show.
+    /// Extends the window by half its size toward older messages, and returns once they can be shown.
     ///
-    /// A window that would hold more than twice its size lets go of its newest messages.
+    /// A window that would exceed twice its size drops its newest messages.
     ///
-    /// - Throws: what kept the server from being asked, where the device has nothing older.
+    /// - Throws: The error that prevented loading from the server, if the device has no older messages.
     public func loadOlder() async throws(ChatError) {
         try await extend(.older)
     }
 
-    /// Shows half a window's size of newer messages besides; a window that comes to the newest end stays there.
+    /// Extends the window by half its size toward newer messages.
     ///
-    /// A window that would hold more than twice its size lets go of its oldest messages.
+    /// A window that reaches the newest message follows new ones.
     ///
-    /// - Throws: what kept the server from being asked, where the device has nothing newer.
+    /// A window that would exceed twice its size drops its oldest messages.
+    ///
+    /// - Throws: The error that prevented loading from the server, if the device has no newer messages.
     public func loadNewer() async throws(ChatError) {
         try await extend(.newer)
     }
 
-    /// Moves the window to another place, with as much on both sides.
+    /// Moves the window to another point, with the same number of messages on both sides.
     ///
-    /// - Throws: `unknown-message` when there is no such message; `unreachable` when only the server knows and it can't be
-    ///   asked.
+    /// - Throws: `unknown-message` if the message does not exist. `unreachable` if only the server knows the point's
+    ///   position and can't be reached.
     public func jump(to point: HistoryPoint) async throws(ChatError) {
         let page = try await conversation.history(.around(point, before: 10, after: 10))
         if let shortfall = page.shortfall, page.messages.isEmpty { throw shortfall }
@@ -175,9 +180,9 @@ public final class Timeline: Sendable {
 
     // MARK: Views
 
-    /// The window now, and again whenever it changed.
+    /// A stream with the current window, and a new snapshot after each change.
     ///
-    /// Gaps in it are filled while somebody iterates.
+    /// Gaps in the window are loaded while the stream is iterated.
     public var views: AsyncStream<View> {
         let (stream, continuation) = AsyncStream.makeStream(of: View.self, bufferingPolicy: .bufferingNewest(1))
         let changes = core.changes.changes(of: .conversation(conversation.id))
@@ -201,14 +206,14 @@ public final class Timeline: Sendable {
         return stream
     }
 
-    /// What the server must be asked for.
+    /// A request that the timeline must send to the server.
     private enum Work {
         case fill(GapRequest)
         case seek(HistoryPoint)
         case fetch([UserID])
     }
 
-    /// Reads the window from one snapshot, and finds what to ask for next.
+    /// Reads the window from one snapshot of the store, and determines the next request.
     private func read() async throws(ChatError) -> (View, Work?) {
         let (window, visible, seen) = state.withLock { ($0.window, $0.visible, $0.entrance) }
         let (id, user, size) = (conversation.id, core.user, size)
@@ -223,7 +228,7 @@ public final class Timeline: Sendable {
         }
         return state.withLock { state in
             state.entrance = entrance
-            // Unless the screen has moved it meanwhile.
+            // Keep the window if the app has moved it in the meantime.
             if state.window == window { state.window = snapshot.window }
             state.snapshot = snapshot
             state.shown = snapshot.shown
@@ -235,7 +240,7 @@ public final class Timeline: Sendable {
                 work = .fill(request)
             } else if !snapshot.people.wanted.isEmpty, !state.isFetchingPeople {
                 state.isFetchingPeople = true
-                work = .fetch(Array(snapshot.people.wanted.sorted().prefix(ClientRequest.maximumUsers)))
+                work = .fetch(Array(snapshot.people.wanted.sorted().prefix(FetchUsers.maximum)))
             }
             return (snapshot.view(loading: state.fill.inFlight?.gap, uploaded: core.uploads.fraction), work)
         }
@@ -247,7 +252,7 @@ public final class Timeline: Sendable {
             let outcome = try await core.apply(page, to: conversation.id)
             state.withLock { $0.fill.answered(request, changedGaps: outcome?.changedGaps ?? false) }
         } catch  where Task.isCancelled {
-            // Nobody looks any more; whoever does next asks again.
+            // The views are no longer iterated; the next iteration requests the gap again.
             state.withLock { $0.fill.disconnected() }
         } catch {
             var generator = SystemRandomNumberGenerator()
@@ -262,14 +267,14 @@ public final class Timeline: Sendable {
         do {
             try await core.fetchPeople(people)
         } catch {
-            // Nothing else may change on the screen, so that it is this that asks once more.
+            // Retry after a delay, because no other change may trigger another attempt.
             try? await Task.sleep(for: .seconds(5))
         }
         state.withLock { $0.isFetchingPeople = false }
         lookAgain()
     }
 
-    /// Asks the server for a point that the device does not know.
+    /// Fetches the messages around a point whose position this device doesn't know.
     private func seek(_ point: HistoryPoint) async {
         let side = min(size / 2, Limits.standard.pageSize / 2)
         var found: TimelineWindow?
@@ -280,7 +285,7 @@ public final class Timeline: Sendable {
                 try reader.localLog(of: id).flatMap { try reader.place(point, in: $0) }
             }
             if place == nil {
-                // Where the device can't place the point even now, it is where the server's page is.
+                // If the device still can't locate the point, show the server's page.
                 let seqs = page.messages.map(\.seq)
                 found = .newest(count: size)
                 if let lower = seqs.min(), let upper = seqs.max() { found = .places(lower...upper, page.state.epoch) }
@@ -288,7 +293,8 @@ public final class Timeline: Sendable {
         } catch  where error.isTemporary {
             try? await Task.sleep(for: .seconds(1))
         } catch {
-            // There is no such point: the newest messages are shown already. Who stopped looking has been told nothing.
+            // The point does not exist, and the newest messages are already shown. A cancelled request says nothing
+            // about the point.
             if !Task.isCancelled { found = .newest(count: size) }
         }
         state.withLock { state in
@@ -300,14 +306,15 @@ public final class Timeline: Sendable {
 }
 
 extension Conversation {
-    /// A window of this conversation that keeps itself current.
+    /// Returns a timeline of this conversation.
     ///
     /// - Parameters:
-    ///   - point: where it begins: the newest end, the first unread message, a message.
-    ///   - window: how many messages it holds, 2 or more, else it traps; up to twice as many while somebody scrolls.
-    /// - Returns: a timeline, which reads nothing before somebody iterates its views.
+    ///   - point: The initial position: the newest end, the first unread message, or a message.
+    ///   - window: The number of messages it holds, at least 2; up to twice as many while scrolling. A smaller value is
+    ///     a programming error.
+    /// - Returns: A timeline, which reads nothing until its views are iterated.
     public func timeline(at point: HistoryPoint = .latest, window: Int = 200) -> Timeline {
-        precondition(window >= 2, "a timeline's window holds at least 2 messages")
+        precondition(window >= 2, "A timeline's window must hold at least 2 messages.")
         return Timeline(conversation: self, at: point, size: window)
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import ScrollbackModel
 import ScrollbackSync
 
-/// A window of a log, read from one snapshot: rows, gaps, and what is to be sent.
+/// A window of a log, read from one snapshot of the store: messages, gaps, and queued messages.
 struct TimelineSnapshot: Sendable {
     private var rows: [Message] = []
     private var gaps: [SeqRange] = []
@@ -12,18 +12,18 @@ struct TimelineSnapshot: Sendable {
     private var isAtNewest = true
     private var hasOlder = false
     private var standing = LocalStanding()
-    /// What the window turned out to be: a point that was found is from then on a run of places.
+    /// The window after the read: a point that was located becomes a range of sequence numbers.
     private(set) var window: TimelineWindow
-    /// The places shown.
+    /// The sequence numbers that are shown.
     private(set) var shown: SeqRange?
-    /// The gap of the window that is nearest to where somebody looks.
+    /// The gap in the window that is nearest to the visible messages.
     private(set) var wanted: GapRequest?
 
     /// - Parameters:
-    ///   - size: how many messages the timeline was asked to hold; it holds up to twice as many.
-    ///   - visible: what is on the screen.
-    ///   - entrance: the newest place of a room when it was entered.
-    ///   - time: profiles that were fetched before it are asked for again.
+    ///   - size: The requested number of messages; the window holds up to twice as many.
+    ///   - visible: The visible range of sequence numbers.
+    ///   - entrance: The newest sequence number of a room when the client entered it.
+    ///   - time: Profiles that were fetched before this time are fetched again.
     init(
         _ window: TimelineWindow, size: Int, visible: SeqRange?, entrance: Seq?, peopleSince time: Date,
         of id: ConversationID, _ user: UserID, _ reader: LocalReader
@@ -37,7 +37,7 @@ struct TimelineSnapshot: Sendable {
         }
         var places = self.window.places(in: log, visible: visible, size: size)
         if places == nil {
-            // The log these places were of is gone.
+            // The window's log no longer exists.
             self.window = .newest(count: size)
             places = self.window.places(in: log, visible: nil, size: size)
         }
@@ -62,7 +62,7 @@ struct TimelineSnapshot: Sendable {
         }
     }
 
-    /// The places from one item to another, both included; nothing where the window does not hold them.
+    /// Returns the sequence numbers from one item to another, both included; `nil` if the window does not contain them.
     func places(from first: Timeline.Item.ID, to last: Timeline.Item.ID) -> SeqRange? {
         guard let first = places(of: first), let last = places(of: last), first.lowerBound <= last.upperBound else {
             return nil
@@ -74,12 +74,12 @@ struct TimelineSnapshot: Sendable {
         if let gap = gaps.first(where: { Timeline.Item.gap($0, .waiting).id == item }) { return gap }
         guard let id = try? MessageID(item) else { return nil }
         if let row = rows.first(where: { $0.id == id }) { return row.seq...row.seq }
-        // What is not sent yet stands at the newest end.
+        // Queued messages are at the newest end.
         guard let shown, pending.contains(where: { $0.id == id }) else { return nil }
         return shown.upperBound...shown.upperBound
     }
 
-    /// - Parameter fraction: how much of a message's files is uploaded.
+    /// - Parameter fraction: Returns the uploaded fraction of a message's files.
     func view(loading: SeqRange?, uploaded fraction: (MessageID) -> Double) -> Timeline.View {
         var items: [Timeline.Item] = []
         var gaps = gaps[...]

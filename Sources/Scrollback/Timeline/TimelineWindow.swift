@@ -1,20 +1,22 @@
 import ScrollbackModel
 import ScrollbackSync
 
-/// Which part of a log a timeline shows.
+/// The part of a log that a timeline shows.
 enum TimelineWindow: Hashable, Sendable {
-    /// A point that is yet to be found; the newest messages meanwhile.
+    /// A point whose position is not known yet.
+    ///
+    /// Until then the window shows the newest messages.
     case seeking(HistoryPoint)
-    /// The newest messages, whatever comes.
+    /// The newest messages, following new ones.
     case newest(count: Int)
-    /// These places of one log.
+    /// A range of sequence numbers of one log.
     case places(SeqRange, Epoch)
 
     init(at point: HistoryPoint, count: Int) {
         self = point == .latest ? .newest(count: count) : .seeking(point)
     }
 
-    /// As many places on both sides of one.
+    /// Creates a window with the same number of sequence numbers on both sides of a position.
     init(around place: LocalPlace, count: Int, in log: LogState) {
         guard place.newestOlder < log.head else {
             self = .newest(count: count)
@@ -22,12 +24,13 @@ enum TimelineWindow: Hashable, Sendable {
         }
         let lower = log.lowerEnd(of: count / 2, through: place.newestOlder)
         let upper = max(lower, log.upperEnd(of: count - count / 2, from: place.newestOlder + 1))
-        // Whoever sees the newest message sees the next one too.
+        // A window that contains the newest message follows new messages.
         self = upper == log.head ? .newest(count: count) : .places(lower...upper, log.epoch)
     }
 
-    /// The window that shows `count` more places on one side of `shown`, and never more than `most`: what falls out does so
-    /// on the other side.
+    /// Returns a window extended by `count` sequence numbers on one side of `shown`, with at most `most` in total.
+    ///
+    /// Sequence numbers beyond `most` are removed from the other side.
     static func extending(
         _ shown: SeqRange, _ direction: GapRequest.Direction, by count: Int, most: Int, in log: LogState
     ) -> TimelineWindow {
@@ -42,21 +45,21 @@ enum TimelineWindow: Hashable, Sendable {
             lower = max(lower, log.lowerEnd(of: most, through: upper))
         }
         guard lower <= upper else { return .newest(count: count) }
-        // Where there is less than the window was made for, what comes is to find room.
+        // If the log is shorter than the window, leave space for new messages.
         return upper == log.head
             ? .newest(count: max(most / 2, log.places(in: lower...upper))) : .places(lower...upper, log.epoch)
     }
 
-    /// Where somebody looks who has not said what is on the screen.
+    /// The assumed position of the user if the visible range is unknown.
     var eye: Seq? {
         if case .places(let places, _) = self { (places.lowerBound + places.upperBound) / 2 } else { nil }
     }
 
-    /// The places to show now; nothing where there are none, or where the log these places were of is gone.
+    /// Returns the sequence numbers to show; `nil` if there are none, or if the window's log no longer exists.
     ///
     /// - Parameters:
-    ///   - visible: what is on the screen: new messages don't push it out of the window.
-    ///   - size: how many messages the timeline was asked to hold; it holds up to twice as many.
+    ///   - visible: The visible range, which new messages must not push out of the window.
+    ///   - size: The requested number of messages; the window holds up to twice as many.
     func places(in log: LogState, visible: SeqRange?, size: Int) -> SeqRange? {
         guard let range = log.range else { return nil }
         switch self {
@@ -73,7 +76,7 @@ enum TimelineWindow: Hashable, Sendable {
 }
 
 extension LogState {
-    /// How many places of a range may hold something.
+    /// Returns the number of sequence numbers in a range that are not in a void.
     func places(in range: SeqRange) -> Int {
         Int(range.upperBound - range.lowerBound + 1 - voids.clipped(to: range).count)
     }

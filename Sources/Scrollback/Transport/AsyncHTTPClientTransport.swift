@@ -5,13 +5,13 @@ import NIOHTTP1
 import NIOSSL
 package import ScrollbackModel
 
-/// HTTP where there is no URLSession worth using, and where a certificate of one's own is to be trusted.
+/// An HTTP transport based on AsyncHTTPClient, for platforms without a suitable URLSession and for custom certificates.
 package final class AsyncHTTPClientTransport: HTTPTransport {
     private let client: HTTPClient
-    /// A client of its own has to be shut down; the shared one must not be.
+    /// Whether this transport created its client and must shut it down; the shared client must not be shut down.
     private let isOwn: Bool
 
-    /// As the library's own, which takes older versions of TLS too.
+    /// A shared client like `HTTPClient.shared`, which would also accept older versions of TLS.
     private static let shared: HTTPClient = {
         var configuration = HTTPClient.Configuration.singletonConfiguration
         configuration.tlsConfiguration = .client()
@@ -19,9 +19,9 @@ package final class AsyncHTTPClientTransport: HTTPTransport {
     }()
 
     /// - Parameters:
-    ///   - certificate: a PEM file to trust instead of the system's certificates.
-    ///   - silence: how long a server may say nothing in the middle of an answer, where there is a certificate; else it is a
-    ///     minute and a half.
+    ///   - certificate: A PEM file to trust instead of the system's certificates.
+    ///   - silence: The read timeout during a response, if there is a certificate. Without a certificate it is 90
+    ///     seconds.
     package init(trusting certificate: URL? = nil, silence: TimeAmount = .seconds(60)) {
         guard let certificate else {
             client = Self.shared
@@ -52,9 +52,9 @@ package final class AsyncHTTPClientTransport: HTTPTransport {
             return HTTPExchange.Answer(
                 status: Int(response.status.code), headers: headers, body: Data(body.readableBytesView))
         } catch is NIOTooManyBytesError {
-            throw ChatError(.malformed, "the answer is larger than what was asked for")
+            throw ChatError(.malformed, "The response is larger than requested.")
         } catch {
-            throw ChatError(.unreachable, "\(exchange.url.host() ?? "the server") can't be reached", cause: error)
+            throw ChatError(.unreachable, "\(exchange.url.host() ?? "The server") can't be reached.", cause: error)
         }
     }
 }

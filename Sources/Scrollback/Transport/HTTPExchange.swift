@@ -1,13 +1,15 @@
 package import Foundation
 package import ScrollbackModel
 
-/// A request and its answer, both small enough to be in memory: files go in pieces.
+/// An HTTP request and its response.
+///
+/// Both are small enough for memory, because files are transferred in chunks.
 package struct HTTPExchange: Sendable {
     package var method: String
     package var url: URL
     package var headers: [(String, String)]
     package var body: Data
-    /// How many bytes of an answer are taken.
+    /// The maximum size of the response body, in bytes.
     package var answerLimit: Int
 
     package init(
@@ -22,7 +24,7 @@ package struct HTTPExchange: Sendable {
 
     package struct Answer: Sendable {
         package var status: Int
-        /// By their names in lower case.
+        /// The headers by their lowercase names.
         package var headers: [String: String]
         package var body: Data
 
@@ -34,8 +36,8 @@ package struct HTTPExchange: Sendable {
     }
 }
 
-/// A way to ask by HTTP: URLSession's on Apple platforms, AsyncHTTPClient's elsewhere.
+/// Sends HTTP requests: with URLSession on Apple platforms, and with AsyncHTTPClient elsewhere.
 package protocol HTTPTransport: Sendable {
-    /// - Throws: `unreachable` when no answer came; `malformed` when it is larger than was asked for.
+    /// - Throws: `unreachable` if there is no response, or `malformed` if the response exceeds its limit.
     func exchange(_ exchange: HTTPExchange) async throws(ChatError) -> HTTPExchange.Answer
 }

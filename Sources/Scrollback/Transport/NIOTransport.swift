@@ -8,12 +8,12 @@ package import ScrollbackModel
 import ScrollbackWire
 import Synchronization
 
-/// WebSockets over swift-nio, for Linux and for anything else that has no URLSession worth using.
+/// A WebSocket transport based on SwiftNIO, for Linux and other platforms without a suitable URLSession.
 package struct NIOTransport: Transport {
     private let group: any EventLoopGroup
     private let certificate: URL?
 
-    /// - Parameter certificate: a PEM file to trust instead of the system's certificates.
+    /// - Parameter certificate: A PEM file to trust instead of the system's certificates.
     package init(trusting certificate: URL? = nil) {
         group = MultiThreadedEventLoopGroup.singleton
         self.certificate = certificate
@@ -36,7 +36,7 @@ package struct NIOTransport: Transport {
                                 NIOSSLClientHandler(context: tls, serverHostname: host.isAddress ? nil : host))
                         }
                         let upgrade = try Self.upgrade(channel, url, host, events)
-                        // Who takes a connection and says nothing is no server: nobody else would ever let go of it.
+                        // Close the connection if the server accepts it but doesn't complete the handshake.
                         let patience = channel.eventLoop.scheduleTask(in: .seconds(10)) { channel.close(promise: nil) }
                         upgrade.whenComplete { _ in patience.cancel() }
                         return upgrade
@@ -46,7 +46,7 @@ package struct NIOTransport: Transport {
         } catch let error as ChatError {
             throw error
         } catch {
-            throw ChatError(.unreachable, "the server at \(host) can't be reached", cause: error)
+            throw ChatError(.unreachable, "The server at \(host) can't be reached.", cause: error)
         }
     }
 
@@ -66,7 +66,8 @@ package struct NIOTransport: Transport {
                         minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1024, maxAccumulatedFrameSize: 1 << 26),
                     handler,
                 ])
-                // Not by `channelInactive`: a line cut right behind the upgrade is closed before the handler is there.
+                // `channelInactive` may be missed: a connection that is cut right after the upgrade closes before the
+                // handler is added.
                 channel.closeFuture.assumeIsolated().whenComplete { _ in handler.end() }
                 return connection
             }
@@ -75,24 +76,24 @@ package struct NIOTransport: Transport {
         if path.hasSuffix("/") { path.removeLast() }
         var head = HTTPRequestHead(version: .http1_1, method: .GET, uri: path + "/v1/connect")
         head.headers = [
-            "host": url.port.map { "\(host):\($0)" } ?? host, "sec-websocket-protocol": ClientFrame.subprotocol,
+            "host": url.port.map { "\(host):\($0)" } ?? host, "sec-websocket-protocol": HelloFrame.subprotocol,
         ]
         let configuration = NIOTypedHTTPClientUpgradeConfiguration<any TransportConnection>(
             upgradeRequestHead: head, upgraders: [upgrader],
             notUpgradingCompletionHandler: { channel in
                 channel.close(promise: nil)
                 return channel.eventLoop.makeFailedFuture(
-                    ChatError(.unreachable, "what answers at \(host) is not a Scrollback server"))
+                    ChatError(.unreachable, "The server at \(host) is not a Scrollback server."))
             })
         var pipeline = NIOUpgradableHTTPClientPipelineConfiguration(upgradeConfiguration: configuration)
-        // A server that shuts down says goodbye right behind the handshake.
+        // A server that shuts down sends a close frame immediately after the handshake.
         pipeline.leftOverBytesStrategy = .forwardBytes
         return try channel.pipeline.syncOperations.configureUpgradableHTTPClientPipeline(configuration: pipeline)
     }
 }
 
 extension String {
-    /// Whether this is a numeric address, which TLS does not take as a server's name.
+    /// Whether this is an IP address, which is not a valid TLS server name.
     fileprivate var isAddress: Bool { (try? SocketAddress(ipAddress: self, port: 0)) != nil }
 }
 
@@ -104,7 +105,7 @@ private final class NIOTransportConnection: TransportConnection {
     }
 
     func send(_ frame: [UInt8]) {
-        // What a client sends is masked (RFC 6455 section 5.3).
+        // Clients must mask their frames (RFC 6455 section 5.3).
         let frame = WebSocketFrame(fin: true, opcode: .text, maskKey: .random(), data: ByteBuffer(bytes: frame))
         channel.writeAndFlush(frame, promise: nil)
     }
@@ -117,7 +118,7 @@ private final class NIOTransportConnection: TransportConnection {
     }
 }
 
-/// Hands whole text frames over, answers pings, and tells the end once.
+/// Delivers complete text frames, answers pings, and reports the end of the connection once.
 private final class SocketHandler: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
@@ -153,8 +154,8 @@ private final class SocketHandler: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
-    /// The channel is closed.
+    /// Reports that the channel was closed.
     func end() {
-        events(.closed(closure ?? TransportClosure(reason: "the connection was lost")))
+        events(.closed(closure ?? TransportClosure(reason: "The connection was lost.")))
     }
 }

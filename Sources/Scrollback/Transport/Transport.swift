@@ -1,11 +1,15 @@
 package import Foundation
 package import ScrollbackModel
 
-/// A way to open a WebSocket: swift-nio's on Linux, URLSession's on Apple platforms, a pipe in tests of apps.
+/// Opens WebSocket connections: with SwiftNIO on Linux, URLSession on Apple platforms, and in memory in tests.
 package protocol Transport: Sendable {
-    /// Opens a connection. `events` is told what arrives, in order, and the end exactly once if opening succeeded.
+    /// Opens a connection.
     ///
-    /// - Throws: `unreachable` when there is no server, or it does not speak the protocol.
+    /// - Parameters:
+    ///   - url: The URL of the server.
+    ///   - events: Receives all incoming events in order. If opening succeeded, the last one is a single `closed`
+    ///     event.
+    /// - Throws: `unreachable` if there is no server, or if it does not support the protocol.
     func open(
         _ url: URL, events: @escaping @Sendable (TransportEvent) -> Void
     ) async throws(ChatError) -> any TransportConnection
@@ -13,22 +17,22 @@ package protocol Transport: Sendable {
 
 /// An open connection.
 ///
-/// Calls come from any thread and never block.
+/// The methods can be called from any thread and never block.
 package protocol TransportConnection: AnyObject, Sendable {
     func send(_ frame: [UInt8])
     func close()
 }
 
 package enum TransportEvent: Sendable {
-    /// A whole text frame.
+    /// A complete text frame arrived.
     case frame([UInt8])
-    /// The connection is gone.
+    /// The connection was closed.
     case closed(TransportClosure)
 }
 
-/// Why a connection ended.
+/// The reason why a connection ended.
 package struct TransportClosure: Sendable {
-    /// The peer's close code (RFC 6455), if it sent one.
+    /// The peer's WebSocket close code, if it sent one.
     package var code: Int?
     package var reason: String
 

@@ -6,7 +6,7 @@ import Synchronization
     import FoundationNetworking
 #endif
 
-/// HTTP by the system, which knows its networks and proxies.
+/// An HTTP transport based on URLSession, which uses the system's network and proxy settings.
 package final class URLSessionHTTPTransport: HTTPTransport {
     private let session: URLSession
     private let receiver = Receiver()
@@ -18,7 +18,7 @@ package final class URLSessionHTTPTransport: HTTPTransport {
         session = URLSession(configuration: configuration, delegate: receiver, delegateQueue: nil)
     }
 
-    // A session holds its delegate until it is told that no more comes.
+    // A session retains its delegate until it is invalidated.
     deinit { session.finishTasksAndInvalidate() }
 
     package func exchange(_ exchange: HTTPExchange) async throws(ChatError) -> HTTPExchange.Answer {
@@ -30,7 +30,7 @@ package final class URLSessionHTTPTransport: HTTPTransport {
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 receiver.begin(task, limit: exchange.answerLimit, continuation)
-                // A task that was cancelled before it was known to anybody says nothing of its end.
+                // A task that was cancelled before it was registered would never report its completion.
                 if Task.isCancelled {
                     receiver.urlSession(session, task: task, didCompleteWithError: URLError(.cancelled))
                 } else {
@@ -43,12 +43,12 @@ package final class URLSessionHTTPTransport: HTTPTransport {
         let body: Data
         switch outcome {
         case .whole(let data): body = data
-        case .tooLarge: throw ChatError(.malformed, "the answer is larger than what was asked for")
+        case .tooLarge: throw ChatError(.malformed, "The response is larger than requested.")
         case .failed(let error):
-            throw ChatError(.unreachable, "\(exchange.url.host() ?? "the server") can't be reached", cause: error)
+            throw ChatError(.unreachable, "\(exchange.url.host() ?? "The server") can't be reached.", cause: error)
         }
         guard let response = task.response as? HTTPURLResponse else {
-            throw ChatError(.malformed, "the answer is not HTTP")
+            throw ChatError(.malformed, "The response is not an HTTP response.")
         }
         var headers: [String: String] = [:]
         for (name, value) in response.allHeaderFields {
@@ -58,7 +58,7 @@ package final class URLSessionHTTPTransport: HTTPTransport {
     }
 }
 
-/// Takes answers as they come, and ends those that grow beyond their limit: how much comes is the other side's to decide.
+/// Collects response bodies and cancels requests whose response exceeds its limit.
 private final class Receiver: NSObject, URLSessionDataDelegate, Sendable {
     enum Outcome: Sendable {
         case whole(Data)
@@ -72,7 +72,7 @@ private final class Receiver: NSObject, URLSessionDataDelegate, Sendable {
         var body = Data()
         var isTooLarge = false
 
-        /// - Returns: whether it is larger than it may be.
+        /// - Returns: Whether the response exceeds its limit.
         mutating func take(_ data: Data) -> Bool {
             isTooLarge = isTooLarge || data.count > limit - body.count
             if isTooLarge { body = Data() } else { body.append(data) }
@@ -85,7 +85,7 @@ private final class Receiver: NSObject, URLSessionDataDelegate, Sendable {
         }
     }
 
-    /// By their tasks.
+    /// The responses in progress by task identifier.
     private let answers = Mutex<[Int: Answer]>([:])
 
     func begin(_ task: URLSessionTask, limit: Int, _ continuation: CheckedContinuation<Outcome, Never>) {

@@ -7,7 +7,7 @@ import Synchronization
     import FoundationNetworking
 #endif
 
-/// WebSockets over URLSession: what an app on Apple platforms wants, since the system knows its networks and proxies.
+/// A WebSocket transport based on URLSession, which uses the system's network and proxy settings.
 package struct URLSessionTransport: Transport {
     package init() {}
 
@@ -24,7 +24,7 @@ package struct URLSessionTransport: Transport {
         do {
             try await connection.opened()
         } catch {
-            throw ChatError(.unreachable, "the server at \(url.host() ?? "?") can't be reached", cause: error)
+            throw ChatError(.unreachable, "The server at \(url.host() ?? "?") can't be reached.", cause: error)
         }
         return connection
     }
@@ -45,10 +45,10 @@ private final class URLSessionConnection: NSObject, TransportConnection, URLSess
         self.events = events
         super.init()
         let session = URLSession(configuration: .default, delegate: self, delegateQueue: nil)
-        let task = session.webSocketTask(with: url, protocols: [ClientFrame.subprotocol])
+        let task = session.webSocketTask(with: url, protocols: [HelloFrame.subprotocol])
         task.maximumMessageSize = 1 << 26
         state.withLock { $0.task = task }
-        // The session keeps its delegate until its last task is done.
+        // The session retains its delegate until its last task is complete.
         session.finishTasksAndInvalidate()
     }
 
@@ -80,7 +80,7 @@ private final class URLSessionConnection: NSObject, TransportConnection, URLSess
                 events(.frame(Array(text.utf8)))
                 receive()
             case .success: receive()
-            case .failure: end(TransportClosure(reason: "the connection was lost"))
+            case .failure: end(TransportClosure(reason: "The connection was lost."))
             }
         }
     }
@@ -119,7 +119,7 @@ private final class URLSessionConnection: NSObject, TransportConnection, URLSess
             defer { state.opening = nil }
             return state.opening
         }
-        opening?.resume(throwing: error ?? ChatError(.unreachable, "the connection was refused"))
-        end(TransportClosure(reason: "the connection was lost"))
+        opening?.resume(throwing: error ?? ChatError(.unreachable, "The connection was refused."))
+        end(TransportClosure(reason: "The connection was lost."))
     }
 }

@@ -5,11 +5,11 @@ import ScrollbackModel
 struct Admin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "admin",
-        abstract: "Look after a server: who is there, who may come in, what was reported, who leaves for good.",
+        abstract: "Manage users, connections, bans, reports and erasure.",
         discussion: """
-            Every command takes an administrator's token: that of the data directory, or --key.
+            Every command requires an administrator token: the one in the data directory, or the one of --key.
 
-            Beside `make run`:
+            For a server started with `make run`:
               scrollback admin users
               scrollback admin ban mallory --for 7d --reason "spam"
               scrollback admin erase mallory --messages anonymize --yes
@@ -21,18 +21,18 @@ struct Admin: AsyncParsableCommand {
         ])
 }
 
-/// How much of a list is printed.
+/// The options of commands that print a list.
 struct ListOptions: ParsableArguments {
-    @Option(help: "How many at most; all of them without it.")
+    @Option(help: "The maximum number of entries, at least 1 (default: no limit).")
     var limit: Int?
 
     func validate() throws {
-        if let limit, limit < 1 { throw ValidationError("--limit must be at least 1") }
+        if let limit, limit < 1 { throw ValidationError("--limit must be at least 1.") }
     }
 }
 
 extension ServerAPI {
-    /// Prints the elements of a list that comes in pages, as the server has them, or as a line of words each.
+    /// Prints the elements of a paged list, either as JSON or as one line of text each.
     func print(
         _ path: String, _ name: String, _ options: ListOptions, json: Bool, words: (JSONFields) -> String
     ) async throws(ChatError) {
@@ -64,7 +64,7 @@ extension ServerAPI {
     }
 }
 
-/// The members of an object that a line of words is made of.
+/// The members of a JSON object, for printing them as text.
 struct JSONFields {
     private var values: [String: RawJSON] = [:]
 
@@ -75,7 +75,7 @@ struct JSONFields {
         self.values = values
     }
 
-    /// A member as a person reads it; empty where there is none.
+    /// The value of a member as text, or an empty string if it is missing.
     subscript(_ name: String) -> String {
         guard let json = values[name] else { return "" }
         var reader = JSONReader(json.text)
@@ -85,7 +85,7 @@ struct JSONFields {
     func object(_ name: String) -> JSONFields? { values[name].flatMap { try? JSONFields($0) } }
 }
 
-/// Joins what there is to say into one line: what somebody wrote begins none of its own.
+/// Joins texts into one line and replaces line breaks, so that user content can't start a new line.
 func joined(_ words: String...) -> String {
     words.filter { !$0.isEmpty }.map { word in String(word.map { $0.isNewline ? " " : $0 }) }.joined(separator: "  ")
 }

@@ -2,32 +2,33 @@ import ArgumentParser
 import Foundation
 import ScrollbackModel
 
-/// A conversation that a command may be limited to.
+/// The option that limits a command to one conversation.
 struct PlaceOption: ParsableArguments {
     @Option(
-        name: .customLong("in"), help: "Of this conversation, instead of the whole server.",
+        name: .customLong("in"), help: "The conversation (default: the whole server).",
         transform: { text in try checked { () throws(ChatError) in try ConversationID(text) } })
     var conversation: ConversationID?
 
-    /// The path of bans there.
+    /// The API path of bans.
     var path: String { conversation.map { ServerAPI.path($0, "/bans") } ?? "/v1/bans" }
 }
 
 struct AdminBan: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "ban", abstract: "Keep somebody off the server, or out of a conversation.")
+        commandName: "ban", abstract: "Ban a user from the server or from a conversation.")
 
-    @Argument(help: "Who.", transform: ScrollbackCLI.user)
+    @Argument(help: "The user to ban.", transform: ScrollbackCLI.user)
     var user: UserID
 
     @OptionGroup var place: PlaceOption
 
     @Option(
-        name: .customLong("for"), help: "How long: 90s, 30m, 12h, 7d (default: for good).",
+        name: .customLong("for"),
+        help: "The duration with the unit s, m, h or d, for example 12h (default: permanent).",
         transform: { text in try seconds(text) })
     var duration: Double?
 
-    @Option(help: "Why; told to who is banned.")
+    @Option(help: "The reason, visible to the banned user.")
     var reason: String?
 
     @OptionGroup var connection: ConnectionOptions
@@ -51,9 +52,9 @@ struct AdminBan: AsyncParsableCommand {
 }
 
 struct AdminUnban: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "unban", abstract: "Let somebody come back.")
+    static let configuration = CommandConfiguration(commandName: "unban", abstract: "Lift a user's ban.")
 
-    @Argument(help: "Who.", transform: ScrollbackCLI.user)
+    @Argument(help: "The banned user.", transform: ScrollbackCLI.user)
     var user: UserID
 
     @OptionGroup var place: PlaceOption
@@ -75,7 +76,7 @@ struct AdminUnban: AsyncParsableCommand {
 }
 
 struct AdminBans: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "bans", abstract: "List who is banned, by name.")
+    static let configuration = CommandConfiguration(commandName: "bans", abstract: "List banned users, sorted by user.")
 
     @OptionGroup var place: PlaceOption
     @OptionGroup var list: ListOptions
@@ -85,18 +86,18 @@ struct AdminBans: AsyncParsableCommand {
         try await reporting {
             try await connection.adminAPI().print(place.path, "bans", list, json: connection.json) { ban in
                 joined(
-                    ban["user"], ban["until"].isEmpty ? "for good" : "until \(ban["until"])", "by \(ban["by"])",
+                    ban["user"], ban["until"].isEmpty ? "permanent" : "until \(ban["until"])", "by \(ban["by"])",
                     ban["reason"])
             }
         }
     }
 }
 
-/// A number of seconds, as people write it.
+/// Parses a duration such as `90s`, `30m`, `12h` or `7d` and returns seconds.
 func seconds(_ text: String) throws -> Double {
     let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
     guard let unit = text.last.flatMap({ units[$0] }), let number = Double(text.dropLast()), number > 0,
         (number * unit).isFinite
-    else { throw ValidationError("must be a number and s, m, h or d, for example 7d") }
+    else { throw ValidationError("A duration must be a number with the unit s, m, h or d, for example 7d.") }
     return number * unit
 }

@@ -5,10 +5,10 @@ import ScrollbackModel
 struct AdminDeactivate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "deactivate",
-        abstract: "Let a user come in no more, for now.",
-        discussion: "Everything of theirs stays. `activate` lets them come back.")
+        abstract: "Deactivate a user.",
+        discussion: "The user can't connect until `activate`. All of the user's data remains.")
 
-    @Argument(help: "Who.", transform: ScrollbackCLI.user)
+    @Argument(help: "The user to deactivate.", transform: ScrollbackCLI.user)
     var user: UserID
 
     @OptionGroup var connection: ConnectionOptions
@@ -18,9 +18,9 @@ struct AdminDeactivate: AsyncParsableCommand {
 
 struct AdminActivate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "activate", abstract: "Let a user come in again who was deactivated.")
+        commandName: "activate", abstract: "Reactivate a deactivated user.")
 
-    @Argument(help: "Who.", transform: ScrollbackCLI.user)
+    @Argument(help: "The deactivated user.", transform: ScrollbackCLI.user)
     var user: UserID
 
     @OptionGroup var connection: ConnectionOptions
@@ -44,19 +44,19 @@ extension ConnectionOptions {
 struct AdminErase: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "erase",
-        abstract: "Erase a user for good.",
+        abstract: "Erase a user permanently.",
         discussion: """
-            They are shut out at once, and what is theirs is removed by a job, which this command waits for. It can't be \
-            undone: without --yes it only says what it would do. `scrollback export --user` writes down first what is held.
+            The user loses access immediately. A background job then removes the user's data, and this command waits \
+            for it. Erasure can't be undone. To save the data first, run `scrollback export --user`.
             """)
 
-    @Argument(help: "Who.", transform: ScrollbackCLI.user)
+    @Argument(help: "The user to erase.", transform: ScrollbackCLI.user)
     var user: UserID
 
     @Option(
         help: """
-            What becomes of what they said: keep it under their name, anonymize it under a random one, or erase it and \
-            leave stubs.
+            What happens to the user's messages: keep them under the user's name, anonymize them with a random name, \
+            or erase them and leave tombstones.
             """)
     var messages: Fate
 
@@ -64,10 +64,10 @@ struct AdminErase: AsyncParsableCommand {
         case keep, anonymize, erase
     }
 
-    @Flag(help: "Do it.")
+    @Flag(help: "Confirm the erasure. Without this flag, the command does nothing.")
     var yes = false
 
-    @Flag(help: "Don't wait for the job's end.")
+    @Flag(help: "Print the job and exit without waiting for its end.")
     var detach = false
 
     @OptionGroup var connection: ConnectionOptions
@@ -77,7 +77,7 @@ struct AdminErase: AsyncParsableCommand {
             guard yes else {
                 throw ChatError.invalidParameter(
                     "--yes",
-                    "is missing: this would erase \(user), with messages=\(messages.rawValue), and can't be undone")
+                    "is required to erase \(user) with --messages \(messages.rawValue), which can't be undone")
             }
             let api = try connection.adminAPI()
             let path = "/v1/users/\(ServerAPI.escape(user))?messages=\(messages.rawValue)"
@@ -86,7 +86,7 @@ struct AdminErase: AsyncParsableCommand {
             var trouble = ""
             while !detach, case let fields = try JSONFields(job), fields["state"] != "done" {
                 let isNewTrouble = fields["error"] != trouble
-                // It may take long, and is tried again as often as it fails: whoever waits should see which it is.
+                // The job may take long and retries failed steps, so print its progress and each new error.
                 if isNewTrouble || ContinuousClock.now - told > .seconds(5) {
                     Output.error(try AdminJob.words(job).printable)
                     (told, trouble) = (.now, fields["error"])
@@ -101,9 +101,9 @@ struct AdminErase: AsyncParsableCommand {
 
 struct AdminJob: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "job", abstract: "Print how far a job has come.")
+        commandName: "job", abstract: "Print the progress of a job.")
 
-    @Argument(help: "Its number, which `erase` prints.")
+    @Argument(help: "The number of the job, which `erase` prints.")
     var id: Int
 
     @OptionGroup var connection: ConnectionOptions

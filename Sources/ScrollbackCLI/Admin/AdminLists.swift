@@ -4,12 +4,12 @@ import ScrollbackModel
 import ScrollbackWire
 
 struct AdminUsers: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "users", abstract: "List users, by name.")
+    static let configuration = CommandConfiguration(commandName: "users", abstract: "List users, sorted by name.")
 
-    @Option(help: "How their names begin.")
+    @Option(help: "Only users whose names start with this text.")
     var prefix: String?
 
-    @Option(help: "Only these: active, deactivated, erasing or erased.")
+    @Option(help: "Only users in this state: active, deactivated, erasing or erased.")
     var state: String?
 
     @OptionGroup var list: ListOptions
@@ -29,15 +29,15 @@ struct AdminUsers: AsyncParsableCommand {
 
 struct AdminConversations: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "conversations", abstract: "List conversations, by kind and name, or a user's.")
+        commandName: "conversations", abstract: "List conversations, sorted by kind and name.")
 
-    @Option(help: "Only this kind: direct, group, community, room or system.")
+    @Option(help: "Only conversations of this kind: direct, group, community, room or system.")
     var kind: String?
 
-    @Option(help: "How the first part of their names begins.")
+    @Option(help: "Only conversations whose first name component starts with this text.")
     var prefix: String?
 
-    @Option(help: "Those this user has to do with.", transform: ScrollbackCLI.user)
+    @Option(help: "Only conversations of this user.", transform: ScrollbackCLI.user)
     var user: UserID?
 
     @OptionGroup var list: ListOptions
@@ -61,9 +61,9 @@ struct AdminConversations: AsyncParsableCommand {
 
 struct AdminConnections: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "connections", abstract: "List open connections, by user and device.")
+        commandName: "connections", abstract: "List open connections, sorted by user and device.")
 
-    @Option(help: "Whose.", transform: ScrollbackCLI.user)
+    @Option(help: "Only connections of this user.", transform: ScrollbackCLI.user)
     var user: UserID?
 
     @OptionGroup var list: ListOptions
@@ -74,8 +74,8 @@ struct AdminConnections: AsyncParsableCommand {
             let path = "/v1/admin/connections" + (user.map { "?user=\(ServerAPI.escape($0))" } ?? "")
             try await connection.adminAPI().print(path, "connections", list, json: connection.json) { row in
                 joined(
-                    row["user"], row["device"], "since \(row["since"])", "heard \(row["lastHeard"])",
-                    "\(row["queuedBytes"]) bytes wait")
+                    row["user"], row["device"], "since \(row["since"])", "last active \(row["lastHeard"])",
+                    "\(row["queuedBytes"]) bytes queued")
             }
         }
     }
@@ -85,12 +85,12 @@ struct AdminDisconnect: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "disconnect",
         abstract: "Close a user's connections.",
-        discussion: "Devices come back by themselves. To keep somebody out, deactivate or ban them.")
+        discussion: "Clients reconnect automatically. To prevent that, deactivate or ban the user.")
 
-    @Argument(help: "Whose.", transform: ScrollbackCLI.user)
+    @Argument(help: "The user to disconnect.", transform: ScrollbackCLI.user)
     var user: UserID
 
-    @Option(help: "One device's alone.")
+    @Option(help: "Only the connection of this device.")
     var device: String?
 
     @OptionGroup var connection: ConnectionOptions
@@ -109,7 +109,7 @@ struct AdminDisconnect: AsyncParsableCommand {
             if connection.json {
                 Output.json { $0.field("closed", count) }
             } else {
-                Output.line("\(count) closed")
+                Output.line("closed \(count) connections")
             }
         }
     }
@@ -119,7 +119,7 @@ struct AdminReports: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reports", abstract: "List reported messages, newest first.")
 
-    @Option(help: "Only these: open or closed (default: both).")
+    @Option(help: "Only reports in this state: open or closed (default: both).")
     var state: String?
 
     @OptionGroup var list: ListOptions
@@ -141,15 +141,15 @@ struct AdminReports: AsyncParsableCommand {
 
 struct AdminClose: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "close", abstract: "Close a report, or open it again.")
+        commandName: "close", abstract: "Close or reopen a report.")
 
-    @Argument(help: "The report's number.")
+    @Argument(help: "The number of the report.")
     var number: Int
 
-    @Option(help: "What became of it, for other administrators.")
+    @Option(help: "A note about the outcome, visible to administrators.")
     var note: String?
 
-    @Flag(help: "Open it again.")
+    @Flag(help: "Reopen the report.")
     var reopen = false
 
     @OptionGroup var connection: ConnectionOptions

@@ -5,10 +5,10 @@ import ScrollbackWire
 
 struct Push: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Look at the devices that pushes go to, and try the way there.",
+        abstract: "List registered push devices and send test pushes.",
         discussion: """
-            Services are set up with `serve --push-credentials` or PUT /v1/settings (push.services), devices are registered \
-            by apps.
+            Configure push services with `serve --push-credentials` or PUT /v1/settings (push.services). Apps register \
+            their devices.
 
             Examples:
               scrollback push devices --as alice
@@ -20,9 +20,9 @@ struct Push: AsyncParsableCommand {
 
 struct PushDevices: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "devices", abstract: "List a user's devices that are registered for push.")
+        commandName: "devices", abstract: "List the push devices of a user.")
 
-    @Option(name: .customLong("as"), help: "Whose devices.", transform: ScrollbackCLI.user)
+    @Option(name: .customLong("as"), help: "The user whose devices to list.", transform: ScrollbackCLI.user)
     var user: UserID
 
     @OptionGroup var connection: ConnectionOptions
@@ -58,13 +58,13 @@ struct PushDevices: AsyncParsableCommand {
 struct PushTest: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",
-        abstract: "Push a text to a user's devices, and say what the services answer.",
-        discussion: "Ends with 1 where a service did not take it.")
+        abstract: "Send a test push to a user's devices and print the responses.",
+        discussion: "Exits with status 1 if a service does not accept the push.")
 
-    @Argument(help: "Whose devices.", transform: ScrollbackCLI.user)
+    @Argument(help: "The user whose devices get the push.", transform: ScrollbackCLI.user)
     var user: UserID
 
-    @Option(help: "This one alone.")
+    @Option(help: "Only this device (default: all devices of the user).")
     var device: String?
 
     @OptionGroup var connection: ConnectionOptions

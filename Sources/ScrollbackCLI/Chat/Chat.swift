@@ -6,20 +6,20 @@ import Synchronization
 
 struct Chat: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Talk in a conversation, live, in a terminal.",
+        abstract: "Chat in a conversation in the terminal.",
         discussion:
             """
-            Each line you type is sent. End with Ctrl-D. With --store, what you read and typed stays for next time.
+            Each line you type is sent as a message. Exit with Ctrl-D. With --store, messages remain for the next call.
 
             \(ChatInput.help)
             """)
 
     @OptionGroup var conversation: ConversationArgument
 
-    @Option(name: .customLong("as"), help: "Who you are.", transform: ScrollbackCLI.user)
+    @Option(name: .customLong("as"), help: "The user to chat as.", transform: ScrollbackCLI.user)
     var user: UserID
 
-    @Option(help: "A directory for the client's store, which lasts between calls.")
+    @Option(help: "A directory for the client's local store (default: a temporary one).")
     var store: String?
 
     @OptionGroup var connection: ConnectionOptions
@@ -65,9 +65,9 @@ struct Chat: AsyncParsableCommand {
         }
     }
 
-    /// The lines that are typed.
+    /// The lines of standard input.
     ///
-    /// Reading blocks, so it has a thread of its own.
+    /// Reading blocks, so it uses its own thread.
     private static func lines() -> AsyncStream<String> {
         AsyncStream { continuation in
             let thread = Thread {

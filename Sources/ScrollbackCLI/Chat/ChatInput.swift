@@ -1,24 +1,24 @@
 import Foundation
 import Scrollback
 
-/// A line that somebody typed.
+/// A line that the user typed.
 enum ChatInput: Equatable {
     case text(String)
-    /// A picture, a GIF or any other file.
+    /// The path of a picture, a GIF or another file.
     case image(String), gif(String), file(String)
-    /// An answer to the newest message of somebody else.
+    /// A reply to the newest message of another user.
     case reply(String)
-    /// A reaction to the newest message of somebody else.
+    /// A reaction to the newest message of another user.
     case react(String)
-    /// A word after a slash that is none of these.
+    /// An unknown command.
     case unknown(String)
 
     static let help = """
-        Lines that begin with a slash do more:
+        Commands start with a slash:
           /image PATH, /gif PATH, /file PATH   send a file
-          /reply TEXT                          answer the newest message of somebody else
-          /react EMOJI                         react to it
-          //TEXT                               a text that begins with a slash
+          /reply TEXT                          reply to the newest message of another user
+          /react EMOJI                         react to that message
+          //TEXT                               send a text that starts with a slash
         """
 
     init(_ line: String) {
@@ -53,7 +53,7 @@ enum ChatInput: Equatable {
             try await chat.send(.text(text), replyingTo: try await Self.newest(in: chat, notOf: user))
         case .react(let emoji): try await chat.react(emoji, to: try await Self.newest(in: chat, notOf: user))
         case .unknown(let line):
-            throw ChatError(.invalidParameter, "\(line) is nothing that can be done.\n\(Self.help)", parameter: "line")
+            throw ChatError(.invalidParameter, "\(line) is not a valid command.\n\(Self.help)", parameter: "line")
         }
     }
 
@@ -64,7 +64,7 @@ enum ChatInput: Equatable {
     private static func newest(in chat: Conversation, notOf user: UserID) async throws -> MessageID {
         let page = try await chat.history(.latest, limit: 100, from: .local)
         guard let message = page.messages.first(where: { $0.sender != user && !$0.isDeleted }) else {
-            throw ChatError(.unknownMessage, "there is no message of somebody else here")
+            throw ChatError(.unknownMessage, "No other user has sent a message here.")
         }
         return message.id
     }

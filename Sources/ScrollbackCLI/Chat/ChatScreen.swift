@@ -1,7 +1,7 @@
 import Foundation
 import Scrollback
 
-/// What a terminal shows of a conversation: a line for each message as it comes, and for what becomes of those shown.
+/// Prints a conversation to a terminal: one line for each new message, and lines for changes of printed messages.
 struct ChatScreen {
     let user: UserID
     private var shown: [MessageID: Shown] = [:]
@@ -18,7 +18,7 @@ struct ChatScreen {
         self.user = user
     }
 
-    /// Messages that were not there before.
+    /// Returns the messages that were not in earlier views.
     mutating func news(in view: Timeline.View) -> [Message] {
         var news: [Message] = []
         for case .message(let message) in view.items where message.seq > newest {
@@ -28,7 +28,7 @@ struct ChatScreen {
         return news
     }
 
-    /// What there is to say of a view that was not said before.
+    /// Returns lines for everything in the view that has not been printed yet.
     mutating func lines(for view: Timeline.View) -> [String] {
         var lines: [String] = []
         let before = newest
@@ -47,7 +47,7 @@ struct ChatScreen {
         return lines + refusals(in: view)
     }
 
-    /// Messages of this device that the server did not take.
+    /// Returns lines for own messages that the server rejected.
     private mutating func refusals(in view: Timeline.View) -> [String] {
         view.items.compactMap { item in
             guard case .pending(let pending) = item, case .failed(let error) = pending.state,
@@ -60,7 +60,7 @@ struct ChatScreen {
     private mutating func changes(of message: Message) -> [String] {
         guard let known = shown[message.id], known.rev != message.rev else { return [] }
         remember(message)
-        if message.isDeleted { return ["       ✗ \(known.text) was taken back"] }
+        if message.isDeleted { return ["       ✗ \(known.text) was deleted"] }
         var lines: [String] = []
         let words = Self.summary(of: message)
         if words != known.text { lines.append("       ✎ \(known.text) → \(words)") }
@@ -75,7 +75,7 @@ struct ChatScreen {
             rev: message.rev, text: Self.summary(of: message), reactions: Self.reactions(on: message))
     }
 
-    // MARK: Words
+    // MARK: Text
 
     private static func reactions(on message: Message) -> [String: Int64] {
         var counts: [String: Int64] = [:]
@@ -85,7 +85,7 @@ struct ChatScreen {
         return counts
     }
 
-    /// A few words for a line about a message.
+    /// A short text that identifies a message.
     private static func summary(of message: Message) -> String {
         let words = message.words.replacing("\n", with: " ")
         return words.count > 40 ? "\(words.prefix(39))…" : words

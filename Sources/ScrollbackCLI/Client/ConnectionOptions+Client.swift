@@ -2,7 +2,9 @@ import Foundation
 import Scrollback
 
 extension ConnectionOptions {
-    /// An SDK client for a user, with its store in a directory or in memory.
+    /// Opens an SDK client for a user.
+    ///
+    /// Its store is in `store`, or in memory if `store` is `nil`.
     func client(for user: UserID, store: String?) async throws -> ChatClient {
         var configuration = ChatClient.Configuration(
             server: try address, user: user,
@@ -13,20 +15,20 @@ extension ConnectionOptions {
         return try await ChatClient.open(configuration)
     }
 
-    /// Encrypts what a user says and opens what they read, where a command asks the server without a client.
+    /// Returns the message encryption for a user, for commands that send requests without an SDK client.
     func sealing(for user: UserID) throws -> MessageSealing {
         MessageSealing(user: user, cipher: try CipherKeys.cipher())
     }
 }
 
 extension ChatClient {
-    /// Says on standard error how the client stands with its server, until the task is cancelled or the client closed.
+    /// Prints changes of the connection state to standard error, until the task is cancelled or the client is closed.
     func reportConnection() -> Task<Void, Never> {
         Task {
             for await state in connection {
                 switch state {
                 case .online: Output.error("— online —")
-                case .waiting: Output.error("— the server can't be reached, trying again —")
+                case .waiting: Output.error("— server unreachable, retrying —")
                 case .rejected(let error): Output.error("— \(error.message) —")
                 case .idle, .connecting: break
                 }
@@ -34,15 +36,15 @@ extension ChatClient {
         }
     }
 
-    /// Connects, and waits until it is online.
+    /// Connects and waits until the client is online.
     ///
-    /// - Throws: `unreachable` when the first attempt finds no server; why the server rejects this client.
+    /// - Throws: `unreachable` if the first attempt fails, or the reason why the server rejects the client.
     func connected() async throws(ChatError) {
         connect()
         for await state in connection {
             switch state {
             case .online: return
-            case .waiting: throw ChatError(.unreachable, "the server can't be reached")
+            case .waiting: throw ChatError(.unreachable, "The server can't be reached.")
             case .rejected(let error): throw error
             case .idle, .connecting: continue
             }

@@ -4,23 +4,23 @@ import ScrollbackModel
 import ScrollbackServer
 import ScrollbackWire
 
-/// Where the server is, and how this command proves who it is.
+/// The options for connecting to the server and for authentication.
 struct ConnectionOptions: ParsableArguments {
-    @Option(help: "Where the server is.")
+    @Option(help: "The URL of the server.")
     var server = "http://127.0.0.1:8080"
 
-    @Option(help: "The server's data directory, whose secret signs tokens.")
+    @Option(help: "The server's data directory with the secret that signs tokens.")
     var data = "./scrollback-data"
 
-    @Option(help: "An admin key, where the data directory is on another machine.")
+    @Option(help: "An administrator token, if the data directory is on another machine.")
     var key: String?
 
-    @Flag(help: "One JSON object a line on standard output, and nothing else there.")
+    @Flag(help: "Print only JSON objects to standard output, one per line.")
     var json = false
 
     func validate() throws {
         guard let url = URL(string: server), ["http", "https"].contains(url.scheme), url.host != nil else {
-            throw ValidationError("--server must be a URL, for example http://127.0.0.1:8080")
+            throw ValidationError("--server must be an http or https URL, for example http://127.0.0.1:8080.")
         }
     }
 
@@ -33,24 +33,26 @@ struct ConnectionOptions: ParsableArguments {
         }
     }
 
-    /// An administrator's token.
+    /// Returns the administrator token of --key or of the data directory.
     func adminToken() throws -> String {
         if let key { return key.trimmingCharacters(in: .whitespacesAndNewlines) }
         let file = directory.appending(path: "admin.key")
         guard let text = try? String(contentsOf: file, encoding: .utf8) else {
             throw ChatError.invalidParameter(
-                "data", "has no admin.key (\(file.path)): name the server's data directory with --data, or give --key")
+                "data", "has no admin.key (\(file.path)): use --data with the server's data directory, or --key")
         }
         return text.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// A token for a user: signed here by the data directory's secret, or asked of the server with the admin key.
+    /// Returns a token for a user.
+    ///
+    /// Signs it with the data directory's secret, or requests it from the server if --key is given.
     func token(for user: UserID) async throws -> String {
         if key == nil {
             guard FileManager.default.fileExists(atPath: directory.appending(path: "secrets.json").path) else {
                 throw ChatError.invalidParameter(
                     "data",
-                    "has no secrets.json (\(directory.path)): name the server's data directory with --data, or give --key"
+                    "has no secrets.json (\(directory.path)): use --data with the server's data directory, or --key"
                 )
             }
             return try await TokenService(directory: directory)
@@ -77,7 +79,7 @@ struct ConnectionOptions: ParsableArguments {
     }
 }
 
-/// The conversation a command is about.
+/// The conversation argument of a command.
 struct ConversationArgument: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
@@ -87,7 +89,7 @@ struct ConversationArgument: ParsableArguments {
     var id: ConversationID
 }
 
-/// Turns what is wrong with an argument into wrong usage.
+/// Converts an error about an argument to a usage error.
 func checked<Value>(_ body: () throws(ChatError) -> Value) throws -> Value {
     do {
         return try body()
@@ -96,7 +98,7 @@ func checked<Value>(_ body: () throws(ChatError) -> Value) throws -> Value {
     }
 }
 
-/// Reads a user from an argument.
+/// Parses a user from an argument.
 func user(_ text: String) throws -> UserID {
     try checked { () throws(ChatError) in try UserID(text) }
 }

@@ -2,7 +2,9 @@ import Foundation
 import ScrollbackModel
 
 extension Message {
-    /// What it says, for a line of text; of a file what it is.
+    /// The message as one line of text.
+    ///
+    /// Describes media and locations in brackets.
     var words: String {
         guard let content else { return "(deleted)" }
         if let value = content.encrypted {
@@ -26,9 +28,9 @@ extension Message {
     }
 }
 
-/// Sizes in words.
+/// Formats byte counts.
 enum Bytes {
-    /// As `1.4 MiB`.
+    /// Returns a text such as `1.4 MiB`.
     static func text(_ count: Int64) -> String {
         var size = Double(count)
         var unit = "bytes"

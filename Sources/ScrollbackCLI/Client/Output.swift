@@ -1,16 +1,16 @@
 import Foundation
 import ScrollbackModel
 
-/// Where a command's words go: results to standard output, everything else to standard error.
+/// Writes results to standard output and everything else to standard error.
 enum Output {
-    /// Writes a line, in which nothing that somebody said commands the terminal.
+    /// Writes a line and replaces control characters, so that message texts can't control the terminal.
     static func line(_ text: String) {
         write(text.printable + "\n", to: STDOUT_FILENO)
     }
 
-    /// Writes all of it.
+    /// Writes the complete text.
     ///
-    /// Whoever reads may stop reading (`| head`): then there is nobody left to write for.
+    /// Exits the process if the reader has closed the pipe, for example `head`, or if writing fails.
     static func write(_ text: String, to descriptor: Int32) {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
@@ -23,21 +23,21 @@ enum Output {
         }
     }
 
-    /// One JSON object as a line.
+    /// Writes a JSON object as one line.
     static func json(_ members: (inout JSONWriter) -> Void) {
         var writer = JSONWriter()
         writer.object(members)
         json(writer)
     }
 
-    /// A JSON value as a line.
+    /// Writes a JSON value as one line.
     static func json(_ json: RawJSON) {
         var writer = JSONWriter()
         writer.value(json)
         self.json(writer)
     }
 
-    /// What was written, as a line.
+    /// Writes the content of a JSON writer as one line.
     static func json(_ writer: JSONWriter) {
         write(String(decoding: writer.line, as: UTF8.self) + "\n", to: STDOUT_FILENO)
     }
@@ -48,8 +48,9 @@ enum Output {
 }
 
 extension String {
-    /// Without control characters, but for new lines and tabs: with others a message could clear a screen, forge lines, or
-    /// write to the clipboard.
+    /// The text with control characters replaced, except line breaks and tabs.
+    ///
+    /// Control characters in a message could clear the screen, forge lines, or write to the clipboard.
     var printable: String {
         func isControl(_ scalar: Unicode.Scalar) -> Bool {
             scalar.properties.generalCategory == .control && scalar != "\n" && scalar != "\t"
@@ -59,7 +60,7 @@ extension String {
     }
 }
 
-/// How far long work has come, on standard error where a person watches; elsewhere a line now and then.
+/// Reports progress on standard error: a progress bar in a terminal, otherwise a line every 10 seconds.
 struct Progress {
     private let label: String
     let total: Int
@@ -68,7 +69,12 @@ struct Progress {
     private let start = Date()
     private var lastShown = Date.distantPast
 
-    /// - Parameter isBytes: whether what is counted are bytes.
+    /// Creates a progress report.
+    ///
+    /// - Parameters:
+    ///   - label: The text before the percentage.
+    ///   - total: The number of units of the complete work.
+    ///   - isBytes: Whether the units are bytes.
     init(_ label: String, total: Int, isBytes: Bool = false) {
         self.label = label
         self.total = total
@@ -92,7 +98,7 @@ struct Progress {
         let rate = Double(done) / max(0.001, Date().timeIntervalSince(start))
         let percent = String(format: "%3.0f %%", fraction * 100)
         func count(_ number: Int) -> String { isBytes ? Bytes.text(Int64(number)) : String(number) }
-        let amount = "\(count(done)) of \(count(total)), \(count(Int(rate))) a second"
+        let amount = "\(count(done)) of \(count(total)), \(count(Int(rate))) per second"
         let text = "\(label) \(percent)  \(amount)\(note.isEmpty ? "" : "  \(note)")"
         if isTerminal {
             let filled = Int(fraction * 30)

@@ -7,12 +7,12 @@ import Scrollback
 import ScrollbackModel
 import ScrollbackWire
 
-/// The HTTP operations, as commands call them.
+/// Sends requests to the server's HTTP API.
 struct ServerAPI: Sendable {
     let address: URL
     let token: String
 
-    /// A command says at once that there is no server, instead of trying for a minute.
+    /// Fail immediately if the server is unreachable, instead of retrying for a minute.
     static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration(timeout: .init(connect: .seconds(5)))
         configuration.connectionPool.retryConnectionEstablishment = false
@@ -20,7 +20,7 @@ struct ServerAPI: Sendable {
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
 
-    /// A segment of a path.
+    /// Percent-encodes a path segment.
     static func escape(_ text: some CustomStringConvertible) -> String {
         text.description.addingPercentEncoding(withAllowedCharacters: .urlPathSegment) ?? ""
     }
@@ -35,9 +35,9 @@ struct ServerAPI: Sendable {
             .joined(separator: "&")
     }
 
-    /// Sends a request and reads the answer.
+    /// Sends a request and reads the response.
     ///
-    /// - Throws: what the server refused, or `unreachable` when there was no answer.
+    /// - Throws: The server's error, or `unreachable` if there was no response.
     func object<Answer>(
         _ method: String, _ path: String, body: ((inout JSONWriter) -> Void)? = nil,
         read: (inout JSONReader) throws(ChatError) -> Answer
@@ -47,13 +47,13 @@ struct ServerAPI: Sendable {
         return try read(&reader)
     }
 
-    /// Writes what is held about a user to standard output as it comes.
+    /// Streams all data of a user to standard output.
     ///
-    /// - Throws: `internal-error` where the answer was cut.
+    /// - Throws: The server's error, `unreachable`, or `internal-error` if the export is incomplete.
     func writeEverything(about user: UserID) async throws(ChatError) {
         var request = HTTPClientRequest(url: base + "/v1/users/\(Self.escape(user))/export")
         request.headers.add(name: "Authorization", value: "Bearer \(token)")
-        // What came of a line that is not whole yet: a part may end within a character.
+        // The beginning of an incomplete line. A part of the body may end within a character.
         var rest: [UInt8] = []
         var last = ""
         do {
@@ -73,10 +73,10 @@ struct ServerAPI: Sendable {
         } catch let error as ChatError {
             throw error
         } catch {
-            throw ChatError(.unreachable, "the server at \(address.absoluteString) can't be reached", cause: error)
+            throw ChatError(.unreachable, "Can't reach the server at \(address.absoluteString).", cause: error)
         }
         guard last.hasPrefix(#"{"record":"end""#) else {
-            throw ChatError(.internalError, "the export was cut: run it again")
+            throw ChatError(.internalError, "The export is incomplete. Run the command again.")
         }
     }
 
@@ -84,7 +84,7 @@ struct ServerAPI: Sendable {
         address.absoluteString.hasSuffix("/") ? String(address.absoluteString.dropLast()) : address.absoluteString
     }
 
-    /// Sends a request whose answer says nothing.
+    /// Sends a request and ignores the content of a successful response.
     func perform(_ method: String, _ path: String, body: ((inout JSONWriter) -> Void)? = nil) async throws(ChatError) {
         _ = try await send(method, path, body)
     }
@@ -107,7 +107,7 @@ struct ServerAPI: Sendable {
             response = try await Self.client.execute(request, timeout: .seconds(60))
             bytes = Array(buffer: try await response.body.collect(upTo: 64 << 20))
         } catch {
-            throw ChatError(.unreachable, "the server at \(address.absoluteString) can't be reached", cause: error)
+            throw ChatError(.unreachable, "Can't reach the server at \(address.absoluteString).", cause: error)
         }
         guard (200..<300).contains(response.status.code) else {
             var reader = try JSONReader(bytes)
@@ -118,7 +118,9 @@ struct ServerAPI: Sendable {
 }
 
 extension CharacterSet {
-    /// RFC 3986 unreserved characters; everything else in a segment is percent-encoded.
+    /// The unreserved characters of RFC 3986.
+    ///
+    /// Everything else in a segment is percent-encoded.
     fileprivate static let urlPathSegment = CharacterSet(
         charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:")
 }

@@ -4,20 +4,24 @@ import ScrollbackModel
 import ScrollbackServer
 import StoreFiles
 
-/// Where the keys of a sealed data directory are.
+/// The options for the storage encryption keys of a data directory.
 struct StoreKeyOptions: ParsableArguments {
     @Option(
         help: """
-            A file with the keys that messages and files are sealed with, the newest first (or SCROLLBACK_STORE_KEYS).
+            A file with the storage encryption keys, the newest first (default: SCROLLBACK_STORE_KEYS).
             """)
     var storeKeys: String?
 
-    @Option(help: "A command that prints these keys instead (or SCROLLBACK_STORE_KEYS_COMMAND).")
+    @Option(help: "A command that prints the storage encryption keys (default: SCROLLBACK_STORE_KEYS_COMMAND).")
     var storeKeysCommand: String?
 
-    /// - Parameter setting: what the configuration says besides.
+    /// Loads the keys.
+    ///
+    /// - Parameter setting: Returns the value of a setting in the configuration.
+    /// - Returns: The keys, or `nil` if none are configured.
+    /// - Throws: `invalid-parameter` if the keys can't be loaded.
     func keys(setting: (String) -> String?) throws(ChatError) -> StoreKeys? {
-        // What is typed takes the place of what is set elsewhere, whichever of the two it is.
+        // Each of the two options takes precedence over both settings.
         if storeKeys != nil || storeKeysCommand != nil {
             return try StoreKeys.load(file: storeKeys, command: storeKeysCommand)
         }

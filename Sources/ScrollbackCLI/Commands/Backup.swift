@@ -5,20 +5,22 @@ import ScrollbackServer
 
 struct Backup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Copy a data directory while its server runs, or while it doesn't.",
+        abstract: "Create a backup of a data directory, even while its server is running.",
         discussion: """
-            DIR gets the store as it is at one moment (every message that was acknowledged before is in it) and a manifest \
-            with checksums. The secrets that sign tokens and the admin key are in it too, so keep it as safe as the data \
-            directory itself. It gets its name once it is whole and on disk. The search index is not in it: it is made anew.
+            DIR gets a consistent copy of the store, the media files, and a manifest with checksums. The copy contains \
+            every message that was acknowledged before the backup started. It also contains the secrets that sign \
+            tokens and the administrator token, so protect it like the data directory itself. DIR is created when the \
+            backup is complete. The search index is not part of a backup and is rebuilt after a restore.
 
-            Beside `make run`:
+            For a server started with `make run`:
               scrollback backup ./monday
               scrollback verify ./monday
               scrollback restore ./monday --data ./restored-data
               scrollback serve --data ./restored-data --port 8081
             """)
 
-    @Argument(help: ArgumentHelp("Where the backup goes: a directory that is not there yet.", valueName: "dir"))
+    @Argument(
+        help: ArgumentHelp("The directory for the backup. It must not exist, or must be empty.", valueName: "dir"))
     var directory: String
 
     @Option(help: "The server's data directory.")

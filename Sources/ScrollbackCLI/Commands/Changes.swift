@@ -4,12 +4,14 @@ import Scrollback
 import ScrollbackModel
 import ScrollbackWire
 
-/// A message of a conversation.
+/// The argument that identifies a message of a conversation.
 struct MessageArgument: ParsableArguments {
-    @Argument(help: ArgumentHelp("The message: its id, or seq:N for its place.", valueName: "message"))
+    @Argument(help: ArgumentHelp("The message: its ID, or seq:N with its sequence number.", valueName: "message"))
     var message: String
 
-    /// Its id; a place is looked up.
+    /// Returns the message's ID.
+    ///
+    /// Requests the message if the argument is a sequence number.
     func id(in conversation: ConversationID, _ api: ServerAPI) async throws -> MessageID {
         try await Self.id(message, in: conversation, api)
     }
@@ -19,7 +21,7 @@ struct MessageArgument: ParsableArguments {
         let point = try HistoryParameters.point(text, "message")
         let query = HistoryQuery(.around(point, before: 0, after: 0))
         guard let message = try await api.history(of: conversation, query).messages.first else {
-            throw ChatError(.unknownMessage, "there is no message at \(text) that you may see", parameter: "message")
+            throw ChatError(.unknownMessage, "No visible message has the position \(text).", parameter: "message")
         }
         return message.id
     }
@@ -27,9 +29,9 @@ struct MessageArgument: ParsableArguments {
 
 struct Edit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Give a message another text.",
+        abstract: "Edit the text of a message.",
         discussion: """
-            Against the demo community of `make run`, bob's first message in the group:
+            With the demo community of `make run`, where seq:61 is a message of bob:
               scrollback edit group:albatross seq:61 "Tide is at 06:50!" --as bob
             """)
 
@@ -39,7 +41,7 @@ struct Edit: AsyncParsableCommand {
     @Argument(help: "The new text.")
     var text: String
 
-    @Option(name: .customLong("as"), help: "Who edits: its sender.", transform: ScrollbackCLI.user)
+    @Option(name: .customLong("as"), help: "The sender of the message.", transform: ScrollbackCLI.user)
     var editor: UserID
 
     @OptionGroup var connection: ConnectionOptions
@@ -62,9 +64,9 @@ struct Edit: AsyncParsableCommand {
 
 struct React: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Attach a reaction to a message, or take it off.",
+        abstract: "Add a reaction to a message or remove it.",
         discussion: """
-            Against the demo community of `make run`:
+            With the demo community of `make run`:
               scrollback react group:albatross seq:61 ⛵️ --as alice
               scrollback react group:albatross seq:61 ⛵️ --as alice --remove
             """)
@@ -72,16 +74,16 @@ struct React: AsyncParsableCommand {
     @OptionGroup var conversation: ConversationArgument
     @OptionGroup var message: MessageArgument
 
-    @Argument(help: "The reaction: an emoji, or anything of 1...128 bytes.")
+    @Argument(help: "The reaction: an emoji or another text of 1...128 bytes.")
     var value: String
 
-    @Option(name: .customLong("as"), help: "Who reacts.", transform: ScrollbackCLI.user)
+    @Option(name: .customLong("as"), help: "The user who reacts.", transform: ScrollbackCLI.user)
     var user: UserID
 
-    @Option(help: "The type of the action.")
+    @Option(help: "The type of the message action.")
     var type = MessageAction.reaction
 
-    @Flag(help: "Take it off instead.")
+    @Flag(help: "Remove the reaction.")
     var remove = false
 
     @OptionGroup var connection: ConnectionOptions
@@ -114,7 +116,7 @@ struct React: AsyncParsableCommand {
         }
     }
 
-    /// The user's own action with this type and value.
+    /// Returns the user's own action with this type and value.
     private func own(_ id: MessageID, _ path: String, _ api: ServerAPI) async throws -> MessageAction {
         var cursor: String? = ""
         while let after = cursor {
@@ -138,6 +140,6 @@ struct React: AsyncParsableCommand {
             }
             cursor = next
         }
-        throw ChatError(.unknownMessage, "\(user) has no \(type) \(value) on this message", parameter: "value")
+        throw ChatError(.unknownMessage, "\(user) has no \(type) \(value) on this message.", parameter: "value")
     }
 }

@@ -7,23 +7,24 @@ struct Count: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Count the messages of conversations since a time.",
         discussion: """
-            The time is a timetoken or an ISO 8601 time, and is included. Where messages are kept for ever the server may \
-            count the last days only (`scrollback settings`).
+            --since is inclusive. If the server keeps messages forever, it may limit counts to the last days (see \
+            `scrollback settings`).
 
-            Against the demo community of `make run`:
+            With the demo community of `make run`:
               scrollback count community:harbour/general community:harbour/weather --as mei
               scrollback count group:albatross --as alice --since 2026-01-01T00:00:00Z
             """)
 
     @Argument(
-        help: ArgumentHelp("The conversations, 1...500.", valueName: "conversation"),
+        help: ArgumentHelp("The conversations, 1...500 of them.", valueName: "conversation"),
         transform: { text in try checked { () throws(ChatError) in try ConversationID(text) } })
     var conversations: [ConversationID]
 
-    @Option(name: .customLong("as"), help: "Who counts.", transform: ScrollbackCLI.user)
+    @Option(
+        name: .customLong("as"), help: "The user whose visible messages are counted.", transform: ScrollbackCLI.user)
     var user: UserID
 
-    @Option(help: "Since when (default: the beginning).")
+    @Option(help: "The start: a timetoken, or an ISO 8601 time. 0 is the beginning.")
     var since = "0"
 
     @OptionGroup var connection: ConnectionOptions
@@ -37,8 +38,8 @@ struct Count: AsyncParsableCommand {
                     for id in Set(conversations) { writer.field(id.description, time) }
                 }
             } read: { (reader) throws(ChatError) in
-                try MessageCounts.read(&reader)
-            }
+                try CountMessages.Answer(from: &reader)
+            }.counts
             var failure: ChatError?
             for (id, count) in answers.sorted(by: { $0.conversation < $1.conversation }) {
                 switch count {
@@ -60,38 +61,38 @@ struct Count: AsyncParsableCommand {
 
 struct Settings: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show what is set on the server, or change it.",
+        abstract: "Print or change the server's settings.",
         discussion: """
-            Against the server of `make run`:
+            Without options, the command prints the settings. For a server started with `make run`:
               scrollback settings
               scrollback settings --retention-days 30 --count-window-days none
             """)
 
-    @Option(help: "How long messages are kept: days, or forever.")
+    @Option(help: "The retention time of messages in days, at least 1, or forever.")
     var retentionDays: String?
 
-    @Option(help: "How far back counts go where messages are kept for ever: days, or none for all the way.")
+    @Option(help: "The maximum age of counted messages in days if messages are kept forever, or none for no limit.")
     var countWindowDays: String?
 
-    @Option(help: "Whether history can be read back: true or false. Messages are delivered all the same.")
+    @Option(help: "Whether clients can read history: true or false. Does not affect the delivery of new messages.")
     var allowsHistory: Bool?
 
     @Option(help: "Whether ranges of history can be deleted: true or false.")
     var allowsHistoryDelete: Bool?
 
-    @Option(help: "Whether a recalled message is taken off unread counts: true or false.")
+    @Option(help: "Whether recalling a message decreases unread counts: true or false.")
     var recallLowersUnread: Bool?
 
-    @Option(help: "How many days of what a device missed are replayed when it comes back.")
+    @Option(help: "The maximum age in days of missed messages that a reconnecting device receives.")
     var replayDays: Int?
 
-    @Option(help: "Whether it is told who has read what: true or false.")
+    @Option(help: "Whether members can see read receipts: true or false.")
     var readReceipts: Bool?
 
-    @Option(help: "Whether it is told who is there, of those who share it: true or false.")
+    @Option(help: "Whether users can see the presence of users who share it: true or false.")
     var presence: Bool?
 
-    @Option(help: "Whether changes to a group are written into its log: true or false.")
+    @Option(help: "Whether groups get notices about changes of their members and settings: true or false.")
     var notices: Bool?
 
     @OptionGroup var connection: ConnectionOptions
@@ -125,12 +126,14 @@ struct Settings: AsyncParsableCommand {
         }
     }
 
-    /// A number of days, or the word that stands for no limit; nothing where it was not given.
+    /// Parses a number of days, or the word for no limit.
+    ///
+    /// The outer optional is `nil` if the option was not given.
     private func number(_ text: String?, or word: String, _ option: String) throws -> String?? {
         guard let text else { return .none }
         if text == word { return .some(nil) }
         guard let days = Int(text), days > 0 else {
-            throw ValidationError("--\(option) must be a number of days, or \(word)")
+            throw ValidationError("--\(option) must be a number of days above 0, or \(word).")
         }
         return .some(String(days))
     }

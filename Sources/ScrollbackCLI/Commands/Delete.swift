@@ -5,13 +5,15 @@ import ScrollbackWire
 
 struct Delete: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Delete messages, for everyone or for one user; or a whole range of history.",
+        abstract: "Delete messages or a range of history.",
         discussion: """
-            Messages are given by id or as seq:N. One's own are recalled, others' take a moderator; stubs stay. --for me \
-            deletes them for that user alone. A range (--from, --to, or --all) takes the admin key and is final: what lies \
-            in it is gone for everyone.
+            Users can delete their own messages for everyone. Deleting messages of other users requires the moderator \
+            role. Deleted messages leave tombstones. With --for me, the messages are deleted only for the user of --as.
 
-            Against the demo community of `make run`:
+            Deleting a range (--from, --to or --all) requires an administrator token. It removes the messages for \
+            everyone and can't be undone.
+
+            With the demo community of `make run`:
               scrollback delete group:albatross seq:61 --as bob
               scrollback delete group:albatross seq:1 seq:2 --as alice --for me
               scrollback delete community:harbour/weather --from seq:1 --to seq:101
@@ -19,22 +21,25 @@ struct Delete: AsyncParsableCommand {
 
     @OptionGroup var conversation: ConversationArgument
 
-    @Argument(help: ArgumentHelp("The messages: ids, or seq:N.", valueName: "message"))
+    @Argument(
+        help: ArgumentHelp("The messages: their IDs, or seq:N with their sequence numbers.", valueName: "message"))
     var messages: [String] = []
 
-    @Option(name: .customLong("as"), help: "Who deletes; not needed for a range.", transform: ScrollbackCLI.user)
+    @Option(
+        name: .customLong("as"), help: "The user who deletes the messages. Not needed for a range.",
+        transform: ScrollbackCLI.user)
     var user: UserID?
 
-    @Option(name: .customLong("for"), help: "For whom: everyone, or me.")
+    @Option(name: .customLong("for"), help: "Who no longer sees the messages: everyone or me.")
     var audience = Audience.everyone
 
-    @Option(help: "A range: from this anchor, included.")
+    @Option(help: "The start of a range, inclusive: an anchor as for `history`.")
     var from: String?
 
-    @Option(help: "A range: to this anchor, excluded.")
+    @Option(help: "The end of a range, exclusive: an anchor as for `history`.")
     var to: String?
 
-    @Flag(help: "Everything there is.")
+    @Flag(help: "Delete the whole history of the conversation.")
     var all = false
 
     @OptionGroup var connection: ConnectionOptions
@@ -46,13 +51,15 @@ struct Delete: AsyncParsableCommand {
     private var isRange: Bool { from != nil || to != nil || all }
 
     func validate() throws {
-        if isRange, !messages.isEmpty { throw ValidationError("give messages, or a range, not both") }
-        if isRange, audience == .me { throw ValidationError("a range is deleted for everyone: see clear for oneself") }
-        if all, from != nil || to != nil { throw ValidationError("--all does not go with --from or --to") }
-        if !isRange, messages.isEmpty {
-            throw ValidationError("name messages, or a range with --from, --to or --all")
+        if isRange, !messages.isEmpty { throw ValidationError("Specify either messages or a range.") }
+        if isRange, audience == .me {
+            throw ValidationError("A range is deleted for everyone. To hide history from one user, use clear.")
         }
-        if !isRange, user == nil { throw ValidationError("--as says who deletes") }
+        if all, from != nil || to != nil { throw ValidationError("--all can't be combined with --from or --to.") }
+        if !isRange, messages.isEmpty {
+            throw ValidationError("Specify messages, or a range with --from, --to or --all.")
+        }
+        if !isRange, user == nil { throw ValidationError("Specify the user who deletes the messages with --as.") }
     }
 
     func run() async throws {
@@ -76,7 +83,7 @@ struct Delete: AsyncParsableCommand {
     }
 
     private func deleteMessages() async throws -> Int64 {
-        guard let user else { throw ChatError.invalidParameter("as", "is missing") }
+        guard let user else { throw ChatError.invalidParameter("as", "must be given") }
         let api = try await connection.api(as: user)
         var ids: [MessageID] = []
         for message in messages { ids.append(try await MessageArgument.id(message, in: conversation.id, api)) }
@@ -101,18 +108,18 @@ struct Delete: AsyncParsableCommand {
 
 struct Clear: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Hide a conversation's history from one user, up to its newest message.",
+        abstract: "Hide a conversation's history from one user.",
         discussion: """
-            Nobody else sees a difference. Against the demo community of `make run`:
+            Other users still see the messages. With the demo community of `make run`:
               scrollback clear community:harbour/berths --as omar
             """)
 
     @OptionGroup var conversation: ConversationArgument
 
-    @Option(name: .customLong("as"), help: "From whom.", transform: ScrollbackCLI.user)
+    @Option(name: .customLong("as"), help: "The user whose view is cleared.", transform: ScrollbackCLI.user)
     var user: UserID
 
-    @Option(help: "Up to this place (default: the newest).")
+    @Option(help: "The sequence number of the last hidden message (default: the newest message).")
     var seq: Int64?
 
     @OptionGroup var connection: ConnectionOptions

@@ -6,27 +6,29 @@ import ScrollbackWire
 
 struct Download: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Fetch the file of a message, and print where it is.",
+        abstract: "Download the file of a message and print its path.",
         discussion: """
-            What was fetched before it was interrupted is not fetched again, where --store names the same directory.
+            With --store, an interrupted download resumes if the command is repeated with the same directory.
             """)
 
     @OptionGroup var conversation: ConversationArgument
     @OptionGroup var message: MessageArgument
 
-    @Option(name: .customLong("as"), help: "Who fetches.", transform: ScrollbackCLI.user)
+    @Option(name: .customLong("as"), help: "The user who downloads the file.", transform: ScrollbackCLI.user)
     var user: UserID
 
-    @Option(name: .shortAndLong, help: "Where it goes: a file, or a directory (default: here, under its own name).")
+    @Option(
+        name: .shortAndLong,
+        help: "The destination file or directory (default: the current directory and the file's own name).")
     var output: String?
 
-    @Flag(help: "The small picture that goes with it.")
+    @Flag(help: "Download the thumbnail instead of the file.")
     var thumbnail = false
 
-    @Flag(help: "Take the place of a file that is there.")
+    @Flag(help: "Replace an existing file.")
     var force = false
 
-    @Option(help: "A directory for the client's store, which lasts between calls.")
+    @Option(help: "A directory for the client's local store (default: in memory).")
     var store: String?
 
     @OptionGroup var connection: ConnectionOptions
@@ -39,7 +41,7 @@ struct Download: AsyncParsableCommand {
                 (reader) throws(ChatError) in try Message(from: &reader)
             }
             guard let media = found.content?.media else {
-                throw ChatError(.unknownMedia, "message \(id) has no file", parameter: "message")
+                throw ChatError(.unknownMedia, "Message \(id) has no file.", parameter: "message")
             }
             let place = try place(of: media)
             let client = try await connection.client(for: user, store: store)
@@ -66,13 +68,13 @@ struct Download: AsyncParsableCommand {
     private func fetch(_ media: Media, _ client: ChatClient) async throws -> URL {
         if thumbnail {
             guard let file = try await client.media.thumbnail(for: media) else {
-                throw ChatError(.unknownMedia, "the file has no thumbnail", parameter: "thumbnail")
+                throw ChatError(.unknownMedia, "The file has no thumbnail.", parameter: "thumbnail")
             }
             return file
         }
         let size = Int(media.size ?? 0)
         let watching = Task {
-            var progress = Progress("fetching", total: size, isBytes: true)
+            var progress = Progress("downloading", total: size, isBytes: true)
             for await fraction in client.media.progress(of: media) { progress.show(Int(fraction * Double(size))) }
             if !Task.isCancelled { progress.finish(size) }
         }
@@ -86,10 +88,10 @@ struct Download: AsyncParsableCommand {
         }
     }
 
-    // MARK: Where it goes
+    // MARK: Destination
 
     private func place(of media: Media) throws -> URL {
-        // A name that somebody else gave: only its last part, and never one that hides or leads elsewhere.
+        // The sender chose the name. Use only its last component, and reject hidden names.
         let given = media.name.map { ($0 as NSString).lastPathComponent } ?? ""
         let name = given.isEmpty || given.hasPrefix(".") || given == "/" ? "file-\(media.id?.description ?? "")" : given
         let target = URL(filePath: output ?? ".")
@@ -100,24 +102,24 @@ struct Download: AsyncParsableCommand {
             ? target.appending(path: thumbnail ? "thumbnail-\(name)" : name) : target
         if FileManager.default.fileExists(atPath: place.path, isDirectory: &isDirectory), isDirectory.boolValue {
             throw ChatError(
-                .invalidParameter, "\(place.path) is a directory: take another --output", parameter: "output")
+                .invalidParameter, "\(place.path) is a directory. Use another --output.", parameter: "output")
         } else if !force, FileManager.default.fileExists(atPath: place.path) {
             throw ChatError(
-                .invalidParameter, "\(place.path) is there already: take --force or another --output",
+                .invalidParameter, "\(place.path) already exists. Use --force or another --output.",
                 parameter: "output")
         }
         return place
     }
 
     private func put(_ copy: URL, at place: URL) throws {
-        // What lay there stays until all of this is beside it.
+        // Keep the existing file until the new one is complete.
         let partial = place.appendingPathExtension("part-\(UUID().uuidString)")
         do {
             try FileManager.default.copyItem(at: copy, to: partial)
             guard rename(partial.path, place.path) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
         } catch {
             try? FileManager.default.removeItem(at: partial)
-            throw ChatError(.localStorage, "\(place.path) can't be written", parameter: "output", cause: error)
+            throw ChatError(.localStorage, "Can't write \(place.path).", parameter: "output", cause: error)
         }
     }
 }

@@ -5,26 +5,28 @@ import ScrollbackWire
 
 struct Export: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Write a conversation as JSONL that `scrollback import` takes, oldest first, or all about a user.",
+        abstract: "Export a conversation, or all data of a user, as JSON lines.",
         discussion: """
-            With --user it writes everything that is held about somebody, a JSON object a line: their profile, memberships, \
-            messages, reactions, files with links, bans and mutes of them, receipts, whom they blocked, invitations, what they \
-            reported. The last line counts the others.
+            A conversation is exported from the oldest message to the newest, in the format of `scrollback import`.
+
+            With --user, the command exports all data of a user, one JSON object per line: profile, memberships, \
+            messages, reactions, files with links, bans, mutes, receipts, blocked users, invitations and reports. The \
+            last line contains the number of preceding lines.
             """)
 
     @Argument(
-        help: "The conversation: direct:alice/bob, group:swift, community:city/general, room:lobby.",
+        help: "The conversation: direct:alice/bob, group:swift, community:city/general or room:lobby.",
         transform: { text in try checked { () throws(ChatError) in try ConversationID(text) } })
     var conversation: ConversationID?
 
-    @Option(help: "All about this user, instead of a conversation.", transform: ScrollbackCLI.user)
+    @Option(help: "The user whose data to export, instead of a conversation.", transform: ScrollbackCLI.user)
     var user: UserID?
 
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
         guard (conversation == nil) != (user == nil) else {
-            throw ValidationError("name a conversation, or a user with --user")
+            throw ValidationError("Specify either a conversation or a user with --user.")
         }
     }
 
@@ -67,7 +69,7 @@ extension ServerAPI {
         }
     }
 
-    /// Reads on from page to page, in the direction of the first, while the body wants more.
+    /// Requests pages in the direction of the query's anchor, until `body` returns `false` or the history ends.
     func everyPage(
         of id: ConversationID, _ query: HistoryQuery, _ body: (LogPage) -> Bool
     ) async throws(ChatError) {

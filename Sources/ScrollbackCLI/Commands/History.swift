@@ -6,14 +6,14 @@ import ScrollbackWire
 
 struct History: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Read a conversation's history.",
+        abstract: "Print the history of a conversation.",
         discussion: """
-            An anchor is seq:N, timetoken:N, id:UUID, an ISO 8601 time, latest, earliest or firstUnread. Without one, the \
-            newest messages are read. With --all, every message from there on, oldest first unless --before is given. \
-            --from and --to read between two anchors, the first included, the second not; --before with --from goes back \
-            down to it.
+            An anchor is seq:N, timetoken:N, id:UUID, an ISO 8601 time, latest, earliest or firstUnread. Without an \
+            anchor, the command prints the newest messages. With --all, it prints every message from the anchor, \
+            oldest first unless --before is given. --from is inclusive and --to is exclusive. --before with --from \
+            reads back to --from.
 
-            Against the demo community of `make run`:
+            With the demo community of `make run`:
               scrollback history group:albatross --as alice --limit 5
               scrollback history community:harbour/general --as mei --around seq:600
               scrollback history community:harbour/weather --as mei --sender bob --json
@@ -21,36 +21,36 @@ struct History: AsyncParsableCommand {
 
     @OptionGroup var conversation: ConversationArgument
 
-    @Option(name: .customLong("as"), help: "Who reads.", transform: ScrollbackCLI.user)
+    @Option(name: .customLong("as"), help: "The user who reads.", transform: ScrollbackCLI.user)
     var reader: UserID
 
-    @Option(help: "Messages before this anchor, to older.")
+    @Option(help: "Read messages before this anchor.")
     var before: String?
 
-    @Option(help: "Messages after this anchor, to newer.")
+    @Option(help: "Read messages after this anchor.")
     var after: String?
 
-    @Option(help: "Messages around this anchor.")
+    @Option(help: "Read messages around this anchor.")
     var around: String?
 
-    @Option(help: "From this anchor, included, to newer; with --before, back down to it.")
+    @Option(help: "Read messages from this anchor, inclusive. With --before, read back to it.")
     var from: String?
 
-    @Option(help: "To this anchor, excluded; goes with --from.")
+    @Option(help: "Read messages up to this anchor, exclusive. Requires --from.")
     var to: String?
 
-    @Option(help: "How many, 0...100.")
+    @Option(help: "The maximum number of messages, 0...100.")
     var limit = 20
 
     @OptionGroup(title: "Filters") var filter: FilterOptions
 
-    @Flag(help: "All of them, page by page.")
+    @Flag(help: "Read all messages, page by page.")
     var all = false
 
-    @Option(help: "Where from: the server (remote), this device (local), or both (merged).")
+    @Option(help: "The source: the server (remote), the local store (local), or both (merged).")
     var source = Source.remote
 
-    @Option(help: "A directory for the client's store, which lasts between calls; local and merged need it.")
+    @Option(help: "A directory for the client's local store. Required for local and merged.")
     var store: String?
 
     @OptionGroup var connection: ConnectionOptions
@@ -62,7 +62,7 @@ struct History: AsyncParsableCommand {
     func validate() throws {
         if source != .remote, store == nil {
             throw ValidationError(
-                "--source \(source.rawValue) needs the client's store: name its directory with --store")
+                "--source \(source.rawValue) requires the client's local store. Specify its directory with --store.")
         }
     }
 
@@ -103,8 +103,8 @@ struct History: AsyncParsableCommand {
             let page = try await chat.history(
                 query.anchor, limit: query.limit, sort: query.sort, matching: query.filter, from: from)
             for message in page.messages { show(message) }
-            if let shortfall = page.shortfall { Output.error("not whole: \(shortfall.message)") }
-            if let gap = page.gap { Output.error("not whole: \(gap) is not on this device") }
+            if let shortfall = page.shortfall { Output.error("incomplete: \(shortfall.message)") }
+            if let gap = page.gap { Output.error("incomplete: \(gap) is not in the local store") }
         }
         await client.close()
     }
@@ -123,7 +123,7 @@ struct History: AsyncParsableCommand {
             parameters["beforeLimit"] = [String(limit / 2)]
             parameters["afterLimit"] = [String(limit - limit / 2)]
         }
-        // A person reads downwards; paging to older goes upwards.
+        // Print the oldest message first, except when paging backwards.
         parameters["sort"] = [all && before != nil ? "newestFirst" : "oldestFirst"]
         return try HistoryParameters(parameters.merging(filter.parameters) { $1 }).query()
     }
@@ -131,20 +131,20 @@ struct History: AsyncParsableCommand {
     private func show(_ message: Message) { Output.show(message, json: connection.json) }
 }
 
-/// Which messages are wanted.
+/// The options that filter messages.
 struct FilterOptions: ParsableArguments {
-    @Option(name: .customLong("type"), help: "Only this type, such as text or image; may be given several times.")
+    @Option(name: .customLong("type"), help: "Only messages of this type, for example text or image. Can be repeated.")
     var types: [String] = []
 
-    @Option(name: .customLong("exclude-type"), help: "Not this type; may be given several times.")
+    @Option(name: .customLong("exclude-type"), help: "Exclude messages of this type. Can be repeated.")
     var excludedTypes: [String] = []
 
     @Option(
         name: .customLong("custom-type"),
-        help: "Only this custom type, or \"\" for none; may be given several times.")
+        help: "Only messages of this custom type, or \"\" for none. Can be repeated.")
     var customTypes: [String] = []
 
-    @Option(name: .customLong("sender"), help: "Only what this user sent; may be given several times.")
+    @Option(name: .customLong("sender"), help: "Only messages of this sender. Can be repeated.")
     var senders: [String] = []
 
     @Flag(help: "Only messages that mention the reader.")
@@ -153,12 +153,12 @@ struct FilterOptions: ParsableArguments {
     @Flag(help: "Only images, GIFs, files, voice messages and videos.")
     var hasMedia = false
 
-    @Option(help: "Only replies in the thread that begins with this message's id.")
+    @Option(help: "Only replies in the thread of the message with this ID.")
     var thread: String?
 
     var parameters: [String: [String]] {
         var parameters: [String: [String]] = [:]
-        // A list of one element with a comma in it must not be taken for two.
+        // A single value is repeated, so that a comma in it is not parsed as a separator.
         func list(_ name: String, _ values: [String]) {
             if !values.isEmpty { parameters[name] = values.count == 1 ? values + values : values }
         }
@@ -174,7 +174,7 @@ struct FilterOptions: ParsableArguments {
 }
 
 extension Output {
-    /// A message as a line.
+    /// Prints a message as one line.
     static func show(_ message: Message, json isJSON: Bool) {
         if isJSON { return json { message.writeMembers(to: &$0) } }
         let content = message.words

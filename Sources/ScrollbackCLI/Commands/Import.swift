@@ -4,17 +4,18 @@ import ScrollbackModel
 
 struct Import: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Put a chat log into a server, keeping its times and order.",
+        abstract: "Import a chat log, keeping its times and order.",
         discussion: """
-            FILE has one JSON object a line: id, sender, time (ISO 8601), text and a channel. What `scrollback export` writes \
-            is taken too. Every sender becomes a member who sees all of it. Nothing of it is unread, unless --counts-unread \
-            says so: then it counts for everybody but its sender, as if it were said now.
+            FILE contains one JSON object per line with id, sender, time (ISO 8601), text and channel, or is the \
+            output of `scrollback export`. Every sender becomes a member who can see all imported messages. Imported \
+            messages are read, unless --counts-unread is given: then they are unread for all members except their \
+            senders.
 
-            With --kind direct, all channels with the same two senders become one conversation of the two, in order of \
-            time; channels with fewer senders or more are left out, and counted.
+            With --kind direct, all channels with the same two senders become one direct conversation, sorted by time. \
+            Channels with fewer or more senders are skipped.
 
-            It may be stopped and run again: what is there already is skipped. It is refused, by name, only where a new \
-            message would have to go before one that is there.
+            An interrupted import can be repeated, because existing messages are skipped. The import fails if it would \
+            insert a message before an existing one.
             """)
 
     enum Kind: String, ExpressibleByArgument, CaseIterable {
@@ -25,26 +26,26 @@ struct Import: AsyncParsableCommand {
         case jsonl
     }
 
-    @Argument(help: "The file to read.")
+    @Argument(help: "The file to import.")
     var file: String
 
-    @Option(help: "The file's format.")
+    @Option(help: "The format of the file.")
     var format = Format.jsonl
 
     @Option(
         help: """
-            What a channel of the file becomes: a group, a room, a channel of one community, or a part of the direct \
-            conversation of its two senders.
+            The kind of conversation for each channel of the file: a group, a room, a channel of one community, or the \
+            direct conversation of its two senders.
             """)
     var kind = Kind.group
 
-    @Option(help: "The community's name (default: the file's, without its ending).")
+    @Option(help: "The name of the community (default: the file's name without its extension).")
     var target: String?
 
-    @Option(help: "Take only this channel of the file.")
+    @Option(help: "Import only this channel of the file.")
     var channel: String?
 
-    @Flag(help: "Count what is new as unread, and as mentions where it mentions somebody.")
+    @Flag(help: "Count imported messages as unread, and their mentions as unread mentions.")
     var countsUnread = false
 
     @OptionGroup var connection: ConnectionOptions
@@ -79,11 +80,11 @@ struct Import: AsyncParsableCommand {
         }
         Output.line(
             "imported \(report.imported) messages into \(report.conversations.count) conversations, "
-                + "\(report.skipped) were there already")
+                + "\(report.skipped) already existed")
         if let leftOut = report.leftOut, leftOut.channels > 0 {
             Output.line(
-                "left out \(leftOut.channels) channels with \(leftOut.messages) messages: they have one sender, or more "
-                    + "than two")
+                "skipped \(leftOut.channels) channels with \(leftOut.messages) messages, because they don't have "
+                    + "exactly two senders")
         }
     }
 }

@@ -5,16 +5,18 @@ import ScrollbackWire
 
 struct Listen: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Print every event as a line of JSON, until it is interrupted.",
-        discussion: "Reconnects by itself; what was missed in direct conversations and groups comes first, in order.")
+        abstract: "Print events as JSON objects, one per line, until interrupted.",
+        discussion: """
+            Reconnects automatically. Missed messages of direct conversations and groups are printed first, in order.
+            """)
 
-    @Option(name: .customLong("as"), help: "Who listens.", transform: ScrollbackCLI.user)
+    @Option(name: .customLong("as"), help: "The user whose events to print.", transform: ScrollbackCLI.user)
     var user: UserID
 
-    @Option(help: "Hear this community channel or room in full; may be given several times.")
+    @Option(help: "Receive all messages of this community channel or room. Can be repeated.")
     var subscribe: [String] = []
 
-    @Option(help: "Stop after so many events.")
+    @Option(help: "Stop after this number of events (default: no limit).")
     var count: Int?
 
     @OptionGroup var connection: ConnectionOptions

@@ -5,9 +5,9 @@ import ScrollbackWire
 
 struct Members: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "List a conversation's members, or put somebody in or out.",
+        abstract: "List, add or remove members of a conversation.",
         discussion: """
-            Against the demo community of `make run`:
+            With the demo community of `make run`:
               scrollback members group:albatross --as alice
               scrollback members group:albatross --as alice --add mei --role moderator
               scrollback members group:albatross --as alice --remove mei
@@ -15,20 +15,20 @@ struct Members: AsyncParsableCommand {
 
     @OptionGroup var conversation: ConversationArgument
 
-    @Option(name: .customLong("as"), help: "Who asks.", transform: ScrollbackCLI.user)
+    @Option(name: .customLong("as"), help: "The user who lists or changes members.", transform: ScrollbackCLI.user)
     var user: UserID
 
-    @Option(help: "Put somebody in; who is a member already gets the role.", transform: ScrollbackCLI.user)
+    @Option(help: "Add this user. If the user is a member, only the role changes.", transform: ScrollbackCLI.user)
     var add: UserID?
 
-    @Option(help: "Put somebody out.", transform: ScrollbackCLI.user)
+    @Option(help: "Remove this user.", transform: ScrollbackCLI.user)
     var remove: UserID?
 
     @Option(
-        help: "With --add, as what: member, moderator or owner.",
+        help: "The role for --add: member, moderator or owner.",
         transform: { text in
             guard let role = Role(rawValue: text) else {
-                throw ValidationError("--role must be one of \(Role.allCases.map(\.rawValue).joined(separator: ", "))")
+                throw ValidationError("--role must be one of \(Role.allCases.map(\.rawValue).joined(separator: ", ")).")
             }
             return role
         })
@@ -37,8 +37,8 @@ struct Members: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
-        guard add == nil || remove == nil else { throw ValidationError("give either --add or --remove") }
-        guard role == nil || add != nil else { throw ValidationError("--role goes with --add") }
+        guard add == nil || remove == nil else { throw ValidationError("Specify either --add or --remove.") }
+        guard role == nil || add != nil else { throw ValidationError("--role requires --add.") }
     }
 
     func run() async throws {
@@ -49,7 +49,7 @@ struct Members: AsyncParsableCommand {
                 show(add, "is a member")
             } else if let remove {
                 try await api.perform("DELETE", path(of: remove))
-                show(remove, "is no member any more")
+                show(remove, "is no longer a member")
             } else {
                 try await list(api)
             }
@@ -99,16 +99,16 @@ struct Members: AsyncParsableCommand {
 
 struct Receipts: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "List who has read a message.",
+        abstract: "List the users who have read a message.",
         discussion: """
-            Its sender, and whoever could not see it, are left out. Against the demo community of `make run`:
+            The list excludes the sender and users who could not see the message. With the demo community of `make run`:
               scrollback receipts group:albatross seq:61 --as bob
             """)
 
     @OptionGroup var conversation: ConversationArgument
     @OptionGroup var message: MessageArgument
 
-    @Option(name: .customLong("as"), help: "Who asks.", transform: ScrollbackCLI.user)
+    @Option(name: .customLong("as"), help: "The user who requests the list.", transform: ScrollbackCLI.user)
     var user: UserID
 
     @OptionGroup var connection: ConnectionOptions

@@ -3,13 +3,13 @@ import Foundation
 import ScrollbackModel
 import ScrollbackWire
 
-// What a user sets in one conversation, on all of their devices; nobody else sees it.
+// Commands that change a user's own state in a conversation, which is the same on all of the user's devices.
 
 struct Unread: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Mark a conversation as unread by hand, until it is read the next time.",
+        abstract: "Mark a conversation as unread.",
         discussion: """
-            The counts stay as they are. `scrollback read` ends the mark.
+            The unread count does not change. `scrollback read` removes the marking.
 
             Example:
               scrollback unread group:swift --as alice
@@ -17,7 +17,7 @@ struct Unread: AsyncParsableCommand {
 
     @OptionGroup var conversation: ConversationArgument
 
-    @Option(name: .customLong("as"), help: "Whose mark.", transform: ScrollbackCLI.user)
+    @Option(name: .customLong("as"), help: "The user whose conversation to mark.", transform: ScrollbackCLI.user)
     var user: UserID
 
     @OptionGroup var connection: ConnectionOptions
@@ -31,7 +31,7 @@ struct Unread: AsyncParsableCommand {
 
 struct Pin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Pin a conversation before the others in your list.",
+        abstract: "Pin a conversation to the top of a user's list.",
         discussion: """
             Examples:
               scrollback pin group:swift --as alice
@@ -40,10 +40,10 @@ struct Pin: AsyncParsableCommand {
 
     @OptionGroup var conversation: ConversationArgument
 
-    @Option(name: .customLong("as"), help: "Whose list.", transform: ScrollbackCLI.user)
+    @Option(name: .customLong("as"), help: "The user whose list to change.", transform: ScrollbackCLI.user)
     var user: UserID
 
-    @Flag(help: "Do not pin it any more.")
+    @Flag(help: "Unpin the conversation.")
     var off = false
 
     @OptionGroup var connection: ConnectionOptions
@@ -57,10 +57,10 @@ struct Pin: AsyncParsableCommand {
 
 struct Mute: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Mute a conversation for yourself: no push comes of it.",
+        abstract: "Mute a conversation's push notifications for a user.",
         discussion: """
-            What is unread is counted all the same, and counted apart. To keep somebody else from writing is a moderator's, \
-            over HTTP.
+            Messages still count as unread, in a separate total. To prevent a member from writing, a moderator uses \
+            the HTTP API.
 
             Examples:
               scrollback mute group:swift --as alice
@@ -69,10 +69,10 @@ struct Mute: AsyncParsableCommand {
 
     @OptionGroup var conversation: ConversationArgument
 
-    @Option(name: .customLong("as"), help: "Who wants no push.", transform: ScrollbackCLI.user)
+    @Option(name: .customLong("as"), help: "The user who mutes the conversation.", transform: ScrollbackCLI.user)
     var user: UserID
 
-    @Flag(help: "Do not mute it any more.")
+    @Flag(help: "Unmute the conversation.")
     var off = false
 
     @OptionGroup var connection: ConnectionOptions
@@ -85,7 +85,7 @@ struct Mute: AsyncParsableCommand {
 }
 
 extension ConnectionOptions {
-    /// Changes a user's own state in a conversation, and says what it is then.
+    /// Changes a user's own state in a conversation and prints the new state.
     fileprivate func change(
         _ id: ConversationID, _ path: String, as user: UserID, _ members: @escaping (inout JSONWriter) -> Void
     ) async throws {

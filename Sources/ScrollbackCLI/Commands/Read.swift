@@ -5,9 +5,10 @@ import ScrollbackWire
 
 struct Read: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Mark conversations as read, up to their newest message.",
+        abstract: "Mark conversations as read.",
         discussion: """
-            One, several, all of a kind, or all. Exits with 1 where one of several could not be read; the others are.
+            Specify one or more conversations, all of a kind, or all. If one of several conversations fails, the \
+            command continues with the others and exits with status 1.
 
             Examples:
               scrollback read group:swift --as alice
@@ -18,29 +19,29 @@ struct Read: AsyncParsableCommand {
             """)
 
     @Argument(
-        help: "The conversations, at most 100: direct:bob, group:swift, community:city/general or system:billing.",
+        help: "At most 100 conversations: direct:bob, group:swift, community:city/general or system:billing.",
         transform: { text in try checked { () throws(ChatError) in try ConversationID(text) } })
     var conversations: [ConversationID] = []
 
-    @Option(name: .customLong("as"), help: "Who has read.", transform: ScrollbackCLI.user)
+    @Option(name: .customLong("as"), help: "The user who has read the conversations.", transform: ScrollbackCLI.user)
     var reader: UserID
 
-    @Option(help: "Up to this place (default: the newest); of one conversation.")
+    @Option(help: "The sequence number of the last read message (default: the newest). Only for one conversation.")
     var seq: Int64?
 
-    @Option(help: "Every conversation of this kind: direct, group, community or system.", transform: listedKind)
+    @Option(help: "All conversations of this kind: direct, group, community or system.", transform: listedKind)
     var kind: ConversationKind?
 
-    @Flag(help: "Every conversation.")
+    @Flag(help: "All conversations.")
     var all = false
 
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
         let ways = [!conversations.isEmpty, kind != nil, all].count { $0 }
-        guard ways == 1 else { throw ValidationError("name conversations, or give either --kind or --all") }
-        guard conversations.count <= 100 else { throw ValidationError("at most 100 conversations at once") }
-        if seq != nil, conversations.count != 1 { throw ValidationError("--seq goes with one conversation") }
+        guard ways == 1 else { throw ValidationError("Specify conversations, --kind or --all.") }
+        guard conversations.count <= 100 else { throw ValidationError("Specify at most 100 conversations.") }
+        if seq != nil, conversations.count != 1 { throw ValidationError("--seq requires exactly one conversation.") }
     }
 
     func run() async throws {
@@ -68,7 +69,7 @@ struct Read: AsyncParsableCommand {
 
     private func readEach(_ api: ServerAPI) async throws {
         var isWhole = true
-        // Each as it comes: what was read before the server was lost is read.
+        // Use one request for each conversation, so that a lost connection keeps the completed ones.
         for id in conversations {
             let answer: ReadAnswer
             do throws(ChatError) {

@@ -7,38 +7,38 @@ struct Recents: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "List recent conversations with their unread counts.",
         discussion: """
-            Pinned conversations come first, then the newest. The last line is what is unread in all of them, whatever is \
-            listed. With --watch the list is kept current by the SDK until it is interrupted, and drawn again whenever it \
-            changed. With --json each conversation is an object, and {"totals": …} the last; with --watch each object is \
-            the whole list.
+            Pinned conversations come first, then the newest. The last line is the total of all conversations, \
+            including those that are not listed. With --watch, the SDK keeps the list up to date until interrupted. \
+            With --json, the command prints one object per conversation and then {"totals": …}. With --json and \
+            --watch, each object is the whole list.
 
-            Against the demo community of `make run`:
+            With the demo community of `make run`:
               scrollback recents --as alice --limit 5
               scrollback recents --as alice --kind direct --unread
               scrollback recents --as mei --watch --store ./mei
             """)
 
-    @Option(name: .customLong("as"), help: "Whose.", transform: ScrollbackCLI.user)
+    @Option(name: .customLong("as"), help: "The user whose conversations to list.", transform: ScrollbackCLI.user)
     var user: UserID
 
-    @Option(help: "Only this kind: direct, group, community or system.", transform: listedKind)
+    @Option(help: "Only conversations of this kind: direct, group, community or system.", transform: listedKind)
     var kind: ConversationKind?
 
     @Flag var muting: Muting?
 
-    @Flag(help: "Only those with something to read, or marked as unread.")
+    @Flag(help: "Only conversations with unread messages, or marked as unread.")
     var unread = false
 
-    @Option(help: "How many, 1...100.")
+    @Option(help: "The maximum number of conversations, 1...100.")
     var limit = 20
 
-    @Flag(help: "Keep the list current, by the SDK.")
+    @Flag(help: "Print the list again whenever it changes.")
     var watch = false
 
-    @Option(help: "A directory for the client's store, which lasts between calls; goes with --watch.")
+    @Option(help: "A directory for the client's local store (default: in memory). Requires --watch.")
     var store: String?
 
-    @Option(help: "Stop after the list was shown so often; goes with --watch.")
+    @Option(help: "Stop after printing the list this many times, at least 1. Requires --watch.")
     var count: Int?
 
     @OptionGroup var connection: ConnectionOptions
@@ -47,23 +47,23 @@ struct Recents: AsyncParsableCommand {
         case muted, notMuted
 
         static func help(for value: Muting) -> ArgumentHelp? {
-            value == .muted ? "Only muted ones." : "Only those that are not muted."
+            value == .muted ? "Only muted conversations." : "Only conversations that are not muted."
         }
     }
 
     func validate() throws {
-        guard (1...100).contains(limit) else { throw ValidationError("--limit must be in 1...100") }
+        guard (1...100).contains(limit) else { throw ValidationError("--limit must be in 1...100.") }
         if !watch, store != nil || count != nil {
-            throw ValidationError("--store and --count go with --watch")
+            throw ValidationError("--store and --count require --watch.")
         }
-        if let count, count < 1 { throw ValidationError("--count must be 1 or above") }
+        if let count, count < 1 { throw ValidationError("--count must be at least 1.") }
     }
 
     func run() async throws {
         try await reporting { if watch { try await follow() } else { try await list() } }
     }
 
-    // MARK: Once, from the server
+    // MARK: Listing
 
     private func list() async throws {
         var path = "/v1/conversations?limit=\(limit)&include=totals"
@@ -105,11 +105,11 @@ struct Recents: AsyncParsableCommand {
         }
     }
 
-    // MARK: Again and again, from the device
+    // MARK: Watching
 
     private func follow() async throws {
         let client = try await connection.client(for: user, store: store)
-        // What an earlier call kept can be shown without a server.
+        // With a persistent store, the list can be printed without a connection.
         if store == nil { try await client.connected() } else { client.connect() }
         let states = client.reportConnection()
         defer { states.cancel() }
@@ -125,7 +125,7 @@ struct Recents: AsyncParsableCommand {
     }
 
     private func draw(_ view: Scrollback.Recents.View) {
-        // A terminal begins anew at its top; elsewhere an empty line ends what was drawn before.
+        // In a terminal, clear the screen. Otherwise an empty line separates the lists.
         let isTerminal = isatty(STDOUT_FILENO) == 1
         if isTerminal { Output.write("\u{1B}[H\u{1B}[2J", to: STDOUT_FILENO) }
         for recent in view.conversations { Output.line(Entry(recent).line) }
@@ -133,7 +133,7 @@ struct Recents: AsyncParsableCommand {
     }
 }
 
-/// An entry of the list, for a line of text.
+/// An entry of the list as one line of text.
 private struct Entry {
     var id: ConversationID
     var unread: Int64
@@ -165,7 +165,7 @@ private struct Entry {
 }
 
 extension UnreadTotals {
-    /// What is unread in all, for a line of text.
+    /// The totals as one line of text.
     fileprivate var words: String {
         let muted = unread(muted: true)
         return "in all: \(unread) unread\(muted > 0 ? ", \(muted) of them muted" : ""), \(mentions) mentions"
@@ -194,10 +194,10 @@ extension Scrollback.Recents.View {
     }
 }
 
-/// Reads a kind that has a list of recents from an argument.
+/// Parses a kind of conversations that have unread counts.
 func listedKind(_ text: String) throws -> ConversationKind {
     guard let kind = ConversationKind(rawValue: text), kind.traits.hasRecents else {
-        throw ValidationError("the kind must be direct, group, community or system")
+        throw ValidationError("The kind must be direct, group, community or system.")
     }
     return kind
 }

@@ -6,35 +6,35 @@ import ScrollbackSQLite
 
 struct Restore: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Put a backup into a new data directory.",
+        abstract: "Restore a backup to a new data directory.",
         discussion: """
-            The data directory must not have a store: move an old one away first, after stopping its server. A backup that \
-            was changed or cut short is refused, by the name of the file.
+            The data directory must not contain a store. To replace one, stop its server and move the directory away. \
+            The command rejects backups with changed or incomplete files.
 
-            The restored store has a new generation. Devices notice it at the first answer and start over: what they had \
-            queued is sent, and what was said after the backup is gone from them as it is from the server.
+            The restored store has a new generation. Clients detect it when they reconnect and synchronize again: they \
+            send their queued messages, and messages from after the backup disappear.
 
-            Users that were erased after the backup are in it still. Name the list of them with --erasures: \
-            erasures.jsonl in the data directory that was in use.
+            The backup contains users that were erased later. To erase them again, use --erasures with the \
+            erasures.jsonl of the replaced data directory.
 
-            Of a backup whose files are sealed each is opened to see that it is what was backed up: that takes the keys.
+            If the backup's files are encrypted, the command needs the storage encryption keys to verify them.
 
-            Beside `make run`:
+            For a server started with `make run`:
               scrollback backup ./monday
               scrollback restore ./monday --data ./restored-data
               scrollback serve --data ./restored-data --port 8081
             """)
 
-    @Argument(help: ArgumentHelp("The backup.", valueName: "dir"))
+    @Argument(help: ArgumentHelp("The directory of the backup.", valueName: "dir"))
     var directory: String
 
-    @Option(help: "The data directory to make.")
+    @Option(help: "The data directory to create.")
     var data = "./scrollback-data"
 
     @Option(
         help: """
-            An erasures.jsonl, of the directory that this one takes the place of, or of a later backup: whom it names is \
-            erased again when the server starts.
+            The erasures.jsonl of the replaced data directory or of a later backup. The server erases its users again \
+            when it starts.
             """)
     var erasures: String?
 
@@ -69,12 +69,14 @@ struct Restore: AsyncParsableCommand {
                 Output.line(
                     "restored \(contents.messages) messages of \(contents.conversations) conversations, as of "
                         + "\(manifest.createdAt.iso8601), into \(url.path)")
-                if let erased, erased > 0 { Output.line("\(erased) erased users are erased again at the start") }
+                if let erased, erased > 0 {
+                    Output.line("the server will erase \(erased) erased users again when it starts")
+                }
             }
             if erased == nil {
                 Output.error(
-                    "warning: no erasures.jsonl told who was erased since: if anybody was, put the old directory's into "
-                        + "\(url.path) before the server starts, or they are back")
+                    "warning: users that were erased after the backup reappear. To prevent that, copy erasures.jsonl "
+                        + "of the old directory to \(url.path) before the server starts.")
             }
         }
     }

@@ -6,41 +6,43 @@ import ScrollbackWire
 
 struct Search: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Find messages by their words.",
+        abstract: "Search messages by text.",
         discussion: """
-            All words must be found, each where a word begins: `mig data` finds "data migration". In double quotes they must \
-            stand as typed. Neither case nor accents matter.
+            A message matches if it contains words that start with each search term: `mig data` finds "data \
+            migration". Terms in double quotes must match as a phrase. Case and accents are ignored.
 
             With the demo community of `scrollback serve --demo`:
               scrollback search 'tide quay' --as alice
               scrollback search regatta --as mei --in community:harbour/general --sort best
             """)
 
-    @Argument(help: "What to look for, 1...256 bytes.")
+    @Argument(help: "The search text, 1...256 bytes.")
     var text: String
 
-    @Option(name: .customLong("as"), help: "Who looks: only what they may see is found.", transform: ScrollbackCLI.user)
+    @Option(
+        name: .customLong("as"), help: "The user who searches. Only messages visible to the user are found.",
+        transform: ScrollbackCLI.user)
     var reader: UserID
 
     @Option(
-        name: .customLong("in"), help: "One conversation; without it all of theirs.",
+        name: .customLong("in"), help: "Search only this conversation (default: all of the user's conversations).",
         transform: { text in try checked { () throws(ChatError) in try ConversationID(text) } })
     var conversation: ConversationID?
 
-    @Option(help: "The newest first, or those that answer best.")
+    @Option(help: "The order: newest first, or best match first.")
     var sort = Order.newest
 
-    @Option(help: "How many, 1...100.")
+    @Option(help: "The maximum number of results, 1...100.")
     var limit = 20
 
-    @Option(help: "Goes on where a search of the same words ended: the cursor it said.")
+    @Option(help: "The cursor that the previous page of the same search printed.")
     var cursor: String?
 
     @Option(
-        help: "On the server (remote), this device (local), or the server if it can be reached (merged).")
+        help: "The source: the server (remote), the local store (local), or both if possible (merged).")
     var source = History.Source.remote
 
-    @Option(help: "A directory for the client's store, which lasts between calls; local and merged need it.")
+    @Option(help: "A directory for the client's local store. Required for local and merged.")
     var store: String?
 
     @OptionGroup var connection: ConnectionOptions
@@ -52,7 +54,7 @@ struct Search: AsyncParsableCommand {
     func validate() throws {
         if source != .remote, store == nil {
             throw ValidationError(
-                "--source \(source.rawValue) needs the client's store: name its directory with --store")
+                "--source \(source.rawValue) requires the client's local store. Specify its directory with --store.")
         }
     }
 
@@ -68,9 +70,9 @@ struct Search: AsyncParsableCommand {
                 page = try await searchWithClient(query)
             }
             for hit in page.hits { show(hit) }
-            if let shortfall = page.shortfall { Output.error("not whole: \(shortfall.message)") }
-            if page.isIndexing { Output.error("not whole: the server is still indexing, search again later") }
-            if let next = page.next { Output.error("there are more: --cursor \(next.rawValue)") }
+            if let shortfall = page.shortfall { Output.error("incomplete: \(shortfall.message)") }
+            if page.isIndexing { Output.error("incomplete: the server is still indexing messages, search again later") }
+            if let next = page.next { Output.error("more results: --cursor \(next.rawValue)") }
         }
     }
 
@@ -84,7 +86,7 @@ struct Search: AsyncParsableCommand {
                 case .merged: .merged
                 }
             if source == .remote { try await client.connected() }
-            // Without the server a merged search says what the device has.
+            // Without a connection, a merged search returns local results.
             if source == .merged { try? await client.connected() }
             let page =
                 if let conversation {
@@ -109,7 +111,7 @@ struct Search: AsyncParsableCommand {
         Output.write(line, to: STDOUT_FILENO)
     }
 
-    /// The text with what was found in bold, where a person looks at a terminal.
+    /// Returns the text with the matches highlighted if the output is a terminal.
     private func highlighted(_ hit: SearchHit) -> String {
         let text = hit.text
         guard isatty(STDOUT_FILENO) == 1 else { return text.printable }

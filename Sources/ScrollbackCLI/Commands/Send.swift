@@ -6,34 +6,36 @@ import ScrollbackWire
 
 struct Send: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Send a text or a file, and print its place and id.",
+        abstract: "Send a text or a file and print its sequence number and ID.",
         discussion: """
-            Against the demo community of `make run`:
+            With the demo community of `make run`:
               scrollback send group:albatross "Tide is at 07:10" --as alice
               scrollback send group:albatross "@bob, see?" --as alice --mention bob
               scrollback send group:albatross --image tide.jpg --as alice
 
-            With keys in SCROLLBACK_CIPHER_KEYS (NAME=BASE64, the one to encrypt with first) what is said is encrypted before \
-            it leaves here, and `history`, `chat`, `edit` and `listen` read what came encrypted.
+            With keys in SCROLLBACK_CIPHER_KEYS (NAME=BASE64,…, the first encrypts), messages are encrypted before \
+            they are sent. `history`, `chat`, `edit` and `listen` then decrypt messages.
             """)
 
     @OptionGroup var conversation: ConversationArgument
 
-    @Argument(help: "The text.")
+    @Argument(help: "The text of the message.")
     var text: String?
 
-    @Option(name: .customLong("as"), help: "Who sends.", transform: ScrollbackCLI.user)
+    @Option(name: .customLong("as"), help: "The user who sends the message.", transform: ScrollbackCLI.user)
     var sender: UserID
 
     @OptionGroup var file: FileOptions
 
-    @Option(help: ArgumentHelp("The message it answers: its id, or seq:N for its place.", valueName: "message"))
+    @Option(
+        help: ArgumentHelp("The message to reply to: its ID, or seq:N with its sequence number.", valueName: "message"))
     var replyTo: String?
 
-    @Option(help: ArgumentHelp("Whom it calls by name, or everyone; may be repeated.", valueName: "user"))
+    @Option(help: ArgumentHelp("A user to mention, or everyone. Can be repeated.", valueName: "user"))
     var mention: [String] = []
 
-    @Option(help: "The id of a text, a UUID: sent again with the same one it is the same message (default: a new one).")
+    @Option(
+        help: "The ID of a text message, a UUID (default: a new one). A repeated ID does not send a second message.")
     var id: String?
 
     @OptionGroup var connection: ConnectionOptions
@@ -42,7 +44,7 @@ struct Send: AsyncParsableCommand {
         guard (text == nil) != (file.given == nil) else {
             throw ValidationError("Send either a text or one file: --image, --gif, --file, --voice or --video.")
         }
-        if id != nil, file.given != nil { throw ValidationError("--id is for texts: a file has an id of its own.") }
+        if id != nil, file.given != nil { throw ValidationError("--id can be used only for texts.") }
     }
 
     func run() async throws {
@@ -89,7 +91,7 @@ struct Send: AsyncParsableCommand {
         }
     }
 
-    /// A file goes through the SDK: it makes pictures smaller, and goes on where an upload was cut.
+    /// Sends a file with the SDK, which resizes pictures and resumes interrupted uploads.
     private func send(_ attachment: MediaAttachment, _ attributes: MessageAttributes) async throws {
         let client = try await connection.client(for: sender, store: nil)
         defer { Task { await client.close() } }
@@ -108,12 +110,12 @@ struct Send: AsyncParsableCommand {
     }
 }
 
-/// What kind of file is sent, and which.
+/// The options that select a file to send.
 struct FileOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Send a picture: JPEG, PNG or WebP, made smaller.", valueName: "path"))
+    @Option(help: ArgumentHelp("Send a picture (JPEG, PNG or WebP), scaled down.", valueName: "path"))
     var image: String?
 
-    @Flag(help: "Send the picture as it is, without what it says of where it was taken.")
+    @Flag(help: "Send the picture in its original size, without location metadata.")
     var original = false
 
     @Option(help: ArgumentHelp("Send a GIF.", valueName: "path"))
@@ -122,16 +124,16 @@ struct FileOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Send a file of any kind.", valueName: "path"))
     var file: String?
 
-    @Option(help: ArgumentHelp("Send a voice message; needs --duration.", valueName: "path"))
+    @Option(help: ArgumentHelp("Send a voice message. Requires --duration.", valueName: "path"))
     var voice: String?
 
     @Option(help: ArgumentHelp("Send a video.", valueName: "path"))
     var video: String?
 
-    @Option(help: "How long a voice message or a video takes, in seconds.")
+    @Option(help: "The duration of a voice message or a video, in seconds.")
     var duration: Double?
 
-    /// The one that was given.
+    /// The selected file, or `nil` if none is given.
     var given: MediaAttachment? {
         func source(_ path: String) -> MediaAttachment.Source { .file(URL(filePath: path)) }
         if let image { return .image(source(image), original: original) }
@@ -145,10 +147,10 @@ struct FileOptions: ParsableArguments {
     func validate() throws {
         let given = [image, gif, file, voice, video].count { $0 != nil }
         if given > 1 { throw ValidationError("Send one file at a time.") }
-        if voice != nil, duration == nil { throw ValidationError("A voice message needs --duration, in seconds.") }
-        if original, image == nil { throw ValidationError("--original is for --image.") }
+        if voice != nil, duration == nil { throw ValidationError("--voice requires --duration, in seconds.") }
+        if original, image == nil { throw ValidationError("--original requires --image.") }
         if duration != nil, voice == nil, video == nil {
-            throw ValidationError("--duration is for --voice or --video.")
+            throw ValidationError("--duration requires --voice or --video.")
         }
     }
 }

@@ -8,19 +8,20 @@ import SystemPackage
 
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Run a server on embedded SQLite.",
+        abstract: "Run a server with an embedded SQLite store.",
         discussion: """
-            The data directory is made on first start, with a secret that signs tokens (secrets.json) and an admin key \
-            (admin.key). SIGTERM and SIGINT finish what is under way, tell connections to come back, and exit with 0.
+            The first start creates the data directory with a secret that signs tokens (secrets.json) and an \
+            administrator token (admin.key). On SIGTERM or SIGINT, the server completes pending requests, asks clients \
+            to reconnect, and exits with status 0.
 
-            Settings come from these options, then from the environment (SCROLLBACK_HOST, SCROLLBACK_TLS_CERTIFICATE, …), \
-            then from the JSON file given with --config ({"host": "0.0.0.0", "tls": {"certificate": "chain.pem"}}).
+            Options take precedence over environment variables (SCROLLBACK_HOST, SCROLLBACK_TLS_CERTIFICATE, …), and \
+            these over the JSON file of --config ({"host": "0.0.0.0", "tls": {"certificate": "chain.pem"}}).
             """)
 
     @Option(help: "The address to listen on (default: 127.0.0.1).")
     var host: String?
 
-    @Option(help: "The port to listen on, 0 for any free one (default: 8080).")
+    @Option(help: "The TCP port to listen on, 0...65535. 0 selects a free port (default: 8080).")
     var port: Int?
 
     @Option(help: "The data directory (default: ./scrollback-data).")
@@ -29,52 +30,53 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "A JSON file with settings.")
     var config: String?
 
-    @Option(help: "A certificate chain in PEM; taken over anew when the file changes.")
+    @Option(help: "A PEM file with a certificate chain. Reloaded when it changes.")
     var tlsCertificate: String?
 
-    @Option(help: "The certificate's key in PEM.")
+    @Option(help: "A PEM file with the certificate's private key.")
     var tlsKey: String?
 
     @OptionGroup var sealing: StoreKeyOptions
 
     @Option(
         help: """
-            Public keys of others who sign tokens: a PEM file, a JWK Set, or a directory of *.pem and *.json; taken over \
-            anew when they change.
+            Public keys of external token issuers: a PEM file, a JWK Set, or a directory of *.pem and *.json files. \
+            Reloaded when they change.
             """)
     var tokenKeys: String?
 
-    @Option(help: "What such a token must have in iss.")
+    @Option(help: "The required value of iss in external tokens (default: any).")
     var tokenIssuer: String?
 
-    @Option(help: "What such a token must have in aud; without it, it may have none.")
+    @Option(help: "A required value in aud of external tokens (default: reject tokens with aud).")
     var tokenAudience: String?
 
-    @Flag(inversion: .prefixedNo, help: "Let such a token have the scope admin (default: no).")
+    @Flag(inversion: .prefixedNo, help: "Whether external tokens may have the scope admin (default: no).")
     var tokenAdmin: Bool?
 
     @Option(
         help: """
-            A JSON file with credentials of push services, {"push": {"services": {…}}} as PUT /v1/settings takes them; \
-            it wins over the settings, and is taken over anew when it changes.
+            A JSON file with push credentials, {"push": {"services": {…}}} as for PUT /v1/settings. Takes precedence \
+            over the settings, and is reloaded when it changes.
             """)
     var pushCredentials: String?
 
-    @Option(help: "Messages a second one user may send; 0 for no limit (default: 20).")
+    @Option(help: "The rate limit for messages of one user, per second. 0 for no limit (default: 20).")
     var sendRate: Double?
 
-    @Option(help: "Messages at once one user may send (default: 40).")
+    @Option(
+        help: "The maximum burst of messages of one user, at least 1 (default: 40, or twice --send-rate if larger).")
     var sendBurst: Double?
 
     @Flag(
         inversion: .prefixedNo,
-        help: "Tell clients with 104 that an upload can be gone on with; some proxies take it for the answer.")
+        help: "Whether to announce resumable uploads with status 104, which some proxies mishandle (default: yes).")
     var announceUploads: Bool?
 
-    @Option(help: "How much is logged: trace, debug, info, notice, warning or error (default: info).")
+    @Option(help: "The minimum log level: trace, debug, info, notice, warning or error (default: info).")
     var logLevel: String?
 
-    @Flag(help: "Make a small community to look at, where there is none, and say what to try.")
+    @Flag(help: "Create a demo community if it does not exist, and print commands to try.")
     var demo = false
 
     @Flag(help: "Print the address as a JSON object.")
@@ -96,10 +98,10 @@ struct Serve: AsyncParsableCommand {
             options.key = tlsKey ?? settings.string(forKey: "tls.key")
             options.tokenTrust = try tokenTrust(settings)
             let rate = sendRate ?? settings.double(forKey: "send.rate") ?? options.sendRate ?? 0
-            guard rate >= 0 else { throw ChatError.invalidParameter("send-rate", "must be 0 or above") }
+            guard rate >= 0 else { throw ChatError.invalidParameter("send-rate", "must be at least 0") }
             options.sendRate = rate == 0 ? nil : rate
             options.sendBurst = sendBurst ?? settings.double(forKey: "send.burst") ?? max(40, rate * 2)
-            guard options.sendBurst >= 1 else { throw ChatError.invalidParameter("send-burst", "must be 1 or above") }
+            guard options.sendBurst >= 1 else { throw ChatError.invalidParameter("send-burst", "must be at least 1") }
 
             options.announcesUploads =
                 announceUploads ?? settings.bool(forKey: "announce.uploads") ?? options.announcesUploads
@@ -135,7 +137,7 @@ struct Serve: AsyncParsableCommand {
         }
     }
 
-    /// Whose tokens are taken besides those that are made here.
+    /// Returns the settings for external tokens, or `nil` if no external keys are configured.
     private func tokenTrust(_ settings: ConfigReader) throws(ChatError) -> TokenTrust? {
         let issuer = tokenIssuer ?? settings.string(forKey: "token.issuer")
         let audience = tokenAudience ?? settings.string(forKey: "token.audience")
@@ -145,25 +147,25 @@ struct Serve: AsyncParsableCommand {
                 ("token-issuer", issuer != nil), ("token-audience", audience != nil),
                 ("token-admin", mayGrantAdmin == true),
             ] where isSet {
-                throw .invalidParameter(name, "is about tokens by keys of others: give token-keys too")
+                throw .invalidParameter(name, "requires token-keys")
             }
             return nil
         }
         for (name, value) in [("token-keys", keys), ("token-issuer", issuer), ("token-audience", audience)]
         where value == "" {
-            throw .invalidParameter(name, "must not be empty: leave it out")
+            throw .invalidParameter(name, "must not be empty")
         }
         return TokenTrust(keys: keys, issuer: issuer, audience: audience, mayGrantAdmin: mayGrantAdmin ?? false)
     }
 
-    /// Three things to try, as they can be typed in another terminal.
+    /// Returns example commands for another terminal.
     private func hints(_ options: ServerOptions) -> [String] {
         let program = CommandLine.arguments.first ?? "scrollback"
         let server = options.port == 8080 ? "" : " --server http://127.0.0.1:\(options.port)"
         let data =
             options.directory.relativePath == "./scrollback-data" ? "" : " --data \(options.directory.relativePath)"
         return [
-            "", "Three things to try, in another terminal:",
+            "", "Commands to try in another terminal:",
             "  \(program) chat group:albatross --as alice\(server)\(data)",
             "  \(program) history community:harbour/general --as bob --limit 10\(server)\(data)",
             "  \(program) recents --as alice\(server)\(data)", "",
@@ -177,7 +179,7 @@ struct Serve: AsyncParsableCommand {
             return ConfigReader(providers: [environment, try await FileProvider<JSONSnapshot>(filePath: .init(config))])
         } catch {
             throw ChatError(
-                .invalidParameter, "the settings \(config) can't be read as JSON", parameter: "config", cause: error)
+                .invalidParameter, "Can't read the settings file \(config) as JSON.", parameter: "config", cause: error)
         }
     }
 }

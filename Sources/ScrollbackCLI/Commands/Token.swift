@@ -8,32 +8,33 @@ extension Scope: ExpressibleByArgument {}
 
 struct Token: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Print a token, signed by the data directory's secret.",
+        abstract: "Print a token signed with the data directory's secret.",
         discussion: """
-            With --rotate a new secret is made first: it signs from now on, and tokens of the old one are accepted for \
-            --overlap days more. The admin key is renewed with it. A running server takes the new secret over by itself.
+            With --rotate, a new secret signs this and all later tokens. Tokens of the old secret remain valid for \
+            --overlap days. The administrator token is renewed. A running server loads the new secret automatically.
 
-            A token is good for all that its user may do, or with --scope for a part of it: read, write (messages), manage \
-            (conversations and members), account (what is the user's own). For one that reads and sends and no more:
+            By default, a token has all scopes of a user. --scope limits it: read, write (messages), manage \
+            (conversations and members), account (the user's own data). For a token that can only read and send \
+            messages:
               scrollback token bot --scope read --scope write
             """)
 
-    @Argument(help: "Who the token is for.", transform: ScrollbackCLI.user)
+    @Argument(help: "The user of the token.", transform: ScrollbackCLI.user)
     var user: UserID
 
-    @Flag(help: "A token with the admin scope.")
+    @Flag(help: "Create a token with the scope admin.")
     var admin = false
 
-    @Option(help: "What the token is good for, if not for all; once for each.")
+    @Option(help: "A scope of the token: read, write, manage or account. Can be repeated (default: all).")
     var scope: [Scope] = []
 
-    @Option(help: "Days until it expires, 1...366 (default: 30); 0 for never, administrators only.")
+    @Option(help: "The lifetime of the token in days, 1...366, or 0 for no expiration (only with --admin).")
     var days = 30
 
-    @Flag(help: "Make a new secret first.")
+    @Flag(help: "Create a new secret first.")
     var rotate = false
 
-    @Option(help: "Days for which tokens of the old secret are still accepted.")
+    @Option(help: "The number of days for which tokens of the old secret remain valid, 0...366.")
     var overlap = 30
 
     @Option(help: "The data directory.")
@@ -45,11 +46,11 @@ struct Token: AsyncParsableCommand {
     private var scopes: Scopes { admin ? Scopes([.admin]) : scope.isEmpty ? .all : Scopes(Set(scope)) }
 
     func validate() throws {
-        guard !admin || scope.isEmpty else { throw ValidationError("--admin is good for all: leave out --scope") }
+        guard !admin || scope.isEmpty else { throw ValidationError("--admin can't be combined with --scope.") }
         guard (1...366).contains(days) || days == 0 && admin else {
-            throw ValidationError("--days must be in 1...366, or 0 with --admin")
+            throw ValidationError("--days must be in 1...366, or 0 with --admin.")
         }
-        guard (0...366).contains(overlap) else { throw ValidationError("--overlap must be in 0...366") }
+        guard (0...366).contains(overlap) else { throw ValidationError("--overlap must be in 0...366.") }
     }
 
     func run() async throws {
@@ -58,7 +59,7 @@ struct Token: AsyncParsableCommand {
             guard FileManager.default.fileExists(atPath: directory.appending(path: "secrets.json").path) else {
                 throw ChatError.invalidParameter(
                     "data",
-                    "has no secrets.json (\(directory.path)): start a server there once, or name its directory with --data"
+                    "has no secrets.json (\(directory.path)): start a server to create it, or use another --data"
                 )
             }
             if rotate {
@@ -67,7 +68,7 @@ struct Token: AsyncParsableCommand {
                 try keys.save(in: directory)
             }
             let tokens = try await TokenService(directory: directory)
-            // The admin key is a token too, and would end with the secret that signed it.
+            // The old administrator token would become invalid with the secret that signed it.
             if rotate, AdminKey.exists(in: directory) { try await AdminKey.write(in: directory, tokens) }
             let token = try await tokens.token(
                 for: user, scopes: scopes, lifetime: days == 0 ? nil : Double(days) * 86_400)

@@ -9,21 +9,23 @@ struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Check the integrity of a data directory, a backup or a client's store.",
         discussion: """
-            Of a data directory: places dense, running numbers and times rising, counts equal to a recount, indexes whole. \
-            The server must not be running on it. Of a client's store: rows, gaps and voids account for every place of \
-            every conversation. Of what is sealed: that it opens, each value in its place. Of a backup: its files are those \
-            that were written, and its store is whole; it stays as it is. \
-            Of one that an older version wrote, only the files: restore it, and verify that.
+            Data directory: checks sequence numbers, timetokens, counts, indexes, and that encrypted values can be \
+            decrypted. The server must not be running.
 
-            Beside `make run`: scrollback backup ./monday && scrollback verify ./monday
+            Client's store: checks that messages, gaps and deleted ranges cover every position of every conversation.
+
+            Backup: checks the files' checksums and the store, without modifying them. If an older version wrote the \
+            backup, only the files are checked. Restore the backup and verify the data directory.
+
+            For a server started with `make run`: scrollback backup ./monday && scrollback verify ./monday
             """)
 
-    @Argument(help: "The data directory, the backup, or the client's store.")
+    @Argument(help: "The data directory, backup or client's store to check.")
     var directory = "./scrollback-data"
 
     @OptionGroup var sealing: StoreKeyOptions
 
-    @Flag(help: "One JSON object a line: each violation, then a summary.")
+    @Flag(help: "Print each violation and then a summary as JSON objects, one per line.")
     var json = false
 
     func run() async throws {
@@ -40,7 +42,7 @@ struct Verify: AsyncParsableCommand {
                 try store.close()
             } else {
                 throw ChatError.invalidParameter(
-                    "directory", "is neither a data directory, a backup nor a client's store: \(url.path)")
+                    "directory", "is not a data directory, a backup or a client's store: \(url.path)")
             }
             report(violations, olderSchema)
             if !violations.isEmpty { throw Exit.failed }
@@ -102,9 +104,10 @@ struct Verify: AsyncParsableCommand {
             }
         } else if let olderSchema, violations.isEmpty {
             Output.line(
-                "the files are whole; written by an older version (schema \(olderSchema)): restore it and verify that")
+                "the files are intact. The backup has the older schema \(olderSchema): restore it, then verify"
+            )
         } else {
-            Output.line(violations.isEmpty ? "whole: no violations" : "\(violations.count) violations")
+            Output.line(violations.isEmpty ? "no violations" : "\(violations.count) violations")
         }
     }
 }

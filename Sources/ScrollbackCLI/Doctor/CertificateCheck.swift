@@ -4,36 +4,40 @@ import NIOPosix
 import NIOSSL
 import ScrollbackModel
 
-/// How long the certificate of an address is valid for, whoever signed it.
+/// Checks when a server's certificate expires.
+///
+/// Does not check who signed it.
 struct CertificateCheck {
     let address: URL
 
     private static let check = "certificate"
     private static let soon: TimeInterval = 14 * 86_400
 
-    /// - Returns: nothing where no TLS is spoken.
+    /// Runs the check.
+    ///
+    /// - Returns: The finding, or an empty array if the address does not use TLS.
     func run(now: Date = Date()) async -> [Finding] {
         guard address.scheme == "https", let host = address.host() else { return [] }
         guard let end = try? await end(of: host) else {
-            return [.skipped(Self.check, "\(address.absoluteString) shows none")]
+            return [.skipped(Self.check, "Can't read the certificate of \(address.absoluteString).")]
         }
         let left = end.timeIntervalSince(now)
         let days = Int(abs(left) / 86_400)
         if left < 0 {
             return [
                 .failed(
-                    Self.check, "it ended \(days) days ago, on \(end.iso8601)",
-                    fix: "renew it, and put it where --tls-certificate says: the server takes it over by itself")
+                    Self.check, "The certificate expired \(days) days ago, on \(end.iso8601).",
+                    fix: "Renew the file of --tls-certificate. The server reloads it automatically.")
             ]
         }
         if left < Self.soon {
             return [
                 .warning(
-                    Self.check, "it ends in \(days) days, on \(end.iso8601)",
-                    fix: "renew it, and see why that did not happen by itself")
+                    Self.check, "The certificate expires in \(days) days, on \(end.iso8601).",
+                    fix: "Renew the certificate, and check why the automatic renewal failed.")
             ]
         }
-        return [.ok(Self.check, "it is valid for \(days) days more")]
+        return [.ok(Self.check, "The certificate is valid for another \(days) days.")]
     }
 
     private func end(of host: String) async throws -> Date {
@@ -46,7 +50,7 @@ struct CertificateCheck {
                     let end = channel.eventLoop.makePromise(of: Date.self)
                     let tls = try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : host) {
                         chain, verdict in
-                        // Whether it can be trusted is what asking the server by HTTP shows; here it is only looked at.
+                        // The HTTP request checks whether the certificate is trusted. This connection only reads it.
                         if let leaf = chain.first {
                             end.succeed(Date(timeIntervalSince1970: TimeInterval(leaf.notValidAfter)))
                         }

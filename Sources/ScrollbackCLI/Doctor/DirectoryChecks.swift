@@ -4,63 +4,70 @@ import ScrollbackServer
 import ScrollbackSQLite
 import StoreFiles
 
-/// What a data directory is like, seen from outside: a server may run on it.
+/// Checks a data directory without modifying it.
+///
+/// A server may be using it.
 struct DirectoryChecks {
     let directory: URL
 
-    /// With less than this free the system itself gets into trouble.
+    /// The minimum free disk space in bytes.
+    ///
+    /// With less, the operating system itself may fail.
     private static let leastFree: Int64 = 200 << 20
-    /// The server empties its log of commits at about 16 MiB.
+    /// The maximum size of the write-ahead log in bytes.
+    ///
+    /// The server checkpoints it at about 16 MiB.
     private static let largestWAL: Int64 = 256 << 20
 
     func run() -> [Finding] {
         guard FileManager.default.fileExists(atPath: directory.path) else {
             return [
                 .failed(
-                    "data directory", "\(directory.path) is not there",
-                    fix: "name the server's data directory with --data, or start one there: scrollback serve --data …")
+                    "data directory", "\(directory.path) does not exist.",
+                    fix: "Use --data with the server's data directory, or create one with scrollback serve --data DIR.")
             ]
         }
         if BackupManifest.exists(in: directory) {
             return [
                 .failed(
-                    "data directory", "\(directory.path) is a backup",
-                    fix: "restore it: scrollback restore \(directory.path) --data NEW-DIRECTORY")
+                    "data directory", "\(directory.path) is a backup.",
+                    fix: "Restore it with scrollback restore \(directory.path) --data NEW-DIRECTORY.")
             ]
         }
         guard access(directory.path, R_OK | X_OK) == 0 else {
             return [
                 .failed(
-                    "data directory", "\(directory.path) can't be read by this user",
-                    fix: "run this as the server's user")
+                    "data directory", "The current user can't read \(directory.path).",
+                    fix: "Run this command as the server's user.")
             ]
         }
         return [privacy("data directory", directory, 0o700)]
             + ["secrets.json", "admin.key"].map { privacy($0, directory.appending(component: $0), 0o600) } + store()
     }
 
-    /// Nobody else may read what lets one in as anybody.
+    /// Checks that other users can't read a file or directory with secrets.
     private func privacy(_ check: String, _ file: URL, _ wanted: Int) -> Finding {
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: file.path),
             let permissions = attributes[.posixPermissions] as? Int
         else {
             return .failed(
-                check, "\(file.path) is not there",
-                fix: "start the server there, which makes it, or put it back from a backup")
+                check, "\(file.path) does not exist.",
+                fix: "Start the server to create it, or restore it from a backup.")
         }
         let mode = String(permissions & 0o777, radix: 8)
         guard permissions & 0o077 == 0 else {
             return .failed(
-                check, "\(file.path) is open to others (\(mode))",
-                fix: "chmod \(String(wanted, radix: 8)) \(file.path)"
+                check, "Other users can read \(file.path) (mode \(mode)).",
+                fix: "Run chmod \(String(wanted, radix: 8)) \(file.path)"
                     + (check == "secrets.json"
-                        ? ", and if somebody may have read it: scrollback token admin --admin --rotate --overlap 0"
-                        : ""))
+                        ? ". If its content may have leaked, run scrollback token admin --admin --rotate --overlap 0."
+                        : "."))
         }
         guard access(file.path, R_OK) == 0 else {
-            return .failed(check, "\(file.path) can't be read by this user", fix: "run this as the server's user")
+            return .failed(
+                check, "The current user can't read \(file.path).", fix: "Run this command as the server's user.")
         }
-        return .ok(check, "\(file.path) is its owner's alone (\(mode))")
+        return .ok(check, "Only the owner can read \(file.path) (mode \(mode)).")
     }
 
     private func store() -> [Finding] {
@@ -69,8 +76,8 @@ struct DirectoryChecks {
             guard let found = try SQLiteStore.inspect(directory) else {
                 return [
                     .failed(
-                        "store", "there is none in \(directory.path)",
-                        fix: "start the server there, or restore a backup: scrollback restore DIR --data NEW-DIRECTORY")
+                        "store", "\(directory.path) has no store.",
+                        fix: "Start the server, or restore a backup with scrollback restore DIR --data NEW-DIRECTORY.")
                 ]
             }
             inspection = found
@@ -78,7 +85,7 @@ struct DirectoryChecks {
             return [
                 .failed(
                     "store", error.message,
-                    fix: "see what scrollback verify says while the server is stopped, and restore a backup")
+                    fix: "Stop the server and run scrollback verify. If that fails, restore a backup.")
             ]
         }
         return [schema(inspection), seals(inspection), use(inspection), space(inspection), commits(inspection)]
@@ -87,55 +94,55 @@ struct DirectoryChecks {
     private func schema(_ store: SQLiteStore.Inspection) -> Finding {
         guard store.schema <= store.knownSchema else {
             return .failed(
-                "schema", "the store has schema \(store.schema), and this program knows \(store.knownSchema)",
-                fix: "use the newer version that wrote it")
+                "schema", "The store has schema \(store.schema), but this version supports \(store.knownSchema).",
+                fix: "Use the newer version that wrote the store.")
         }
         return store.schema == store.knownSchema
-            ? .ok("schema", "schema \(store.schema), the newest this program knows")
+            ? .ok("schema", "The store has the current schema \(store.schema).")
             : .warning(
-                "schema", "the store has schema \(store.schema), and this program knows \(store.knownSchema)",
-                fix: "take a backup; the store is brought up to date when this version serves it")
+                "schema", "The store has the old schema \(store.schema). The current one is \(store.knownSchema).",
+                fix: "Create a backup, then start this version. It upgrades the store.")
     }
 
     private func seals(_ store: SQLiteStore.Inspection) -> Finding {
         let keys = store.keys.map(\.description).joined(separator: ", ")
         guard !store.isBeingSealed else {
             return .warning(
-                "seals", "not everything has the newest key's seal yet; keys in use: \(keys.isEmpty ? "none" : keys)",
-                fix: "let the server run until its log says that the store is sealed, and keep these keys until then")
+                "encryption", "The encryption is still being changed. Keys in use: \(keys.isEmpty ? "none" : keys).",
+                fix: "Keep these keys and let the server run until it logs that the storage encryption has changed.")
         }
         return .ok(
-            "seals",
-            keys.isEmpty ? "messages and files are not sealed" : "messages and files are sealed with the key \(keys)")
+            "encryption",
+            keys.isEmpty ? "Messages and files are not encrypted." : "Messages and files use the key \(keys).")
     }
 
     private func use(_ store: SQLiteStore.Inspection) -> Finding {
         .ok(
             "in use",
             store.isOpen
-                ? "somebody has the directory open: a server that runs, or a check of it"
-                : "nobody has the directory open")
+                ? "Another process, usually the server, uses the directory."
+                : "No process uses the directory.")
     }
 
     private func space(_ store: SQLiteStore.Inspection) -> Finding {
         let check = "disk space"
-        let detail = "\(store.freeBytes.bytesText) free, and the store has \(store.databaseBytes.bytesText)"
+        let detail = "\(store.freeBytes.bytesText) are free. The store has \(store.databaseBytes.bytesText)."
         if store.freeBytes < Self.leastFree {
-            return .failed(check, detail, fix: "make room: without any, sends are refused and only reads go on")
+            return .failed(check, detail, fix: "Free disk space. Without it, the server rejects all writes.")
         }
         if store.freeBytes < store.databaseBytes + store.walBytes {
             return .warning(
-                check, detail, fix: "make room, or keep backups on another volume: one beside it has no room")
+                check, detail, fix: "Free disk space, or write backups to another volume. They don't fit on this one.")
         }
         return .ok(check, detail)
     }
 
     private func commits(_ store: SQLiteStore.Inspection) -> Finding {
-        let check = "log of commits"
-        let detail = "\(store.walBytes.bytesText) in scrollback.sqlite-wal"
+        let check = "write-ahead log"
+        let detail = "scrollback.sqlite-wal has \(store.walBytes.bytesText)."
         guard store.walBytes > Self.largestWAL else { return .ok(check, detail) }
         return .warning(
-            check, "\(detail), where a few MiB are usual",
-            fix: "end what reads the store for long (a backup, an sqlite3 shell): while it reads, nothing can be moved")
+            check, "\(detail) A few MiB are normal.",
+            fix: "End long reads of the store, for example a backup or an sqlite3 shell. They block checkpoints.")
     }
 }

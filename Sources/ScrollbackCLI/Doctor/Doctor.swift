@@ -4,26 +4,27 @@ import ScrollbackModel
 
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Check the set-up, and say what is wrong and how to mend it.",
+        abstract: "Check the installation and explain how to fix problems.",
         discussion: """
-            Looks at this machine, at the data directory (it reads, and changes nothing), at the keys that tokens of others \
-            are checked by, at the credentials of push services, and at the server: whether it is ready, its clock, its \
-            version, the admin key, the WebSocket upgrade that some proxies don't pass, and the certificate where the \
-            address is https. Each check is ok, a warning, failed, or skipped with a reason.
+            Checks this machine, the data directory (without modifying it), the keys of external token issuers, the \
+            push credentials, and the server. The server checks cover readiness, clock, version, the administrator \
+            token, the WebSocket upgrade, and the certificate of an https address. Each check is ok, a warning, \
+            failed, or skipped.
 
-            It exits with 1 if a check failed. With --key, for a server on another machine, the data directory is left out.
+            Exits with status 1 if a check failed. With --key, the command skips the data directory, because the \
+            server is on another machine.
 
-            Beside `make run`, and through a proxy:
+            For a server started with `make run`, and for a server behind a proxy:
               scrollback doctor
               scrollback doctor --server https://chat.example.org --key "$KEY"
             """)
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Option(help: "Public keys of others who sign tokens, as `serve` has them (default: SCROLLBACK_TOKEN_KEYS).")
+    @Option(help: "The public keys of external token issuers, as for `serve` (default: SCROLLBACK_TOKEN_KEYS).")
     var tokenKeys: String?
 
-    @Option(help: "Credentials of push services, as `serve` has them (default: SCROLLBACK_PUSH_CREDENTIALS).")
+    @Option(help: "The file with push credentials, as for `serve` (default: SCROLLBACK_PUSH_CREDENTIALS).")
     var pushCredentials: String?
 
     func run() async throws {
@@ -32,7 +33,7 @@ struct Doctor: AsyncParsableCommand {
             findings +=
                 connection.key == nil
                 ? DirectoryChecks(directory: connection.directory).run()
-                : [.skipped("data directory", "with --key the server is on another machine")]
+                : [.skipped("data directory", "With --key, the server is on another machine.")]
             findings += await KeyChecks(path: tokenKeys).run()
             findings += PushChecks(path: pushCredentials).run()
             findings += await ServerChecks(address: try connection.address, token: try? connection.adminToken()).run()

@@ -1,7 +1,7 @@
 import Foundation
 import ScrollbackModel
 
-/// What one check of the set-up came to.
+/// The result of one check.
 struct Finding: Sendable {
     enum Outcome: String, Sendable {
         case ok, warning, failed, skipped
@@ -9,9 +9,9 @@ struct Finding: Sendable {
 
     var check: String
     var outcome: Outcome
-    /// What was found, in words; of a check that was skipped, why.
+    /// The explanation, or the reason why the check was skipped.
     var detail: String
-    /// What mends it.
+    /// How to fix the problem.
     var fix: String?
 
     static func ok(_ check: String, _ detail: String) -> Finding {
@@ -39,7 +39,7 @@ struct Finding: Sendable {
 }
 
 extension Int64 {
-    /// Bytes, for people.
+    /// A byte count as readable text.
     var bytesText: String {
         self < 1 << 20 ? "\(self >> 10) KiB" : self < 1 << 30 ? "\(self >> 20) MiB" : "\(self >> 30) GiB"
     }

@@ -2,14 +2,16 @@ import Foundation
 import ScrollbackModel
 import ScrollbackServer
 
-/// Whether a server would take the public keys that tokens of others are checked by.
+/// Checks the public keys of external token issuers in the same way as a server start.
 struct KeyChecks {
-    /// A file or a directory; nothing where only the environment says it.
+    /// The path of a file or directory, or `nil` for the path in the environment.
     let path: String?
 
-    private static let check = "keys of tokens"
+    private static let check = "token keys"
 
-    /// - Returns: nothing where no others' keys are used.
+    /// Runs the check.
+    ///
+    /// - Returns: The finding, or an empty array if no external keys are configured.
     func run() async -> [Finding] {
         guard let path = path ?? ProcessInfo.processInfo.environment["SCROLLBACK_TOKEN_KEYS"] else { return [] }
         do {
@@ -17,8 +19,8 @@ struct KeyChecks {
             guard keys.passedOver.isEmpty else {
                 return [
                     .warning(
-                        Self.check, "\(keys.summary); passed over: \(keys.passedOver.joined(separator: "; "))",
-                        fix: "nothing, if nobody signs tokens by those; else have them use RS256, ES256 or EdDSA")
+                        Self.check, "\(keys.summary). Ignored: \(keys.passedOver.joined(separator: "; ")).",
+                        fix: "If tokens are signed with an ignored key, use RS256, ES256 or EdDSA instead.")
                 ]
             }
             return [.ok(Self.check, keys.summary)]
@@ -26,7 +28,7 @@ struct KeyChecks {
             return [
                 .failed(
                     Self.check, error.message,
-                    fix: "mend the file: a server does not start with it, and one that runs keeps the keys it had")
+                    fix: "Fix the file. A server does not start with it, and a running server keeps its previous keys.")
             ]
         }
     }

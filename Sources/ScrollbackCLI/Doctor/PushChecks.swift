@@ -2,14 +2,16 @@ import Foundation
 import ScrollbackModel
 import ScrollbackServer
 
-/// Whether a server would take the credentials of push services.
+/// Checks the push credentials in the same way as a server start.
 struct PushChecks {
-    /// A file; nothing where only the environment says it.
+    /// The path of a file, or `nil` for the path in the environment.
     let path: String?
 
     private static let check = "push credentials"
 
-    /// - Returns: nothing where no file has any.
+    /// Runs the check.
+    ///
+    /// - Returns: The finding, or an empty array if no file is configured.
     func run() -> [Finding] {
         guard let path = path ?? ProcessInfo.processInfo.environment["SCROLLBACK_PUSH_CREDENTIALS"] else { return [] }
         do {
@@ -19,16 +21,16 @@ struct PushChecks {
             guard permissions & 0o007 == 0 else {
                 return [
                     .warning(
-                        Self.check, "\(path) is open to everybody (\(String(permissions & 0o777, radix: 8)))",
-                        fix: "chmod o= \(path)")
+                        Self.check, "All users can read \(path) (mode \(String(permissions & 0o777, radix: 8))).",
+                        fix: "Run chmod o= \(path).")
                 ]
             }
-            return [.ok(Self.check, services.isEmpty ? "\(path) has no service" : services)]
+            return [.ok(Self.check, services.isEmpty ? "\(path) configures no service." : services)]
         } catch {
             return [
                 .failed(
                     Self.check, error.message,
-                    fix: "mend the file: a server does not start with it, and one that runs keeps what it had")
+                    fix: "Fix the file. A server does not start with it, and a running server keeps its previous one.")
             ]
         }
     }

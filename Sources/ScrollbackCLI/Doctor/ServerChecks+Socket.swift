@@ -3,11 +3,11 @@ import Scrollback
 import ScrollbackModel
 
 extension ServerChecks {
-    /// The whole way of a client: the upgrade, a frame there, and a frame back.
+    /// Checks the WebSocket upgrade and frames in both directions.
     func socket() async -> Finding {
         let proxy =
-            "let the proxy pass the upgrade of /v1/connect: nginx needs proxy_http_version 1.1, proxy_set_header Upgrade "
-            + "$http_upgrade and proxy_set_header Connection \"upgrade\""
+            "Let the proxy pass the upgrade of /v1/connect. nginx needs proxy_http_version 1.1, proxy_set_header "
+            + "Upgrade $http_upgrade and proxy_set_header Connection \"upgrade\"."
         let (frames, continuation) = AsyncStream.makeStream(of: String.self)
         do {
             let connection = try await NIOTransport().open(address) { event in
@@ -18,7 +18,7 @@ extension ServerChecks {
             }
             defer { connection.close() }
             guard let token else {
-                return .ok("WebSocket", "the upgrade passes; without a key nothing was asked over it")
+                return .ok("WebSocket", "The upgrade succeeds. Without a token, frames were not checked.")
             }
             var hello = JSONWriter()
             hello.object { writer in
@@ -29,19 +29,19 @@ extension ServerChecks {
             connection.send(hello.bytes)
             let patience = Task {
                 try await Task.sleep(for: .seconds(10))
-                continuation.yield("nothing within 10 s")
+                continuation.yield("no response within 10 s")
             }
             defer { patience.cancel() }
             let answer = await frames.first { _ in true } ?? ""
             if answer.contains(#""type":"welcome""#) {
-                return .ok("WebSocket", "the upgrade passes, and frames both ways")
+                return .ok("WebSocket", "The upgrade and frames in both directions succeed.")
             }
             if answer == "closed 4001" {
-                return .ok("WebSocket", "the upgrade passes, and frames both ways; the key is another server's")
+                return .ok("WebSocket", "The upgrade and frames succeed, but the token belongs to another server.")
             }
-            return .failed("WebSocket", "the upgrade passes, and then came: \(answer.prefix(100))", fix: proxy)
+            return .failed("WebSocket", "The upgrade succeeds, but then failed: \(answer.prefix(100)).", fix: proxy)
         } catch {
-            return .failed("WebSocket", "HTTP is answered, and the WebSocket upgrade is not", fix: proxy)
+            return .failed("WebSocket", "HTTP requests succeed, but the WebSocket upgrade fails.", fix: proxy)
         }
     }
 }

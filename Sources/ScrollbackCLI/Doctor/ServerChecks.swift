@@ -5,10 +5,10 @@ import NIOHTTP1
 import ScrollbackModel
 import ScrollbackServer
 
-/// What a server, and whatever stands before it, answers.
+/// Checks a server, including the proxies in front of it.
 struct ServerChecks {
     let address: URL
-    /// An administrator's, where there is one.
+    /// An administrator token, or `nil` if none is available.
     let token: String?
 
     private static let names = ["ready", "clock", "version", "admin key", "WebSocket"]
@@ -22,17 +22,17 @@ struct ServerChecks {
             (health, body) = try await get("/healthz")
         } catch {
             let unreachable = unanswered(error)
-            return certificate + [unreachable] + Self.names.map { .skipped($0, "the server does not answer") }
+            return certificate + [unreachable] + Self.names.map { .skipped($0, "The server does not respond.") }
         }
         let answered = Date()
         guard health.status == .ok, body.contains(#""status":"ok""#) else {
             let other = Finding.failed(
-                "server", "what answers at \(address.absoluteString) is no Scrollback server (\(health.status.code))",
-                fix: "name the server's address with --server; a proxy must hand on every path, /healthz too")
-            return certificate + [other] + Self.names.map { .skipped($0, "no Scrollback server answers") }
+                "server", "\(address.absoluteString) is not a Scrollback server (status \(health.status.code)).",
+                fix: "Use --server with the server's URL. A proxy must forward all paths, including /healthz.")
+            return certificate + [other] + Self.names.map { .skipped($0, "The address is not a Scrollback server.") }
         }
         let milliseconds = Int(answered.timeIntervalSince(asked) * 1000)
-        let found = Finding.ok("server", "\(address.absoluteString) answers, in \(milliseconds) ms")
+        let found = Finding.ok("server", "\(address.absoluteString) responds in \(milliseconds) ms.")
         return certificate + [found, await readiness(), clock(health, asked, answered), version(body)]
             + [await key(), await socket()]
     }
@@ -45,76 +45,82 @@ struct ServerChecks {
         return (response, String(buffer: try await response.body.collect(upTo: 1 << 20)))
     }
 
-    /// Libraries' errors print their whole story.
+    /// Keep only the first line, because errors of libraries can be long.
     private func unanswered(_ error: any Error) -> Finding {
         let story = "\(error)".prefix { $0 != "\n" }
         if story.contains("CERTIFICATE_VERIFY_FAILED") {
             return .failed(
-                "server", "the certificate of \(address.absoluteString) is not trusted here",
-                fix: "give --tls-certificate the whole chain, of an authority this machine knows, for this very name")
+                "server", "This machine does not trust the certificate of \(address.absoluteString).",
+                fix:
+                    "Use --tls-certificate with a complete chain for this host name, from a trusted authority."
+            )
         }
         let reason = story.contains("Connection refused") ? "connection refused" : String(story.prefix(160))
         return .failed(
-            "server", "\(address.absoluteString) does not answer (\(reason))",
-            fix: "start it (scrollback serve), or name its address with --server")
+            "server", "\(address.absoluteString) does not respond: \(reason).",
+            fix: "Start the server with scrollback serve, or use --server with its URL.")
     }
 
     private func readiness() async -> Finding {
         guard let (response, body) = try? await get("/readyz") else {
-            return .failed("ready", "it did not say within 10 s", fix: "look at its log and the load of its disk")
+            return .failed(
+                "ready", "The server did not respond within 10 s.", fix: "Check its log and the load of its disk.")
         }
         guard response.status == .ok else {
             return .failed(
-                "ready", "it takes no requests (\(response.status.code)): \(body.prefix(200))",
-                fix: "wait if it is starting or stopping; otherwise look at its log")
+                "ready", "The server accepts no requests (status \(response.status.code)): \(body.prefix(200))",
+                fix: "If the server is starting or stopping, wait. Otherwise check its log.")
         }
-        return .ok("ready", "it takes requests, and reads its store")
+        return .ok("ready", "The server accepts requests and can read its store.")
     }
 
-    /// The header is to the second.
+    /// Compares the clocks.
+    ///
+    /// The `Date` header has a precision of one second.
     private func clock(_ response: HTTPClientResponse, _ asked: Date, _ answered: Date) -> Finding {
         guard let text = response.headers.first(name: "Date"), let date = Date(http: text) else {
-            return .skipped("clock", "the answer does not say what time it is")
+            return .skipped("clock", "The response has no Date header.")
         }
         let low = date.timeIntervalSince(answered)
         let difference = low > 0 ? low : min(0, date.addingTimeInterval(1).timeIntervalSince(asked))
         let detail =
-            "the server's clock is \(Int(abs(difference))) s \(difference < 0 ? "behind" : "ahead of") this one"
-        if abs(difference) < 2 { return .ok("clock", "the server's clock and this one agree") }
-        let fix = "let a time service set both: systemctl enable --now systemd-timesyncd"
+            "The server's clock is \(Int(abs(difference))) s \(difference < 0 ? "behind" : "ahead of") this machine's."
+        if abs(difference) < 2 { return .ok("clock", "The server's clock and this machine's agree.") }
+        let fix = "Synchronize both clocks, for example with systemctl enable --now systemd-timesyncd."
         return abs(difference) < 60
             ? .warning("clock", detail, fix: fix)
-            : .failed("clock", "\(detail): tokens and certificates end too early or too late", fix: fix)
+            : .failed("clock", "\(detail) Tokens and certificates expire at the wrong time.", fix: fix)
     }
 
     private func version(_ body: String) -> Finding {
         guard let object = try? JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any],
             let version = object["version"] as? String
-        else { return .warning("version", "the server does not say its version", fix: "bring it up to date") }
+        else { return .warning("version", "The server reports no version.", fix: "Upgrade the server.") }
         guard version == Server.version else {
             return .warning(
-                "version", "the server is \(version), and this program \(Server.version)",
-                fix: "use the same version of both")
+                "version", "The server has version \(version), and this program has \(Server.version).",
+                fix: "Use the same version for both.")
         }
-        return .ok("version", "both are \(version)")
+        return .ok("version", "The server and this program have version \(version).")
     }
 
     private func key() async -> Finding {
         guard let token else {
-            return .skipped("admin key", "there is none here: name the data directory with --data, or give --key")
+            return .skipped("admin key", "No administrator token found. Use --data or --key.")
         }
         guard let (response, body) = try? await get("/v1/conversations?limit=1", token: token) else {
-            return .failed("admin key", "the server did not answer", fix: "look at its log")
+            return .failed("admin key", "The server did not respond.", fix: "Check its log.")
         }
         switch response.status.code {
-        case 200: return .ok("admin key", "the server takes it")
+        case 200: return .ok("admin key", "The server accepts the administrator token.")
         case 401:
             return .failed(
-                "admin key", "the server does not take it: another secret signed it",
-                fix: "name the data directory that this server runs on with --data, or give its admin.key with --key")
+                "admin key", "The server rejects the administrator token, because another secret signed it.",
+                fix: "Use --data with this server's data directory, or --key with the content of its admin.key.")
         case let code:
             return .failed(
-                "admin key", "asked with it, the server answered \(code): \(body.prefix(200))", fix: "look at its log")
+                "admin key", "A request with the administrator token failed with status \(code): \(body.prefix(200))",
+                fix: "Check the server's log.")
         }
     }
 }

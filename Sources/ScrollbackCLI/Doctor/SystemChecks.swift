@@ -2,9 +2,9 @@ import Foundation
 import ScrollbackModel
 import ScrollbackSQLite
 
-/// What the machine, and the shell this runs in, give a server.
+/// Checks the machine and the shell's limits.
 enum SystemChecks {
-    /// Each connection takes one.
+    /// Each connection needs one descriptor.
     private static let comfortableDescriptors = 4096
 
     static func run() -> [Finding] { [descriptors(), sqlite()] }
@@ -17,14 +17,14 @@ enum SystemChecks {
         #else
             let outcome = getrlimit(RLIMIT_NOFILE, &limit)
         #endif
-        guard outcome == 0 else { return .skipped(check, "the system does not say how many there may be") }
+        guard outcome == 0 else { return .skipped(check, "The system reports no limit.") }
         let count = limit.rlim_cur > UInt64(Int.max) ? Int.max : Int(limit.rlim_cur)
         guard count < comfortableDescriptors else {
-            return .ok(check, count == .max ? "no limit" : "a process started here may have \(count)")
+            return .ok(check, count == .max ? "There is no limit." : "The limit is \(count) per process.")
         }
         return .warning(
-            check, "a process started here may have \(count), so a server takes fewer than \(count) connections",
-            fix: "ulimit -n 65536 before `scrollback serve`, or LimitNOFILE=65536 in its systemd unit")
+            check, "The limit is \(count) per process, so a server supports fewer than \(count) connections.",
+            fix: "Run ulimit -n 65536 before `scrollback serve`, or set LimitNOFILE=65536 in its systemd unit.")
     }
 
     private static func sqlite() -> Finding {
@@ -36,9 +36,9 @@ enum SystemChecks {
         if options.contains("THREADSAFE=0") { missing.append("threads") }
         guard missing.isEmpty else {
             return .failed(
-                check, "SQLite \(version) was built without \(missing.joined(separator: ", "))",
-                fix: "install the SQLite that comes with the system (libsqlite3), or one built with these options")
+                check, "SQLite \(version) was built without \(missing.joined(separator: ", ")).",
+                fix: "Install the system's SQLite package (libsqlite3), or a build with these options.")
         }
-        return .ok(check, "SQLite \(version) with WAL and FTS5")
+        return .ok(check, "SQLite \(version) has WAL and FTS5.")
     }
 }

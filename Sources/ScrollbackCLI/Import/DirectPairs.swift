@@ -1,26 +1,30 @@
 import Foundation
 import ScrollbackModel
 
-/// The direct conversations in a log of sessions: the channels between the same two people are one, in order of time.
+/// The direct conversations in a chat log with channels.
 ///
-/// A channel is such a session when it has exactly two senders. Where lines lie is held and not what they say: the file is
-/// read twice.
+/// Channels with the same two senders form one conversation.
+///
+/// A channel is a direct conversation if it has exactly two senders. The struct stores positions of lines instead of
+/// their content, so the importer reads the file twice.
 struct DirectPairs {
-    /// One line of the file.
+    /// The position of a line in the file.
     struct Line {
         var place: Range<Data.Index>
         var number: Int
         var time: Date
     }
 
-    /// By their absolute names, each with its lines, oldest first; those of the same time as they are in the file.
+    /// The conversations by ID with their lines, sorted by time and then by position in the file.
     private(set) var conversations: [(id: ConversationID, lines: [Line])] = []
     private(set) var channelsLeftOut = 0
     private(set) var messagesLeftOut = 0
     private(set) var bytesLeftOut = 0
 
     private struct Channel {
-        /// At most three: more make no difference.
+        /// The first three senders.
+        ///
+        /// More make no difference.
         var senders: Set<UserID> = []
         var lines: [Line] = []
 

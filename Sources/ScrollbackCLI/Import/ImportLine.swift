@@ -3,7 +3,7 @@ import Foundation
 import ScrollbackModel
 import ScrollbackWire
 
-/// One line of a log.
+/// One line of a chat log.
 struct ImportLine {
     var id: String
     var channel: String?
@@ -11,12 +11,14 @@ struct ImportLine {
     var time: Date
     var fields: SubmissionFields
 
-    /// - Parameter number: the line's in its file, for errors.
+    /// Parses a line.
+    ///
+    /// - Parameter number: The line number in the file, for errors.
     init(_ bytes: Data, number: Int) throws(ChatError) {
         do {
             try self.init(Array(bytes))
         } catch {
-            throw ChatError(error.code, "line \(number) of the file: \(error.message)", parameter: error.parameter)
+            throw ChatError(error.code, "Line \(number) of the file: \(error.message)", parameter: error.parameter)
         }
     }
 
@@ -51,20 +53,22 @@ struct ImportLine {
         guard fields.content != nil else { throw .invalidParameter("text", "is missing") }
     }
 
-    /// The channel it was said in, as a name.
+    /// Returns the channel of the message.
+    ///
+    /// - Throws: `invalid-parameter` if the channel is missing or is not a valid name.
     func requiredChannel(line number: Int) throws(ChatError) -> Identifier {
         guard let channel else { throw .invalidParameter("channel", "is missing in line \(number) of the file") }
         do {
             return try Identifier(channel, parameter: "channel")
         } catch {
-            throw ChatError(error.code, "line \(number) of the file: \(error.message)", parameter: "channel")
+            throw ChatError(error.code, "Line \(number) of the file: \(error.message)", parameter: "channel")
         }
     }
 
-    /// The message's id: the line's own where it is a UUID, else one derived from it (RFC 9562, version 8), so that the
-    /// same file gives the same messages however often it is imported.
+    /// Returns the message's ID, which is the same for each import of the file.
     ///
-    /// Several channels of a file become one direct conversation; ids are only told apart within their channel.
+    /// This is the line's own ID if it is a UUID, or a UUID derived from it (RFC 9562, version 8). For direct
+    /// conversations, the derived ID includes the channel, because IDs are unique only within a channel.
     func messageID(in conversation: ConversationID) -> MessageID {
         if let uuid = try? MessageID(id) { return uuid }
         let place = conversation.kind == .direct ? "\(conversation)\u{0}\(channel ?? "")" : "\(conversation)"

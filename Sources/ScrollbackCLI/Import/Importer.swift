@@ -2,7 +2,7 @@ import Foundation
 import ScrollbackModel
 import ScrollbackWire
 
-/// Reads a log line by line, and hands each conversation's messages over in batches, in order.
+/// Imports a chat log: reads it line by line and sends the messages of each conversation in ordered batches.
 struct Importer {
     let kind: Import.Kind
     let community: Identifier
@@ -12,7 +12,7 @@ struct Importer {
     private(set) var imported = 0
     private(set) var skipped = 0
     private(set) var conversations: Set<ConversationID> = []
-    /// What of the file is no direct conversation; of another kind everything is.
+    /// The number of channels and messages that are not direct conversations, or `nil` for other kinds.
     private(set) var leftOut: (channels: Int, messages: Int)?
 
     private let door: ImportDoor
@@ -21,9 +21,11 @@ struct Importer {
     private var bytesRead = 0
 
     private static let batchSize = 500
-    /// How many conversations are written to at once: each waits for the server's disk, and one sync serves all who wait.
+    /// The number of concurrent requests.
+    ///
+    /// Each waits for the server's disk, and one sync commits all waiting writes.
     private static let conversationsAtOnce = 8
-    /// How many lines of direct conversations are held before they are handed over.
+    /// The number of buffered lines of direct conversations at which the importer sends them.
     private static let mostLinesHeld = 5_000
 
     init(
@@ -51,7 +53,9 @@ struct Importer {
         progress.finish(bytesRead, "\(imported) messages")
     }
 
-    /// Each channel is a conversation, whose lines follow each other in the file.
+    /// Imports each channel as one conversation.
+    ///
+    /// Its lines must be in order in the file.
     private mutating func importChannels(
         of data: Data, as conversation: (Identifier) -> ConversationID
     ) async throws(ChatError) {
@@ -80,7 +84,7 @@ struct Importer {
         }
     }
 
-    // MARK: Handing over
+    // MARK: Batches
 
     private mutating func hold(_ line: ImportLine, for id: ConversationID) async throws(ChatError) {
         batches[id, default: []].append(line)
@@ -98,7 +102,7 @@ struct Importer {
         progress.show(bytesRead, "\(imported) messages")
     }
 
-    /// Hands over what is held of all conversations, some at a time.
+    /// Sends the buffered lines of all conversations, with a limited number of concurrent requests.
     private mutating func flushAll() async throws(ChatError) {
         var rest = batches.sorted { $0.key < $1.key }[...]
         let isNew = rest.map { conversations.insert($0.key).inserted }
@@ -132,7 +136,7 @@ struct Importer {
     }
 }
 
-/// Where batches are handed over.
+/// Sends batches to the server.
 struct ImportDoor: Sendable {
     let api: ServerAPI
     let countsUnread: Bool
@@ -142,9 +146,12 @@ struct ImportDoor: Sendable {
         var skipped = 0
     }
 
-    /// - Parameter isNew: whether it is the first batch of the conversation, which may have to be made.
+    /// Imports a batch.
+    ///
+    /// - Parameter isNew: Whether this is the first batch of the conversation, so that the conversation may have to be
+    ///   created.
     func put(_ batch: [ImportLine], into id: ConversationID, isNew: Bool) async throws(ChatError) -> Report {
-        // What comes into being with its first message has no name but those of its two.
+        // Direct conversations are created by their first message and have no name.
         if isNew, !id.kind.traits.isImplicit { try await create(id, name: (id.part ?? id.target).text) }
         let entries = batch.map { ($0, $0.messageID(in: id)) }
         let countsUnread = self.countsUnread

@@ -2,12 +2,12 @@ package import Foundation
 package import ScrollbackModel
 package import ScrollbackWire
 
-/// Who asks.
+/// The user who makes a request, with the rights of their token.
 package struct Caller: Hashable, Sendable {
     package var user: UserID
-    /// Whether their token has the admin scope.
+    /// Whether the token has the admin scope.
     package var isAdmin: Bool
-    /// What their token is good for, where they are no administrator.
+    /// The scopes of the token; ignored for administrators.
     package var scopes: Scopes
 
     package init(user: UserID, isAdmin: Bool = false, scopes: Scopes = .all) {
@@ -17,32 +17,39 @@ package struct Caller: Hashable, Sendable {
     }
 }
 
-/// What one reader may see of one conversation: found anew for every request, from the same snapshot the request reads.
+/// What one user can see of one conversation, computed for each request from the request's snapshot.
 package struct Access {
     package let reader: UserID
     package let conversation: ConversationRow
-    /// A channel's community.
+    /// The community of a channel.
     package let community: ConversationRow?
-    /// The reader's own row; a community channel's, which may be absent though they are a member.
+    /// The reader's membership row in this conversation.
+    ///
+    /// In a public channel it may be `nil` although the reader is a member.
     package let member: MemberRow?
-    /// What they may do; absent for who is no member now.
+    /// The reader's role; `nil` if the reader is not a member now.
     package let role: Role?
-    /// The places they may see, inside the log's floor and head and above what they cleared.
+    /// The sequence numbers that the reader can see, between the retention floor and the head and above the cleared
+    /// history.
     package let visible: SeqRangeSet
+    /// The log's head and counters as the reader sees them.
     package let state: LogHead
-    /// The running number below everything they may see or must count.
+    /// The counted index at or below which no message counts as unread for the reader.
     package let baseN: Int64
-    /// The newest place when they joined last: what lies at or below it was never unread for them.
+    /// The head when the reader last joined; messages at or below it were never unread for the reader.
     package let joinSeq: Seq
-    /// Their own change counter when they last changed something here, or in the community that makes them a member.
+    /// The reader's change counter when the reader last changed state here or in the community.
     let userRev: Int64
-    /// Whether anything was said since they joined last, be it gone by now.
+    /// Whether a message was sent since the reader last joined, even if it is deleted now.
     private let isActiveSinceJoin: Bool
-    /// Every message above this place is theirs to see, as long as nothing more is taken from them.
+    /// The sequence number above which the reader can see every message, unless messages are deleted or access is
+    /// revoked.
     package let seesAllAbove: Seq
 
-    /// - Throws: `unknown-conversation` when it does not exist or the reader may not see it: the two do not differ. `banned`
-    ///   for who was put out of what anyone may read.
+    /// Computes what a user can see of a conversation.
+    ///
+    /// - Throws: `unknown-conversation` if the conversation does not exist or the caller may not see it; both cases
+    ///   have the same error. `banned` if anyone may read the conversation but the caller is banned from it.
     package init(
         to id: ConversationID, for caller: Caller, in store: any StoreReader, permissions: Permissions,
         generation: UInt64, now: Date
@@ -58,12 +65,13 @@ package struct Access {
         let standing = try Standing(of: caller.user, in: row, store)
         let required = permissions[.read, row.id.kind]
         let seesWithoutStanding = required.isMet(by: nil, isAdmin: caller.isAdmin)
-        // Who left still sees their part, where being a member is what it takes.
+        // Former members can still see the part of the history from their time as members.
         guard
             required.isMet(by: standing.role, isAdmin: caller.isAdmin)
                 || required == .member && standing.hasBeenMember
         else { throw Access.unknown(row.id) }
-        // Where anyone may read, nobody is put out by losing a membership. Who was put out elsewhere keeps their part.
+        // In a conversation that anyone may read, losing a membership does not revoke access, so bans are checked.
+        // Elsewhere, banned users keep access to their part of the history.
         if required == .anyone, !caller.isAdmin {
             try store.checkIsNotBanned(caller.user, from: [row], now: now)
         }
@@ -96,7 +104,8 @@ package struct Access {
         self.visible = floor <= row.head ? visible.clipped(to: floor...row.head) : SeqRangeSet()
 
         let isFollowing = standing.isMember || seesWithoutStanding
-        // Where they left, though they may see nothing just before it: a head never goes back.
+        // A head never moves back. The head of a former member is therefore the position where they left, even if they
+        // can't see the messages before it.
         let head = isFollowing ? row.head : min(row.head, standing.spans.compactMap(\.upper).max() ?? 0)
         let headN =
             head == row.head ? row.n : try store.place(atOrBelow: head, in: row.number)?.n ?? row.floorN
@@ -114,27 +123,29 @@ package struct Access {
         baseN = max(row.floorN, joined.n, member?.readN ?? 0, member?.clearN ?? 0)
     }
 
-    /// When the conversation was last active, where a member sees nothing of it any more: cleared, deleted, gone.
+    /// When the conversation was last active, if the member can no longer see any of its messages; `nil` otherwise.
     var goneTime: Timetoken? {
         visible.isEmpty && role != nil && isActiveSinceJoin ? conversation.activeAt : nil
     }
 
-    /// Where a mute or a freeze keeps from writing here: the conversation, and a channel's community.
+    /// The conversations whose mutes and freezes apply here: this conversation and, for a channel, its community.
     var places: [ConversationRow] { [conversation] + (community.map { [$0] } ?? []) }
 
     static func unknown(_ id: ConversationID) -> ChatError {
-        ChatError(.unknownConversation, "there is no such conversation, or you may not see it")
+        ChatError(.unknownConversation, "The conversation does not exist, or you may not see it.")
     }
 
-    /// Places between `firstSeq` and `head` that the reader will never see, inside a range.
+    /// Returns the sequence numbers in a range that the reader can't see and never will.
     package func voids(in range: SeqRange) -> SeqRangeSet {
         visible.missing(in: range)
     }
 }
 
 extension StoreReader {
-    /// The place above which somebody who is written down as a member sees every message; of a community itself the time after
-    /// which they see all that is said in its channels.
+    /// Returns the sequence number above which a member can see every message.
+    ///
+    /// For a community itself, the result is a time instead: the member can see everything sent to its channels after
+    /// it.
     func seesAllAbove(_ member: MemberRow, in row: ConversationRow) throws -> Seq {
         if row.id.isCommunityItself {
             return try spans(of: member.user, in: row.number).last { $0.left == nil }?.joined ?? .max
@@ -145,27 +156,28 @@ extension StoreReader {
     }
 }
 
-/// Somebody's membership, whichever list it is written in.
+/// A user's membership in a conversation, from the conversation's own list or its community's list.
 private struct Standing {
     struct Span {
-        /// The place after which they were a member, and the last one.
+        /// The membership span: the head when the user joined, and the head when they left.
         var lower: Seq
         var upper: Seq?
     }
 
     var row: MemberRow?
-    /// A channel's.
+    /// The community of a channel.
     var community: ConversationRow?
     var role: Role?
     var isMember: Bool
-    /// Whether they are a member by the community's list: then their own row here keeps a read position only.
+    /// Whether the user is a member through the community's list; their row in the channel then has a read position
+    /// only.
     var isByCommunity = false
     var spans: [Span] = []
-    /// The community member's change counter.
+    /// The change counter in the user's community membership row.
     var communityRev: Int64 = 0
-    /// When they joined last, where that is written as a time.
+    /// When the user last joined; set only for memberships through the community, which are recorded as times.
     var joinTime: Timetoken?
-    /// The community member's own part of the view number.
+    /// The view counter in the user's community membership row.
     var communityView: Int64 = 0
 
     var hasBeenMember: Bool { isMember || !spans.isEmpty }
@@ -178,7 +190,7 @@ private struct Standing {
             spans = try store.spans(of: user, in: conversation.number).map { Span(lower: $0.joined, upper: $0.left) }
             return
         }
-        // A channel: the community's members, in a private one those it lists itself.
+        // The members of a public channel are the community's; a private channel lists its own.
         guard let community = try store.conversation(.community(conversation.id.target)), !community.isDeleted else {
             isMember = false
             return
@@ -206,7 +218,7 @@ private struct Standing {
         }
     }
 
-    /// Where they joined last, and the running number there.
+    /// Returns the sequence number and the counted index at which the user last joined.
     func join(in conversation: ConversationRow, _ store: any StoreReader) throws -> (seq: Seq, n: Int64) {
         if let row, row.standing != .reader, !isByCommunity { return (row.joinSeq, row.joinN) }
         guard let last = spans.first(where: { $0.upper == nil }) ?? spans.last, last.lower > 0 else { return (0, 0) }
@@ -217,7 +229,7 @@ private struct Standing {
 }
 
 extension Timetoken {
-    /// A community's span holds timetokens.
+    /// Creates a timetoken from the boundary of a community's membership span.
     init(span: Int64) {
         self.init(rawValue: UInt64(bitPattern: span))
     }

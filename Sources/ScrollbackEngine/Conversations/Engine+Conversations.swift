@@ -7,7 +7,7 @@ extension Engine {
 
     /// Creates or changes a conversation.
     ///
-    /// Completes with whether it was created.
+    /// Completes with whether the conversation was created.
     package func putConversation(
         _ id: ConversationID, _ settings: ConversationSettings, by caller: Caller,
         completion: @escaping Completion<Bool>
@@ -19,6 +19,7 @@ extension Engine {
             }, completion: completion)
     }
 
+    /// Deletes a conversation with all its messages.
     package func deleteConversation(_ id: ConversationID, by caller: Caller, completion: @escaping Completion<Void>) {
         let id = id.absolute(for: caller.user)
         log.submit(
@@ -27,9 +28,11 @@ extension Engine {
             }, completion: completion)
     }
 
-    /// Puts somebody in, changes their role, or mutes them (`.some(nil)`: no more).
+    /// Adds a member, changes a member's role, or mutes a member.
     ///
-    /// Completes with whether they were put in.
+    /// Completes with whether the user was added.
+    ///
+    /// - Parameter mute: The new mute; `.some(nil)` unmutes the member and `nil` leaves the mute unchanged.
     package func putMember(
         _ user: UserID, role: Role?, mute: Mute?? = nil, of id: ConversationID, by caller: Caller,
         completion: @escaping Completion<Bool>
@@ -38,7 +41,8 @@ extension Engine {
         log.submit(
             { [permissions] in
                 var isNew = false
-                // Before anything changes, and not once more after it: with another role the answer may be another.
+                // The permission is checked once, before any change, because a new role of the caller could change the
+                // result.
                 if mute != nil {
                     try $0.checkMayMute(user, in: id, by: caller, permissions: permissions, joins: role != nil)
                 }
@@ -50,9 +54,9 @@ extension Engine {
             }, completion: completion)
     }
 
-    /// Changes something of the caller's own.
+    /// Changes the caller's own state in a conversation.
     ///
-    /// Completes with their state and their counts after it.
+    /// Completes with the caller's state and counts after the change.
     package func change(
         _ id: ConversationID, _ change: StateChange, by caller: Caller, completion: @escaping Completion<ReadSummary>
     ) {
@@ -62,23 +66,24 @@ extension Engine {
             completion: completion)
     }
 
-    /// Moves the caller's read position up, and ends whatever mark there is.
+    /// Advances the caller's read position, and removes the marked-unread flag.
     ///
-    /// Completes with their counts there.
+    /// Completes with the caller's counts after the change.
     package func read(
         _ id: ConversationID, seq: Seq, epoch: Epoch, by caller: Caller, completion: @escaping Completion<ReadSummary>
     ) {
         change(id, .read(seq: seq, epoch: epoch, userRev: nil), by: caller, completion: completion)
     }
 
-    /// Moves the caller's read positions up in several conversations, as one change.
+    /// Advances the caller's read positions in several conversations, as one change.
     ///
-    /// Completes with an answer for each.
+    /// Completes with one answer per conversation.
     package func read(_ marks: [ReadMark], by caller: Caller, completion: @escaping Completion<[ReadAnswer]>) {
         log.submit(
             { [permissions] in try $0.read(marks, by: caller, permissions: permissions) }, completion: completion)
     }
 
+    /// Removes a member, or lets the caller leave.
     package func removeMember(
         _ user: UserID, from id: ConversationID, by caller: Caller, completion: @escaping Completion<Void>
     ) {
@@ -89,7 +94,7 @@ extension Engine {
             }, completion: completion)
     }
 
-    /// Who is a member now, by name: at most 100 after `after`.
+    /// Returns the current members ordered by user ID: at most `limit` after `after`.
     package func members(of id: ConversationID, after: UserID?, limit: Int, by caller: Caller) throws -> [Member] {
         try checkLimit(limit)
         let id = id.absolute(for: caller.user)
@@ -97,7 +102,7 @@ extension Engine {
             let access = try access(to: id, for: caller, in: store)
             var row = access.conversation
             guard permissions[.listMembers, id.kind].isMet(by: access.role, isAdmin: caller.isAdmin) else {
-                throw ChatError(.forbidden, "the members of \(id) are not for you to see")
+                throw ChatError(.forbidden, "You need permission to list the members of \(id).")
             }
             if id.kind == .community, !row.isPrivate, !id.isCommunityItself,
                 let community = try store.conversation(.community(id.target))
@@ -111,9 +116,11 @@ extension Engine {
         }
     }
 
-    /// The heads of conversations the caller may see, each once; of others nothing comes.
+    /// Returns the heads of conversations, each once; conversations that the caller may not see are left out.
     ///
-    /// - Returns: with them those that were not looked at, since their newest messages are long: to be asked for again.
+    /// The answer's size is limited, because a head contains the newest message.
+    ///
+    /// - Returns: The heads, and the conversations to request again because the answer was full.
     package func heads(
         of ids: [ConversationID], by caller: Caller
     ) throws -> (heads: [ConversationHead], rest: [ConversationID]) {
@@ -133,7 +140,7 @@ extension Engine {
         }
     }
 
-    /// As ``members(of:after:limit:by:)``, with where the next page begins.
+    /// Returns a page of ``members(of:after:limit:by:)`` with a cursor for the next page.
     package func memberList(
         of id: ConversationID, after: UserID?, limit: Int, by caller: Caller
     ) throws -> ListPage<Member> {
@@ -141,7 +148,7 @@ extension Engine {
         return ListPage(members, after: members.count == limit ? members.last?.id : nil)
     }
 
-    /// A conversation's head and the caller's state in it.
+    /// Returns a conversation's head with the caller's state in it.
     package func head(of id: ConversationID, by caller: Caller) throws -> ConversationHead {
         let id = id.absolute(for: caller.user)
         return try store.read { store in
@@ -149,7 +156,7 @@ extension Engine {
         }
     }
 
-    /// The channels of a community that the caller may see, by name: at most `limit` after `after`.
+    /// Returns the channels of a community that the caller may see, ordered by name: at most `limit` after `after`.
     package func channels(
         of community: Identifier, after: Identifier?, limit: Int, by caller: Caller
     ) throws -> (heads: [ConversationHead], next: Identifier?) {
@@ -185,7 +192,8 @@ extension Engine {
         var last = try lastMessage(of: access, in: store)
         var recentTime = last?.timetoken ?? access.goneTime
         if let member = access.member, member.roamSeq > 0, last?.seq ?? access.state.head <= member.roamSeq {
-            // It does not roam: devices that have it show it, others hear of nothing but what is to be read.
+            // This conversation is excluded from new devices up to `roamSeq`. Devices that already have it keep showing
+            // it; others receive it only if it is unread or pinned.
             last = nil
             let isToRead = summary.unread > 0 || summary.mentions > 0 || summary.isMarkedUnread
             if !isToRead, !summary.isPinned { recentTime = nil }
@@ -203,7 +211,8 @@ extension Engine {
             peerReadSeq: try peerReadSeq(of: access, for: user, in: store))
     }
 
-    /// The newest message they see that the list of recents does not pass over, or the newest where there is none near.
+    /// Returns the newest visible message that recents don't skip, or the newest visible message if none is within
+    /// reach.
     private func lastMessage(of access: Access, in store: any StoreReader) throws -> MessageRow? {
         let number = access.conversation.number
         let recent = access.conversation.recentSeq
@@ -222,7 +231,7 @@ extension Engine {
         return message
     }
 
-    /// For how long somebody may not write, by the mute of these places that lasts longest; nothing where they may.
+    /// Returns the mute that lasts longest of a user's active mutes in these conversations, or `nil` if there is none.
     private func mute(of user: UserID, in places: [ConversationRow], _ store: any StoreReader) throws -> Mute? {
         let now = clock()
         return try places.filter(\.hasMutes).compactMap { try store.mute(of: user, in: $0.number) }

@@ -1,48 +1,9 @@
 package import ScrollbackModel
 
-/// What somebody may want to do with a conversation.
-package enum Action: String, CaseIterable, Sendable {
-    case create
-    /// Read history, and hear what is said.
-    case read
-    case send
-    /// Send what a room streams whatever its pace.
-    case sendHigh
-    /// Change one's own message.
-    case editOwn
-    /// Change somebody else's message.
-    case editOthers
-    /// Delete one's own message for everyone.
-    case recall
-    /// Delete somebody else's message for everyone.
-    case deleteOthers
-    /// Delete whole ranges of history for everyone.
-    case deleteHistory
-    /// Attach a reaction or another action to a message.
-    case act
-    case listMembers
-    /// Put somebody in.
-    case addMember
-    /// Let somebody join by themselves.
-    case invite
-    /// Put somebody else out.
-    case removeMember
-    /// Keep somebody from writing.
-    case mute
-    /// Put somebody out and keep them out.
-    case ban
-    case leave
-    case changeRole
-    case changeSettings
-    case delete
-    /// Put history in that was said elsewhere.
-    case importHistory
-}
-
-/// What it takes.
+/// The minimum role that a permission requires.
 package enum Requirement: String, CaseIterable, Comparable, Sendable {
     case anyone, member, moderator, owner, admin
-    /// It makes no sense for this kind, whoever asks.
+    /// The action is not possible for this kind of conversation, whatever the caller's role.
     case nobody
 
     private var rank: Int {
@@ -72,16 +33,16 @@ package enum Requirement: String, CaseIterable, Comparable, Sendable {
     }
 }
 
-/// Who may do what, by kind of conversation: one table, each cell a setting.
+/// The permission table: the requirement for each action and each kind of conversation.
 package struct Permissions: Hashable, Sendable {
-    private var cells: [Action: [ConversationKind: Requirement]]
+    private var cells: [Permission: [ConversationKind: Requirement]]
 
-    package subscript(action: Action, kind: ConversationKind) -> Requirement {
+    package subscript(action: Permission, kind: ConversationKind) -> Requirement {
         get { cells[action]?[kind] ?? .nobody }
         set { cells[action, default: [:]][kind] = newValue }
     }
 
-    /// The table of `model.md` 1.
+    /// The default permissions.
     package static let standard = Permissions(cells: [
         .create: [.direct: .anyone, .group: .anyone, .community: .admin, .room: .admin, .system: .admin],
         .read: [.direct: .member, .group: .member, .community: .member, .room: .anyone, .system: .member],

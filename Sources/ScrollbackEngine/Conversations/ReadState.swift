@@ -1,11 +1,14 @@
 package import ScrollbackModel
 
-/// Unread is arithmetic on running numbers: nothing is scanned, and a send writes nothing for those who receive it.
+/// The unread counts of one user in one conversation.
+///
+/// The counts are computed from counted indexes without scanning messages, so sending writes nothing for the
+/// recipients.
 package struct Unread: Hashable, Sendable {
     package var messages: Int64
     package var mentions: Int64
 
-    /// - Returns: zero for who does not count: no member, or a kind of conversation without counts.
+    /// Computes the counts, which are zero for users who are not members and for kinds of conversations without counts.
     package init(of user: UserID, _ access: Access, in store: any StoreReader) throws {
         messages = 0
         mentions = 0
@@ -23,14 +26,16 @@ package struct Unread: Hashable, Sendable {
 }
 
 extension StoreReader {
-    /// How many of these running numbers somebody does not count: what is removed for everyone, their own, and what they
-    /// deleted for themselves, each once.
+    /// Returns how many of these counted indexes a user does not count as unread.
+    ///
+    /// These are messages deleted for everyone, the user's own messages, and messages the user deleted for themselves.
+    /// A message in several of these sets counts once.
     func uncounted(by user: UserID, in conversation: Int64, numbers: ClosedRange<Int64>) throws -> Int64 {
         try uncountedBlocks(of: user, in: conversation, numbers: numbers).values
             .reduce(0) { $0 + $1.count(in: numbers) }
     }
 
-    /// The lowest of these running numbers that somebody counts.
+    /// Returns the lowest of these counted indexes that a user counts as unread.
     func firstCounted(by user: UserID, in conversation: Int64, numbers: ClosedRange<Int64>) throws -> Int64? {
         let blocks = try uncountedBlocks(of: user, in: conversation, numbers: numbers)
         var number = numbers.lowerBound
@@ -58,7 +63,8 @@ extension StoreReader {
 }
 
 extension Access {
-    /// The highest of the places up to which nothing is unread: read, joined at, cleared, gone.
+    /// The highest sequence number at or below which nothing is unread: read, joined at, cleared, or below the
+    /// retention floor.
     var readPosition: Seq {
         max(member?.readSeq ?? 0, joinSeq, member?.clearSeq ?? 0, conversation.firstSeq - 1)
     }

@@ -1,7 +1,7 @@
 import Foundation
 package import ScrollbackModel
 
-/// What may be said when a conversation is created or changed; what is absent stays as it is.
+/// The settings in a request to create or change a conversation; absent settings stay unchanged.
 package struct ConversationSettings: Hashable, Sendable {
     package var name: String?
     package var avatar: String?
@@ -9,14 +9,14 @@ package struct ConversationSettings: Hashable, Sendable {
     package var visibility: HistoryVisibility?
     package var isPrivate: Bool?
     package var members: [UserID]
-    /// How long messages are kept; `.some(nil)` for as the server's setting says.
+    /// How long messages are retained; `.some(nil)` selects the server's default.
     package var retention: RetentionPolicy??
     /// Whether only moderators, owners and administrators may write.
     package var isFrozen: Bool?
-    /// The most subscribers of a room; `.some(nil)` for any number.
+    /// The maximum number of a room's subscribers; `.some(nil)` removes the limit.
     package var capacity: Int??
 
-    /// How many subscribers a room may be limited to.
+    /// The allowed values of a room's capacity.
     static let capacities = 1...1_000_000
 
     package init(
@@ -37,15 +37,16 @@ package struct ConversationSettings: Hashable, Sendable {
 }
 
 extension Transaction {
-    /// A conversation that its name alone describes: its people are its members from the beginning.
+    /// Creates a conversation whose name lists its users, who become members from the beginning.
     func createNamed(_ id: ConversationID, by caller: UserID) throws -> ConversationRow {
         let row = try makeLog(id)
         for user in id.namedUsers { try admit(user, as: .member, to: row, sinceBeginning: true, by: caller) }
         return row
     }
 
-    /// Makes a direct conversation, before anything is said, for what one of its two wants to set there: the other hears of
-    /// it by the first message.
+    /// Creates a direct conversation without messages, so that the caller can change their settings in it.
+    ///
+    /// The other user learns of the conversation with the first message.
     func prepareNamed(_ id: ConversationID, for caller: Caller) throws {
         let known = try conversation(id).flatMap { $0.isDeleted ? nil : $0 }
         if let known, try !isYetToBegin(known, for: caller.user) { return }
@@ -58,16 +59,18 @@ extension Transaction {
         try admit(caller.user, as: .member, to: row, sinceBeginning: true, by: caller.user)
     }
 
-    /// Whether a direct conversation does not exist yet for one of its two: nothing was said, and the other has set something
-    /// there.
+    /// Returns whether a direct conversation does not exist yet from a user's point of view.
+    ///
+    /// This is the case if it has no messages and exists only because the other user changed their settings in it.
     func isYetToBegin(_ row: ConversationRow, for user: UserID) throws -> Bool {
         guard row.marks.contains(.lostPerson), row.head == 0, row.id.namedUsers.contains(user) else { return false }
         return try member(user, of: row.number)?.standing != .member
     }
 
-    /// Puts those of a direct conversation's two in who are missing, from here on: what was said before is not theirs.
+    /// Adds the missing users of a direct conversation as members who can't see earlier messages.
     ///
-    /// - Parameter sender: who speaks there, and so is there; of a name that was erased it must be known that it is used again.
+    /// - Parameter sender: The user who acts, and so uses the name. Other users whose data was erased stay missing
+    ///   until their name is used again.
     func admitMissing(_ sender: UserID, to row: ConversationRow) throws -> ConversationRow {
         var areAllThere = true
         for user in row.id.namedUsers where try member(user, of: row.number)?.standing != .member {
@@ -83,7 +86,7 @@ extension Transaction {
         return try put(row)
     }
 
-    /// A new log: a new row, or that of a deleted conversation with a new salt and so a new epoch.
+    /// Creates a new log: a new row, or the row of a deleted conversation with a new salt and thus a new epoch.
     private func makeLog(_ id: ConversationID) throws -> ConversationRow {
         var generator = SystemRandomNumberGenerator()
         var row = ConversationRow(id: id, salt: generator.next(), createdAt: now.date)
@@ -97,7 +100,7 @@ extension Transaction {
 
     /// Creates or changes a conversation.
     ///
-    /// - Returns: whether it was created.
+    /// - Returns: Whether the conversation was created.
     package func putConversation(
         _ id: ConversationID, _ settings: ConversationSettings, by caller: Caller, permissions: Permissions
     ) throws -> Bool {
@@ -142,7 +145,7 @@ extension Transaction {
             try admitFirst(settings.members, to: row, by: caller)
             if id.isCommunityItself { _ = try makeLog(id.log) }
         } else if row.isPrivate, !old.isPrivate, !caller.isAdmin {
-            // Else nobody would be in it, nor could they put anybody in.
+            // Otherwise the channel would have no member who could add others.
             try admit(caller.user, as: .owner, to: row, sinceBeginning: false, by: caller.user)
         }
         publish(.conversationChanged(id))
@@ -155,58 +158,58 @@ extension Transaction {
     ) throws {
         let id = row.id
         guard try maySee(row, caller, permissions: permissions) else {
-            // What they hear is what they would hear if it did not exist, as far as that can be.
+            // The errors match those for a conversation that does not exist, as far as possible.
             try checkMayCreate(id, by: caller, permissions: permissions)
             throw Access.unknown(id)
         }
         let role = try role(of: caller.user, in: row)
         guard permissions[.changeSettings, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
-            throw ChatError(.forbidden, "changing the settings of \(id) takes more than you are there")
+            throw ChatError(.forbidden, "You need permission to change the settings of \(id).")
         }
         guard settings.members.isEmpty else {
-            throw ChatError.invalidParameter("members", "can be given only when a conversation is created")
+            throw ChatError.invalidParameter("members", "can be set only when a conversation is created")
         }
         try check(settings, for: id)
     }
 
-    /// Refuses settings that make no sense for a conversation, before anything is changed.
+    /// Checks that the settings apply to this kind of conversation, before anything changes.
     private func check(_ settings: ConversationSettings, for id: ConversationID) throws {
         let isChannel = id.kind == .community && !id.isCommunityItself
         if case .some(.some(let retention)) = settings.retention { _ = try retention.validated() }
         guard isChannel || settings.isPrivate != true else {
-            throw ChatError.invalidParameter("private", "is a setting of a community's channels")
+            throw ChatError.invalidParameter("private", "can be set only for channels of a community")
         }
         if id.kind.traits.membership == .named {
-            // Nobody may change them later, and nobody is above the people of a direct conversation.
+            // Members of these conversations can't change settings later, and a direct conversation has no owner.
             for (name, isGiven) in [
                 ("frozen", settings.isFrozen == true), ("name", id.kind == .direct && settings.name != nil),
                 ("avatar", id.kind == .direct && settings.avatar != nil),
             ] where isGiven {
-                throw ChatError.invalidParameter(name, "is no setting of \(id.kind.rawValue) conversations")
+                throw ChatError.invalidParameter(name, "can't be set for \(id.kind.rawValue) conversations")
             }
         }
         if case .some(.some(let capacity)) = settings.capacity {
-            guard id.kind == .room else { throw ChatError.invalidParameter("capacity", "is a setting of rooms") }
+            guard id.kind == .room else { throw ChatError.invalidParameter("capacity", "can be set only for rooms") }
             guard ConversationSettings.capacities.contains(capacity) else {
                 throw ChatError.invalidParameter(
-                    "capacity", "must be in 1...\(ConversationSettings.capacities.upperBound), or \"unlimited\"",
+                    "capacity", "must be in 1...\(ConversationSettings.capacities.upperBound) or \"unlimited\"",
                     limit: ConversationSettings.capacities.upperBound)
             }
         }
         guard !settings.members.isEmpty else { return }
         for user in settings.members { try checkIsNotErased(user) }
         guard id.kind.traits.membership == .listed || id.isCommunityItself || settings.isPrivate == true else {
-            throw ChatError.invalidParameter("members", "of \(id) are not listed there")
+            throw ChatError.invalidParameter("members", "can't be set, because \(id) does not list its members")
         }
         if isChannel, let community = try conversation(.community(id.target)) {
             for user in settings.members { try checkIsMember(user, of: community) }
         }
     }
 
-    /// A private channel's members are among its community's.
+    /// Checks that a user is a member of the community, as members of a private channel must be.
     func checkIsMember(_ user: UserID, of community: ConversationRow) throws {
         guard try member(user, of: community.number)?.standing == .member else {
-            throw ChatError(.unknownMember, "\(user) is not a member of \(community.id)", parameter: "user")
+            throw ChatError(.unknownMember, "\(user) is not a member of \(community.id).", parameter: "user")
         }
     }
 
@@ -215,22 +218,22 @@ extension Transaction {
             let community = try conversation(.community(id.target), seenBy: caller, permissions: permissions)
             let role = try role(of: caller.user, in: community)
             guard permissions[.changeSettings, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
-                throw ChatError(.forbidden, "creating a channel takes an owner of the community")
+                throw ChatError(.forbidden, "Creating a channel requires the owner role in the community.")
             }
             return
         }
         guard permissions[.create, id.kind].isMet(by: nil, isAdmin: caller.isAdmin) else {
-            throw ChatError(.forbidden, "creating a \(id.kind.rawValue) takes an administrator")
+            throw ChatError(.forbidden, "Creating a \(id.kind.rawValue) conversation requires an administrator token.")
         }
         guard caller.isAdmin || id.kind.traits.membership != .named || id.namedUsers.contains(caller.user) else {
-            throw ChatError(.forbidden, "a direct conversation is created by one of its two people")
+            throw ChatError(.forbidden, "A direct conversation can be created only by one of its two users.")
         }
         try store.checkIsNotBlocked(caller, in: id)
     }
 
     private func admitFirst(_ users: [UserID], to row: ConversationRow, by caller: Caller) throws {
         guard row.id.kind.traits.membership == .listed || row.id.isCommunityItself || row.isPrivate else { return }
-        // An administrator's tool makes conversations for others; anybody else owns what they make.
+        // Administrators create conversations for others; other callers own what they create.
         if !caller.isAdmin {
             try admit(caller.user, as: .owner, to: row, sinceBeginning: false, by: caller.user)
         }
@@ -239,14 +242,14 @@ extension Transaction {
         }
     }
 
-    /// Erases a conversation.
+    /// Deletes a conversation and its contents; deleting a community deletes its channels too.
     ///
-    /// Made again it has a new epoch.
+    /// A conversation that is created again under the same name has a new epoch.
     package func deleteConversation(_ id: ConversationID, by caller: Caller, permissions: Permissions) throws {
         let row = try conversation(id, seenBy: caller, permissions: permissions)
         let role = try role(of: caller.user, in: row)
         guard permissions[.delete, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
-            throw ChatError(.forbidden, "deleting \(id) takes more than you are there")
+            throw ChatError(.forbidden, "You need permission to delete \(id).")
         }
         if id.isCommunityItself {
             var after: Identifier?

@@ -1,9 +1,9 @@
 package import ScrollbackModel
 
 extension Transaction {
-    /// Puts somebody in, or gives them another role.
+    /// Adds a member, or changes a member's role.
     ///
-    /// - Returns: whether they were put in.
+    /// - Returns: Whether the user was added.
     package func putMember(
         _ user: UserID, role: Role?, of id: ConversationID, by caller: Caller, permissions: Permissions
     ) throws -> Bool {
@@ -16,7 +16,7 @@ extension Transaction {
         if let known = try member(user, of: row.number), known.standing == .member {
             guard let role, role != known.role else { return false }
             guard permissions[.changeRole, id.kind].isMet(by: callerRole, isAdmin: caller.isAdmin) else {
-                throw ChatError(.forbidden, "changing a role in \(id) takes more than you are there")
+                throw ChatError(.forbidden, "You need permission to change roles in \(id).")
             }
             var changed = known
             changed.role = role
@@ -27,12 +27,12 @@ extension Transaction {
             return false
         }
         guard permissions[.addMember, id.kind].isMet(by: callerRole, isAdmin: caller.isAdmin) else {
-            throw ChatError(.forbidden, "putting somebody into \(id) takes more than you are there")
+            throw ChatError(.forbidden, "You need permission to add members to \(id).")
         }
         if let role, role > .member,
             !permissions[.changeRole, id.kind].isMet(by: callerRole, isAdmin: caller.isAdmin)
         {
-            throw ChatError(.forbidden, "giving a role in \(id) takes more than you are there")
+            throw ChatError(.forbidden, "You need permission to assign roles in \(id).")
         }
         if row.isPrivate, let community = try conversation(.community(id.target)) {
             try checkIsMember(user, of: community)
@@ -44,28 +44,30 @@ extension Transaction {
         return true
     }
 
-    /// Puts somebody out, or lets them leave.
+    /// Removes a member, or lets the caller leave.
     package func removeMember(
         _ user: UserID, from id: ConversationID, by caller: Caller, permissions: Permissions
     ) throws {
         let row = try conversationWithMembers(id, seenBy: caller, permissions: permissions)
         guard let known = try member(user, of: row.number), known.standing == .member else {
-            throw ChatError(.unknownMember, "\(user) is not a member of \(id)", parameter: "user")
+            throw ChatError(.unknownMember, "\(user) is not a member of \(id).", parameter: "user")
         }
         let callerRole = try role(of: caller.user, in: row)
-        // In a private channel who is more in its community is that there too.
+        // A role in the community also applies in its private channels.
         let theirRole = try role(of: user, in: row) ?? known.role
         let isLeaving = user == caller.user
         guard permissions[isLeaving ? .leave : .removeMember, id.kind].isMet(by: callerRole, isAdmin: caller.isAdmin),
             isLeaving || caller.isAdmin || theirRole <= callerRole ?? .member
         else {
-            throw ChatError(.forbidden, "putting \(user) out of \(id) takes more than you are there")
+            throw ChatError(.forbidden, "You need permission to remove \(user) from \(id).")
         }
         if id.isCommunityItself { try takeOutOfChannels(user, of: id, by: caller.user) }
         try takeOut(user, of: id, by: caller.user)
     }
 
-    /// Who is put out of a community is put out of its private channels, and must be put into them again.
+    /// Removes a user from the private channels of a community that the user is removed from.
+    ///
+    /// A user who rejoins the community must be added to its private channels again.
     func takeOutOfChannels(_ user: UserID, of community: ConversationID, by other: UserID) throws {
         try flush()
         for member in try store.memberships(of: user) where member.standing == .member {
@@ -76,7 +78,9 @@ extension Transaction {
         }
     }
 
-    /// - Parameter event: what the notice calls it, the last thing they see there.
+    /// Ends a membership and writes a notice about it.
+    ///
+    /// - Parameter event: The event of the notice, which is the last message the removed user can see.
     func takeOut(
         _ user: UserID, of id: ConversationID, by other: UserID, as event: Notice.Event = .memberRemoved
     ) throws {
@@ -100,9 +104,11 @@ extension Transaction {
         publish(.left(row.id, member.user))
     }
 
-    /// Makes somebody a member from here on, or from the beginning.
+    /// Makes a user a member from now on or from the beginning.
     ///
-    /// - Parameter caller: who does so, be it themselves.
+    /// - Parameters:
+    ///   - sinceBeginning: Whether the member can see all earlier messages.
+    ///   - caller: The user who adds the member; the same as `user` if they join themselves.
     func admit(
         _ user: UserID, as role: Role, to row: ConversationRow, sinceBeginning: Bool, by caller: UserID
     ) throws {
@@ -117,10 +123,11 @@ extension Transaction {
         var row = try conversation(row.id) ?? row
         var joined: Int64 = 0
         if sinceBeginning {
-            // Who was there before sees more of the past than they did.
+            // A returning member can now see more of the history than before.
             if try !store.spans(of: user, in: row.number).isEmpty { member.view += 1 }
         } else if row.id.isCommunityItself {
-            // Kept as the newest time there, so that no later message gets an earlier one, whatever the clock does.
+            // Stored as the newest time of the community, so that no later message gets an earlier timetoken if the
+            // clock goes back.
             row.timetoken = boundary()
             joined = row.timetoken.span
         } else {
@@ -133,6 +140,9 @@ extension Transaction {
         publish(.joined(row.id, user, role, seesAllAbove: try store.seesAllAbove(member, in: row)))
     }
 
+    /// Returns a conversation with its own list of members.
+    ///
+    /// - Throws: `invalid-parameter` for a public channel, whose community lists the members; `unknown-conversation`.
     func conversationWithMembers(
         _ id: ConversationID, seenBy caller: Caller, permissions: Permissions
     ) throws -> ConversationRow {
@@ -146,6 +156,6 @@ extension ChatError {
     static func publicChannel(_ id: ConversationID) -> ChatError {
         .invalidParameter(
             "conversation",
-            "is a public channel: its members are the community's, \(ConversationID.community(id.target))")
+            "is a public channel, whose members are those of \(ConversationID.community(id.target))")
     }
 }

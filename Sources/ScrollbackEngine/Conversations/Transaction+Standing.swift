@@ -1,11 +1,12 @@
 import ScrollbackModel
 
-// Who is who in a conversation, as the changes of the transaction so far have it.
+// Membership, including uncommitted changes of this transaction.
 
 extension Transaction {
-    /// A conversation that exists and that the caller may see, be it only their part of its past.
+    /// Returns a conversation that exists and that the caller may see at least in part.
     ///
-    /// - Throws: `unknown-conversation` else: the two do not differ.
+    /// - Throws: `unknown-conversation` if it does not exist or the caller may not see it; both cases have the same
+    ///   error.
     func conversation(
         _ id: ConversationID, seenBy caller: Caller, permissions: Permissions
     ) throws -> ConversationRow {
@@ -15,14 +16,16 @@ extension Transaction {
         return row
     }
 
-    /// As ``Access`` has it: who left still sees their part, where being a member is what it takes.
+    /// Returns whether a user can see a conversation, by the same rules as ``Access``.
+    ///
+    /// Former members can still see the part of the history from their time as members.
     func maySee(_ row: ConversationRow, _ caller: Caller, permissions: Permissions) throws -> Bool {
         let required = permissions[.read, row.id.kind]
         return try required.isMet(by: role(of: caller.user, in: row), isAdmin: caller.isAdmin)
             || required == .member && hasStanding(caller.user, in: row)
     }
 
-    /// Whether somebody is a member or was one.
+    /// Returns whether a user is or was a member.
     func hasStanding(_ user: UserID, in row: ConversationRow) throws -> Bool {
         if let member = try member(user, of: row.number), member.standing != .reader { return true }
         guard !row.isPrivate, let community = row.id.community, let outer = try conversation(community) else {
@@ -31,7 +34,7 @@ extension Transaction {
         return try member(user, of: outer.number) != nil
     }
 
-    /// Somebody's role now; absent for who is no member.
+    /// Returns a user's current role, or `nil` if they are not a member.
     func role(of user: UserID, in row: ConversationRow) throws -> Role? {
         let own = try member(user, of: row.number)
         guard row.id.kind == .community, !row.id.isCommunityItself else {

@@ -1,8 +1,9 @@
 package import ScrollbackModel
 
-// What somebody changes about themselves in one conversation: what they read, whether it is muted, pinned, in their list.
+// Changes of a user's own state in a conversation: read position, mute, pin and visibility in the list of recents.
 
 extension Transaction {
+    /// Changes the caller's own state in a conversation, and publishes an event if anything changed.
     package func change(
         _ id: ConversationID, _ change: StateChange, by caller: Caller, permissions: Permissions
     ) throws -> ReadSummary {
@@ -11,7 +12,7 @@ extension Transaction {
         return summary
     }
 
-    /// Reads several conversations, as one own change.
+    /// Advances the read positions of several conversations, as one change of the caller's state.
     package func read(_ marks: [ReadMark], by caller: Caller, permissions: Permissions) throws -> [ReadAnswer] {
         var events: [ReadEvent] = []
         let revision = try advanceRev(of: caller.user, by: caller.user)
@@ -30,8 +31,10 @@ extension Transaction {
         return answers
     }
 
-    /// - Parameter revision: the number the change has among the caller's, where it is part of one.
-    /// - Returns: the caller's state after it, and what is to be told where it changed something.
+    /// Applies a change to the caller's state.
+    ///
+    /// - Parameter revision: The caller's change counter for this change, if it is part of a larger change.
+    /// - Returns: The caller's state after the change, and the event to publish if anything changed.
     private func changed(
         _ id: ConversationID, _ change: StateChange, by caller: Caller, permissions: Permissions, as revision: Int64?
     ) throws -> (ReadSummary, ReadEvent?) {
@@ -39,28 +42,28 @@ extension Transaction {
         if case .settings = change, id.kind.traits.isImplicit, id.namedUsers.contains(user),
             permissions[.create, id.kind].isMet(by: nil, isAdmin: caller.isAdmin)
         {
-            // Before anything was said, as one sets it for a contact.
+            // Settings of a direct conversation can be changed before its first message, for example for a contact.
             try prepareNamed(id, for: caller)
         }
-        // The rows of this batch must be where the access reads them.
+        // The access reads the rows of this batch from the store.
         try flush()
         let access = try Access(
             to: id, for: caller, in: store, permissions: permissions, generation: generation, now: now.date)
         let row = access.conversation
         guard row.id.kind.traits.hasRecents else {
-            throw ChatError.invalidParameter("conversation", "\(row.id.kind.rawValue)s have no read state and no list")
+            throw ChatError.invalidParameter("conversation", "is a \(row.id.kind.rawValue), which has no read state")
         }
         guard try hasStanding(user, in: row) else {
-            // An administrator sees what they are no member of.
-            throw ChatError(.notMember, "only members of \(id) have a state of their own there")
+            // Administrators can see conversations without being a member.
+            throw ChatError(.notMember, "Only members of \(id) have their own state there.")
         }
         var known = access.member ?? MemberRow(conversation: row.number, user: user, standing: .reader)
         if known.standing == .reader { known.joinN = access.baseN }
         var member = known
         let next = try revision ?? (store.user(user)?.rev ?? 0) + 1
         try apply(change, to: &member, access, next)
-        // The other of a direct conversation hears only of what was read; that may be news where the position went on before,
-        // by what the reader sent.
+        // The other user of a direct conversation is notified only of explicit reads. The receipt can be new even if
+        // the position was already there, because sending a message also advances the position.
         var receipt: Seq?
         if case .read(let seq, _, _) = change { receipt = try keepReceipt(of: user, through: seq, in: row) }
         guard member != known || receipt != nil else { return (try access.summary(for: user, in: store), nil) }
@@ -82,7 +85,7 @@ extension Transaction {
         case .read(let seq, let epoch, let userRev):
             try checkPlace(LogPlace(seq: seq, epoch: epoch), access)
             try read(through: seq, &member, access)
-            // A mark that whoever read did not know of was set after they read.
+            // If the reader did not know of the mark, it was set after they read, and stays.
             if member.isMarkedUnread, userRev.map({ member.markedRev <= $0 }) ?? true { member.isMarkedUnread = false }
         case .markUnread:
             guard !member.isMarkedUnread else { break }
@@ -104,7 +107,7 @@ extension Transaction {
         }
     }
 
-    /// Moves a read position up; one that lies higher already stays.
+    /// Advances a read position; a lower position than the current one has no effect.
     private func read(through seq: Seq, _ member: inout MemberRow, _ access: Access) throws {
         guard seq > member.readSeq else { return }
         let row = access.conversation
@@ -116,10 +119,12 @@ extension Transaction {
 
     private func checkPlace(_ place: LogPlace, _ access: Access) throws {
         guard place.epoch == access.state.epoch else {
-            throw ChatError(.epochChanged, "the conversation was made anew: its epoch is another", parameter: "epoch")
+            throw ChatError(
+                .epochChanged, "The conversation was recreated with a new epoch. Fetch its head again.",
+                parameter: "epoch")
         }
         guard (0...access.state.head).contains(place.seq) else {
-            throw ChatError.invalidParameter("seq", "must be in 0...\(access.state.head), the newest place you may see")
+            throw ChatError.invalidParameter("seq", "must be in 0...\(access.state.head), the newest one you can see")
         }
     }
 }

@@ -2,16 +2,17 @@ import Foundation
 package import ScrollbackModel
 
 extension Engine {
-    /// Erases a user: shuts them out now, and removes what is theirs in small steps beside everybody's sends.
+    /// Erases a user: bans them now, and removes their data in small steps between other writes.
     ///
-    /// Asked for once more before it has ended, it answers with the same.
+    /// If the erasure is already in progress, the result is that erasure.
     ///
-    /// - Parameter messages: what becomes of what they said.
-    /// - Throws: `unknown-user` where there is nothing of theirs; `conflict` while they are being erased in another way.
+    /// - Parameter messages: What happens to the user's messages.
+    /// - Throws: `unknown-user` if there is no data of the user, and `conflict` if an erasure with another value of
+    ///   `messages` is in progress.
     package func erase(
         _ user: UserID, messages: ErasureRow.Messages, by caller: Caller
     ) async throws(ChatError) -> ErasureRow {
-        if let refusal = checkIsOther(user, caller, "erasing users") { throw refusal }
+        if let refusal = checkIsOther(user, caller, "Erasing users") { throw refusal }
         let id = UUID()
         let new = ErasureRow(
             id: id, user: user, messages: messages, replacement: .standIn(), createdAt: clock())
@@ -21,13 +22,13 @@ extension Engine {
                 if let known = try transaction.openErasure(of: user) {
                     guard known.messages == messages else {
                         throw ChatError(
-                            .conflict, "\(user) is being erased with messages=\(known.messages.name)",
+                            .conflict, "\(user) is already being erased with messages=\(known.messages.name).",
                             parameter: "messages")
                     }
                     return known
                 }
                 guard try transaction.isKnown(user) else {
-                    throw ChatError(.unknownUser, "there is no user \(user)", parameter: "user")
+                    throw ChatError(.unknownUser, "The user \(user) does not exist.", parameter: "user")
                 }
                 erasing.insert(user)
                 return try transaction.beginErasure(new)
@@ -36,14 +37,15 @@ extension Engine {
             if try isNotErasing(user) { erasing.remove(user) }
             throw error
         }
-        // The store has it, whatever becomes of the rest.
+        // The store has the erasure, even if registering it fails.
         erasing.begin()
-        // On disk before anybody is told that it will be done; else by the work itself, before it removes anything.
+        // The erasure is registered before it is acknowledged. If this fails, the work registers it before it removes
+        // data.
         try erasures.add(RegisteredErasure(row))
         return row
     }
 
-    /// How many people were shut out up to now: what one of them said before comes too late afterwards.
+    /// The number of erasures started so far; requests from before a user's erasure are refused afterwards.
     package var shutOuts: Int { erasing.count }
 
     private func isNotErasing(_ user: UserID) throws(ChatError) -> Bool {
@@ -54,24 +56,26 @@ extension Engine {
         }
     }
 
-    /// How far an erasure has come.
+    /// Returns the progress of an erasure.
+    ///
+    /// - Throws: `forbidden`, `unknown-job`.
     package func erasure(_ number: Int64, by caller: Caller) throws -> ErasureRow {
-        guard caller.isAdmin else { throw ChatError(.forbidden, "jobs are for administrators to see") }
+        guard caller.isAdmin else { throw ChatError(.forbidden, "Reading jobs requires an administrator token.") }
         guard let row = try store.read({ try $0.erasure(number) }) else {
-            throw ChatError(.unknownJob, "there is no job \(number)", parameter: "id")
+            throw ChatError(.unknownJob, "Job \(number) does not exist.", parameter: "id")
         }
         return row
     }
 
-    /// Begins anew what the register has and the store has not: the store is from a backup that was made before.
+    /// Restarts registered erasures that the store does not have, because it was restored from an older backup.
     ///
-    /// - Returns: how many those were.
+    /// - Returns: The number of restarted erasures.
     @discardableResult
     package func eraseAgain() async throws(ChatError) -> Int {
         let registered = try erasures.all()
         let missing: [RegisteredErasure]
         do {
-            // Nothing is written where nothing is missing, which is every start but one.
+            // This check avoids a write on every start without missing erasures.
             missing = try store.read { store in
                 try registered.filter { try store.erasure(named: $0.id) == nil }
             }
@@ -95,9 +99,9 @@ extension Engine {
         return count
     }
 
-    /// Carries erasures out as they come, and those that a start found; goes on until its task is cancelled.
+    /// Runs pending and new erasures until the task is cancelled.
     ///
-    /// - Parameter failed: told what kept a step from being done; it is tried again later.
+    /// - Parameter failed: Called with the error of a failed step, which is retried later.
     package func carryOutErasures(failed: @Sendable (ChatError) -> Void) async {
         for await _ in erasing.wakes {
             do {
@@ -117,7 +121,7 @@ extension Engine {
         }
     }
 
-    /// Writes down why the oldest erasure does not go on.
+    /// Stores the error of the oldest pending erasure.
     private func note(_ error: ChatError) async {
         _ = try? await submit { transaction in
             guard var row = try transaction.store.openErasures(limit: 1).first else { return }
@@ -128,10 +132,10 @@ extension Engine {
 
     // MARK: Steps
 
-    /// Carries one erasure out to its end; where it stands is written down with every step.
+    /// Runs one erasure to its end; each step stores its progress.
     package func carryOut(_ row: ErasureRow) async throws {
         try erasures.add(RegisteredErasure(row))
-        // What was asked for before its user was shut out is in the log after this.
+        // After this, the log has all requests from before the user was banned.
         try await submit { _ in }
         var work = ErasureWork(row)
         while !work.row.isOver {
@@ -146,7 +150,7 @@ extension Engine {
             }
             work.row = changed
             for blob in blobs { try? await removeIfUnused(blob) }
-            // Others' sends have the writer in between, for as long as this had it.
+            // Pauses for as long as the step took, so that other writes can proceed.
             try await Task.sleep(for: ContinuousClock.now - start)
         }
         erasing.end(row.user)

@@ -2,15 +2,15 @@ package import Foundation
 package import ScrollbackModel
 import Synchronization
 
-/// Who was erased, kept where restoring a backup does not reach: a store from before then has them still.
+/// The register of erased users, stored outside of backups, because a restored store may contain their data again.
 package protocol ErasureRegister: Sendable {
-    /// Writes one down, durable when it returns; one that is there already stays as it is.
+    /// Registers an erasure, durable when this method returns; an existing entry stays unchanged.
     func add(_ erasure: RegisteredErasure) throws(ChatError)
-    /// All of them, oldest first.
+    /// Returns all registered erasures, oldest first.
     func all() throws(ChatError) -> [RegisteredErasure]
 }
 
-/// That somebody is to be erased, as it is known outside of a store.
+/// A registered erasure.
 package struct RegisteredErasure: Hashable, Sendable {
     package var id: UUID
     package var user: UserID
@@ -32,7 +32,7 @@ package struct RegisteredErasure: Hashable, Sendable {
     }
 }
 
-/// A register in memory, for an engine that is embedded where there are no backups.
+/// An erasure register in memory, for embedded engines without backups.
 package final class MemoryErasureRegister: ErasureRegister {
     private let erasures = Mutex<[RegisteredErasure]>([])
 
@@ -45,10 +45,10 @@ package final class MemoryErasureRegister: ErasureRegister {
     package func all() -> [RegisteredErasure] { erasures.withLock { $0 } }
 }
 
-/// Whose things are being removed now, and when somebody is to look again.
+/// The users whose erasure is in progress or ended recently.
 final class Erasing: Sendable {
     private struct ShutOut {
-        /// How many shut-outs there were up to this one.
+        /// The number of erasures started up to this one.
         var number: Int
         var endedAt: ContinuousClock.Instant?
     }
@@ -58,7 +58,7 @@ final class Erasing: Sendable {
         var users: [UserID: ShutOut] = [:]
     }
 
-    /// How long something that somebody said may be on its way: the operator's program is waited for for seconds.
+    /// The maximum time that a request can be in progress, for example while it waits for a webhook.
     private static let longestWay = Duration.seconds(60 * 60)
 
     private let state = Mutex(State())
@@ -71,7 +71,7 @@ final class Erasing: Sendable {
         wake.yield()
     }
 
-    /// How many people were shut out up to now: by this it is told what was said before.
+    /// The number of erasures started so far, by which requests from before an erasure are recognized.
     var count: Int { state.withLock { $0.count } }
 
     func insert(_ user: UserID) {
@@ -81,10 +81,11 @@ final class Erasing: Sendable {
         }
     }
 
-    /// Somebody is not erased after all.
+    /// Removes a user whose erasure did not start.
     func remove(_ user: UserID) { state.withLock { $0.users[user] = nil } }
 
-    /// The name can be used again; what was said under it before, and is on its way, is not taken for the next one's.
+    /// Records the end of an erasure: the name can be used again, but requests from before the erasure are still
+    /// refused.
     func end(_ user: UserID) {
         let now = ContinuousClock.now
         state.withLock { state in
@@ -95,14 +96,14 @@ final class Erasing: Sendable {
 
     func begin() { wake.yield() }
 
-    /// Refuses what was asked for before its user was shut out, and comes after it.
+    /// Refuses a request that was received before its user's erasure started.
     ///
-    /// - Parameter count: ``count`` when it was asked for.
+    /// - Parameter count: The value of ``count`` when the request was received.
     /// - Throws: `user-deactivated`.
     func check(_ user: UserID, since count: Int) throws(ChatError) {
         guard let shutOut = state.withLock({ $0.users[user] }), shutOut.endedAt == nil || count < shutOut.number else {
             return
         }
-        throw ChatError(.userDeactivated, "\(user) was erased")
+        throw ChatError(.userDeactivated, "\(user) was erased.")
     }
 }

@@ -1,22 +1,22 @@
 import ScrollbackModel
 
-/// What is to be done next for an erasure, found by reading alone: a bounded part of a log at a time.
+/// Finds the next step of an erasure by reading a bounded part of the store.
 ///
-/// What a step has changed is not found again, so that work that was broken off is gone on with from what is written down, or
-/// from a little before.
+/// Data that a step changed is not found again. An interrupted erasure therefore resumes at the stored progress or
+/// slightly before.
 struct ErasureWork {
-    /// A change, small enough for one transaction.
+    /// A change that is small enough for one transaction.
     enum Step {
-        /// Messages of theirs, at these places of the conversation after the last one that is done.
+        /// Messages of the user in the conversation after the last completed one.
         case messages([Seq], conversation: Int64, through: Seq)
         case actions([Timetoken], conversation: Int64)
-        /// Messages that mention them.
+        /// Messages that mention the user.
         case mentions([Seq], conversation: Int64)
-        /// Notices of what was done to them.
+        /// Notices about the user.
         case notices([Seq], conversation: Int64)
-        /// What is remembered of messages of theirs that are gone.
+        /// Keys of removed messages of the user.
         case keys([MessageID], conversation: Int64)
-        /// Nothing of theirs is left in a conversation but that they were there.
+        /// The conversation has no more data of the user except the membership.
         case conversation(Int64)
         case files([MediaID])
         case reports(by: [Int64], about: [Int64])
@@ -26,23 +26,25 @@ struct ErasureWork {
     var row: ErasureRow
     private var place: Place?
     private var lastFile: MediaID?
-    /// Of the conversations in which they may be mentioned.
+    /// The last conversation that was searched for mentions.
     private var lastMentioned: Int64 = 0
 
-    /// How far one conversation was read.
+    /// The progress within one conversation.
     private struct Place {
         var conversation: Int64
         var seq: Seq
         var action: Timetoken? = Timetoken(rawValue: 0)
         var mention: Seq = 0
         var notice: Seq = 0
-        /// Of the keys that were looked at the last; absent once all were.
+        /// The last examined key; `nil` if all were examined.
         var key: MessageID? = MessageID(high: 0, low: 0)
     }
 
-    /// How many places, or other rows, are looked at in one snapshot, and how many are changed in one transaction.
+    /// The number of positions examined in one snapshot.
     private static let window: Seq = 5_000
+    /// The number of other rows examined in one snapshot.
     private static let page = 500
+    /// The maximum number of rows changed in one transaction.
     private static let batch = 100
 
     init(_ row: ErasureRow) {
@@ -50,7 +52,7 @@ struct ErasureWork {
         lastMentioned = row.stage == .mentions ? row.through : 0
     }
 
-    /// - Returns: nothing where there was nothing to change in what was looked at: look again.
+    /// Returns the next step, or `nil` if the examined part needs no change and the search must continue.
     mutating func next(in store: any StoreReader) throws -> Step? {
         switch row.stage {
         case .conversations: try nextInConversations(store)
@@ -90,7 +92,7 @@ struct ErasureWork {
             return some.isEmpty ? nil : .actions(some, conversation: number)
         }
         if place.mention < conversation.head {
-            // By the index of the messages that mention anybody, which knows imported ones too.
+            // Uses the filter for messages with mentions, which also finds imported messages.
             let upper = min(place.mention + Self.window, conversation.head)
             let found = try store.messages(
                 in: number, place.mention + 1...upper, newestFirst: false, limit: Self.batch,
@@ -118,7 +120,7 @@ struct ErasureWork {
         return .conversation(number)
     }
 
-    /// Where they had nothing to do and are mentioned: one seek for each conversation there is.
+    /// Searches conversations without the user's membership for mentions, with one lookup per conversation.
     private mutating func nextMentioned(_ store: any StoreReader) throws -> Step? {
         guard row.messages != .keep else { return .stage(.files) }
         let conversations = try store.conversations(after: lastMentioned, limit: 200)

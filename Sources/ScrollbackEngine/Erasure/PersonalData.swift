@@ -2,24 +2,24 @@ package import Foundation
 package import ScrollbackModel
 package import ScrollbackWire
 
-/// What is held about one user, read a bounded part at a time; each part from a snapshot of its own.
+/// The export of one user's data, read in bounded parts, each from its own snapshot.
 ///
-/// A value that says where it stands: whoever holds it can go on from there.
+/// It is a value type that contains its position, so that the export can be continued later.
 package struct PersonalData: Sendable {
-    /// One thing that is held.
+    /// One item of the export.
     package enum Record: Sendable {
         case profile(UserProfile, state: String, lastSeen: Date?)
-        /// Of a conversation, or (nil) of the server.
+        /// A ban from a conversation, or from the server if the conversation is `nil`.
         case ban(ConversationID?, Ban)
         case membership(ConversationID, MemberRow)
         case mute(ConversationID, Mute)
-        /// How far the other person of a direct conversation may know that they have read.
+        /// The user's read receipt in a direct conversation.
         case receipt(ConversationID, Seq)
         case message(Message)
         case action(ConversationID, MessageAction)
         case file(MediaRow)
         case blocked(UserID)
-        /// To them, or by them.
+        /// An invitation of the user or by the user.
         case invitation(Invitation)
         case report(Report)
         case pushPreferences(PushPreferences)
@@ -32,8 +32,9 @@ package struct PersonalData: Sendable {
 
     private let user: UserID
     private var stage = Stage.profile
-    /// The last conversation that is done, and how far the next one is.
+    /// The last completed conversation.
     private var through: Int64 = 0
+    /// The progress within the next conversation.
     private var seq: Seq = 0
     private var action: Timetoken? = Timetoken(rawValue: 0)
     private var isStandingGiven = false
@@ -49,7 +50,7 @@ package struct PersonalData: Sendable {
         self.user = user
     }
 
-    /// - Returns: the next records, which may be none, and where to go on; no records at the end.
+    /// Returns the next records and the continued export; the records may be empty, and are `nil` at the end.
     package func next(_ engine: Engine) throws -> (records: [Record]?, data: PersonalData) {
         var data = self
         let records = try engine.store.read { store in
@@ -100,7 +101,7 @@ package struct PersonalData: Sendable {
         }
     }
 
-    /// How they want to be told, if they ever said, and where they are reached.
+    /// Returns the user's push preferences, if they are set, and their devices.
     private func push(_ store: any StoreReader) throws -> [Record] {
         let preferences = try store.pushPerson(user)?.preferences ?? PushPreferences()
         return (preferences == PushPreferences() ? [] : [.pushPreferences(preferences)])
@@ -156,7 +157,7 @@ package struct PersonalData: Sendable {
         return []
     }
 
-    /// What a conversation knows of them besides what they said.
+    /// Returns what a conversation stores about the user except messages and actions.
     private func standing(
         in row: ConversationRow, _ member: MemberRow?, _ store: any StoreReader
     ) throws -> [Record] {
@@ -170,7 +171,7 @@ package struct PersonalData: Sendable {
 }
 
 extension Report {
-    /// As who made it may have it: what the operator noted, and which of them closed it, is the operator's.
+    /// Creates a report for its author, without the administrators' note and names.
     fileprivate init(own row: ReportRow, in conversation: ConversationID) {
         self.init(row, in: conversation)
         note = nil
@@ -179,7 +180,9 @@ extension Report {
 }
 
 extension PersonalData.Record {
-    /// - Parameter link: where the bytes of a file can be had.
+    /// Writes the record as members of a JSON object.
+    ///
+    /// - Parameter link: The URL of a file's bytes.
     package func writeMembers(to writer: inout JSONWriter, link: String?) {
         switch self {
         case .profile(let profile, let state, let lastSeen):
@@ -201,7 +204,7 @@ extension PersonalData.Record {
             writer.field("pinned", member.isPinned)
             writer.field("markedUnread", member.isMarkedUnread)
         case .ban(let conversation, let ban):
-            // Who has set it is told to nobody who is banned.
+            // Banned users don't learn which moderator banned them.
             writer.field("record", "ban")
             writer.field("conversation", conversation)
             writer.field("until", ban.until)
@@ -262,12 +265,12 @@ extension PersonalData.Record {
 }
 
 extension PushDevice {
-    /// Enough of the token to tell devices apart: who has all of it, or a subscription's keys, may push there.
+    /// A suffix of the token that distinguishes devices; the full token would allow sending pushes to the device.
     fileprivate var tokenEnd: String { "…" + token.suffix(token.count < 16 ? 0 : 4) }
 }
 
 extension MemberRow.Standing {
-    /// As it travels.
+    /// The name in the wire format.
     var name: String {
         switch self {
         case .reader: "reader"

@@ -6,7 +6,7 @@ extension Transaction {
         return try store.openErasures(limit: .max).first { $0.user == user }
     }
 
-    /// Whether there is anything of theirs.
+    /// Returns whether the store has data of a user.
     func isKnown(_ user: UserID) throws -> Bool {
         let row = try store.user(user)
         if let row, row.state != .erased { return true }
@@ -19,22 +19,21 @@ extension Transaction {
             || !store.invitations(by: user, after: nil, limit: 1).isEmpty
             || store.lastSeen(of: user) != nil || store.openUploads(of: user) > 0
         if hasTraces { return true }
-        // What an erasure leaves under a name was to be kept.
+        // Data that an erasure keeps under the user's name does not count.
         if row != nil { return false }
         return try !store.media(of: user, after: nil, limit: 1).isEmpty
             || !store.blockers(of: user, limit: 1).isEmpty
             || !store.reports(about: user, after: 0, limit: 1).isEmpty
     }
 
-    /// Remembers that somebody left a trace where they have no row as a member.
+    /// Records a user in a conversation's participants if they have no membership row there.
     ///
-    /// What they said there, what they added to others' messages, that they are muted or banned is found by this when they
-    /// want it back, or gone.
+    /// An erasure or an export uses this to find their messages, actions, mutes and bans.
     func signGuestbook(of number: Int64, as user: UserID) throws {
         if try member(user, of: number) == nil { try store.sign(user, guestbookOf: number) }
     }
 
-    /// Shuts somebody out for good, and writes down what is to be done.
+    /// Bans a user permanently and stores the erasure.
     func beginErasure(_ new: ErasureRow) throws -> ErasureRow {
         var user = try store.user(new.user) ?? UserRow(profile: UserProfile(id: new.user))
         user.profile = UserProfile(id: new.user)
@@ -47,7 +46,7 @@ extension Transaction {
         return row
     }
 
-    /// Nobody is put in who is being erased: it would be found too late.
+    /// Checks that a user is not being erased, because the erasure could miss new memberships.
     ///
     /// - Throws: `conflict`.
     func checkIsNotErased(_ user: UserID) throws {
@@ -56,9 +55,9 @@ extension Transaction {
 
     // MARK: Steps
 
-    /// Carries one step out, and writes down how far the work has come.
+    /// Performs one step and stores the progress.
     ///
-    /// - Returns: the row as it is then, and bytes of files that may be of use to nobody.
+    /// - Returns: The updated erasure, and blobs that may be unused now.
     func carryOut(
         _ step: ErasureWork.Step, _ erasure: ErasureRow, permissions: Permissions, lowersUnread: Bool
     ) throws -> (row: ErasureRow, blobs: Set<BlobID>) {
@@ -93,7 +92,7 @@ extension Transaction {
         return (erasure, blobs)
     }
 
-    /// Gives messages the name that stands in their sender's place, or makes stubs of them.
+    /// Replaces the sender of messages, or replaces the messages with tombstones.
     private func disown(
         _ places: [Seq], in number: Int64, _ erasure: ErasureRow, lowersUnread: Bool
     ) throws -> Int64 {
@@ -112,7 +111,7 @@ extension Transaction {
                 continue
             }
             message.rename(erasure.user, to: erasure.replacement)
-            // The rows of mentions say who mentioned; an imported message may have none.
+            // Stored mentions contain the sender; imported messages may not have stored mentions.
             let mentions = message.attributes.mentions
             for user in Set(mentions?.users ?? []) {
                 try store.setSender(erasure.replacement, ofMentionOf: user, at: seq, in: number)
@@ -125,7 +124,7 @@ extension Transaction {
         return count
     }
 
-    /// Where anybody may see a message: what lies elsewhere is gone, and its row is removed soon.
+    /// Returns the positions of messages that any user can see; other rows are removed soon anyway.
     private func placesSeen(in row: ConversationRow) throws -> SeqRangeSet {
         guard row.firstSeq <= row.head else { return SeqRangeSet() }
         var seen = SeqRangeSet()
@@ -134,7 +133,7 @@ extension Transaction {
         return seen
     }
 
-    /// Stores what a change made of a message; of one that is gone nobody hears.
+    /// Stores a changed message, and publishes the change only if a user can see the message.
     private func change(
         _ message: inout MessageRow, in row: inout ConversationRow, ifIn seen: SeqRangeSet
     ) throws {
@@ -168,12 +167,12 @@ extension Transaction {
         }
     }
 
-    /// Gives who is mentioned the name that stands in their place.
+    /// Replaces the user's name in mentions.
     private func unname(at places: [Seq], in number: Int64, _ erasure: ErasureRow) throws {
         guard let found = try store.conversation(numbered: number), var row = try conversation(found.id) else { return }
         let seen = try placesSeen(in: row)
         for seq in places {
-            // Of a message that is gone the row may be left.
+            // A stored mention may exist without its message.
             try store.dropMention(of: erasure.user, at: seq, in: number)
             guard var message = try store.message(at: seq, in: number), let mentions = message.attributes.mentions,
                 mentions.users.contains(erasure.user)
@@ -186,7 +185,7 @@ extension Transaction {
         }
     }
 
-    /// Gives whom notices are about the name that stands in their place.
+    /// Replaces the user's name in notices.
     private func rename(at places: [Seq], in number: Int64, _ erasure: ErasureRow) throws {
         guard let found = try store.conversation(numbered: number), var row = try conversation(found.id) else { return }
         let seen = try placesSeen(in: row)
@@ -197,7 +196,7 @@ extension Transaction {
         }
     }
 
-    /// Forgets that somebody was in a conversation; what only they could read goes with them.
+    /// Removes a user from a conversation, and deletes a conversation that only they could read.
     private func depart(from number: Int64, _ erasure: ErasureRow) throws {
         let user = erasure.user
         guard let found = try store.conversation(numbered: number), var row = try conversation(found.id) else { return }
@@ -211,7 +210,7 @@ extension Transaction {
         if row.id.namedUsers.contains(user) {
             row.marks.insert(.lostPerson)
             row.blocks = []
-            // Whoever uses the name next sees nothing of before; who is there was so from the beginning.
+            // A new user of the name must not see earlier messages; the other user is a member from the beginning.
             row.visibility = .sinceJoin
             try put(row, isNews: false)
         } else if wasMember {
@@ -246,13 +245,13 @@ extension Transaction {
         }
     }
 
-    /// What is left is a row that says which tokens are too old.
+    /// Ends an erasure; the remaining row of the user refuses old tokens.
     private func endErasure(_ erasure: inout ErasureRow) throws {
         let user = erasure.user
         guard try store.memberships(of: user, after: 0, limit: 1).isEmpty,
             try store.guestbook(of: user, after: 0, limit: 1).isEmpty
         else {
-            // Something came meanwhile, such as a conversation that somebody's message to them has made.
+            // New data arrived in the meantime, for example a conversation that another user's message created.
             erasure.stage = .conversations
             return
         }

@@ -1,16 +1,16 @@
 import Foundation
 import ScrollbackModel
 
-/// What an opaque cursor holds: where to go on, which way, how far, and the rest of the question.
+/// The content of an opaque history cursor: the position and direction of the next page, and the rest of the query.
 struct PageCursor {
     enum Direction: String {
         case older, newer
     }
 
     var direction: Direction
-    /// Older goes on below it, newer above it.
+    /// The position of the next page: it contains messages below this sequence number (older) or above it (newer).
     var seq: Seq
-    /// Newer stops before it, older at it.
+    /// The end of the range: pages with newer messages stop before it, pages with older messages include it.
     var end: Seq?
     var epoch: Epoch
     var sort: Sort
@@ -41,10 +41,12 @@ struct PageCursor {
         self.filter = filter
     }
 
-    /// - Throws: `invalid-parameter` when it is not one of ours.
+    /// Decodes a cursor.
+    ///
+    /// - Throws: `invalid-parameter` if the server did not create the cursor.
     init(_ cursor: HistoryCursor) throws(ChatError) {
         guard let data = Data(base64URL: cursor.rawValue), let read = Self.read(Array(data)) else {
-            throw .invalidParameter("cursor", "must be one that a page gave, as it was")
+            throw .invalidParameter("cursor", "must be an unchanged cursor from a previous page")
         }
         self = read
     }
@@ -73,7 +75,7 @@ struct PageCursor {
         } catch {
             return nil
         }
-        // A cursor comes back from outside: what no page would have written in it is not ours.
+        // Clients can send any cursor, so values that the server never encodes are refused.
         guard let direction, let seq, (0..<Seq.max).contains(seq), let epoch, end.map({ $0 > 0 }) ?? true,
             let filter = try? filter.validated()
         else { return nil }
@@ -91,7 +93,7 @@ extension MessageFilter {
             }
             list("types", types?.map(\.rawValue))
             list("excludedTypes", excludedTypes?.map(\.rawValue))
-            // The empty string stands for "none set", as it does in a query.
+            // The empty string means "no custom type", as in a query.
             list("customTypes", customTypes?.map { $0 ?? "" })
             list("senders", senders?.map(\.text))
             if mentionsMe { writer.field("mentionsMe", true) }

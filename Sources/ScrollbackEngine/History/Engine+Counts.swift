@@ -2,22 +2,22 @@ import Foundation
 package import ScrollbackModel
 
 extension Engine {
-    /// The most conversations one call is about.
+    /// The maximum number of conversations in one request.
     package static let maximumConversations = FetchQuery.maximumConversations
 
-    /// How many messages that the caller may see each conversation has at or after a time: arithmetic on places, no
-    /// message is read.
+    /// Returns how many messages that the caller can see each conversation has at or after a time.
     ///
-    /// Where messages are kept for ever it goes back as far as the setting `countWindowDays`.
+    /// The count is computed from sequence numbers without reading messages. In conversations that retain messages
+    /// forever, it covers only the last `countWindowDays` days.
     ///
-    /// - Throws: `invalid-parameter` for no conversation or more than 500. Of one that the caller may not see the count is
-    ///   that error.
+    /// - Throws: `invalid-parameter` if there are no conversations or more than 500. For a conversation that the caller
+    ///   may not see, the count is the error.
     package func counts(
         since: [(conversation: ConversationID, time: Timetoken)], by caller: Caller
     ) throws -> [(conversation: ConversationID, count: Result<Int64, ChatError>)] {
         guard (1...Self.maximumConversations).contains(since.count) else {
             throw ChatError.invalidParameter(
-                "since", "must name 1...\(Self.maximumConversations) conversations", limit: Self.maximumConversations)
+                "since", "must have 1...\(Self.maximumConversations) conversations", limit: Self.maximumConversations)
         }
         try checkHistory(by: caller)
         let settings = settings

@@ -1,10 +1,10 @@
 package import ScrollbackModel
 
 extension Engine {
-    /// A page of each of several conversations, from one snapshot.
+    /// Returns one page of each of several conversations, from one snapshot.
     ///
-    /// Each has a cursor of its own, so that a busy conversation keeps none of the others from being whole; one that is
-    /// read to its end gives none. As far as the answer has room, later ones come empty, with the cursor to go on.
+    /// Each page has its own cursor, or none if it reaches the end of the conversation. When the answer is full, the
+    /// remaining pages are empty and have a cursor to continue from.
     package func fetch(_ query: FetchQuery, by caller: Caller) throws -> [FetchedPage] {
         try query.check()
         try checkHistory(by: caller)
@@ -31,18 +31,18 @@ extension Engine {
 
     // MARK: Refresh
 
-    /// The most messages one refresh is about.
+    /// The maximum number of messages in one refresh request.
     package static let maximumRefreshed = 20
 
-    /// Messages as they are now.
+    /// Returns the current state of messages.
     ///
-    /// - Returns: of each reference, once, the message or why there is none.
+    /// - Returns: For each distinct reference, the message or the error.
     package func refresh(
         _ references: [MessageReference], by caller: Caller
     ) throws -> [(reference: MessageReference, result: Result<Message, ChatError>)] {
         guard (1...Self.maximumRefreshed).contains(references.count) else {
             throw ChatError.invalidParameter(
-                "messages", "must be 1...\(Self.maximumRefreshed) messages", limit: Self.maximumRefreshed)
+                "messages", "must have 1...\(Self.maximumRefreshed) messages", limit: Self.maximumRefreshed)
         }
         try checkHistory(by: caller)
         var seen: Set<MessageReference> = []
@@ -51,7 +51,7 @@ extension Engine {
                 do {
                     let message = try message(reference.id, in: reference.conversation, by: caller, store)
                     guard !message.isDeleted else {
-                        throw ChatError(.unknownMessage, "the message was deleted")
+                        throw ChatError(.unknownMessage, "The message was deleted.")
                     }
                     return (reference, .success(message))
                 } catch let error as ChatError where error.status < 500 {

@@ -1,10 +1,10 @@
 package import ScrollbackModel
 
 extension Engine {
-    /// One page of a conversation's history.
+    /// Returns one page of a conversation's history.
     ///
-    /// - Throws: `invalid-parameter` naming the argument; `unknown-conversation`; `unknown-message` when an anchor's message
-    ///   is not there; `epoch-changed` when a cursor is of an older log.
+    /// - Throws: `invalid-parameter` with the parameter's name, `unknown-conversation`, `unknown-message` if an
+    ///   anchor's message does not exist, and `epoch-changed` if the cursor belongs to a previous log.
     package func history(of id: ConversationID, _ query: HistoryQuery, by caller: Caller) throws -> LogPage {
         try query.check(pageSize: limits.pageSize)
         try checkHistory(by: caller)
@@ -16,7 +16,10 @@ extension Engine {
         }
     }
 
-    /// - Parameter room: for as many messages as the question's limit; `around` brings its own.
+    /// Reads the page that a query describes.
+    ///
+    /// - Parameter room: The limit of messages and bytes. Queries with the anchor `around` use their own limits of
+    ///   messages.
     static func page(
         _ query: HistoryQuery, _ access: Access, _ store: any StoreReader, reader: UserID, room: inout PageRoom
     ) throws -> LogPage {
@@ -41,7 +44,7 @@ extension Engine {
             let read = try PageCursor(text)
             guard read.epoch == access.state.epoch else {
                 throw ChatError(
-                    .epochChanged, "the conversation was made anew: start again without a cursor", parameter: "cursor")
+                    .epochChanged, "The conversation was recreated. Start again without a cursor.", parameter: "cursor")
             }
             query.sort = read.sort
             query.filter = read.filter
@@ -50,7 +53,7 @@ extension Engine {
         let pages = PageReader(access: access, store: store, reader: reader, sort: query.sort, filter: query.filter)
         switch query.anchor {
         case .cursor:
-            guard let cursor else { throw ChatError.invalidParameter("cursor", "must be one that a page gave") }
+            guard let cursor else { throw ChatError.invalidParameter("cursor", "must be a page's cursor") }
             return switch cursor.direction {
             case .older: try pages.older(than: cursor.seq, downTo: cursor.end, &room)
             case .newer: try pages.newer(than: cursor.seq, before: cursor.end, &room)
@@ -71,7 +74,9 @@ extension Engine {
         }
     }
 
-    /// One message.
+    /// Returns one message.
+    ///
+    /// - Throws: `unknown-message`, `unknown-conversation`.
     package func message(_ id: MessageID, in conversation: ConversationID, by caller: Caller) throws -> Message {
         try checkHistory(by: caller)
         return try store.read { try message(id, in: conversation, by: caller, $0) }
@@ -83,7 +88,7 @@ extension Engine {
         let log = conversation.log.absolute(for: caller.user)
         let access = try access(to: log, for: caller, in: store)
         guard let row = try store.message(id, in: access.conversation.number), access.visible.contains(row.seq) else {
-            throw ChatError(.unknownMessage, "there is no message \(id) here that you may see")
+            throw ChatError(.unknownMessage, "Message \(id) does not exist, or you may not see it.")
         }
         return row.message(in: log.relative(to: caller.user), epoch: access.state.epoch)
     }

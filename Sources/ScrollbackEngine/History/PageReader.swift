@@ -2,7 +2,7 @@ import ScrollbackModel
 
 /// Reads pages of one log for one reader, from one snapshot.
 ///
-/// Never an offset, never a count: a page costs what it holds.
+/// Pages are read by sequence number, without offsets or counts, so a page's cost depends only on its size.
 struct PageReader {
     let access: Access
     let store: any StoreReader
@@ -10,10 +10,10 @@ struct PageReader {
     let sort: Sort
     let filter: MessageFilter
 
-    /// The most places that may hold a message a filtered page looks at; where nothing matched by then, it is empty and
-    /// says where to go on.
+    /// The maximum number of positions that one filtered page examines; the page may be empty and has a cursor to
+    /// continue.
     static let maximumScan: Int64 = 20_000
-    /// The same where a store has an index of little else than what is wanted.
+    /// The maximum if the store has an index that selects few other messages than the requested ones.
     static let maximumIndexedScan: Int64 = 500_000
 
     private var longestScan: Int64 {
@@ -24,7 +24,7 @@ struct PageReader {
     private var row: ConversationRow { access.conversation }
     private var state: LogHead { access.state }
 
-    /// A run of a log that was looked at, and the messages in it.
+    /// A range of the log that was read, and the messages in it.
     private struct Run {
         /// Newest first.
         var rows: [MessageRow] = []
@@ -34,7 +34,7 @@ struct PageReader {
 
     // MARK: Pages
 
-    /// Messages below `bound`, from the newest of them to older, as far as `end`.
+    /// Returns messages below `bound`, newest first, down to `end`.
     func older(than bound: Seq, downTo end: Seq? = nil, _ room: inout PageRoom) throws -> LogPage {
         let last = max(state.firstSeq, end ?? 0)
         let run = try readOlder(from: min(bound - 1, state.head), downTo: last, &room)
@@ -42,7 +42,7 @@ struct PageReader {
             run, hasOlder: run.lower > last, hasNewer: end == nil && run.upper < state.head, end: end)
     }
 
-    /// Messages above `bound` and below `end`, from the oldest of them to newer.
+    /// Returns messages above `bound` and below `end`, oldest first.
     func newer(than bound: Seq, before end: Seq?, _ room: inout PageRoom) throws -> LogPage {
         let last = min(state.head, (end ?? .max) - 1)
         let run = try readNewer(from: max(bound + 1, state.firstSeq), to: last, &room)
@@ -50,10 +50,10 @@ struct PageReader {
         return page(run, hasOlder: hasOlder, hasNewer: run.upper < last, end: end)
     }
 
-    /// The messages on both sides of a place, and the one there.
+    /// Returns the messages on both sides of a position, and the message at the position.
     func around(_ place: Place, before: Int, after: Int, in room: PageRoom) throws -> LogPage {
         var place = place
-        // Of several messages at one time the first is the one there, and the others are newer.
+        // If several messages have the same time, the first is the one at the position and the others are newer.
         place.oldestNewer = min(place.oldestNewer, place.newestOlder + 2)
         var room = room.with(messages: 1)
         var itself: [MessageRow] = []
@@ -76,7 +76,7 @@ struct PageReader {
         var run = Run(lower: bottom, upper: top)
         var left = longestScan
         for range in access.visible.clipped(to: bottom...top).ranges.reversed() {
-            // Only what may hold a message is looked at: a void costs nothing, however long.
+            // Gaps are not examined, so they cost nothing.
             let part = max(range.lowerBound, range.upperBound - min(left, range.upperBound) + 1)...range.upperBound
             run.rows += try messages(part, newestFirst: true, &room)
             if room.isFull {
@@ -139,9 +139,9 @@ struct PageReader {
         PageCursor(direction: direction, seq: seq, end: end, epoch: state.epoch, sort: sort, filter: filter).text
     }
 
-    // MARK: Places
+    // MARK: Positions
 
-    /// A point found in the log: what lies before it, what lies after it, and perhaps a message between.
+    /// A position in the log: the sequence numbers before and after it, and possibly a message between them.
     struct Place {
         var newestOlder: Seq
         var oldestNewer: Seq
@@ -157,12 +157,12 @@ struct PageReader {
         case .earliest: return .between(state.firstSeq - 1)
         case .seq(let seq):
             guard seq >= 1 else { throw ChatError.invalidParameter(parameter, "must be seq:1 or above") }
-            // Above the head there is nothing to tell one place from another, and the largest has none after it.
+            // All positions above the head are equivalent, and the largest sequence number has no successor.
             return .at(min(seq, state.head + 1))
         case .id(let id):
             guard let found = try store.message(id, in: row.number), access.visible.contains(found.seq) else {
                 throw ChatError(
-                    .unknownMessage, "there is no message \(id) here that you may see", parameter: parameter)
+                    .unknownMessage, "Message \(id) does not exist, or you may not see it.", parameter: parameter)
             }
             return .at(found.seq)
         case .timetoken(let time): return try place(from: time, through: time)
@@ -177,19 +177,19 @@ struct PageReader {
         let newestOlder = try store.lastPlace(in: row) { $0.timetoken < first }
         let newestWithin = try store.lastPlace(in: row) { $0.timetoken <= last }
         guard newestWithin > newestOlder else { return .between(newestOlder) }
-        // Places whose messages are gone may lie below the first that was said then.
+        // Positions of removed messages may be below the first message with this time.
         let first = try store.messages(
             in: row.number, newestOlder + 1...newestWithin, newestFirst: false, limit: 1, filter: .all, reader: reader
         ).first
         return Place(newestOlder: (first?.seq ?? newestWithin) - 1, oldestNewer: newestWithin + 1)
     }
 
-    /// The first message that counts and the reader has not read; the newest end where there is none.
+    /// Returns the position of the first unread message that counts, or the end of the log if there is none.
     private func firstUnread() throws -> Place {
         guard access.baseN < state.n,
             let n = try store.firstCounted(by: reader, in: row.number, numbers: access.baseN + 1...state.n)
         else { return .between(state.head) }
-        // Its number is that of the first message at or above it that is still there.
+        // The counted index belongs to the first existing message with this index or a higher one.
         let below = try store.lastPlace(in: row) { $0.n < n }
         let first = try access.visible.first(atOrAbove: below + 1).flatMap { range in
             try store.messages(

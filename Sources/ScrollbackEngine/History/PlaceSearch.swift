@@ -1,11 +1,12 @@
 package import ScrollbackModel
 
 extension StoreReader {
-    /// The newest place that satisfies `isAtOrBefore`, which must hold for a message whenever it holds for a later
-    /// one; `firstSeq - 1` if none does.
+    /// Returns the newest sequence number that satisfies a predicate, or `firstSeq - 1` if none does.
     ///
-    /// Times and running numbers rise with the place, so finding one is a binary search on the primary key: no index of
-    /// their own is written with every message.
+    /// Times and counted indexes increase with the sequence number, so this is a binary search on the primary key
+    /// without another index.
+    ///
+    /// - Parameter isAtOrBefore: The predicate. If it is true for a message, it must be true for all earlier messages.
     package func lastPlace(
         in conversation: ConversationRow, where isAtOrBefore: (PlaceRow) throws -> Bool
     ) throws -> Seq {
@@ -13,7 +14,7 @@ extension StoreReader {
         var high = conversation.head
         while low < high {
             let middle = low + (high - low + 1) / 2
-            // Places whose message is gone are passed over to the one below.
+            // Positions of removed messages count as the next lower existing message.
             guard let row = try place(atOrBelow: middle, in: conversation.number), row.seq > low else {
                 low = middle
                 continue
@@ -23,10 +24,10 @@ extension StoreReader {
         return low
     }
 
-    /// The newest place of a time or before it.
+    /// Returns the newest sequence number at or before a time.
     ///
-    /// A hole that begins or lies there is before it, and so is what went below the floor: how much of it really was is
-    /// not known once its rows are gone, and what somebody was told as their place must not go back.
+    /// Deleted ranges at that position, and everything below the retention floor, count as before the time. Their times
+    /// are unknown once the rows are removed, and a result must not decrease later.
     func place(atOrBefore time: Timetoken, in conversation: ConversationRow) throws -> Seq {
         if conversation.timetoken <= time { return conversation.head }
         let place = try lastPlace(in: conversation) { $0.timetoken <= time }

@@ -1,22 +1,25 @@
 package import ScrollbackModel
 
-/// Someone's open connection, as the hub sees it.
+/// A user's open connection, as the hub uses it.
 package protocol Connection: AnyObject, Sendable {
     var user: UserID { get }
-    /// The thread it is served on.
+    /// The thread that serves the connection.
     var lane: any Lane { get }
-    /// Whether somebody looks at it: it is open, and did not say that it is in the background.
+    /// Whether the connection is open and the client has not reported that it is in the background.
     var isInForeground: Bool { get }
-    /// Whether it asked to hear a conversation.
+    /// Returns whether the connection is subscribed to a conversation.
     func hears(_ id: ConversationID) -> Bool
-    /// Its user became a member of a conversation: it starts to hear it, and sees all above a place.
+    /// Subscribes the connection to a conversation that its user joined.
+    ///
+    /// - Parameter seq: The sequence number above which the user can see every message.
     func joined(_ id: ConversationID, seesAllAbove seq: Seq)
-    /// Its user is no member any more: it stops hearing it and, of a community, its channels.
+    /// Ends the subscription to a conversation and, for a community, to its channels, because the user left.
     func left(_ id: ConversationID)
-    /// Its user sees less of some conversation: what it looked up before holds no more.
+    /// Invalidates earlier permission checks, because the user can see less of some conversation.
     func seesLess()
+    /// Closes the connection.
     func close(_ reason: CloseReason)
-    /// As above, with words for the other side.
+    /// Closes the connection with an explanation for the client.
     func close(_ reason: CloseReason, _ text: String)
 }
 
@@ -28,15 +31,17 @@ extension Connection {
 
 /// A thread that serves connections.
 ///
-/// One frame for many of them costs one hand-over.
+/// A frame for many of its connections is handed over once.
 package protocol Lane: AnyObject, Sendable {
-    /// Queues a frame for each of the connections, which are all this lane's. Never blocks: a connection whose queue is
-    /// full is closed with 4008.
+    /// Queues a frame for connections of this lane, without blocking.
     ///
-    /// - Parameter origin: a connection among them that gets no copy.
+    /// A connection whose queue is full is closed with code 4008.
+    ///
+    /// - Parameter origin: The connection, among these, that gets no copy.
     func deliver(_ frame: [UInt8], to connections: [any Connection], except origin: Origin?)
-    /// As above, of a message that a connection can do without whose queue is more than half full: it gets, later, the other
-    /// frame in its place.
+    /// Queues a frame for connections of this lane, with a substitute for slow connections.
+    ///
+    /// A connection whose queue is more than half full gets the substitute instead, later.
     func deliver(
         _ frame: [UInt8], to connections: [any Connection], except origin: Origin?, orElse substitute: HeadFrame)
 }
@@ -49,11 +54,13 @@ extension Lane {
     }
 }
 
-/// Why a server closes a connection.
+/// The reason why the server closes a connection.
 package enum CloseReason: Int, Sendable {
     case badToken = 4001
     case tokenExpired = 4003
-    /// It did not read fast enough: it comes back and resumes.
+    /// The client did not read fast enough.
+    ///
+    /// It should reconnect and resume.
     case tooSlow = 4008
     /// The same device opened another connection.
     case replaced = 4009
@@ -61,25 +68,27 @@ package enum CloseReason: Int, Sendable {
     case malformed = 4000
     case protocolError = 1002
     case frameTooLarge = 1009
-    /// The server restarts: come back after a random wait.
+    /// The server restarts.
+    ///
+    /// The client should reconnect after a random delay.
     case restarting = 1012
     case unsupportedData = 1003
     case normal = 1000
 }
 
-/// The connections that hear one conversation, by lane.
+/// The connections that are subscribed to one conversation, by lane.
 ///
-/// A value: delivery works on a copy, and no lock is held for it.
+/// This is a value type, so that delivery uses a copy without holding a lock.
 struct Audience {
     private struct Group {
         var lane: any Lane
         var connections: [any Connection]
-        /// Of each connection the place above which its user sees every message.
+        /// For each connection, the sequence number above which its user can see every message.
         var seesAllAbove: [Seq]
     }
 
     private var lanes: [Group] = []
-    /// Above it everyone sees every message.
+    /// The sequence number above which all subscribers can see every message.
     private var highest: Seq = 0
 
     var isEmpty: Bool { lanes.isEmpty }
@@ -109,7 +118,7 @@ struct Audience {
         if lanes[lane].connections.isEmpty { lanes.remove(at: lane) }
     }
 
-    /// Nobody, or somebody, is sure to see what lies at or below a place any more.
+    /// Raises the sequence number above which messages are visible, for one user or for all.
     mutating func narrow(to seq: Seq, for user: UserID? = nil) {
         highest = max(highest, seq)
         for lane in lanes.indices {
@@ -138,7 +147,7 @@ struct Audience {
         }
     }
 
-    /// Hands a frame to those who are not in another audience, which had it already.
+    /// Delivers a frame to the connections that are not in another audience, which already has the frame.
     func deliver(_ frame: [UInt8], except origin: Origin?, or others: Audience?) {
         let told = Set((others?.lanes ?? []).flatMap { lane in lane.connections.map { ObjectIdentifier($0) } })
         for group in lanes {
@@ -155,7 +164,8 @@ struct Audience {
         }
     }
 
-    /// Hands a frame about one place to those who are sure to see it, and another to the rest: of everyone, or of one user.
+    /// Delivers one frame to subscribers who can see a sequence number and another to the rest, for one user or for
+    /// all.
     func deliver(_ frame: [UInt8], about seq: Seq, to user: UserID?, orElse bare: @autoclosure () -> [UInt8]) {
         guard user != nil || seq <= highest else { return deliver(frame, except: nil) }
         let bare = seq <= highest ? bare() : []

@@ -1,53 +1,55 @@
 package import ScrollbackModel
 package import ScrollbackWire
 
-/// What subscribers are told after a commit.
+/// An event that is published to subscribers after a commit.
 ///
-/// Conversations go by their absolute names.
+/// Conversations have their absolute names.
 package enum Event: Sendable {
-    /// - Parameter isListed: whether a community's members may hear that the channel moved without hearing the channel.
+    /// A message was stored.
+    ///
+    /// - Parameter isListed: Whether all members of the community are notified of the channel's new head.
     case message(Message, isListed: Bool, origin: Origin?)
-    /// Something was done to a message or a run of places. Who may not see the message hears only that something was.
+    /// A message or a range of messages changed; users who can't see the message receive only the new head.
     case changed(ConversationID, LogChange, LogMark, isListed: Bool)
-    /// Somebody took places out of their own view, with the counts computed then: told to their devices alone.
+    /// A user hid messages from their own view; sent to the user's devices, with the new counts.
     case hidden([SeqRange], ReadEvent)
-    /// Fewer may see the past from now on.
+    /// The visible history was reduced.
     case narrowed(ConversationID, head: Seq)
-    /// The log moved on by more than is told one by one: an import.
+    /// The log advanced without an event per message, because of an import, for example.
     case moved(ConversationID, LogMark, isListed: Bool)
     case transient(TransientMessage, origin: Origin?)
-    /// Somebody changed something of their own: told to their devices, and how far they read in a direct conversation to the
-    /// peer.
+    /// A user changed their own state; sent to their devices, and as a read receipt to the other user of a direct
+    /// conversation.
     case read(ReadEvent)
-    /// The same of several conversations that one person read at once.
+    /// A user read several conversations at once.
     case reads([ReadEvent])
-    /// Somebody became a member, or another kind of one, who sees all above a place.
+    /// A user became a member or has a new role, and can see every message above a sequence number.
     case joined(ConversationID, UserID, Role, seesAllAbove: Seq)
-    /// Somebody is no longer a member: nothing more goes to them from here on.
+    /// A user is no longer a member and receives nothing more.
     case left(ConversationID, UserID)
     case conversationChanged(ConversationID)
-    /// What somebody may do or has to count there changed: told to their devices alone, which ask.
+    /// A user's permissions or counts changed; sent to the user's devices, which fetch them.
     case standingChanged(ConversationID, UserID)
-    /// Whoever hears it is told, and hears it no more.
+    /// The conversation was deleted; subscribers are notified and unsubscribed.
     case conversationDeleted(ConversationID)
-    /// It lists its own members from now on: whoever hears it hears it no more until they ask again.
+    /// A channel became private; subscribers are unsubscribed until they subscribe again.
     case madePrivate(ConversationID)
     case userChanged(UserProfile)
-    /// Somebody was invited: told to their devices alone, as the next is.
+    /// A user was invited; sent to the user's devices.
     case invited(Invitation)
-    /// Their invitation is none any more.
+    /// An invitation was revoked, declined or used; sent to the user's devices.
     case invitationEnded(ConversationID, UserID)
-    /// Their tokens were revoked: their connections are closed.
+    /// A user's tokens were revoked, so their connections are closed.
     case revoked(UserID)
-    /// Nobody comes in under their name any more: their connections are closed, and told why.
+    /// A user was banned, deactivated or erased, so their connections are closed with the error.
     case shutOut(UserID, ChatError)
-    /// Somebody may hear a room no more, whom no list has as a member.
+    /// A user was banned from a room, which has no list of members.
     case banned(ConversationID, UserID)
-    /// Somebody reported a message: told to the operator's program alone.
+    /// A message was reported; sent to the webhook only.
     case reported(Report)
 }
 
-/// The connection a message came in by: it gets its answer and not the event.
+/// The connection that sent a message, which gets the completion instead of the event.
 package struct Origin: Hashable, Sendable {
     package let session: ObjectIdentifier
 
@@ -56,11 +58,11 @@ package struct Origin: Hashable, Sendable {
     }
 }
 
-/// What somebody changed of their own in a conversation, with the counts computed then.
+/// A change of a user's own state in a conversation, with the counts at that time.
 package struct ReadEvent: Sendable {
     package var conversation: ConversationID
     package var user: UserID
     package var summary: ReadSummary
-    /// What the other person of a direct conversation is told to have been read, if anything.
+    /// The sequence number to report to the other user of a direct conversation as read, if any.
     var receipt: Seq?
 }

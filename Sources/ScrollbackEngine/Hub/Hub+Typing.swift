@@ -4,7 +4,7 @@ import ScrollbackWire
 import Synchronization
 
 extension Hub {
-    /// Tells who hears a conversation that somebody writes there, unless it was told too much of that already.
+    /// Sends a typing indicator to the subscribers of a conversation, unless its rate limit is exceeded.
     func tellTyping(
         in id: ConversationID, of user: UserID, isTyping: Bool, except deaf: Set<UserID>, now: Date
     ) {
@@ -21,14 +21,15 @@ extension Hub {
     }
 }
 
-/// How many typing signals each conversation passes on: in a crowd nobody can tell who of many is typing, and every signal
-/// goes to everybody.
+/// The rate limit for typing indicators per conversation.
+///
+/// With many typing users, indicators are of little use, and each is sent to all subscribers.
 final class TypingPace: Sendable {
     static let perSecond = 5.0
     static let burst = 10.0
     private let buckets = Mutex(Buckets<ConversationID, TokenBucket>(most: 10_000))
 
-    /// - Returns: whether one more is passed on.
+    /// Returns whether another indicator can be sent.
     func take(_ id: ConversationID, now: Date) -> Bool {
         buckets.withLock { buckets in
             buckets.change(id, orNew: TokenBucket(perSecond: Self.perSecond, burst: Self.burst), now: now) {

@@ -3,19 +3,19 @@ package import ScrollbackModel
 import ScrollbackWire
 import Synchronization
 
-/// Who hears of what.
+/// Distributes events to connections.
 ///
-/// Told the events of each commit in order by the log's one writer, it finds the connections concerned and hands each
+/// The log's writer passes the events of each commit in order. The hub finds the subscribed connections and gives each
 /// lane one frame for all of its connections.
 ///
-/// Sharded by conversation: connections come, go and subscribe without waiting for deliveries elsewhere.
+/// Subscriptions are sharded by conversation, so that subscribing does not wait for deliveries to other conversations.
 package final class Hub: Sendable {
     private static let shardCount = 32
 
     private let shards: [Shard]
     private let people = Mutex<[UserID: [any Connection]]>([:])
     private let dismissed = Atomic<Int>(0)
-    /// Community channels that moved since their members were last told so.
+    /// The channels with new heads of which their community's members have not been notified yet.
     private let movedChannels = Mutex<[ConversationID: LogMark]>([:])
     let rooms = RoomStreams()
     let typing = TypingPace()
@@ -34,11 +34,12 @@ package final class Hub: Sendable {
         shards[Int(UInt(bitPattern: id.hashValue) % UInt(Self.shardCount))]
     }
 
-    // MARK: Who listens
+    // MARK: Subscriptions
 
-    /// Makes a connection known as one of its user's.
+    /// Registers a connection of a user.
     ///
-    /// - Returns: those that were known before: of two of one device that come at once, exactly one replaces the other.
+    /// - Returns: The connections registered before. If two connections of one device open at once, exactly one
+    ///   replaces the other.
     @discardableResult
     package func add(_ connection: any Connection) -> [any Connection] {
         let user = connection.user
@@ -61,10 +62,10 @@ package final class Hub: Sendable {
         people.withLock { $0[user] ?? [] }
     }
 
-    /// Whether nobody looks at anything of theirs now.
+    /// Returns whether the user has no connection in the foreground.
     func isAway(_ user: UserID) -> Bool { !connections(of: user).contains(where: \.isInForeground) }
 
-    /// Who is connected, by name: at most `limit`, from one on or that one alone.
+    /// Returns connected users ordered by ID: at most `limit`, starting with `first` or only `first`.
     func users(from first: UserID?, isOnly: Bool, limit: Int) -> [UserID] {
         let names = people.withLock { people in
             guard let first else { return Array(people.keys) }
@@ -73,13 +74,15 @@ package final class Hub: Sendable {
         return Array(names.sorted().prefix(limit))
     }
 
-    /// Rises whenever whoever heard some conversation was sent away, or may see less of it.
+    /// A counter that increases whenever subscribers of a conversation are dismissed or their visible history is
+    /// reduced.
     package var dismissals: Int { dismissed.load(ordering: .sequentiallyConsistent) }
 
-    /// Lets a connection hear what is said in a conversation.
+    /// Subscribes a connection to a conversation.
     ///
-    /// - Parameter mark: how many dismissals there had been when it was last seen that the connection may hear it.
-    /// - Returns: whether it hears it; not when there were more since, of whichever conversation.
+    /// - Parameter mark: The value of ``dismissals`` before the permission check.
+    /// - Returns: Whether the connection is subscribed; `false` if ``dismissals`` increased since, for any
+    ///   conversation.
     @discardableResult
     package func subscribe(
         _ connection: any Connection, to id: ConversationID, seesAllAbove seq: Seq, since mark: Int? = nil
@@ -91,7 +94,7 @@ package final class Hub: Sendable {
         }
     }
 
-    /// As ``subscribe(_:to:seesAllAbove:since:)``, where there is a place left.
+    /// Subscribes a connection as ``subscribe(_:to:seesAllAbove:since:)`` does, if the capacity allows it.
     ///
     /// - Throws: `room-full`.
     package func subscribe(
@@ -105,7 +108,8 @@ package final class Hub: Sendable {
             return true
         }
         guard let isHeard else {
-            throw ChatError(.roomFull, "\(id) is full: it takes \(capacity)", limit: Int(capacity), retryAfter: 10)
+            throw ChatError(
+                .roomFull, "\(id) has reached its capacity of \(capacity).", limit: Int(capacity), retryAfter: 10)
         }
         return isHeard
     }
@@ -117,15 +121,15 @@ package final class Hub: Sendable {
         }
     }
 
-    /// Nobody hears a conversation any more.
+    /// Removes all subscribers of a conversation.
     private func dismiss(_ id: ConversationID) {
-        // First the number: whoever subscribes by an older look at the store is refused, or is there to be sent away.
+        // The counter increases first. A concurrent subscription then either fails or exists already and is removed.
         dismissed.add(1, ordering: .sequentiallyConsistent)
         shard(id).audiences.withLock { $0[id] = nil }
         movedChannels.withLock { $0[id] = nil }
     }
 
-    /// Whether nobody is connected and nothing is heard: what tests look for once everyone left.
+    /// Whether the hub has no connections and no subscriptions; used by tests.
     package var isEmpty: Bool {
         people.withLock { $0.isEmpty } && shards.allSatisfy { $0.audiences.withLock { $0.isEmpty } }
     }
@@ -159,7 +163,8 @@ package final class Hub: Sendable {
         case .hidden(let places, let event):
             let places = places.sorted { $0.lowerBound < $1.lowerBound }
             let devices = connections(of: event.user)
-            // First these: whoever subscribes by an older look at the store is refused, or is there to be narrowed.
+            // The devices are updated first. A concurrent subscription then either fails or exists already and is
+            // narrowed.
             for device in devices { device.seesLess() }
             if let last = places.last?.upperBound {
                 shard(event.conversation).audiences.withLock {
@@ -170,7 +175,7 @@ package final class Hub: Sendable {
             send(.hidden(name, event.summary.epoch, places), to: devices)
             send(.read(name, event.summary), to: devices)
         case .narrowed(let id, let head):
-            // First the number, as where everybody is sent away.
+            // The counter increases first, as in `dismiss`.
             dismissed.add(1, ordering: .sequentiallyConsistent)
             shard(id).audiences.withLock { $0[id]?.narrow(to: head) }
         case .moved(let id, let mark, let isListed):
@@ -194,12 +199,12 @@ package final class Hub: Sendable {
         case .joined(let id, let user, let role, let seq):
             for connection in connections(of: user) { connection.joined(id, seesAllAbove: seq) }
             guard id.kind.traits.membership != .named else {
-                // Who is in it its name says: what one of them sets for themselves is not the other's to know.
+                // The name lists the members, and a user's own settings are not for the other user to see.
                 return send(.member(id.relative(to: user), user, role), to: connections(of: user))
             }
             deliver(id) { .member($0, user, role) }
         case .left(let id, let user):
-            // First it stops hearing the conversation; then it, and whoever still hears it, are told.
+            // The connections are unsubscribed first; then the user and the remaining subscribers are notified.
             for connection in connections(of: user) { connection.left(id) }
             send(.member(id.relative(to: user), user, nil), to: connections(of: user))
             deliver(id) { .member($0, user, nil) }
@@ -227,15 +232,16 @@ package final class Hub: Sendable {
         }
     }
 
-    /// Remembers that a channel moved, until its community's members are told.
+    /// Records a channel's new head until its community's members are notified.
     private func note(_ mark: LogMark, of id: ConversationID) {
         movedChannels.withLock { moved in
             if moved[id]?.follow(mark) == nil { moved[id] = mark }
         }
     }
 
-    /// Tells those of a community whom a message concerns though they don't hear the channel: its sender's other devices,
-    /// which must not count it as unread, and whoever it mentions.
+    /// Delivers a message to users it concerns who are not subscribed to the channel.
+    ///
+    /// These are the sender's other devices, which must not count the message as unread, and mentioned users.
     private func tellConcerned(_ message: Message, named id: ConversationID, except origin: Origin?) {
         let hearers = audience(of: id)
         if message.attributes.mentions?.everyone == true, let community = id.community {
@@ -253,7 +259,7 @@ package final class Hub: Sendable {
         }
     }
 
-    /// Hands an event to everyone who hears the conversation, encoded once for each name it goes by.
+    /// Delivers an event to all subscribers of a conversation, encoded once per relative name.
     private func deliver(
         _ id: ConversationID, except origin: Origin? = nil, _ event: (_ name: ConversationID) -> ServerEvent
     ) {
@@ -265,7 +271,7 @@ package final class Hub: Sendable {
         }
     }
 
-    /// Hands a change to those who are sure to see what it is about; the rest hear that there is one, and ask.
+    /// Delivers a change to subscribers who can see the message; the others receive the new head and fetch the rest.
     private func deliver(_ change: LogChange, _ id: ConversationID, _ mark: LogMark) {
         guard let audience = audience(of: id) else { return }
         guard case .message(var message) = change else {
@@ -294,10 +300,9 @@ package final class Hub: Sendable {
         for connection in connections { connection.lane.deliver(frame, to: [connection], except: nil) }
     }
 
-    /// Tells members of communities which channels moved, once however often they did; and hearers of rooms where these stand,
-    /// when they were not told of what was said last.
+    /// Notifies members of communities of new channel heads, and subscribers of rooms of heads they have not received.
     ///
-    /// Called a few times a second.
+    /// Each channel is reported once, however many messages it got. Call this a few times per second.
     package func announceMovedChannels() {
         announceRooms()
         let moved = movedChannels.withLock { moved in
@@ -310,28 +315,28 @@ package final class Hub: Sendable {
                 members.deliver(mark.event(id).encoded(), except: nil)
                 continue
             }
-            // Who joined since it was said hears that something was.
+            // Users who joined after the message was sent receive the head without the message.
             members.deliver(
                 mark.event(id).encoded(), about: last.timetoken.span, to: nil, orElse: mark.bare.event(id).encoded())
         }
     }
 }
 
-/// Where a log stands, for those who hear of it without hearing it.
+/// The head of a log, for clients that receive the head but not every message.
 package struct LogMark: Sendable {
     package var epoch: Epoch
     package var seq: Seq
     package var n: Int64
     package var rev: Int64
-    /// The oldest place there is, where that moved.
+    /// The oldest available sequence number, if it changed.
     package var floor: Seq?
-    /// The newest message that the list of recents does not pass over, where one came.
+    /// The newest message that recents don't skip, if there is a new one.
     var last: Message?
-    /// The message that a change was about.
+    /// The message that changed.
     private var changed: Message?
-    /// The places that a change emptied.
+    /// The range of messages that was removed.
     private var removed: SeqRange?
-    /// Whether what counted before may count no more, or the other way round.
+    /// Whether the change may have altered which messages count as unread.
     private var altersCounts = false
 
     init(_ row: ConversationRow, generation: UInt64) {
@@ -348,14 +353,14 @@ package struct LogMark: Sendable {
             LogNews(epoch: epoch, seq: seq, n: n, rev: rev, floor: floor, last: last, altersCounts: altersCounts))
     }
 
-    /// Without what was said.
+    /// The head without the message.
     var bare: LogMark {
         var mark = self
         mark.last = nil
         return mark
     }
 
-    /// Where a log stands after a change.
+    /// Returns the head after a change.
     func after(_ change: LogChange) -> LogMark {
         var mark = self
         switch change {
@@ -364,7 +369,7 @@ package struct LogMark: Sendable {
             mark.removed = places
         case .invisible: break
         case .message(let message):
-            // An annotation of a plain message alters nothing; an edit may have taken a mention away.
+            // Actions on a message without mentions alter no counts; an edit may have removed a mention.
             mark.altersCounts =
                 message.isDeleted || message.editedAt != nil || message.attributes.mentions != nil
             mark.changed = message
@@ -372,7 +377,7 @@ package struct LogMark: Sendable {
         return mark
     }
 
-    /// Where the log stands after more happened there; nothing it told of before is lost.
+    /// Merges a newer head into this one, without losing information that was not yet delivered.
     mutating func follow(_ newer: LogMark) {
         guard newer.epoch == epoch else { return self = newer }
         var merged = newer

@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 package import ScrollbackModel
 
-/// What is to be appended, after everything that can be checked without the store was checked.
+/// A request to append a message, after all checks that don't need the store.
 package struct Append: Sendable {
     package var conversation: ConversationID
     package var sender: UserID
@@ -10,14 +10,19 @@ package struct Append: Sendable {
     package var submission: Submission
     package var origin: Origin?
     package let digest: Int64
-    /// What came of looking at it; with another content `submission` has that.
+    /// The result of the moderation filters; with changed content, `submission` contains that content.
     let judgement: Judgement
-    /// What was sent.
+    /// The content as the client sent it.
     let sent: RawJSON
-    /// What is stored in its place.
+    /// The content that replaces it, if a filter changed the content.
     let replacement: RawJSON?
 
-    /// - Parameter conversation: its absolute name.
+    /// Creates a request to append a message.
+    ///
+    /// - Parameters:
+    ///   - conversation: The absolute name of the conversation.
+    ///   - judgement: The result of the moderation filters; replaced content and attributes are applied to the
+    ///     submission.
     package init(
         conversation: ConversationID, sender: Caller, submission: Submission, origin: Origin? = nil,
         judgement: Judgement = .allowed
@@ -39,7 +44,7 @@ package struct Append: Sendable {
 }
 
 extension Submission {
-    /// Tells two submissions apart by what was decoded, before any filter changed it.
+    /// A digest of the submission before any filter changed it, which distinguishes a retry from a different message.
     package var digest: Int64 {
         var fields: [String?] = [
             content.type.rawValue, content.json.text, attributes.metadata?.text, attributes.extra?.text,
@@ -53,7 +58,7 @@ extension Submission {
         return Self.digest(of: fields)
     }
 
-    /// Tells lists of fields apart, an absent one from an empty one too.
+    /// Returns a digest of a list of fields, in which an absent field differs from an empty one.
     static func digest(of fields: [String?]) -> Int64 {
         var hash = SHA256()
         for field in fields {
@@ -66,21 +71,26 @@ extension Submission {
 }
 
 extension MessageContent {
-    /// - Throws: `invalid-parameter` for a notice that says what happened, which is the server's to say.
+    /// Checks that the content is not a notice about an event, which only the server and administrators may send.
+    ///
+    /// - Throws: `invalid-parameter`.
     func checkIsNoEvent(byAdmin isAdmin: Bool) throws(ChatError) {
         guard isAdmin || notice == nil else {
             throw .invalidParameter(
-                "content", "of type notice can't have an event: what happened is the server's to say")
+                "content", "of type notice can't have an event, because only the server sends events")
         }
     }
 }
 
 extension Transaction {
-    /// Appends one message, or says why not.
+    /// Appends one message, or throws an error and changes nothing.
+    ///
+    /// If the message is a retry of a stored one, the result is the stored message's position with the outcome
+    /// `.duplicate`.
     package func append(_ append: Append, permissions: Permissions) throws -> SendResult {
         let submission = append.submission
         let known = try stored(withIDOf: append)
-        // What was stored is answered first: whoever lost the answer, and their membership since, must still hear it.
+        // Retries come first: a sender who lost the answer and, since then, their membership still needs the result.
         if let (key, epoch) = known, key.sender == append.sender, key.digest == append.digest {
             return SendResult(
                 outcome: .duplicate, id: key.id, timetoken: key.timetoken,
@@ -91,7 +101,8 @@ extension Transaction {
         let files = try checkedFiles(of: append, permissions: permissions)
         var row = try conversationForSending(append, permissions: permissions)
         if known != nil {
-            throw ChatError(.conflict, "the message id \(submission.id) was used for another message", parameter: "id")
+            throw ChatError(
+                .conflict, "The message ID \(submission.id) is already used for another message.", parameter: "id")
         }
         try append.judgement.check()
         guard submission.traits.isStored else { return deliver(append) }
@@ -117,17 +128,17 @@ extension Transaction {
         let content = append.submission.content
         guard MessageContent.mayHaveFiles(content.type) else { return [] }
         let sender = Caller(user: append.sender, isAdmin: append.senderIsAdmin)
-        // Who may not send at all is told so before their files are looked for.
+        // The permission to send is checked before files are looked up, so that its error takes precedence.
         _ = try checkSending(to: append.conversation, by: sender, permissions: permissions)
         let files = try checkedFiles(of: content, by: sender, limits: mediaLimits, permissions: permissions)
         guard files.isEmpty || append.submission.traits.isStored else {
             throw ChatError.invalidParameter(
-                "flags.storeInHistory", "must be true for a message with files: they are read by who can read it")
+                "flags.storeInHistory", "must be true for a message with files, because access to files needs it")
         }
         return files
     }
 
-    /// What is stored of a message that was sent before, where that is not what was sent.
+    /// Returns the stored content of a message that was sent before, or `nil` if it equals what was sent.
     private func contentThatDiffers(from append: Append) throws -> RawJSON? {
         guard let row = try conversation(append.conversation),
             let stored = try store.message(append.submission.id, in: row.number)?.content, stored != append.sent
@@ -135,10 +146,12 @@ extension Transaction {
         return stored
     }
 
-    /// Whether a community's members may hear that the channel moved without hearing the channel.
+    /// Whether all members of the community are notified of new messages in the channel, even without a subscription.
     func isListed(_ row: ConversationRow) -> Bool { row.id.kind == .community && !row.isPrivate }
 
-    /// The message that has the id already, be its row gone: a retry that comes late must not be a second message.
+    /// Returns the key of the stored message with the request's message ID.
+    ///
+    /// Keys outlive the rows of removed messages, so that a late retry does not become a second message.
     private func stored(withIDOf append: Append) throws -> (key: KeyRow, epoch: Epoch)? {
         guard let row = try conversation(append.conversation), !row.isDeleted,
             let key = try key(append.submission.id, in: row)
@@ -146,9 +159,11 @@ extension Transaction {
         return (key, row.epoch(in: generation))
     }
 
+    /// Returns the key of a message, from its row or from the keys of removed messages.
     func key(_ id: MessageID, in row: ConversationRow) throws -> KeyRow? {
         if let message = try store.message(id, in: row.number) { return KeyRow(message) }
-        // Where nothing is gone there are no keys; a floor may have taken in a hole whose rows went before.
+        // Keys are stored only for removed messages, so without deletions there are none. Messages below the retention
+        // floor may have been removed as part of a deleted range before.
         return row.firstSeq > 1 || row.hasVoids ? try store.key(id, in: row.number) : nil
     }
 
@@ -165,9 +180,9 @@ extension Transaction {
             content: append.replacement)
     }
 
-    /// Gives the next place, and stores the message there.
+    /// Assigns the next sequence number to a message and stores it there.
     ///
-    /// - Parameter isNews: whether it is a mention of those it mentions; nobody is behind on what was said elsewhere.
+    /// - Parameter isNews: Whether to store the message's mentions. Imported messages usually create none.
     func insert(
         _ submission: Submission, of append: Append, at time: Timetoken, in row: inout ConversationRow,
         permissions: Permissions, isNews: Bool = true
@@ -198,19 +213,20 @@ extension Transaction {
         return message
     }
 
-    /// A sender doesn't count their own message.
+    /// Excludes a message from its sender's unread count.
     ///
-    /// If nothing unread lies between their position and it, neither a message that counts nor a mention, the position
-    /// moves past it; else its number is one they don't count. Sending reads nothing else.
+    /// If the sender has no unread messages or mentions before this message, the read position advances to it.
+    /// Otherwise the message's counted index is excluded from the sender's count.
     func passOwn(_ message: MessageRow, by sender: UserID, in row: ConversationRow, countBefore: Int64) throws {
         guard row.id.kind.traits.hasRecents, try role(of: sender, in: row) != nil else {
             return try signGuestbook(of: row.number, as: sender)
         }
         let known = try self.member(sender, of: row.number)
-        // Who has none is in a community's public channel: from here on they have a position there.
+        // A sender without a row is a member of a public channel through its community, and gets a read position here.
         var member = known ?? MemberRow(conversation: row.number, user: sender, standing: .reader)
         var joined = (seq: member.joinSeq, n: member.joinN)
-        // One of when that was private says when they were put in, and not when they joined the community.
+        // In a public channel that was private before, the row's join position is from that time, not from when the
+        // user joined the community.
         if known == nil || row.isPublicChannel && member.standing != .reader {
             joined = try joinOfReader(sender, in: row, head: message.seq - 1, n: countBefore)
         }
@@ -228,7 +244,7 @@ extension Transaction {
         if known == nil { try signGuestbook(of: row.number, as: sender) }
     }
 
-    /// Where somebody joined who is a member of a channel by its community's list, and the running number there.
+    /// Returns the sequence number and counted index at which a member of a public channel joined its community.
     private func joinOfReader(
         _ user: UserID, in row: ConversationRow, head: Seq, n: Int64
     ) throws -> (seq: Seq, n: Int64) {
@@ -248,11 +264,11 @@ extension Transaction {
                 try checkMaySendHigh(sender, in: row, permissions: permissions)
             }
             guard row.marks.contains(.lostPerson) else { return row }
-            // What is refused lets nobody in.
+            // A refused message must not add members.
             try append.judgement.check()
             return try admitMissing(sender.user, to: row)
         }
-        // What is refused makes no conversation.
+        // A refused message must not create a conversation.
         try append.judgement.check()
         return try createNamed(append.conversation, by: sender.user)
     }
@@ -261,14 +277,15 @@ extension Transaction {
         let role = try role(of: sender.user, in: row)
         guard permissions[.sendHigh, row.id.kind].isMet(by: role, isAdmin: sender.isAdmin) else {
             throw ChatError(
-                .forbidden, "sending to \(row.id) with high priority takes more than you are there",
+                .forbidden, "You need permission to send high-priority messages in \(row.id).",
                 parameter: "priority")
         }
     }
 
-    /// Whether somebody may send to a conversation now.
+    /// Checks that a user may send to a conversation now.
     ///
-    /// - Returns: nothing where sending there makes it.
+    /// - Returns: The conversation, or `nil` if the first message will create it.
+    /// - Throws: `unknown-conversation`, `forbidden`, `not-member`, `banned`, `muted` or `blocked`.
     func checkSending(
         to id: ConversationID, by sender: Caller, permissions: Permissions
     ) throws -> ConversationRow? {
@@ -277,10 +294,13 @@ extension Transaction {
             let role = try role(of: sender.user, in: row) ?? (isBack ? .member : nil)
             guard permissions[.send, id.kind].isMet(by: role, isAdmin: sender.isAdmin) else {
                 try checkIsNotBanned(sender.user, from: row)
-                // Who once was a member may see it, and is told why; nobody else learns that it exists.
-                if role != nil { throw ChatError(.forbidden, "sending to \(id) takes more than you are there") }
+                // Former members can see the conversation and get a specific error. To others it must look as if it did
+                // not exist.
+                if role != nil {
+                    throw ChatError(.forbidden, "You need permission to send messages in \(id).")
+                }
                 throw try hasStanding(sender.user, in: row)
-                    ? ChatError(.notMember, "you are not a member of \(id) any more") : Access.unknown(id)
+                    ? ChatError(.notMember, "You are no longer a member of \(id).") : Access.unknown(id)
             }
             try checkMayWrite(sender, in: row, role: role)
             return row

@@ -1,7 +1,7 @@
 package import ScrollbackModel
 import Synchronization
 
-// What is done to messages after they were sent. Everything completes in the order of the calls, once it is on disk or
+// Changes of messages after they were sent. Requests complete in the order of the calls, after the change is durable or
 // was refused.
 
 extension Engine {
@@ -15,9 +15,9 @@ extension Engine {
             epoch: row?.epoch(in: store.generation) ?? Epoch(rawValue: 0))
     }
 
-    /// Gives a message other content.
+    /// Replaces the content of a message.
     ///
-    /// - Parameter operation: with the same again the first answer comes again, and nothing is done twice.
+    /// - Parameter operation: An idempotency ID. A request with the same ID gets the first answer and changes nothing.
     package func edit(
         _ id: MessageID, in conversation: ConversationID, _ edit: MessageEdit, operation: MessageID? = nil,
         by caller: Caller, origin: Origin? = nil, completion: @escaping Completion<Message>
@@ -36,9 +36,9 @@ extension Engine {
         }
     }
 
-    /// Deletes one message for everyone: one's own is recalled.
+    /// Deletes one message for everyone; deleting one's own message recalls it.
     ///
-    /// Completes with its stub.
+    /// Completes with the message's tombstone.
     package func delete(
         _ id: MessageID, in conversation: ConversationID, by caller: Caller, completion: @escaping Completion<Message>
     ) {
@@ -49,14 +49,14 @@ extension Engine {
                     let message = try $0.delete(
                         [id], request, permissions: permissions, lowersUnread: settings.recallLowersUnread
                     ).last
-                else { throw ChatError(.unknownMessage, "there is no message \(id) here that you may see") }
+                else { throw ChatError(.unknownMessage, "Message \(id) does not exist, or you may not see it.") }
                 return answer(message, request, try $0.conversation(request.conversation))
             }, completion: completion)
     }
 
-    /// Deletes messages for everyone; those that are not there are passed over.
+    /// Deletes messages for everyone; unknown messages are skipped.
     ///
-    /// Completes with how many were deleted now.
+    /// Completes with how many messages this call deleted.
     package func delete(
         _ ids: [MessageID], in conversation: ConversationID, by caller: Caller, completion: @escaping Completion<Int>
     ) {
@@ -70,19 +70,19 @@ extension Engine {
             }, completion: completion)
     }
 
-    /// The most messages one call deletes.
+    /// The maximum number of messages in one request to delete or hide messages.
     package static let maximumDeleted = 100
 
     private static func check(_ ids: [MessageID]) -> ChatError? {
         guard (1...maximumDeleted).contains(ids.count) else {
-            return .invalidParameter("ids", "must be 1...\(maximumDeleted) message ids", limit: maximumDeleted)
+            return .invalidParameter("ids", "must be 1...\(maximumDeleted) message IDs", limit: maximumDeleted)
         }
         return nil
     }
 
-    /// Deletes messages for the caller alone; those that are not there are passed over.
+    /// Deletes messages for the caller only; unknown messages are skipped.
     ///
-    /// Completes with how many were.
+    /// Completes with how many messages this call hid.
     package func hide(
         _ ids: [MessageID], in conversation: ConversationID, by caller: Caller, completion: @escaping Completion<Int>
     ) {
@@ -91,16 +91,16 @@ extension Engine {
         log.submit({ [permissions] in try $0.hide(ids, request, permissions: permissions) }, completion: completion)
     }
 
-    /// Deletes a range for everyone.
+    /// Deletes a range of messages for everyone.
     ///
-    /// Completes with how many messages are gone.
+    /// Completes with how many messages were deleted.
     package func delete(
         _ range: DeleteRange, of conversation: ConversationID, operation: MessageID? = nil, by caller: Caller,
         completion: @escaping Completion<Int64>
     ) {
         guard settings.allowsHistoryDelete else {
             return completion(
-                .failure(ChatError(.forbidden, "deleting history is switched off: the setting is allowsHistoryDelete")))
+                .failure(ChatError(.forbidden, "Deleting history is turned off (setting allowsHistoryDelete).")))
         }
         let request = request(conversation, caller, operation)
         log.submit(
@@ -111,7 +111,7 @@ extension Engine {
             })
     }
 
-    /// Hides everything up to a place from the caller alone.
+    /// Clears the history up to a sequence number for the caller only.
     package func clear(
         _ conversation: ConversationID, through seq: Seq, epoch: Epoch, by caller: Caller,
         completion: @escaping Completion<ReadSummary>
@@ -126,7 +126,7 @@ extension Engine {
 
     /// Attaches an action to a message.
     ///
-    /// - Parameter shutOuts: as for ``send(_:to:by:origin:since:completion:)``.
+    /// - Parameter shutOuts: As for ``send(_:to:by:origin:since:completion:)``.
     package func addAction(
         to id: MessageID, in conversation: ConversationID, type: String, value: String, operation: MessageID? = nil,
         by caller: Caller, since shutOuts: Int? = nil, completion: @escaping Completion<MessageAction>
@@ -140,6 +140,7 @@ extension Engine {
             }, completion: completion)
     }
 
+    /// Removes an action from a message.
     package func removeAction(
         from id: MessageID, _ reference: ActionReference, in conversation: ConversationID, operation: MessageID? = nil,
         by caller: Caller, completion: @escaping Completion<Void>
@@ -150,7 +151,12 @@ extension Engine {
             completion: completion)
     }
 
-    /// Actions on one message, or (nil) on any the caller may see, oldest first: at most `limit` after a time.
+    /// Returns the actions on a message, or on all messages the caller can see if `id` is `nil`, oldest first.
+    ///
+    /// - Parameters:
+    ///   - after: The time above which to return actions.
+    ///   - limit: The maximum number of actions.
+    /// - Returns: The actions, and the value of `after` for the next page.
     package func actions(
         on id: MessageID?, in conversation: ConversationID, after: Timetoken?, limit: Int, by caller: Caller
     ) throws -> (actions: [MessageAction], next: Timetoken?) {
@@ -163,7 +169,7 @@ extension Engine {
             var seq: Seq?
             if let id {
                 guard let message = try store.message(id, in: number), access.visible.contains(message.seq) else {
-                    throw ChatError(.unknownMessage, "there is no message \(id) here that you may see")
+                    throw ChatError(.unknownMessage, "Message \(id) does not exist, or you may not see it.")
                 }
                 seq = message.seq
             }

@@ -2,19 +2,20 @@ import Foundation
 import ScrollbackModel
 import Synchronization
 
-/// What a server does now and then: hide what has been kept long enough, remove what nobody can see any more, forget what
-/// was remembered long enough, and give room back. All of it in small transactions, with the others' sends between.
+/// Maintenance tasks, which run periodically in small transactions between other writes.
+///
+/// They apply the retention policy, remove invisible rows, delete old keys and changes, and return free space.
 extension Engine {
-    /// Rows that one transaction removes: more would keep senders waiting.
+    /// The number of rows that one transaction removes; larger batches would delay senders.
     static let sweepBatch = 100
     private static let hour: TimeInterval = 3600
 
-    /// Hides messages that have been kept as long as their conversation's retention says.
+    /// Hides messages that are older than their conversation's retention policy allows.
     ///
-    /// It looks at one row for each conversation, and no further where nothing is due. Time goes by the hour, so that a
-    /// conversation in which something is said all day is not changed all day.
+    /// The task reads one row per conversation, and more only if messages are due. Cutoff times are rounded down to the
+    /// hour, so that a busy conversation changes at most once per hour.
     ///
-    /// - Returns: how many conversations had any.
+    /// - Returns: The number of conversations in which messages were hidden.
     @discardableResult
     package func expire() async throws -> Int {
         let now = clock()
@@ -45,9 +46,9 @@ extension Engine {
         return count
     }
 
-    /// Removes rows that nobody can see any more, a batch at a time, with a pause as long as each took.
+    /// Removes rows of hidden messages in batches, with a pause after each batch as long as the batch took.
     ///
-    /// - Returns: how many batches it were.
+    /// - Returns: The number of batches.
     @discardableResult
     package func sweep() async throws -> Int {
         var batches = 0
@@ -62,7 +63,7 @@ extension Engine {
         return batches
     }
 
-    /// Forgets keys and changes after 180 days, and invitations and bans that ended, and gives room back to the system.
+    /// Deletes message keys and changes older than 180 days, and expired invitations and bans, and returns free space.
     package func forget() async throws {
         let now = Timetoken(clock()).rawValue
         let oldest = Timetoken(rawValue: now > Transaction.keyTicks ? now - Transaction.keyTicks : 0)
@@ -90,7 +91,7 @@ extension Engine {
         while try store.giveBackRoom(), !Task.isCancelled { try await Task.sleep(for: .milliseconds(20)) }
     }
 
-    /// Waits for a change of the engine's own.
+    /// Submits a change to the log and waits for its result.
     func submit<Answer: Sendable>(
         _ body: @escaping @Sendable (Transaction) throws -> Answer
     ) async throws(ChatError) -> Answer {
@@ -102,14 +103,16 @@ extension Engine {
 }
 
 extension ConversationRow {
-    /// Whether there may be rows that nobody can see.
+    /// Whether the store may have rows that no user can see.
     fileprivate var hasRemains: Bool { !isDeleted && (sweptSeq < firstSeq || hasVoids) }
 }
 
 extension Transaction {
-    /// Forgets the oldest changes of a conversation: whoever has not seen them by now fetches the log again.
+    /// Deletes the oldest entries of a conversation's change log.
     ///
-    /// - Returns: whether there are more.
+    /// Clients that have not seen these changes fetch the messages again.
+    ///
+    /// - Returns: Whether more entries are due.
     func forgetChanges(of id: ConversationID, before time: Timetoken, limit: Int) throws -> Bool {
         guard var row = try conversation(id) else { return false }
         let oldest = try store.changes(in: row.number, after: row.changeFloor, limit: limit)

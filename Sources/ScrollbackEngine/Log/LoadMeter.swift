@@ -1,28 +1,30 @@
 import Dispatch
 import Synchronization
 
-/// How much of the time a worker has work.
+/// Measures the fraction of time during which a worker is busy.
 package final class LoadMeter: Sendable {
-    /// Over how long it is measured, in nanoseconds.
+    /// The length of a measurement window, in nanoseconds.
     private static let window: UInt64 = 100_000_000
 
     private struct State {
         var start: UInt64
         var busy: UInt64 = 0
-        /// That of the last whole window.
+        /// The busy fraction of the last complete window.
         var share = 0.0
     }
 
     private let state: Mutex<State>
     private let now: @Sendable () -> UInt64
 
-    /// - Parameter now: a monotonic time in nanoseconds.
+    /// Creates a meter.
+    ///
+    /// - Parameter now: Returns a monotonic time in nanoseconds.
     package init(now: @escaping @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds }) {
         self.now = now
         state = Mutex(State(start: now()))
     }
 
-    /// Adds a piece of work that has just ended.
+    /// Adds the duration of a completed piece of work.
     package func add(_ nanoseconds: UInt64) {
         let time = now()
         state.withLock { state in
@@ -32,11 +34,11 @@ package final class LoadMeter: Sendable {
         }
     }
 
-    /// Of the last tenth of a second or so: 0 where there was no work, 1 where there was nothing else.
+    /// The busy fraction of the last tenth of a second or so, from 0 (idle) to 1 (always busy).
     package var share: Double {
         let time = now()
         return state.withLock { state in
-            // Where nothing has come for longer, the last window says too much.
+            // Without new work the last window is outdated, so the idle time since then is included.
             time < state.start + Self.window
                 ? state.share : min(1, Double(state.busy) / Double(max(1, time - state.start)))
         }

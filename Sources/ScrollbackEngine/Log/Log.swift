@@ -4,20 +4,21 @@ package import Foundation
 package import ScrollbackModel
 import Synchronization
 
-/// The one writer.
+/// The single writer of the store.
 ///
-/// It takes all that waits, carries it out in one transaction, tells subscribers, answers, and takes what came
-/// meanwhile. There is no timer: under load a batch is as large as the last commit was slow.
+/// The writer repeatedly takes all waiting jobs, runs them in one transaction, publishes the events and completes the
+/// jobs. It uses no timer: the batch size grows with the time that a commit takes.
 package final class Log: Sendable {
-    /// Where the writer works.
+    /// Where the writer runs.
     package enum Execution: Sendable {
-        /// On a thread of its own.
+        /// On its own thread.
         case thread
-        /// On the caller's thread, before `submit` returns: for tests that replay a history step by step.
+        /// On the caller's thread, before `submit` returns; for tests that replay a sequence of operations step by
+        /// step.
         case inline
     }
 
-    /// The most jobs of one transaction, so that the first of a flood is not kept waiting for the last.
+    /// The maximum number of jobs in a transaction, so that the first job of a burst does not wait for the last one.
     static let maximumBatch = 512
 
     private let store: any MessageStore
@@ -32,7 +33,9 @@ package final class Log: Sendable {
     private let queue = DispatchQueue(label: "scrollback.log", qos: .userInitiated)
     private let state = Mutex(State())
 
-    /// The newest time given; touched by the writer only, under the lock for the compiler's sake.
+    /// The newest time assigned to a message.
+    ///
+    /// Only the writer accesses it; the lock satisfies the compiler.
     private let newest: Mutex<Timetoken>
 
     private struct State {
@@ -41,12 +44,16 @@ package final class Log: Sendable {
         var isClosed = false
     }
 
+    /// Creates a log that writes to a store.
+    ///
     /// - Parameters:
-    ///   - publish: told the events of each commit and its number, in the order of commits, on the writer's thread.
-    ///   - settings: what is set, asked for each transaction.
-    ///   - record: writes down, in the transaction, what is to be told elsewhere of what it did, and says what.
-    ///   - recorded: told what was written down, after the commit.
-    ///   - observe: told how each commit went.
+    ///   - maximumQueue: The number of waiting jobs above which `submit` refuses new ones.
+    ///   - settings: Returns the current settings; called for each transaction.
+    ///   - publish: Receives the events and the number of each commit, in commit order, on the writer's thread.
+    ///   - record: Stores, within the transaction, the webhook deliveries and pushes that result from it, and returns a
+    ///     summary.
+    ///   - recorded: Receives that summary after the commit.
+    ///   - observe: Receives a report after each commit or failed transaction.
     package init(
         store: any MessageStore, execution: Execution, maximumQueue: Int = 10_000,
         settings: @escaping @Sendable () -> ServerSettings = { ServerSettings() },
@@ -69,27 +76,25 @@ package final class Log: Sendable {
 
     private enum Admission { case run, wait, refuse(ChatError) }
 
-    /// How busy the writer is.
+    /// The fraction of time during which the writer is busy.
     package let load = LoadMeter()
 
-    /// How many jobs wait.
+    /// The number of waiting jobs.
     package var depth: Int { state.withLock { $0.waiting.count } }
 
-    /// Queues a change.
-    ///
-    /// Jobs are carried out in the order they were submitted.
+    /// Queues a change; changes run in the order in which they were submitted.
     ///
     /// - Parameters:
-    ///   - body: the change. It checks before it changes anything, and throws when it must not be.
-    ///   - completion: told the outcome after the commit, on the writer's thread: it must not block.
+    ///   - body: The change. It performs all checks before it changes anything, and throws if a check fails.
+    ///   - completion: Called with the result after the commit, on the writer's thread. It must not block.
     package func submit<Answer: Sendable>(
         _ body: @escaping @Sendable (Transaction) throws -> Answer,
         completion: @escaping @Sendable (Result<Answer, ChatError>) -> Void
     ) {
         let next: Admission = state.withLock { state in
-            if state.isClosed { return .refuse(ChatError(.shuttingDown, "the server is shutting down")) }
+            if state.isClosed { return .refuse(ChatError(.shuttingDown, "The server is shutting down.")) }
             if state.waiting.count >= maximumQueue {
-                return .refuse(ChatError(.overloaded, "too many writes are waiting", retryAfter: 1))
+                return .refuse(ChatError(.overloaded, "Too many writes are waiting. Try again later.", retryAfter: 1))
             }
             state.waiting.append(Change(body: body, completion: completion))
             if state.isRunning { return .wait }
@@ -107,7 +112,7 @@ package final class Log: Sendable {
         }
     }
 
-    /// Waits for what was submitted, and refuses what comes after.
+    /// Waits for all submitted changes, and refuses new ones.
     package func close() {
         state.withLock { $0.isClosed = true }
         if execution == .thread { queue.sync {} }
@@ -152,10 +157,10 @@ package final class Log: Sendable {
             load.add(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds)
             observe(CommitReport(jobs: batch.count, seconds: Double(nanoseconds) / 1e9, failed: false))
         } catch {
-            let failure = error as? ChatError ?? ChatError(.internalError, "the store failed", cause: error)
+            let failure = error as? ChatError ?? ChatError(.internalError, "The store failed.", cause: error)
             observe(CommitReport(jobs: batch.count, seconds: 0, failed: true))
             if batch.count > 1, failure.code != .storageFull {
-                // One of them may be at fault: the others must not pay for it.
+                // One job may have caused the failure, so each job is retried in a transaction of its own.
                 for job in batch { carryOut([job]) }
             } else {
                 for job in batch { job.finish(failure) }
@@ -164,28 +169,28 @@ package final class Log: Sendable {
     }
 }
 
-/// What a transaction wrote down that is to be told elsewhere.
+/// A summary of the webhook deliveries and pushes that a transaction stored.
 package struct Recorded: Sendable {
-    /// How many deliveries to the operator's program.
+    /// The number of webhook deliveries.
     var deliveries = 0
-    /// Whether devices are to be told of something by push.
+    /// Whether there are new pushes.
     var pushes = false
 
     package init() {}
 }
 
-/// How a commit went.
+/// The result of a commit.
 package struct CommitReport: Sendable {
     package var jobs: Int
     package var seconds: Double
     package var failed: Bool
 }
 
-/// A change that waits for its turn.
+/// A change that waits in the queue.
 private protocol Job: AnyObject, Sendable {
-    /// Carries it out; throws only what must undo the whole transaction.
+    /// Runs the change; throws only errors that must roll back the whole transaction.
     func run(in transaction: Transaction) throws
-    /// Answers it: with `failure` if there was one, else with what `run` found.
+    /// Completes the job with `failure`, or with the result of `run` if `failure` is `nil`.
     func finish(_ failure: ChatError?)
 }
 
@@ -207,14 +212,14 @@ private final class Change<Answer: Sendable>: Job {
             let value = try body(transaction)
             answer.withLock { $0 = .success(value) }
         } catch let refusal as ChatError where refusal.status < 500 || refusal.code == .overloaded {
-            // The rules said no before anything changed; so did the operator's program, by not being there.
+            // A check failed before anything changed, or the moderation webhook was unavailable.
             answer.withLock { $0 = .failure(refusal) }
         }
     }
 
     func finish(_ failure: ChatError?) {
         if let failure { return completion(.failure(failure)) }
-        let result = answer.withLock { $0 } ?? .failure(ChatError(.internalError, "the change was not carried out"))
+        let result = answer.withLock { $0 } ?? .failure(ChatError(.internalError, "The change was not carried out."))
         completion(result)
     }
 }

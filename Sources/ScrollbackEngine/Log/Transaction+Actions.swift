@@ -3,7 +3,7 @@ import ScrollbackModel
 extension Transaction {
     /// Attaches an action to a message.
     ///
-    /// - Throws: `conflict` when the caller attached the same already, or the message was deleted.
+    /// - Throws: `conflict` if the caller already attached the same action, or if the message was deleted.
     func addAction(
         to id: MessageID, type: String, value: String, _ request: ChangeRequest, permissions: Permissions
     ) throws -> MessageAction {
@@ -20,15 +20,15 @@ extension Transaction {
         }
         var message = try message(id, of: subject)
         guard permissions[.act, row.id.kind].isMet(by: subject.access.role, isAdmin: request.caller.isAdmin) else {
-            throw ChatError(.forbidden, "attaching actions takes more than you are there")
+            throw ChatError(.forbidden, "You need permission to add actions in \(row.id).")
         }
         try checkMayWrite(request.caller, in: row, role: subject.access.role)
         guard !message.isDeleted else {
-            throw ChatError(.conflict, "the message was deleted: nothing can be attached to it", parameter: "id")
+            throw ChatError(.conflict, "You can't add an action to a deleted message.", parameter: "id")
         }
         guard
             try store.action(at: message.seq, sender, type: type, value: value, in: row.number) == nil
-        else { throw ChatError(.conflict, "you attached this already", parameter: "value") }
+        else { throw ChatError(.conflict, "You have already added this action to the message.", parameter: "value") }
         let time = timetoken(after: try store.lastAction(in: row.number) ?? Timetoken(rawValue: 0))
         let new = ActionRow(seq: message.seq, timetoken: time, sender: sender, type: type, value: value)
         try store.insert(new, in: row.number)
@@ -40,9 +40,9 @@ extension Transaction {
         return action(time)
     }
 
-    /// Takes an action off a message: one's own, or as a moderator anybody's.
+    /// Removes an action from a message: the caller's own or, with moderator rights, any user's.
     ///
-    /// - Throws: `unknown-message` when the message or the action is not there.
+    /// - Throws: `unknown-message` if the message or the action does not exist.
     func removeAction(
         from id: MessageID, _ reference: ActionReference, _ request: ChangeRequest, permissions: Permissions
     ) throws {
@@ -60,11 +60,11 @@ extension Transaction {
         guard let action, action.seq == message.seq else {
             let isByTime = if case .at = reference { true } else { false }
             throw ChatError(
-                .unknownMessage, "the message has no such action", parameter: isByTime ? "timetoken" : "action")
+                .unknownMessage, "The message does not have this action.", parameter: isByTime ? "timetoken" : "action")
         }
-        let needed: Action = action.sender == request.caller.user ? .act : .deleteOthers
+        let needed: Permission = action.sender == request.caller.user ? .act : .deleteOthers
         guard permissions[needed, row.id.kind].isMet(by: subject.access.role, isAdmin: request.caller.isAdmin) else {
-            throw ChatError(.forbidden, "taking off somebody else's action takes more than you are there")
+            throw ChatError(.forbidden, "You need permission to remove other users' actions in \(row.id).")
         }
         try store.removeAction(at: action.timetoken, in: row.number)
         try remove(action, from: &message, in: row)
@@ -85,7 +85,7 @@ extension Transaction {
         }
     }
 
-    /// Whom a summary has room for now, and which summary a message has, the other actions tell.
+    /// Removes an action from the message's summaries, and fills the free space from the message's other actions.
     func remove(_ action: ActionRow, from message: inout MessageRow, in row: ConversationRow) throws {
         guard let index = message.actions.firstIndex(where: { action.isCounted(in: $0) }) else { return }
         let wasFull = message.actions.count == ActionSummary.maximum
@@ -102,7 +102,7 @@ extension Transaction {
         }
     }
 
-    /// A summary of the first action on a message that none of its summaries counts.
+    /// Returns a summary for the first action on a message that none of its summaries includes.
     private func firstUncounted(on message: MessageRow, in row: ConversationRow) throws -> ActionSummary? {
         var found: ActionSummary?
         try forEachAction(on: message, in: row) { action in
@@ -118,7 +118,7 @@ extension Transaction {
         return found
     }
 
-    /// The first people of a summary.
+    /// Returns the first senders of a summary's action.
     private func senders(of summary: ActionSummary, on message: MessageRow, in row: ConversationRow) throws -> [UserID]
     {
         var senders: [UserID] = []
@@ -129,7 +129,7 @@ extension Transaction {
         return senders
     }
 
-    /// Goes through a message's actions, oldest first, as long as `body` wants more.
+    /// Calls `body` for each action on a message, oldest first, until `body` returns `false`.
     private func forEachAction(
         on message: MessageRow, in row: ConversationRow, _ body: (ActionRow) -> Bool
     ) throws {

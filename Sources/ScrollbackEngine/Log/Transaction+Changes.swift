@@ -1,11 +1,13 @@
 package import ScrollbackModel
 
-/// Who asks for a change to what was said, of which conversation, and under which id if it may come again.
+/// A request to change messages of a conversation.
 package struct ChangeRequest: Sendable {
-    /// Its absolute name.
+    /// The absolute name of the conversation.
     package var conversation: ConversationID
     package var caller: Caller
-    /// Given by whoever asks: the same id again gets the first answer, and nothing is done twice.
+    /// An idempotency ID.
+    ///
+    /// A request with the same ID gets the first answer and changes nothing.
     package var operation: MessageID?
 
     package init(conversation: ConversationID, caller: Caller, operation: MessageID? = nil) {
@@ -14,57 +16,63 @@ package struct ChangeRequest: Sendable {
         self.operation = operation
     }
 
-    /// Tells what was asked for under one id from anything else under it.
+    /// Returns a digest that distinguishes different requests with the same operation ID.
     func digest(_ what: String...) -> Int64 {
         Submission.digest(of: [caller.user.text] + what)
     }
 }
 
 extension Transaction {
-    /// A conversation that a change is about, as the changes so far left it, and what the caller may see of it.
+    /// The conversation that a change applies to, including uncommitted changes, and the caller's access to it.
     struct Subject {
         var row: ConversationRow
         var access: Access
     }
 
-    /// - Throws: `unknown-conversation`, or `not-member` for who may read but is no member.
+    /// Returns the conversation that a change applies to.
+    ///
+    /// - Throws: `unknown-conversation`, or `not-member` if the caller can read the conversation but is not a member.
     func subject(of request: ChangeRequest, permissions: Permissions, needsMember: Bool = true) throws -> Subject {
-        // The rows of this batch must be where the access reads them.
+        // The access reads the rows of this batch from the store.
         try flush()
         let access = try Access(
             to: request.conversation, for: request.caller, in: store, permissions: permissions, generation: generation,
             now: now.date)
         let isOpen = permissions[.read, access.conversation.id.kind].isMet(by: nil, isAdmin: request.caller.isAdmin)
         if needsMember, access.role == nil, !isOpen {
-            throw ChatError(.notMember, "you are not a member of \(request.conversation)")
+            throw ChatError(.notMember, "You are not a member of \(request.conversation).")
         }
-        // As the batch knows it, so that whatever comes after goes on from there.
+        // The transaction's copy of the row, so that later changes continue from it.
         return Subject(row: try conversation(request.conversation) ?? access.conversation, access: access)
     }
 
-    /// The message of an id, if the caller may see it.
+    /// Returns a message that the caller can see.
+    ///
+    /// - Throws: `unknown-message`.
     func message(_ id: MessageID, of subject: Subject) throws -> MessageRow {
         guard let message = try store.message(id, in: subject.row.number),
             subject.access.visible.contains(message.seq)
-        else { throw ChatError(.unknownMessage, "there is no message \(id) here that you may see", parameter: "id") }
+        else {
+            throw ChatError(.unknownMessage, "Message \(id) does not exist, or you may not see it.", parameter: "id")
+        }
         return message
     }
 
-    /// What was done already under the request's id.
+    /// Returns the earlier change with the request's operation ID.
     ///
-    /// - Throws: `conflict` where something else was asked for under it.
+    /// - Throws: `conflict` if the ID was used for a different request.
     func earlier(_ request: ChangeRequest, _ digest: Int64, in row: ConversationRow) throws -> ChangeRow? {
         guard let operation = request.operation, let known = try store.change(operation, in: row.number) else {
             return nil
         }
         guard known.digest == digest else {
             throw ChatError(
-                .conflict, "the operation id \(operation) was used for something else", parameter: "operation")
+                .conflict, "The operation ID \(operation) is already used for another request.", parameter: "operation")
         }
         return known
     }
 
-    /// Writes a change into the log of changes and gives it its number; the rows it touched are the caller's to write.
+    /// Adds an entry to the change log and returns its revision; the caller stores the changed rows.
     func log(
         _ kind: ChangeRow.Kind, _ places: SeqRange, in row: inout ConversationRow, operation: MessageID? = nil,
         digest: Int64 = 0, answer: Int64 = 0
@@ -72,12 +80,13 @@ extension Transaction {
         row.rev += 1
         try store.insert(
             ChangeRow(
-                rev: row.rev, kind: kind, places: places, at: now, operation: operation, digest: digest, answer: answer),
+                rev: row.rev, kind: kind, places: places, at: now, operation: operation, digest: digest,
+                answer: answer),
             in: row.number)
         return row.rev
     }
 
-    /// Stores what a change made of a message, and tells whoever hears the conversation.
+    /// Stores a changed message, and publishes the change to subscribers of the conversation.
     func change(
         _ message: inout MessageRow, in row: inout ConversationRow, operation: MessageID? = nil, digest: Int64 = 0,
         answer: Int64 = 0
@@ -93,16 +102,20 @@ extension Transaction {
                 isListed: isListed(row)))
     }
 
-    /// Whether the caller may do something to a message: to their own as its sender, to another's by their role; what the
-    /// server wrote of what they did is another's.
+    /// Checks that the caller may change a message, as its sender or by their role.
+    ///
+    /// Notices about a user's actions don't count as the user's own messages.
+    ///
+    /// - Parameter what: A verb phrase for the error message, such as "edit this message".
     func require(
-        _ own: Action, orToOthers others: Action, _ message: MessageRow, of subject: Subject, _ request: ChangeRequest,
+        _ own: Permission, orToOthers others: Permission, _ message: MessageRow, of subject: Subject,
+        _ request: ChangeRequest,
         permissions: Permissions, to what: String
     ) throws {
         let action = message.sender == request.caller.user && !message.isNotice ? own : others
         let kind = subject.row.id.kind
         guard permissions[action, kind].isMet(by: subject.access.role, isAdmin: request.caller.isAdmin) else {
-            throw ChatError(.forbidden, "\(what) takes more than you are there")
+            throw ChatError(.forbidden, "You need permission to \(what) in \(subject.row.id).")
         }
     }
 }

@@ -1,14 +1,13 @@
 import ScrollbackModel
 
 extension Transaction {
-    /// Deletes messages for everyone: one's own is recalled, another's is deleted.
+    /// Deletes messages for everyone, and leaves a tombstone in place of each.
     ///
-    /// A stub stays at each place.
+    /// Messages that are already deleted don't count. Messages that don't exist or that the caller can't see are
+    /// skipped.
     ///
-    /// What is deleted already counts as done; an id that is not there, or that the caller may not see, is passed over.
-    ///
-    /// - Returns: how many were deleted now.
-    /// - Throws: `forbidden`, and then nothing is deleted.
+    /// - Returns: The number of messages that this call deleted, and the last one.
+    /// - Throws: `forbidden`; in this case, nothing is deleted.
     func delete(
         _ ids: [MessageID], _ request: ChangeRequest, permissions: Permissions, lowersUnread: Bool
     ) throws -> (deleted: Int, last: MessageRow?) {
@@ -20,13 +19,13 @@ extension Transaction {
             else { continue }
             try require(
                 .recall, orToOthers: .deleteOthers, message, of: subject, request, permissions: permissions,
-                to: "deleting message \(id)")
+                to: "delete message \(id)")
             found.append(message)
         }
         var deleted = 0
         var last = found.last
         for seq in found.map(\.seq).sorted() {
-            // As the ones before it left it: a reply's going changes the message its thread begins with.
+            // The row is read again, because deleting a reply changes the first message of its thread.
             guard var message = try store.message(at: seq, in: row.number), !message.isDeleted else { continue }
             if message.attributes.mayBePushed(as: message.type) {
                 recalled[row.id, default: [:]][seq] = message.attributes.findingNotification
@@ -50,7 +49,7 @@ extension Transaction {
         message.actions = []
         message.attributes = MessageAttributes(traits: message.attributes.traits)
         if traits.countsUnread, lowersUnread {
-            // That it counts no more is seen from the stub itself.
+            // The tombstone shows that the message does not count.
             message.attributes.traits.countsUnread = false
             try store.insert(message.n...message.n, into: .removed, of: row.number)
         }
@@ -59,9 +58,9 @@ extension Transaction {
         try countReply(of: message, by: -1, in: &row)
     }
 
-    // MARK: For oneself
+    // MARK: Hiding
 
-    /// Takes places out of what one person sees, and of what they count.
+    /// Hides sequence numbers from one user, and excludes their messages from the user's unread count.
     func hide(_ places: [SeqRange], _ subject: inout Subject, by user: UserID) throws {
         guard !places.isEmpty else { return }
         let row = subject.row
@@ -81,14 +80,14 @@ extension Transaction {
         try flush()
     }
 
-    /// The running number at a place; of one whose message is gone, that of the next lower one that is there.
+    /// Returns the counted index at a sequence number, or at the next lower existing message if that one was removed.
     func number(at seq: Seq, in row: ConversationRow) throws -> Int64 {
         if seq >= row.head { return row.n }
         if seq < row.firstSeq { return row.floorN }
         return try max(row.floorN, store.place(atOrBelow: seq, in: row.number)?.n ?? row.floorN)
     }
 
-    /// Adds places that are gone, each as one range with those it touches.
+    /// Adds deleted ranges, and merges each with the ranges that it touches or overlaps.
     func insert(_ voids: [VoidRow], of user: UserID?, in number: Int64) throws {
         var known = try store.voids(of: user, in: number)
         for void in voids {
@@ -105,7 +104,7 @@ extension Transaction {
 }
 
 extension VoidRow {
-    /// Whether nothing lies between the two.
+    /// Whether the ranges overlap or are adjacent.
     fileprivate func touches(_ other: VoidRow) -> Bool {
         places.lowerBound <= other.places.upperBound + 1 && other.places.lowerBound <= places.upperBound + 1
     }

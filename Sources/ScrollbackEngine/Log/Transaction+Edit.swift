@@ -1,9 +1,10 @@
 import ScrollbackModel
 
 extension Transaction {
-    /// Gives a message other content.
+    /// Replaces the content of a message.
     ///
-    /// - Throws: `unknown-message`; `conflict` for a message that was deleted, or of another type; `forbidden`.
+    /// - Throws: `unknown-message`, `conflict` if the message was deleted, `invalid-parameter` if the type differs,
+    ///   `forbidden`.
     func edit(
         _ id: MessageID, _ edit: MessageEdit, _ request: ChangeRequest, permissions: Permissions,
         judgement: Judgement = .allowed
@@ -13,18 +14,18 @@ extension Transaction {
         let digest = request.digest(
             "edit", id.description, edit.content.type.rawValue, edit.content.json.text, "\(edit.mentions)",
             "\(edit.metadata)", "\(edit.extra)", "\(edit.customType)")
-        // As it is now, to who may see it still.
+        // A retry returns the current message, if the caller can still see it.
         if try earlier(request, digest, in: row) != nil { return try message(id, of: subject) }
         var message = try message(id, of: subject)
         try require(
             .editOwn, orToOthers: .editOthers, message, of: subject, request, permissions: permissions,
-            to: "editing this message")
+            to: "edit this message")
         try checkMayWrite(request.caller, in: row, role: subject.access.role)
         guard !message.isDeleted else {
-            throw ChatError(.conflict, "the message was deleted: there is nothing to edit", parameter: "id")
+            throw ChatError(.conflict, "You can't edit a deleted message.", parameter: "id")
         }
         guard message.type == edit.content.type else {
-            throw ChatError.invalidParameter("type", "must be \(message.type), which the message has: an edit keeps it")
+            throw ChatError.invalidParameter("type", "must be \(message.type), because an edit can't change the type")
         }
         try edit.content.checkIsNoEvent(byAdmin: request.caller.isAdmin)
         try judgement.check()
@@ -44,7 +45,7 @@ extension Transaction {
         return message
     }
 
-    /// Remembers the mentions a message has now, and forgets those it had.
+    /// Replaces the stored mentions of a message.
     func replaceMentions(_ old: Mentions?, with new: Mentions?, of message: MessageRow, in number: Int64) throws {
         func users(_ mentions: Mentions?) -> Set<UserID?> {
             var users = Set((mentions?.users ?? []).filter { $0 != message.sender }.map { UserID?.some($0) })
@@ -60,7 +61,7 @@ extension Transaction {
 }
 
 extension MessageEdit {
-    /// The edit with what is stored in place of what was sent.
+    /// Returns the edit with the content and mentions that the moderation filters replaced.
     fileprivate func judged(_ judgement: Judgement) -> MessageEdit {
         var edit = self
         if let content = judgement.replacement {

@@ -1,11 +1,11 @@
 import ScrollbackModel
 
-// What somebody takes out of their own view of a conversation; nobody else sees a difference.
+// Changes of a user's own view of a conversation, which other users don't see.
 
 extension Transaction {
-    /// Deletes messages for the caller alone.
+    /// Deletes messages for the caller only.
     ///
-    /// - Returns: how many they could see before and can't now.
+    /// - Returns: The number of messages that this call hid.
     func hide(_ ids: [MessageID], _ request: ChangeRequest, permissions: Permissions) throws -> Int {
         let user = request.caller.user
         var subject = try subject(of: request, permissions: permissions, needsMember: false)
@@ -23,7 +23,7 @@ extension Transaction {
         return Int(places.count)
     }
 
-    /// Hides everything up to a place from the caller alone.
+    /// Clears the history up to a sequence number for the caller only.
     func clear(
         through seq: Seq, _ epoch: Epoch, _ request: ChangeRequest, permissions: Permissions
     ) throws -> ReadSummary {
@@ -31,11 +31,13 @@ extension Transaction {
         let subject = try subject(of: request, permissions: permissions, needsMember: false)
         try requireStanding(of: user, in: subject.row)
         guard epoch == subject.access.state.epoch else {
-            throw ChatError(.epochChanged, "the conversation was made anew: its epoch is another", parameter: "epoch")
+            throw ChatError(
+                .epochChanged, "The conversation was recreated with a new epoch. Fetch its head again.",
+                parameter: "epoch")
         }
         guard (0...subject.access.state.head).contains(seq) else {
             throw ChatError.invalidParameter(
-                "seq", "must be in 0...\(subject.access.state.head), the newest place you may see")
+                "seq", "must be in 0...\(subject.access.state.head), the newest one you can see")
         }
         var member =
             subject.access.member ?? MemberRow(conversation: subject.row.number, user: user, standing: .reader)
@@ -58,10 +60,11 @@ extension Transaction {
         ).summary(for: user, in: store)
     }
 
-    /// Only who is or was a member has a view of their own; an administrator sees what they are no member of.
+    /// Checks that the user is or was a member, because administrators can also see conversations without being a
+    /// member.
     private func requireStanding(of user: UserID, in row: ConversationRow) throws {
         guard try hasStanding(user, in: row) else {
-            throw ChatError(.notMember, "only members of \(row.id) have a view of their own there")
+            throw ChatError(.notMember, "Only members of \(row.id) can hide its messages.")
         }
     }
 

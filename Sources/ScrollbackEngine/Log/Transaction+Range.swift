@@ -2,14 +2,16 @@ package import ScrollbackModel
 import ScrollbackWire
 
 extension Transaction {
-    /// Deletes a range for everyone: it is gone at once, and its rows are removed later, in batches.
+    /// Deletes a range of messages for everyone.
     ///
-    /// - Returns: how many messages that were there are gone.
+    /// The messages become invisible at once. Their rows are removed later, in batches.
+    ///
+    /// - Returns: The number of messages that were deleted.
     func delete(_ range: DeleteRange, _ request: ChangeRequest, permissions: Permissions) throws -> Int64 {
         let subject = try subject(of: request, permissions: permissions, needsMember: false)
         var row = subject.row
         guard permissions[.deleteHistory, row.id.kind].isMet(by: subject.access.role, isAdmin: request.caller.isAdmin)
-        else { throw ChatError(.forbidden, "deleting ranges of history takes an administrator") }
+        else { throw ChatError(.forbidden, "You need permission to delete history in \(row.id).") }
         let digest = request.digest("range", range.from?.text ?? "", range.to?.text ?? "")
         if let known = try earlier(request, digest, in: row) { return known.answer }
         let places = PageReader(
@@ -33,10 +35,10 @@ extension Transaction {
         return count
     }
 
-    /// The newest message that the list of recents does not pass over is another now.
+    /// Updates the newest message that recents don't skip, after a deletion.
     private func findRecent(below seq: Seq, in row: inout ConversationRow) throws {
         row.recentSeq = 0
-        // Messages of a hole lie there until they are removed.
+        // Messages in a deleted range stay in the store until they are removed.
         let holes =
             row.hasVoids ? SeqRangeSet(try store.voids(of: nil, in: row.number).map(\.places)) : SeqRangeSet()
         var place = seq - 1
@@ -59,8 +61,9 @@ extension Transaction {
         }
     }
 
-    /// What found nothing must find nothing when it comes again, whatever was said meanwhile: a change of no place, which
-    /// nobody sees.
+    /// Stores a request that deleted nothing, so that a retry deletes nothing either.
+    ///
+    /// The entry of the change log covers no message, so clients don't see a change.
     private func rememberNothing(of request: ChangeRequest, _ digest: Int64, in row: inout ConversationRow) throws {
         guard request.operation != nil else { return }
         _ = try log(.message, 0...0, in: &row, operation: request.operation, digest: digest)
@@ -68,7 +71,8 @@ extension Transaction {
         publish(.moved(row.id, LogMark(row, generation: generation), isListed: isListed(row)))
     }
 
-    /// Takes places out of the log: what lies at its beginning goes below the floor, anything else is a hole.
+    /// Removes a range from the log, by raising the retention floor at its beginning or by adding a deleted range
+    /// elsewhere.
     private func remove(_ gone: SeqRange, of row: inout ConversationRow) throws {
         if gone.lowerBound <= row.firstSeq {
             try raiseFloor(of: &row, through: gone.upperBound)
@@ -81,7 +85,7 @@ extension Transaction {
         }
     }
 
-    /// Moves the floor up, past holes that lie at it too; what is below is gone at once and removed later.
+    /// Raises the retention floor to above `seq` and above deleted ranges next to it; the rows are removed later.
     func raiseFloor(of row: inout ConversationRow, through seq: Seq) throws {
         row.firstSeq = seq + 1
         for void in try store.voids(of: nil, in: row.number) where void.places.lowerBound <= row.firstSeq {
@@ -92,12 +96,12 @@ extension Transaction {
         row.hasVoids = try !store.voids(of: nil, in: row.number).isEmpty
         let first = try store.message(at: row.firstSeq, in: row.number)
         row.floorTime = first?.timetoken ?? row.timetoken
-        // What the hole's own messages counted nobody knows once they are removed, so it is read off the one above.
+        // The counted index comes from the message above, because the rows in the deleted range may be removed already.
         row.floorN = first.map { $0.n - ($0.traits.countsUnread ? 1 : 0) } ?? row.n
         try store.dropBits(.removed, of: row.number, below: BitBlock.index(of: row.floorN + 1))
     }
 
-    /// How many messages that were not deleted lie at these places: arithmetic on ranges and bits, no row is read.
+    /// Returns how many undeleted messages a set of ranges has, computed from ranges and bit sets without reading rows.
     func messageCount(in places: SeqRangeSet, of row: ConversationRow) throws -> Int64 {
         var places = places
         if row.hasVoids { for void in try store.voids(of: nil, in: row.number) { places.remove(void.places) } }
@@ -106,7 +110,7 @@ extension Transaction {
 
     // MARK: Retention
 
-    /// Hides what is older than a time, and says whether there was anything.
+    /// Raises the retention floor above messages older than a time, and returns whether there were any.
     func expire(_ id: ConversationID, before time: Timetoken) throws -> Bool {
         try flush()
         guard var row = try conversation(id), !row.isDeleted, row.firstSeq <= row.head, row.floorTime < time else {
@@ -122,12 +126,13 @@ extension Transaction {
 
     // MARK: Removal
 
-    /// How long a message's key outlives its row: a retry may come that late.
+    /// How long a message's key is stored after its row is removed, in timetoken ticks, so that late retries are
+    /// recognized.
     package static let keyTicks: UInt64 = 180 * 24 * 60 * 60 * 1000 * Timetoken.ticksPerMillisecond
 
-    /// Removes a batch of rows that nobody can see any more.
+    /// Removes a batch of rows that no user can see.
     ///
-    /// - Returns: how many it were, and whether there are more.
+    /// - Returns: The number of removed rows, and whether there are more.
     package func sweep(_ id: ConversationID, limit: Int) throws -> (removed: Int, hasMore: Bool) {
         guard var row = try conversation(id), !row.isDeleted else { return (0, false) }
         let holes = row.hasVoids ? try store.voids(of: nil, in: row.number).filter(\.holdsMessages) : []
@@ -146,7 +151,7 @@ extension Transaction {
             try store.removeMessages(first.seq...last.seq, in: row.number)
         }
         if !isFloor {
-            // What a floor takes, it takes from the beginning of its thread on.
+            // The retention floor removes a thread from its beginning, so only deleted ranges change reply counts.
             let replies = Dictionary(grouping: rows.filter { $0.thread != nil && !$0.isDeleted }, by: \.thread)
             for replies in replies.values.sorted(by: { $0[0].seq < $1[0].seq }) {
                 try countReply(of: replies[0], by: -Int64(replies.count), in: &row)
@@ -166,7 +171,7 @@ extension Transaction {
 }
 
 extension StoreReader {
-    /// How many messages that were not deleted lie at these places, which must hold messages.
+    /// Returns how many messages in a set of ranges were not deleted; the ranges must not include deleted ranges.
     func messageCount(in places: SeqRangeSet, of conversation: Int64) throws -> Int64 {
         var count = places.count
         for range in places.ranges { count -= try self.count(.deleted, in: range, of: conversation) }

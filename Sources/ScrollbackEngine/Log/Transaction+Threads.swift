@@ -1,10 +1,10 @@
 import ScrollbackModel
 
 extension Transaction {
-    /// The message at the beginning of the thread that an answer belongs to, if what it answers is there and its sender
-    /// may see it.
+    /// Returns the first message of the thread that a reply belongs to.
     ///
-    /// - Parameter seesAll: whether they see everything without being a member.
+    /// - Parameter seesAll: Whether the sender can see all messages without being a member.
+    /// - Returns: The message's ID, or `nil` if the message replied to does not exist or the sender can't see it.
     func thread(
         of submission: Submission, by sender: UserID, seesAll: Bool, in row: ConversationRow
     ) throws -> MessageID? {
@@ -34,13 +34,13 @@ extension Transaction {
         }
     }
 
-    /// Whether a place lies in a hole.
+    /// Returns whether a sequence number is in a deleted range.
     private func isGone(_ seq: Seq, in row: ConversationRow) throws -> Bool {
         guard row.hasVoids else { return false }
         return try store.voids(of: nil, in: row.number).contains { $0.places.contains(seq) }
     }
 
-    /// Counts a reply in, or out, at the message its thread begins with, be that a stub: its thread goes on.
+    /// Adds `difference` to the reply count of the first message of a thread, even if that message is a tombstone.
     func countReply(of reply: MessageRow, by difference: Int64, in row: inout ConversationRow) throws {
         guard let thread = reply.thread, var root = try store.message(thread, in: row.number),
             root.seq >= row.firstSeq, try !isGone(root.seq, in: row)
@@ -52,7 +52,7 @@ extension Transaction {
         try change(&root, in: &row)
     }
 
-    /// The time of the newest message of a thread that was not deleted, one by one or with a range.
+    /// Returns the time of the newest reply in a thread that was not deleted.
     private func newestReply(in thread: MessageID, besides reply: MessageRow, of row: ConversationRow) throws
         -> Timetoken?
     {

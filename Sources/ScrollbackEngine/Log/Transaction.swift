@@ -1,38 +1,38 @@
 package import ScrollbackModel
 
-/// One transaction as the engine's rules see it: a store's writer with the rows that a batch touches kept at hand, so that
-/// fifty messages to one conversation move its head once.
+/// A store transaction with a cache of changed rows, in which the engine runs a batch of jobs.
 ///
-/// Rules check first and change afterwards: one that throws has changed nothing, and the batch goes on without it.
+/// Because of the cache, fifty messages to one conversation write its head once. Jobs perform all checks before the
+/// first change. A job that throws has therefore changed nothing, and the batch continues without it.
 package final class Transaction {
     package let store: any StoreWriter
-    /// No earlier than any time the log gave before, whatever the clock does.
+    /// The current time, at least as late as any time assigned before, even if the clock goes back.
     package private(set) var now: Timetoken
-    /// The newest time given so far.
+    /// The newest time assigned so far.
     package private(set) var newest: Timetoken
-    /// The number of this commit, stamped on every conversation it touches.
+    /// The number of this commit, which is stored in every conversation that it changes.
     package let commit: Int64
     package let generation: UInt64
-    /// How large the files of messages may be.
+    /// The size limits of message files.
     package let mediaLimits: MediaLimits
-    /// What people are told of each other.
+    /// The settings for read receipts, presence and notices.
     let settings: PeopleSettings
-    /// What to tell subscribers once it is durable, in order.
+    /// The events to publish after the commit, in order.
     package private(set) var events: [Event] = []
 
-    /// What finds the notifications of messages that were recalled or deleted by somebody and that a push may have told of.
+    /// The attributes by which the clients find the notifications of recalled and deleted messages.
     ///
-    /// Not of what an erasure took.
+    /// Only messages that may have been pushed are included. Erasure does not add messages.
     var recalled: [ConversationID: [Seq: MessageAttributes]] = [:]
 
-    /// Whether the operator's program is told of what it did, where that was set in it.
+    /// Whether the changes are reported to the webhook, if that was decided for this transaction.
     package var isTold: Bool?
 
     private var conversations: [ConversationID: ConversationRow] = [:]
     private var changed: Set<ConversationID> = []
     private var members: [MemberKey: MemberRow?] = [:]
     private var changedMembers: Set<MemberKey> = []
-    /// Those of them whom other messages reach by push than before.
+    /// The members whose pushes may be affected by a changed membership, mute or notification level.
     private var movedReach: Set<MemberKey> = []
 
     private struct MemberKey: Hashable {
@@ -57,10 +57,10 @@ package final class Transaction {
         events.append(event)
     }
 
-    /// The time of a message after `last`, the newest of its conversation.
+    /// Returns the time for a message after `last`, the newest time of its conversation.
     ///
-    /// Messages of one commit to several conversations get one tick after the other, so that a list sorted by time has
-    /// one order everywhere.
+    /// Messages of one commit get increasing times across conversations, so that a list sorted by time has the same
+    /// order everywhere.
     package func timetoken(after last: Timetoken) -> Timetoken {
         let time = last.advanced(to: now)
         newest = max(newest, time)
@@ -68,12 +68,12 @@ package final class Transaction {
         return time
     }
 
-    /// Takes note of a time that a message brought along: among equal ones it may lie a little after now.
+    /// Records the time of an imported message, which may be slightly later than now if several had equal times.
     func note(_ time: Timetoken) {
         newest = max(newest, time)
     }
 
-    /// A time that lies at or after every message stored so far, in any conversation, and before every later one.
+    /// Returns a time that is at or after every stored message in any conversation, and before every later one.
     package func boundary() -> Timetoken {
         let time = newest
         now = Timetoken(rawValue: time.rawValue + 1)
@@ -83,7 +83,7 @@ package final class Transaction {
 
     // MARK: Conversations
 
-    /// A conversation by its absolute name, deleted ones too.
+    /// Returns a conversation by its absolute name; the result can be a deleted conversation.
     package func conversation(_ id: ConversationID) throws -> ConversationRow? {
         if let row = conversations[id] { return row }
         let row = try store.conversation(id)
@@ -91,9 +91,9 @@ package final class Transaction {
         return row
     }
 
-    /// Stores a conversation's row with the commit's number; it is written once, at the end.
+    /// Stores a conversation's row with the number of this commit; the row is written once, when the cache is flushed.
     ///
-    /// - Parameter isNews: whether devices that were away should hear of it; not of what only the store knows about.
+    /// - Parameter isNews: Whether the change is visible to clients, so that they receive it on their next sync.
     @discardableResult
     package func put(_ row: ConversationRow, isNews: Bool = true) throws -> ConversationRow {
         var row = row
@@ -123,14 +123,14 @@ package final class Transaction {
         changedMembers.insert(key)
     }
 
-    /// Forgets all that a conversation knows of somebody, besides what they said.
+    /// Deletes all data of a user in a conversation, except their messages.
     package func forget(_ user: UserID, in conversation: Int64) throws {
         try flush()
         try store.forget(user, in: conversation)
         members[MemberKey(conversation: conversation, user: user)] = nil
     }
 
-    /// Erases a conversation's contents, and forgets what was at hand of it.
+    /// Deletes a conversation's contents, and removes its members from the cache.
     package func erase(contentsOf conversation: ConversationRow) throws {
         try flush()
         try dropUses(at: 1...Seq.max, in: conversation.number)
@@ -138,17 +138,19 @@ package final class Transaction {
         members = members.filter { $0.key.conversation != conversation.number }
     }
 
-    /// Counts one more change to what a user has of their own, made by them or by who puts them in or out.
+    /// Increments a user's change counter and returns it.
+    ///
+    /// - Parameter caller: The user who makes the change, which may be another member who adds or removes `user`.
     package func advanceRev(of user: UserID, by caller: UserID) throws -> Int64 {
         var row = try store.user(user) ?? UserRow(profile: UserProfile(id: user))
         row.rev += 1
-        // Somebody uses the name again: that others write to it makes nobody of it.
+        // The name of an erased user becomes active again only if the user acts themselves, not if others write to it.
         if row.state == .erased, user == caller { row.state = .active }
         try store.put(row)
         return row.rev
     }
 
-    /// Hands the rows that changed to the store.
+    /// Writes the changed rows in the cache to the store.
     package func flush() throws {
         for id in changed {
             guard var row = conversations[id] else { continue }

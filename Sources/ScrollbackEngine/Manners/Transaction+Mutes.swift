@@ -1,9 +1,9 @@
 import ScrollbackModel
 
 extension Transaction {
-    /// Mutes somebody in a conversation, or (nil) lets them write again; whoever asks for it was seen to be allowed to.
+    /// Mutes a member, or unmutes the member if `mute` is `nil`.
     ///
-    /// A mute stays when they leave and come back.
+    /// The caller's permission must already have been checked. A mute persists when the user leaves and rejoins.
     func putMute(_ mute: Mute?, of user: UserID, in id: ConversationID, by caller: Caller) throws {
         guard var row = try conversation(id) else { throw Access.unknown(id) }
         let isNews = try store.mute(of: user, in: row.number) != mute
@@ -19,11 +19,12 @@ extension Transaction {
             Notice(mute == nil ? .memberUnmuted : .memberMuted, user: user, mute: mute), in: id, by: caller.user)
     }
 
-    /// Whether somebody may mute another: in a room anybody, elsewhere members, of a public channel its community's.
+    /// Checks that the caller may mute a user in a conversation.
     ///
-    /// Nobody mutes themselves, and so nobody lifts a mute of their own, but administrators.
+    /// In a room, any user can be muted. Elsewhere only members can be muted; for a public channel, these are the
+    /// community's members. Only administrators can mute or unmute themselves.
     ///
-    /// - Parameter joins: whether they are about to be put in, if they are not there.
+    /// - Parameter joins: Whether the same request adds the user if they are not a member.
     /// - Throws: `unknown-conversation`, `unknown-member`, `forbidden`.
     func checkMayMute(
         _ user: UserID, in id: ConversationID, by caller: Caller, permissions: Permissions, joins: Bool = false
@@ -31,14 +32,15 @@ extension Transaction {
         let row = try conversation(id, seenBy: caller, permissions: permissions)
         let callerRole = try role(of: caller.user, in: row)
         guard permissions[.mute, id.kind].isMet(by: callerRole, isAdmin: caller.isAdmin) else {
-            throw ChatError(.forbidden, "muting somebody in \(id) takes more than you are there")
+            throw ChatError(.forbidden, "You need permission to mute users in \(id).")
         }
         let known = try role(of: user, in: row)
         guard joins || known != nil || id.kind.traits.membership == .subscribers else {
-            throw ChatError(.unknownMember, "\(user) is not a member of \(id)", parameter: "user")
+            throw ChatError(.unknownMember, "\(user) is not a member of \(id).", parameter: "user")
         }
         guard caller.isAdmin || user != caller.user && known ?? .member <= callerRole ?? .member else {
-            throw ChatError(.forbidden, "muting \(user) in \(id) takes more than you are there")
+            throw ChatError(
+                .forbidden, "In \(id), you can mute only other users whose role is not above yours.")
         }
     }
 }

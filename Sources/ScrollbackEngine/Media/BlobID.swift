@@ -2,19 +2,21 @@ import Crypto
 package import Foundation
 import ScrollbackModel
 
-/// The SHA-256 of some bytes, which is their name: the same bytes lie in a store once.
+/// The SHA-256 hash of a blob, which identifies it, so that equal blobs are stored once.
 package struct BlobID: Hashable, Sendable {
-    /// 32 of them.
+    /// The 32 bytes of the hash.
     package let bytes: [UInt8]
 
-    /// - Returns: nothing where it is not 32 bytes.
+    /// Creates an ID from 32 bytes.
+    ///
+    /// - Returns: `nil` if there are not exactly 32 bytes.
     package init?(_ bytes: some Sequence<UInt8>) {
         let bytes = Array(bytes)
         guard bytes.count == 32 else { return nil }
         self.bytes = bytes
     }
 
-    /// Reads 64 hexadecimal digits in lower case.
+    /// Creates an ID from 64 hexadecimal digits in lower case.
     package init?(hexadecimal text: String) {
         let digits = text.utf8.compactMap(Self.value)
         guard digits.count == 64, text.utf8.count == 64 else { return nil }
@@ -37,7 +39,7 @@ package struct BlobID: Hashable, Sendable {
 }
 
 extension BlobID: CustomStringConvertible, Comparable {
-    /// In hexadecimal.
+    /// The hexadecimal representation.
     package var description: String {
         String(unsafeUninitializedCapacity: 64) { text in
             for (index, byte) in bytes.enumerated() {
@@ -51,7 +53,7 @@ extension BlobID: CustomStringConvertible, Comparable {
     package static func < (a: BlobID, b: BlobID) -> Bool { a.bytes.lexicographicallyPrecedes(b.bytes) }
 }
 
-/// Takes bytes one after the other for their ``BlobID``.
+/// Computes a ``BlobID`` incrementally.
 package struct BlobHasher: Sendable {
     private var hash = SHA256()
 
@@ -60,7 +62,7 @@ package struct BlobHasher: Sendable {
     package mutating func update(_ bytes: UnsafeRawBufferPointer) { hash.update(bufferPointer: bytes) }
 
     package func finish() -> BlobID {
-        // A SHA-256 has 32 bytes.
+        // A SHA-256 hash has 32 bytes, so the fallback is never used.
         BlobID(Array(hash.finalize())) ?? BlobID(of: Data())
     }
 }

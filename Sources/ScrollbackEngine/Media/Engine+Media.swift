@@ -2,9 +2,10 @@ import Foundation
 package import ScrollbackModel
 
 extension Engine {
-    /// A file that the caller may read.
+    /// Returns a file that the caller may read.
     ///
-    /// - Throws: `unknown-media` where there is none, or they may not: the two do not differ.
+    /// - Throws: `unknown-media` if the file does not exist or the caller may not read it; both cases have the same
+    ///   error.
     package func file(_ id: MediaID, by caller: Caller) throws -> MediaRow {
         try store.read { store in
             guard let row = try store.media(id),
@@ -15,9 +16,9 @@ extension Engine {
         }
     }
 
-    /// The file that an upload of the caller's became.
+    /// Returns the file that an upload created.
     ///
-    /// - Throws: `unknown-upload` where it is gone.
+    /// - Throws: `unknown-upload` if the file no longer exists.
     package func file(of upload: UploadRow) throws -> MediaRow {
         guard upload.state == .done, let row = try store.read({ try $0.media(upload.media) }) else {
             throw Self.unknownUpload
@@ -25,7 +26,7 @@ extension Engine {
         return row
     }
 
-    /// All bytes of a file, for a device in the same process.
+    /// Returns all bytes of a file, for a device in the same process.
     package func bytes(of id: MediaID, by caller: Caller) async throws(ChatError) -> [UInt8] {
         do {
             let row = try file(id, by: caller)
@@ -35,23 +36,24 @@ extension Engine {
         }
     }
 
-    /// Puts a thumbnail beside a file of the caller's, in the place of the one it had.
+    /// Adds a thumbnail to the caller's file, and replaces an existing one.
     ///
-    /// - Throws: `unknown-media`; `forbidden` for another's file; `media-too-large`; `invalid-media` for what is no picture.
+    /// - Throws: `unknown-media`, `forbidden` for another user's file, `media-too-large`, and `invalid-media` if the
+    ///   bytes are not an image.
     package func putThumbnail(
         _ bytes: [UInt8], of id: MediaID, by caller: Caller
     ) async throws(ChatError) -> MediaRow.Thumbnail {
         let limit = settings.thumbnailBytes
         guard bytes.count <= limit else {
-            throw ChatError(.mediaTooLarge, "a thumbnail may have at most \(limit) bytes", limit: limit)
+            throw ChatError(.mediaTooLarge, "A thumbnail can have at most \(limit) bytes.", limit: limit)
         }
-        // Before anything else is said, or written: whether it is theirs.
+        // The owner is checked before any other error, and before bytes are written.
         try checkOwner(of: id, caller)
         let facts = try MediaFacts(of: Data(bytes), for: .image)
         guard let pixels = facts.pixels,
             ["image/jpeg", "image/png", "image/webp", "image/gif"].contains(facts.mediaType)
         else {
-            throw ChatError(.invalidMedia, "a thumbnail must be a JPEG, PNG, WebP or GIF picture")
+            throw ChatError(.invalidMedia, "A thumbnail must be a JPEG, PNG, WebP or GIF image.")
         }
         let blob = BlobID(of: bytes)
         let thumbnail = MediaRow.Thumbnail(
@@ -85,7 +87,7 @@ extension Engine {
                 row, caller, in: store, permissions: permissions, generation: self.store.generation, now: clock())
         else { throw unknownMedia }
         guard row.owner == caller.user else {
-            throw ChatError(.forbidden, "only who uploaded a file gives it a thumbnail")
+            throw ChatError(.forbidden, "Only the user who uploaded a file can add a thumbnail.")
         }
     }
 }

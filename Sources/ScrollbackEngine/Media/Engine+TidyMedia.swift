@@ -2,16 +2,18 @@ import Foundation
 import ScrollbackModel
 import Synchronization
 
-/// What goes by itself: uploads that nobody went on with, files that no message refers to, files that were kept long enough.
+/// Periodic removal of abandoned uploads, files without references, and files past their retention time.
 ///
-/// Rows go first and bytes after them: whatever ends the server in between leaves bytes that no row knows of, which are
-/// looked for once after a start and once a day.
+/// Rows are deleted before bytes. After a crash in between, bytes without a row remain. They are searched for once
+/// after a start and once a day.
 extension Engine {
     private static let day: TimeInterval = 24 * 60 * 60
-    /// How many rows one transaction removes.
+    /// The number of rows that one transaction removes.
     private static let mediaBatch = 100
 
-    /// - Returns: how many files went.
+    /// Removes abandoned uploads and unneeded files.
+    ///
+    /// - Returns: The number of removed files.
     @discardableResult
     package func tidyMedia() async throws -> Int {
         try await giveUpUploads()
@@ -39,12 +41,12 @@ extension Engine {
             let due = found.map(\.id).filter { !transfers.isHeld($0) }
             guard !due.isEmpty else { return }
             try await submit { transaction in
-                // What was touched meanwhile stays.
+                // Uploads that received data since then stay.
                 for id in due where try transaction.store.upload(id).map({ $0.touchedAt < time }) ?? false {
                     try transaction.store.remove(id)
                 }
             }
-            // What can't be removed now is found by the next search for remains.
+            // Bytes that can't be removed now are found by the next search for bytes without a row.
             for id in due where try store.read({ try $0.upload(id) }) == nil { try? await media.remove(id) }
         }
     }
@@ -69,7 +71,7 @@ extension Engine {
         return removed
     }
 
-    /// Keeps bytes from being removed until they have their row; where they get none they go.
+    /// Protects a blob from removal until its row is stored; if `body` throws, the blob is removed unless it is used.
     func pinning<Answer>(
         _ blob: BlobID, _ body: () async throws(ChatError) -> Answer
     ) async throws(ChatError) -> Answer {
@@ -85,7 +87,7 @@ extension Engine {
         }
     }
 
-    /// Removes bytes that no row names.
+    /// Removes a blob that no row refers to.
     func removeIfUnused(_ blob: BlobID) async throws(ChatError) {
         guard pins.beginRemoval(of: blob) else { return }
         defer { pins.endRemoval(of: blob) }
@@ -97,9 +99,9 @@ extension Engine {
         try await media.remove(blob)
     }
 
-    /// Looks at all bytes, and removes those that no row knows of.
+    /// Removes all blobs and upload files without a row.
     ///
-    /// - Returns: how many blobs and uploads are there after it.
+    /// - Returns: The number of blobs and upload files that remain.
     @discardableResult
     package func removeRemains() async throws -> Int {
         var count = 0
@@ -108,7 +110,7 @@ extension Engine {
                 count += 1
                 continue
             }
-            // A row comes before its bytes, so what has none now will never have one.
+            // A row is stored before its bytes, so bytes without a row never get one.
             let row = try store.read { try $0.upload(id) }
             if row?.state == .open { count += 1 } else { try? await media.remove(id) }
         }

@@ -2,21 +2,23 @@ package import Foundation
 package import ScrollbackModel
 import Synchronization
 
-/// What somebody wants to upload.
+/// A request to upload a file.
 package struct UploadRequest: Sendable {
-    /// Where it is to be sent.
+    /// The conversation to which the file will be sent.
     package var conversation: ConversationID
-    /// The id the file is to have, if its device gave it one: the same id again is the same file.
+    /// The file's ID, if the client assigned it; a repeated upload with the same ID returns the same file.
     package var media: MediaID?
-    /// The type of message it is for.
+    /// The type of message that the file is for.
     package var type: MessageType
     package var name: String?
-    /// How long it will be, if that is known.
+    /// The file's length in bytes, if it is known.
     package var length: Int64?
-    /// What its bytes' hash must be, if that is known.
+    /// The expected hash of the file, if it is known.
     package var expected: BlobID?
 
-    /// - Throws: `invalid-parameter` naming what is wrong.
+    /// Creates a request to upload a file.
+    ///
+    /// - Throws: `invalid-parameter` with the name of the invalid parameter.
     package init(
         conversation: ConversationID, media: MediaID? = nil, type: MessageType = .file, name: String? = nil,
         length: Int64? = nil,
@@ -34,21 +36,21 @@ package struct UploadRequest: Sendable {
     }
 }
 
-/// What became of a wish to upload.
+/// The result of beginning an upload.
 package enum UploadBeginning<Upload: Sendable>: Sendable {
     case upload(Upload)
-    /// The file is there already, from an upload whose answer was lost.
+    /// The file exists already, from an earlier upload whose answer was lost.
     case file(MediaRow)
 }
 
 extension Engine {
-    /// How long an upload is kept after something last came for it, and its answer after its end.
+    /// How long an upload is kept after the last received data, and its result after its end, in seconds.
     package static let uploadLifetime: TimeInterval = 24 * 60 * 60
 
-    /// Begins an upload that can be gone on with; ``transfer(_:by:interrupt:)`` takes its bytes.
+    /// Begins a resumable upload; ``transfer(_:by:interrupt:)`` transfers its bytes.
     ///
-    /// - Throws: `media-too-large` for a length beyond the limit, `rate-limited` for too many that are under way, `conflict`
-    ///   for an id that somebody else's file has, and what sending to the conversation throws.
+    /// - Throws: `media-too-large` if the length exceeds the limit; `rate-limited` if there are too many open uploads;
+    ///   `conflict` if another user's file has the ID; and the errors of sending to the conversation.
     package func beginUpload(
         _ request: UploadRequest, by caller: Caller
     ) async throws(ChatError) -> UploadBeginning<UploadRow> {
@@ -59,12 +61,13 @@ extension Engine {
         }
     }
 
-    /// Begins an upload whose bytes follow at once; whoever gets it must ``Transfer/end()`` it.
+    /// Begins an upload whose bytes follow immediately; the caller must call ``Transfer/end()``.
     ///
     /// - Parameters:
-    ///   - isResumable: whether it can be gone on with. One that can't has no row: nothing is left of it where it is cut.
-    ///   - interrupt: see ``transfer(_:by:interrupt:)``.
-    /// - Throws: what ``beginUpload(_:by:)`` throws.
+    ///   - isResumable: Whether the upload can be resumed. An upload that can't has no row, and nothing remains if it
+    ///     is interrupted.
+    ///   - interrupt: See ``transfer(_:by:interrupt:)``.
+    /// - Throws: The errors of ``beginUpload(_:by:)``.
     package func beginTransfer(
         _ request: UploadRequest, by caller: Caller, isResumable: Bool, interrupt: @escaping @Sendable () -> Void
     ) async throws(ChatError) -> UploadBeginning<Transfer> {
@@ -90,17 +93,19 @@ extension Engine {
             name: request.name, length: request.length, expected: request.expected, touchedAt: clock())
     }
 
-    /// - Returns: the file, where it is there already.
+    /// Checks and stores a new upload.
+    ///
+    /// - Returns: The file, if it exists already.
     private func admit(_ row: UploadRow, isResumable: Bool, by caller: Caller) async throws(ChatError) -> MediaRow? {
         let limit = settings.openUploads
         return try await submit { [permissions, transfers] transaction in
             _ = try transaction.checkSending(to: row.conversation, by: caller, permissions: permissions)
             if let file = try transaction.file(row.media, ownedBy: caller.user) { return file }
-            // A plain one is among those under way itself.
+            // A transfer that can't be resumed is already counted by `transfers`.
             let others = try transaction.store.openUploads(of: caller.user) + transfers.plain(of: caller.user)
             guard others < limit + (isResumable ? 0 : 1) else {
                 throw ChatError(
-                    .rateLimited, "\(limit) uploads are under way: finish or delete one first",
+                    .rateLimited, "You have \(limit) open uploads. Finish or delete one first.",
                     limit: limit, retryAfter: 60)
             }
             if isResumable { try transaction.store.put(row) }
@@ -108,9 +113,9 @@ extension Engine {
         }
     }
 
-    /// An upload of the caller's.
+    /// Returns an upload of the caller.
     ///
-    /// - Throws: `unknown-upload` where there is none, it was given up, or it is somebody else's.
+    /// - Throws: `unknown-upload` if the upload does not exist, has expired, or belongs to another user.
     package func upload(_ id: UploadID, by user: UserID) throws -> UploadRow {
         guard let row = try store.read({ try $0.upload(id) }), row.owner == user,
             row.touchedAt.addingTimeInterval(Self.uploadLifetime) > clock()
@@ -119,15 +124,15 @@ extension Engine {
     }
 
     static var unknownUpload: ChatError {
-        ChatError(.unknownUpload, "there is no such upload, or it was given up: begin it anew")
+        ChatError(.unknownUpload, "The upload does not exist or has expired. Begin a new upload.")
     }
 
-    /// Takes hold of an upload, from whoever has it; what that one sent so far is kept.
+    /// Acquires an upload, and interrupts the transfer that currently has it; data received so far is kept.
     ///
-    /// Whoever has it must ``Transfer/end()`` it.
+    /// The caller must call ``Transfer/end()``.
     ///
-    /// - Parameter interrupt: ends whatever gives bytes to the transfer, which then ends it. It is called when another
-    ///   wants the upload, perhaps more than once.
+    /// - Parameter interrupt: Stops the source of the transfer's bytes, after which the transfer must be ended. It is
+    ///   called when another request acquires the upload, possibly more than once.
     package func transfer(
         _ id: UploadID, by user: UserID, interrupt: @escaping @Sendable () -> Void
     ) async throws(ChatError) -> Transfer {
@@ -145,14 +150,14 @@ extension Engine {
         }
     }
 
-    /// Ends all transfers; what has come is kept.
+    /// Interrupts all transfers; data received so far is kept.
     package func interruptTransfers() { transfers.interruptAll() }
 
-    /// Makes a file of bytes that are at hand: nothing is left of them where it goes wrong.
+    /// Creates a file from bytes in memory; if this fails, nothing remains.
     ///
-    /// - Returns: the file, and whether it was not there before.
-    /// - Throws: what ``beginUpload(_:by:)`` throws, but for the number of uploads under way; `invalid-media` for what the
-    ///   type doesn't take.
+    /// - Returns: The file, and whether it is new.
+    /// - Throws: The errors of ``beginUpload(_:by:)`` except the limit of open uploads, and `invalid-media` if the
+    ///   bytes don't match the type.
     package func upload(
         _ bytes: [UInt8], _ request: UploadRequest, by caller: Caller
     ) async throws(ChatError) -> (file: MediaRow, isNew: Bool) {
@@ -170,15 +175,15 @@ extension Engine {
             mediaCounts.files.wrappingAdd(1, ordering: .relaxed)
             return (media, true)
         }
-        // The same id again is the same file, whatever comes with it.
+        // An existing file with the same ID is returned, even if the bytes differ.
         if known.blob != blob { try? await removeIfUnused(blob) }
         return (known, false)
     }
 
-    /// Gives a file its row, where its uploader may still send it.
+    /// Stores a file's row, if its uploader may still send to the conversation.
     ///
-    /// - Returns: the row that its id has already: of two uploads of one file the first made it; it may have a thumbnail
-    ///   and be sent by now.
+    /// - Returns: The existing row with the same ID, if any. If two uploads create the same file, the first creates the
+    ///   row.
     func keep(_ media: MediaRow, by caller: Caller, in transaction: Transaction) throws -> MediaRow? {
         _ = try transaction.checkSending(to: media.conversation, by: caller, permissions: permissions)
         if let known = try transaction.file(media.id, ownedBy: media.owner) { return known }
@@ -188,13 +193,13 @@ extension Engine {
 }
 
 extension UploadRow {
-    /// The file that it becomes.
+    /// Returns the file that the upload becomes.
     ///
-    /// - Throws: `invalid-media` where its bytes are not those that were said.
+    /// - Throws: `invalid-media` if the bytes don't have the expected hash.
     func media(facts: MediaFacts, blob: BlobID, at time: Date) throws(ChatError) -> MediaRow {
         if let expected, expected != blob {
             throw ChatError(
-                .invalidMedia, "the file's SHA-256 is not what was said: it changed on its way",
+                .invalidMedia, "The file's SHA-256 hash differs from the one in the request. Upload the file again.",
                 parameter: "Repr-Digest")
         }
         var row = MediaRow(

@@ -2,15 +2,15 @@ package import Foundation
 package import ScrollbackModel
 import ScrollbackPictures
 
-/// What a file's bytes say of it, and whether that is what a type of message takes.
+/// The properties of a file that its bytes show, and the check that it matches a message type.
 package struct MediaFacts: Hashable, Sendable {
     package var mediaType: String
-    /// Of a picture that can be shown, as it is to be looked at.
+    /// The size of an image after applying its orientation, in pixels.
     package var pixels: Media.Size?
 
-    /// Looks at a whole file.
+    /// Examines a complete file.
     ///
-    /// - Throws: `invalid-media` where it is not what the type takes, or no device could show it.
+    /// - Throws: `invalid-media` if the file does not match the type, or if no device could display it.
     package init(of file: Data, for type: MessageType) throws(ChatError) {
         let fileType = FileType(of: file.prefix(FileType.prefixLength))
         mediaType = fileType.mediaType
@@ -21,19 +21,18 @@ package struct MediaFacts: Hashable, Sendable {
             let upright = header.upright
             pixels = Media.Size(width: upright.width, height: upright.height)
         } catch {
-            // What is sent as a file may be anything.
+            // Messages of type file accept any content.
             if type == .image || type == .gif { throw Self.refusal(error) }
         }
     }
 
-    /// Whether bytes that a file begins with can be of one that a type takes; more of it can only be refused for more.
+    /// Checks whether a file can match the type, given its first bytes; later bytes can only add reasons to refuse it.
     ///
-    /// - Parameter isWhole: whether nothing follows.
-    /// - Returns: whether more of the beginning can tell more.
+    /// - Returns: Whether more bytes can change the result.
     static func check(beginning: Data, for type: MessageType) throws(ChatError) -> Bool {
         try check(FileType(of: beginning.prefix(FileType.prefixLength)), for: type)
         guard type == .image || type == .gif else { return false }
-        // What is damaged so far may be cut off only.
+        // The header may only be incomplete, not damaged.
         guard var header = try? PictureFile(beginning).header else { return true }
         header.isComplete = true
         do {
@@ -47,16 +46,16 @@ package struct MediaFacts: Hashable, Sendable {
     private static func check(_ found: FileType, for type: MessageType) throws(ChatError) {
         guard found.fits(type) else {
             throw ChatError(
-                .invalidMedia, "the file is \(found.mediaType) by its bytes, and \(need(of: type))", parameter: "type")
+                .invalidMedia, "The file's content is \(found.mediaType), but \(need(of: type)).", parameter: "type")
         }
     }
 
     private static func need(of type: MessageType) -> String {
         switch type {
-        case .image: "a message of type image takes a picture"
-        case .gif: "a message of type gif takes a GIF"
-        case .voice: "a voice message takes sound"
-        default: "a message of type \(type) takes a video"
+        case .image: "a message of type image requires an image"
+        case .gif: "a message of type gif requires a GIF"
+        case .voice: "a voice message requires audio"
+        default: "a message of type \(type) requires a video"
         }
     }
 

@@ -1,14 +1,14 @@
 package import Foundation
 package import ScrollbackModel
 
-/// A file as it is stored: whose it is, and what its bytes are.
+/// A stored file: its owner and the properties of its bytes.
 package struct MediaRow: Hashable, Sendable {
-    /// The small picture that goes with a file.
+    /// A file's thumbnail.
     package struct Thumbnail: Hashable, Sendable {
         package var blob: BlobID
         package var size: Int64
         package var mediaType: String
-        /// As it is to be looked at.
+        /// The size after applying the orientation, in pixels.
         package var pixels: Media.Size
 
         package init(blob: BlobID, size: Int64, mediaType: String, pixels: Media.Size) {
@@ -21,20 +21,20 @@ package struct MediaRow: Hashable, Sendable {
 
     package var id: MediaID
     package var owner: UserID
-    /// Where it was uploaded for.
+    /// The conversation that the file was uploaded for.
     package var conversation: ConversationID
-    /// The type of message it was uploaded for.
+    /// The type of message that the file was uploaded for.
     package var type: MessageType
     package var name: String?
-    /// By its bytes.
+    /// The media type that the bytes show.
     package var mediaType: String
     package var size: Int64
     package var blob: BlobID
-    /// Of a picture that can be shown, as it is to be looked at.
+    /// The size of an image after applying its orientation, in pixels.
     package var pixels: Media.Size?
     package var thumbnail: Thumbnail?
     package var createdAt: Date
-    /// Since when no message has referred to it; absent while one does.
+    /// Since when no message refers to the file; `nil` while a message does.
     package var unusedSince: Date?
 
     package init(
@@ -55,7 +55,7 @@ package struct MediaRow: Hashable, Sendable {
     }
 }
 
-/// That the message at a place refers to a file.
+/// A message's reference to a file.
 package struct MediaUseRow: Hashable, Sendable {
     package var media: MediaID
     package var conversation: Int64
@@ -68,30 +68,30 @@ package struct MediaUseRow: Hashable, Sendable {
     }
 }
 
-/// An upload as it is stored: what it is to become, and how much of it is on disk.
+/// A stored upload: the file it will become, and how many bytes are stored.
 package struct UploadRow: Hashable, Sendable {
     package enum State: Int64, Sendable {
         case open = 0
-        /// The file is there; the row is kept for who lost the answer.
+        /// The file exists; the row stays so that a client that lost the answer can get it.
         case done = 1
     }
 
     package var id: UploadID
-    /// The file's id, once it is there.
+    /// The file's ID.
     package var media: MediaID
     package var owner: UserID
-    /// Its absolute name.
+    /// The absolute name of the conversation.
     package var conversation: ConversationID
     package var type: MessageType
     package var name: String?
-    /// How long it will be, if that was said.
+    /// The file's length in bytes, if the client has sent it.
     package var length: Int64?
-    /// What its bytes' hash must be, if that was said.
+    /// The expected hash of the file, if the client has sent it.
     package var expected: BlobID?
-    /// How many bytes are on disk.
+    /// The number of stored bytes.
     package var offset: Int64
     package var state: State
-    /// When something last came.
+    /// When data was last received.
     package var touchedAt: Date
 
     package init(

@@ -1,53 +1,57 @@
 package import Foundation
 package import ScrollbackModel
 
-/// Where the bytes of files lie, finished and not.
+/// The storage of file bytes, both of complete files and of uploads.
 ///
-/// It knows bytes by their hash and uploads by their id, and nothing of whose they are: that is in the ``MessageStore``'s
-/// rows. What a call returned from is on disk, where there is one. Calls wait where they may: no caller's thread is held.
+/// It identifies blobs by their hash and uploads by their ID. Ownership is part of the ``MessageStore``'s rows. When a
+/// method returns, its changes are durable, if the store is. Methods suspend instead of blocking the caller's thread.
 package protocol MediaStore: AnyObject, Sendable {
-    /// Opens an upload's bytes to go on at a place; those behind it are cut off. At 0 there need be none yet.
+    /// Opens an upload to append at an offset; bytes after the offset are cut off.
     ///
-    /// - Throws: `unknown-upload` where it has fewer bytes.
+    /// At offset 0, the upload need not exist yet.
+    ///
+    /// - Throws: `unknown-upload` if fewer bytes than `offset` are stored.
     func open(_ upload: UploadID, at offset: Int64) async throws(ChatError) -> any UploadFile
-    /// Forgets an upload's bytes, if there are any.
+    /// Deletes an upload's bytes, if there are any.
     func remove(_ upload: UploadID) async throws(ChatError)
-    /// Every upload that has bytes here.
+    /// Returns all uploads with stored bytes.
     func uploads() async throws(ChatError) -> [UploadID]
 
-    /// Keeps bytes under their name.
+    /// Stores a blob.
     func put(_ bytes: [UInt8], as blob: BlobID) async throws(ChatError)
-    /// - Throws: `unknown-media` where it is not here.
-    func open(_ blob: BlobID) async throws(ChatError) -> any BlobFile
-    /// Bytes of a blob, of which no more are wanted than these.
+    /// Opens a blob for reading.
     ///
-    /// - Throws: `unknown-media` where it is not here.
+    /// - Throws: `unknown-media` if the blob does not exist.
+    func open(_ blob: BlobID) async throws(ChatError) -> any BlobFile
+    /// Reads bytes of a blob without keeping it open.
+    ///
+    /// - Throws: `unknown-media` if the blob does not exist.
     func read(_ blob: BlobID, at offset: Int64, count: Int) async throws(ChatError) -> [UInt8]
-    /// The blobs that are here, in order.
+    /// Returns the stored blobs, ordered by ID.
     func blobs(after: BlobID?, limit: Int) async throws(ChatError) -> [BlobID]
-    /// Forgets a blob, if it is here; who has it open can read on.
+    /// Deletes a blob, if it exists; open blobs can still be read.
     func remove(_ blob: BlobID) async throws(ChatError)
 }
 
-/// An upload's bytes, while one request writes them.
+/// The bytes of an upload while a request writes them.
 package protocol UploadFile: AnyObject, Sendable {
     func append(_ bytes: [UInt8]) async throws(ChatError)
-    /// Waits until what was appended is on disk.
+    /// Waits until all appended bytes are durable.
     func sync() async throws(ChatError)
-    /// The hash of all bytes from the first.
+    /// Returns the hash of all bytes from the beginning.
     func hash() async throws(ChatError) -> BlobID
-    /// Looks at all bytes, which need not be in memory.
+    /// Calls a closure with all bytes, which need not be loaded into memory.
     func examine<Answer: Sendable>(
         _ body: @escaping @Sendable (Data) throws(ChatError) -> Answer
     ) async throws(ChatError) -> Answer
-    /// Keeps the bytes as a blob, on disk when this returns; the upload has them still.
+    /// Stores the bytes as a blob, durable when this method returns; the upload keeps its bytes.
     func keep(as blob: BlobID) async throws(ChatError)
     func close() async
 }
 
-/// A blob that is read; it is closed when nobody has it any more.
+/// A blob that is open for reading, and closed when it is deallocated.
 package protocol BlobFile: AnyObject, Sendable {
     var size: Int64 { get }
-    /// Bytes from a place on: fewer than asked for at the end.
+    /// Reads bytes at an offset; at the end of the blob, returns fewer than requested.
     func read(at offset: Int64, count: Int) async throws(ChatError) -> [UInt8]
 }

@@ -2,9 +2,9 @@ import Foundation
 package import ScrollbackModel
 import Synchronization
 
-/// Files in memory, for tests and for apps' tests.
+/// A media store in memory, for tests of the engine and of apps.
 ///
-/// Nothing survives the process.
+/// Its contents are lost when the process ends.
 package final class MemoryMediaStore: MediaStore {
     fileprivate struct State {
         var uploads: [UploadID: [UInt8]] = [:]
@@ -22,7 +22,7 @@ package final class MemoryMediaStore: MediaStore {
             state.uploads[upload] = Array(known.prefix(Int(offset)))
             return true
         }
-        guard isThere else { throw ChatError(.unknownUpload, "bytes of the upload were lost: begin it anew") }
+        guard isThere else { throw ChatError(.unknownUpload, "Bytes of the upload were lost. Begin a new upload.") }
         return MemoryUpload(store: self, id: upload)
     }
 
@@ -38,7 +38,7 @@ package final class MemoryMediaStore: MediaStore {
 
     package func open(_ blob: BlobID) async throws(ChatError) -> any BlobFile {
         guard let bytes = state.withLock({ $0.blobs[blob] }) else {
-            throw ChatError(.unknownMedia, "the file's bytes are not there")
+            throw ChatError(.unknownMedia, "The file's bytes do not exist.")
         }
         return MemoryBlob(bytes)
     }

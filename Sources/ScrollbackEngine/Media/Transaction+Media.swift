@@ -2,10 +2,10 @@ import Foundation
 import ScrollbackModel
 
 extension Transaction {
-    /// The files that a content refers to, which its sender may send there.
+    /// Returns the files that a message's content refers to, after checking that the sender may send them.
     ///
-    /// - Parameter known: files that the message refers to already.
-    /// - Throws: `unknown-media`, `media-too-large`, or `invalid-parameter` naming what the content says and the file isn't.
+    /// - Parameter known: Files that the message refers to already.
+    /// - Throws: `unknown-media`, `media-too-large`, and `invalid-parameter` if the content does not match the file.
     func checkedFiles(
         of content: MessageContent, by sender: Caller, limits: MediaLimits, permissions: Permissions,
         known: Set<MediaID> = []
@@ -13,13 +13,15 @@ extension Transaction {
         guard MessageContent.mayHaveFiles(content.type) else { return [] }
         let files = content.fileReferences
         guard files.count <= Self.mostFiles else {
-            throw ChatError.invalidParameter("files", "must name at most \(Self.mostFiles)", limit: Self.mostFiles)
+            throw ChatError.invalidParameter(
+                "files", "must refer to at most \(Self.mostFiles) files", limit: Self.mostFiles)
         }
         var ids: [MediaID] = []
         for file in files {
             guard let row = try store.media(file.id), try known.contains(file.id) || maySend(row, sender, permissions)
             else {
-                // A quote stays what it is when the file it tells of has gone; nobody may read a file for being quoted.
+                // A quote stays valid if the quoted file is gone or not visible; quoting a file does not grant access
+                // to it.
                 if file.isQuoted { continue }
                 throw unknownMedia
             }
@@ -33,7 +35,7 @@ extension Transaction {
 
     private func maySend(_ row: MediaRow, _ sender: Caller, _ permissions: Permissions) throws -> Bool {
         if sender.isAdmin || row.owner == sender.user { return true }
-        // The rows of this batch must be where the access reads them.
+        // The access reads the rows of this batch from the store.
         try flush()
         return try mayRead(
             row, sender, in: store, permissions: permissions, generation: generation, now: now.date)
@@ -41,22 +43,22 @@ extension Transaction {
 
     private func check(_ file: FileReference, _ row: MediaRow, _ limits: MediaLimits) throws(ChatError) {
         if let size = file.size, size != row.size {
-            throw .invalidParameter("size", "must be \(row.size), which the file has, or be left out")
+            throw .invalidParameter("size", "must be \(row.size), the file's size, or be left out")
         }
         if let mediaType = file.mediaType, mediaType.lowercased() != row.mediaType {
             throw .invalidParameter(
-                "mediaType", "must be \(row.mediaType), which the file's bytes show, or be left out")
+                "mediaType", "must be \(row.mediaType), as the file's content shows, or be left out")
         }
         guard let type = file.type else { return }
         let needsPixels = type == .image || type == .gif
         guard FileType(row.mediaType).fits(type), !needsPixels || row.pixels != nil else {
             throw .invalidParameter(
-                "type", "must be one that takes \(row.mediaType), which the file's bytes show, such as file")
+                "type", "must be a type that accepts \(row.mediaType), such as file")
         }
         try limits.check(row.size, for: type)
     }
 
-    /// Remembers that a message refers to files.
+    /// Stores a message's references to files.
     func use(_ files: [MediaID], at seq: Seq, in number: Int64) throws {
         for id in files {
             try store.insert(MediaUseRow(media: id, conversation: number, seq: seq))
@@ -66,7 +68,7 @@ extension Transaction {
         }
     }
 
-    /// Forgets that messages refer to files: those that none refers to any more go a day later.
+    /// Deletes the file references of messages in a range; files without references are removed a day later.
     func dropUses(at places: SeqRange, in number: Int64) throws {
         while case let uses = try store.uses(at: places, in: number, limit: 500), !uses.isEmpty {
             for use in uses { try drop(use) }
@@ -82,7 +84,7 @@ extension Transaction {
         try store.put(row)
     }
 
-    /// Remembers the files that a message refers to now, and forgets those that it did.
+    /// Replaces a message's references to files.
     func replaceUses(with files: [MediaID], of message: MessageRow, in number: Int64) throws {
         let before = Set(try store.uses(at: message.seq...message.seq, in: number, limit: .max).map(\.media))
         try use(files.filter { !before.contains($0) }, at: message.seq, in: number)
@@ -93,9 +95,10 @@ extension Transaction {
 }
 
 extension Transaction {
-    /// The file that has an id already.
+    /// Returns the existing file with an ID.
     ///
-    /// - Throws: `conflict` where it is somebody else's, or was: a message must not show another file than it was sent with.
+    /// - Throws: `conflict` if it belongs or belonged to another user, because messages must not show a different file
+    ///   than they were sent with.
     func file(_ id: MediaID, ownedBy user: UserID) throws -> MediaRow? {
         guard let row = try store.media(id) else {
             if try store.conversation(using: id, after: 0) != nil { throw Self.takenID }
@@ -105,10 +108,12 @@ extension Transaction {
         return row
     }
 
-    static var takenID: ChatError { ChatError(.conflict, "the id is another file's already", parameter: "id") }
+    static var takenID: ChatError {
+        ChatError(.conflict, "The ID is already used for another file.", parameter: "id")
+    }
 }
 
-/// How large files may be.
+/// The size limits of files, in bytes.
 package struct MediaLimits: Hashable, Sendable {
     package var gifBytes: Int
     package var fileBytes: Int
@@ -120,24 +125,28 @@ package struct MediaLimits: Hashable, Sendable {
 
     func bytes(of type: MessageType) -> Int { type == .gif ? gifBytes : fileBytes }
 
+    /// Checks a file's size.
+    ///
     /// - Throws: `media-too-large`.
     func check(_ size: Int64, for type: MessageType) throws(ChatError) {
         let limit = bytes(of: type)
         guard size <= limit else {
             throw ChatError(
-                .mediaTooLarge, "the file of a message of type \(type) may have at most \(limit) bytes", limit: limit)
+                .mediaTooLarge, "The file of a message of type \(type) can have at most \(limit) bytes.", limit: limit)
         }
     }
 }
 
-/// Not there, or not visible: the two do not differ.
+/// The error for a file that does not exist or is not visible; both cases have the same error.
 var unknownMedia: ChatError {
-    ChatError(.unknownMedia, "there is no such file, or you may not see it", parameter: "media")
+    ChatError(.unknownMedia, "The file does not exist, or you may not see it.", parameter: "media")
 }
 
-/// Whether somebody may read a file: its owner, administrators, and whoever may see a message that refers to it.
+/// Returns whether a user may read a file: its owner, administrators, and users who can see a message that refers to
+/// it.
 ///
-/// One seek for each conversation that refers to it, until one is found where they see such a message.
+/// This costs one lookup for each conversation with a reference, until one is found where the user can see such a
+/// message.
 func mayRead(
     _ row: MediaRow, _ caller: Caller, in store: any StoreReader, permissions: Permissions, generation: UInt64,
     now: Date

@@ -2,27 +2,27 @@ import Foundation
 package import ScrollbackModel
 import Synchronization
 
-/// One request's hold of an upload, which takes bytes until it is ended.
+/// A request's exclusive hold of an upload, to which it appends bytes until the transfer ends.
 package actor Transfer {
-    /// After how many bytes what came is put on disk: this much is sent again after a crash.
+    /// The number of received bytes after which they are made durable; at most this many are sent again after a crash.
     private static let step: Int64 = 8 << 20
-    /// How busy the writer of messages may be before files wait, and for how long they do.
+    /// The load of the message writer above which file transfers pause, and the length of the pause.
     private static let busy = 0.7
     private static let pause = Duration.milliseconds(250)
-    /// How much of the beginning is kept for finding out early what cannot be.
+    /// The number of first bytes that are kept to detect invalid files early.
     private static let beginning = 256 << 10
 
     private let engine: Engine
     private let hold: UInt64
-    /// Whether it has a row, and can be gone on with.
+    /// Whether the upload has a row and can be resumed.
     package nonisolated let isResumable: Bool
-    /// As it is on disk.
+    /// The upload's row, as it is stored.
     package private(set) var row: UploadRow
     private var file: (any UploadFile)?
     private var isEnded = false
-    /// How many bytes there are, on disk or not.
+    /// The number of received bytes, whether or not they are durable.
     private var count: Int64
-    /// The first bytes, as long as more of them can tell more.
+    /// The first bytes, as long as more of them can reveal an invalid file.
     private var prefix: Data?
     private var lookedAt = 0
 
@@ -35,9 +35,9 @@ package actor Transfer {
         prefix = row.offset == 0 ? Data() : nil
     }
 
-    /// Says how long it will be, where that was not known.
+    /// Sets the upload's length, if it is not known yet.
     ///
-    /// - Throws: `malformed` where it was, and is something else.
+    /// - Throws: `malformed` if another length is already known, or if more bytes were already received.
     package func setLength(_ length: Int64) async throws(ChatError) {
         if let known = row.length {
             guard known == length else { throw Self.wrongLength(known, length) }
@@ -50,10 +50,10 @@ package actor Transfer {
         try await store(known)
     }
 
-    /// Takes bytes.
+    /// Appends bytes.
     ///
-    /// - Throws: `malformed` where they go beyond the upload's length: none of them is taken. `media-too-large`,
-    ///   `invalid-media` where the file can't be sent whatever follows: the upload is good for nothing then.
+    /// - Throws: `malformed` if the bytes exceed the upload's length; in this case, none are appended.
+    ///   `media-too-large` and `invalid-media` if the file can't become valid; in this case, the upload is unusable.
     package func append(_ bytes: [UInt8]) async throws(ChatError) {
         guard !bytes.isEmpty else { return }
         let end = count + Int64(bytes.count)
@@ -65,7 +65,7 @@ package actor Transfer {
         count = end
         engine.mediaCounts.receivedBytes.wrappingAdd(bytes.count, ordering: .relaxed)
         if count - row.offset >= Self.step { try await save() }
-        // Messages go first: while their writer has no rest, files come a part at a time.
+        // Messages have priority, so transfers slow down while the writer is busy.
         if engine.log.load.share > Self.busy { try? await Task.sleep(for: Self.pause) }
     }
 
@@ -73,7 +73,7 @@ package actor Transfer {
         guard var known = prefix else { return }
         known.append(contentsOf: bytes.prefix(Self.beginning - known.count))
         prefix = known
-        // Each time with twice as much as the time before.
+        // The prefix is examined each time it has doubled.
         guard known.count >= max(FileType.prefixLength, 2 * lookedAt) || known.count >= Self.beginning else { return }
         lookedAt = known.count
         let tellsMore = try MediaFacts.check(beginning: known, for: row.type)
@@ -87,7 +87,7 @@ package actor Transfer {
         return opened
     }
 
-    /// Puts on disk what came, and remembers how much it is.
+    /// Makes the received bytes durable, and stores their number.
     package func save() async throws(ChatError) {
         guard count > row.offset, let file else { return }
         try await file.sync()
@@ -103,11 +103,11 @@ package actor Transfer {
         row = new
     }
 
-    /// Makes a file of what came.
+    /// Creates a file from the received bytes.
     ///
-    /// - Parameter caller: who must still be allowed to send to the conversation.
-    /// - Throws: `malformed` where bytes are missing: the upload can be gone on with. `invalid-media` and what sending to
-    ///   the conversation throws: it is good for nothing then.
+    /// - Parameter caller: The user, who must still be allowed to send to the conversation.
+    /// - Throws: `malformed` if bytes are missing; in this case, the upload can be resumed. `invalid-media` and the
+    ///   errors of sending to the conversation; in these cases, the upload is unusable.
     package func finish(by caller: Caller) async throws(ChatError) -> MediaRow {
         if let length = row.length, count != length { throw Self.wrongLength(length, count) }
         let file = try await open()
@@ -125,7 +125,7 @@ package actor Transfer {
             return try await engine.submit { transaction in
                 let known = try engine.keep(media, by: caller, in: transaction)
                 guard known.map({ $0.blob == blob }) ?? true else { throw Transaction.takenID }
-                // Its answer is kept for who lost it.
+                // The row stays so that a client that lost the answer can get it.
                 if isResumable { try transaction.store.put(finished) }
                 return known
             }
@@ -134,29 +134,29 @@ package actor Transfer {
         engine.mediaCounts.files.wrappingAdd(1, ordering: .relaxed)
         await file.close()
         self.file = nil
-        // What is left there after a crash is found by the next search for remains.
+        // After a crash, the next search for bytes without a row finds the upload's bytes.
         try? await engine.media.remove(row.id)
         return known ?? media
     }
 
     private static func wrongLength(_ said: Int64, _ found: Int64) -> ChatError {
         ChatError(
-            .malformed, "the upload's length was said to be \(said) bytes, and this makes it \(found)",
+            .malformed, "The upload's length is \(said) bytes, but it has \(found) bytes.",
             parameter: "Upload-Length")
     }
 
-    /// Gives the upload up: nothing is left of it.
+    /// Cancels the upload and deletes its data.
     package func cancel() async {
         await file?.close()
         file = nil
         let id = row.id
-        // What can't be removed now goes with the abandoned ones.
+        // Bytes that can't be deleted now are removed with abandoned uploads.
         if isResumable { try? await engine.submit { try $0.store.remove(id) } }
         try? await engine.media.remove(id)
         release()
     }
 
-    /// Keeps what came, and lets go of the upload.
+    /// Keeps the received bytes, and releases the upload.
     package func end() async {
         if row.state == .open { try? await save() }
         await file?.close()

@@ -2,13 +2,13 @@ import Foundation
 import ScrollbackModel
 package import Synchronization
 
-/// Who writes to which upload: one request at a time, the newest.
+/// The requests that write to uploads: at most one per upload, the newest.
 final class Transfers: Sendable {
     private struct Hold {
         var number: UInt64
-        /// Whose it is, where nobody can go on with it.
+        /// The owner of an upload that can't be resumed.
         var plainOf: UserID?
-        /// Ends the request that has it.
+        /// Stops the request that holds the upload.
         var interrupt: @Sendable () -> Void
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
@@ -22,12 +22,13 @@ final class Transfers: Sendable {
 
     private enum Step { case taken(UInt64), wait(@Sendable () -> Void) }
 
-    /// Ends the request that has an upload, waits until it has let go, and takes it.
+    /// Acquires an upload after interrupting the request that holds it and waiting for its release.
     ///
-    /// A device that lost its connection comes again before the server knows: the old connection must not keep it out.
+    /// A device that lost its connection may return before the server detects the loss, so the old request must not
+    /// block the new one.
     ///
-    /// - Parameter plainOf: whose it is, where nobody can go on with it.
-    /// - Returns: what to let go of it with.
+    /// - Parameter plainOf: The owner of an upload that can't be resumed.
+    /// - Returns: A number with which to release the upload.
     func take(_ id: UploadID, plainOf: UserID? = nil, interrupt: @escaping @Sendable () -> Void) async -> UInt64 {
         while true {
             let step: Step = state.withLock { state in
@@ -62,19 +63,19 @@ final class Transfers: Sendable {
 
     func isHeld(_ id: UploadID) -> Bool { state.withLock { $0.holds[id] != nil } }
 
-    /// How many uploads of a user's are under way that nobody can go on with.
+    /// Returns the number of a user's current uploads that can't be resumed.
     func plain(of user: UserID) -> Int { state.withLock { $0.holds.values.count { $0.plainOf == user } } }
 
-    /// Ends every request that can be gone on with later.
+    /// Interrupts all current transfers.
     func interruptAll() {
         for interrupt in state.withLock({ $0.holds.values.map(\.interrupt) }) { interrupt() }
     }
 }
 
-/// Blobs that are about to get a row, which nobody may remove, and those that are being removed.
+/// Blobs that are protected from removal because they are about to get a row, and blobs that are being removed.
 ///
-/// Bytes and rows lie in two places: without this, a sweep could take the bytes between an upload's finding them there and
-/// its row.
+/// Bytes and rows are stored separately. Without this protection, a cleanup could remove a blob after an upload found
+/// it and before its row is stored.
 final class BlobPins: Sendable {
     private struct State {
         var pinned: [BlobID: Int] = [:]
@@ -83,7 +84,7 @@ final class BlobPins: Sendable {
 
     private let state = Mutex(State())
 
-    /// Waits while it is being removed.
+    /// Protects a blob from removal, after waiting for a removal in progress.
     func pin(_ blob: BlobID) async {
         while true {
             let isPinned = state.withLock { state in
@@ -103,7 +104,9 @@ final class BlobPins: Sendable {
         }
     }
 
-    /// - Returns: whether it may be removed now.
+    /// Begins the removal of a blob.
+    ///
+    /// - Returns: Whether the blob may be removed now.
     func beginRemoval(of blob: BlobID) -> Bool {
         state.withLock { state in
             guard state.pinned[blob] == nil else { return false }
@@ -116,7 +119,7 @@ final class BlobPins: Sendable {
     }
 }
 
-/// What came and went, since the start.
+/// Media counters since the start.
 package final class MediaCounts: Sendable {
     package let files = Atomic<Int>(0)
     package let receivedBytes = Atomic<Int>(0)

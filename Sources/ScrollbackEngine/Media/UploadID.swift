@@ -1,8 +1,8 @@
 import Foundation
 
-/// Names an upload to who began it: 144 random bits, since its URL is all it takes to go on.
+/// An upload's ID, with 144 random bits, because the URL that contains it is sufficient to resume the upload.
 package struct UploadID: Hashable, Sendable, CustomStringConvertible {
-    /// 24 of `A-Z a-z 0-9 - _`, so that it can be a file's name.
+    /// The text of 24 characters from `A-Z a-z 0-9 - _`, which is usable as a file name.
     package let text: String
 
     package init() {
@@ -12,7 +12,9 @@ package struct UploadID: Hashable, Sendable, CustomStringConvertible {
             .replacingOccurrences(of: "/", with: "_")
     }
 
-    /// - Returns: nothing where it is not of that form.
+    /// Parses an ID.
+    ///
+    /// - Returns: `nil` if the text does not have this format.
     package init?(_ text: String) {
         guard text.utf8.count == 24, text.utf8.allSatisfy(Self.isAllowed) else { return nil }
         self.text = text

@@ -2,12 +2,15 @@ package import Foundation
 package import ScrollbackModel
 
 extension Engine {
-    /// Refuses a token of somebody who may not come in: an administrator has deactivated or banned them, they are being
-    /// erased, or their tokens were revoked after it was issued.
+    /// Checks that a user may use a token that was issued at a given time.
     ///
-    /// One row is read, and of whom it says that they may be banned, another.
+    /// The check reads the user's row, and the ban only if the row is flagged as banned.
     ///
-    /// - Throws: `user-deactivated`, `banned`, `token-revoked`.
+    /// - Parameters:
+    ///   - user: The user the token was issued for.
+    ///   - issuedAt: When the token was issued.
+    /// - Throws: `user-deactivated` if the user is deactivated or being erased; `banned`; `token-revoked` if the user's
+    ///   tokens were revoked at or after `issuedAt`.
     package func checkMayEnter(_ user: UserID, issuedAt: Date) throws {
         let now = clock()
         try store.read { store in
@@ -17,15 +20,15 @@ extension Engine {
                 throw ban.refusal("this server", now: now)
             }
             guard let revokedAt = row.revokedAt, issuedAt <= revokedAt else { return }
-            throw ChatError(.tokenRevoked, "the token was revoked: ask for a new one")
+            throw ChatError(.tokenRevoked, "The token was revoked. Request a new one.")
         }
     }
 
-    /// Lets a user come in no more, or again; everything that is theirs stays.
+    /// Deactivates or reactivates a user; the user's data stays.
     package func setState(
         of user: UserID, isActive: Bool, by caller: Caller, completion: @escaping Completion<Void>
     ) {
-        if let refusal = checkIsOther(user, caller, "deactivating users") { return completion(.failure(refusal)) }
+        if let refusal = checkIsOther(user, caller, "Deactivating users") { return completion(.failure(refusal)) }
         log.submit(
             { transaction in
                 var row = try transaction.store.user(user) ?? UserRow(profile: UserProfile(id: user))
@@ -36,31 +39,36 @@ extension Engine {
             }, completion: completion)
     }
 
-    /// Whether an administrator asks, and not about themselves: nobody should lock themselves out.
+    /// Returns an error unless the caller is an administrator who acts on another user.
+    ///
+    /// Administrators can't act on themselves, because they would lock themselves out.
     func checkIsOther(_ user: UserID, _ caller: Caller, _ what: String) -> ChatError? {
-        guard caller.isAdmin else { return ChatError(.forbidden, "\(what) takes an administrator's token") }
+        guard caller.isAdmin else { return ChatError(.forbidden, "\(what) requires an administrator token.") }
         guard user != caller.user else {
-            return .invalidParameter("user", "must be somebody else: an administrator's own token would be refused too")
+            return .invalidParameter("user", "must be another user, because your own token would be refused too")
         }
         return nil
     }
 }
 
 extension UserRow {
-    /// Why their tokens are refused, where they are.
+    /// The error for requests with the tokens of a deactivated user or of a user whose erasure is in progress.
     var refusal: ChatError {
         state == .erasing
             ? ChatError(
-                .userDeactivated, "\(profile.id) is being erased: the name can be used again once that has ended")
-            : ChatError(.userDeactivated, "\(profile.id) was deactivated by an administrator")
+                .userDeactivated, "\(profile.id) is being erased. The name can be used again when the erasure ends.")
+            : ChatError(.userDeactivated, "An administrator deactivated \(profile.id).")
     }
 
+    /// The error for operations on a user who is erased or being erased.
     var unknown: ChatError {
         state == .erasing
-            ? ChatError(.conflict, "\(profile.id) is being erased", parameter: "user")
-            : ChatError(.unknownUser, "there is no user \(profile.id)", parameter: "user")
+            ? ChatError(.conflict, "\(profile.id) is being erased.", parameter: "user")
+            : ChatError(.unknownUser, "The user \(profile.id) does not exist.", parameter: "user")
     }
 
+    /// Checks that the user is neither deactivated nor being erased.
+    ///
     /// - Throws: `user-deactivated`.
     func checkIsActive() throws(ChatError) {
         if state == .deactivated || state == .erasing { throw refusal }
@@ -68,12 +76,17 @@ extension UserRow {
 }
 
 extension Ban {
-    /// What who is banned is told, or who wants to put them in.
+    /// Returns the error for the banned user, or for another caller who tries to add the banned user.
+    ///
+    /// - Parameters:
+    ///   - place: The conversation or server that the user is banned from, as shown in the message.
+    ///   - now: The current time, from which `retryAfter` is computed.
+    ///   - caller: The user who receives the error; the banned user if `nil`.
     func refusal(_ place: String, now: Date, toldTo caller: UserID? = nil) -> ChatError {
-        let who = caller.map { $0 == id } ?? true ? "you are" : "\(id) is"
+        let who = caller.map { $0 == id } ?? true ? "You are" : "\(id) is"
         let end = until.map { " until \($0.iso8601)" } ?? ""
         var error = ChatError(
-            .banned, "\(who) banned from \(place)\(end)\(reason.map { ": \($0)" } ?? "")",
+            .banned, "\(who) banned from \(place)\(end).\(reason.map { " Reason: \($0)" } ?? "")",
             retryAfter: until.map { max(0, $0.timeIntervalSince(now)) })
         error.until = until
         error.reason = reason

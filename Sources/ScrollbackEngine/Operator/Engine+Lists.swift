@@ -3,12 +3,18 @@ package import ScrollbackWire
 
 extension Engine {
     private func checkIsAdmin(_ caller: Caller) throws(ChatError) {
-        guard caller.isAdmin else { throw ChatError(.forbidden, "this takes an administrator's token") }
+        guard caller.isAdmin else { throw ChatError(.forbidden, "This operation requires an administrator token.") }
     }
 
-    /// Users by name, and whether they may come in.
+    /// Returns users ordered by ID, with their state and active server ban.
     ///
-    /// - Parameter state: only these; without it all but those that were erased.
+    /// - Parameters:
+    ///   - prefix: The prefix of the user IDs to return.
+    ///   - state: The state of the users to return; `nil` for all except erased users.
+    ///   - after: The last user of the previous page.
+    ///   - limit: The maximum number of users.
+    /// - Returns: The users, and the value of `after` for the next page.
+    /// - Throws: `forbidden`.
     package func users(
         prefix: String, state: UserState?, after: UserID?, limit: Int, by caller: Caller
     ) throws -> (users: [UserEntry], next: UserID?) {
@@ -26,12 +32,15 @@ extension Engine {
         }
     }
 
-    /// Conversations by kind and name, whoever is in them.
+    /// Returns conversations ordered by kind and name, whether or not the caller is a member.
     ///
     /// - Parameters:
-    ///   - kind: only these; without it one kind after the other.
-    ///   - prefix: how the first part of the name begins: the group's, the community's, the room's, the first person's.
-    ///   - after: the last one of the page before.
+    ///   - kind: The kind of the conversations to return; `nil` for all kinds, one after the other.
+    ///   - prefix: The prefix of the first part of the name, which is the group, community, room or first user.
+    ///   - after: The last conversation of the previous page.
+    ///   - limit: The maximum number of conversations.
+    /// - Returns: The conversations, and the value of `after` for the next page.
+    /// - Throws: `forbidden`.
     package func conversations(
         kind: ConversationKind?, prefix: String, after: ConversationID?, limit: Int, by caller: Caller
     ) throws -> (conversations: [ConversationEntry], next: ConversationID?) {
@@ -55,9 +64,11 @@ extension Engine {
         }
     }
 
-    /// Conversations a user has to do with, by the store's numbers.
+    /// Returns the conversations that have a membership row for a user, ordered by the store's conversation number.
     ///
-    /// Of a community it is the community itself, and channels in which they are or have read something.
+    /// For a community, the result has the community itself and the channels where the user is a member or has read.
+    ///
+    /// - Throws: `forbidden`.
     package func conversations(
         of user: UserID, after: Int64, limit: Int, by caller: Caller
     ) throws -> (conversations: [ConversationEntry], next: Int64?) {
@@ -75,9 +86,10 @@ extension Engine {
         }
     }
 
-    /// Open connections to this node by user and device.
+    /// Returns the open connections to this node, ordered by user and device.
     ///
-    /// - Parameter after: the user and the device of the last one of the page before.
+    /// - Parameter after: The user and device of the last connection of the previous page.
+    /// - Throws: `forbidden`.
     package func connections(
         of user: UserID?, after: (user: UserID, device: String)?, limit: Int, by caller: Caller
     ) throws -> (connections: [ConnectionEntry], next: (user: UserID, device: String)?) {
@@ -88,7 +100,7 @@ extension Engine {
         while found.count <= limit {
             let names = hub.users(from: first, isOnly: user != nil, limit: limit + 2)
             let isLast = names.count < limit + 2
-            // The last one is looked at with those after it.
+            // The last user is processed with the next batch, which starts with that user.
             for name in isLast ? names[...] : names.dropLast() {
                 let entries = hub.connections(of: name).compactMap { ($0 as? Session)?.entry }
                     .filter { entry in
@@ -103,14 +115,17 @@ extension Engine {
         return (page, found.count > limit ? page.last.map { ($0.user, $0.device) } : nil)
     }
 
-    /// Closes a user's connections, or one device's; each comes back by itself, if it may.
+    /// Closes all connections of a user, or those of one device.
     ///
-    /// - Returns: how many it were.
+    /// Clients reconnect on their own, if the user is still allowed to connect.
+    ///
+    /// - Returns: The number of closed connections.
+    /// - Throws: `forbidden`.
     package func closeConnections(of user: UserID, device: String?, by caller: Caller) throws -> Int {
         try checkIsAdmin(caller)
         let sessions = hub.connections(of: user).compactMap { $0 as? Session }
             .filter { session in device.map { $0 == session.entry?.device } ?? true }
-        for session in sessions { session.close(.restarting, "closed by an administrator: come back") }
+        for session in sessions { session.close(.restarting, "An administrator closed the connection. Reconnect.") }
         return sessions.count
     }
 }

@@ -3,9 +3,11 @@ package import ScrollbackModel
 package import ScrollbackWire
 
 extension Engine {
-    /// Lets somebody join a group, a community or a private channel, for so many seconds or for good.
+    /// Invites a user to a group, a community or a private channel.
     ///
-    /// Completes with the invitation, and whether there was none before.
+    /// Completes with the invitation, and with whether the user had no open invitation before.
+    ///
+    /// - Parameter lifetime: How long the invitation is valid, in seconds; `nil` for an invitation without an end.
     package func invite(
         _ user: UserID, to id: ConversationID, expiresIn lifetime: Int64?, by caller: Caller,
         completion: @escaping Completion<(invitation: Invitation, isNew: Bool)>
@@ -18,7 +20,7 @@ extension Engine {
             }, completion: completion)
     }
 
-    /// Takes an invitation back, or declines it.
+    /// Revokes or declines an invitation.
     package func endInvitation(
         of user: UserID, to id: ConversationID, by caller: Caller, completion: @escaping Completion<Void>
     ) {
@@ -29,8 +31,9 @@ extension Engine {
             }, completion: completion)
     }
 
-    /// Who is invited to a conversation, by name, or (nil) whereto the caller is: at most `limit` after a cursor, without
-    /// those that have ended.
+    /// Returns the open invitations to a conversation ordered by user, or the caller's own if `id` is `nil`.
+    ///
+    /// A page may contain fewer than `limit` invitations, because expired ones are left out.
     package func invitations(
         to id: ConversationID?, cursor: String?, limit: Int, by caller: Caller
     ) throws -> ListPage<Invitation> {
@@ -52,7 +55,7 @@ extension Engine {
     private func ownInvitations(cursor: String?, limit: Int, by caller: Caller) throws -> ListPage<Invitation> {
         let after = try cursor.map { (text) throws(ChatError) in
             guard let number = Int64(text, radix: 36), number >= 0 else {
-                throw ChatError.invalidParameter("cursor", "must be one that the list gave, as it was")
+                throw ChatError.invalidParameter("cursor", "must be an unchanged cursor from a previous page")
             }
             return number
         }

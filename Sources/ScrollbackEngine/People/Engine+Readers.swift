@@ -2,12 +2,13 @@ package import ScrollbackModel
 package import ScrollbackWire
 
 extension Engine {
-    /// Who of a conversation's members has read a message, by name: at most `limit` after `after`, without its sender.
+    /// Returns the members who have read a message, ordered by user ID and without the sender.
     ///
-    /// It is worked out from how far each member has read, so that a message costs no row for anybody. A page looks at
-    /// ``rowsOfReaders`` members at most: it may be empty and go on all the same.
+    /// The result is computed from the members' read positions, so no receipts are stored per message. One call
+    /// examines at most ``rowsOfReaders`` members. A page can therefore be empty although more pages follow.
     ///
-    /// - Throws: `feature-off`; `invalid-parameter` for a room; `unknown-message`.
+    /// - Throws: `feature-off` if read receipts are off, `invalid-parameter` for a room, `unknown-message`,
+    ///   `forbidden`.
     package func readers(
         of id: MessageID, in conversation: ConversationID, after: UserID?, limit: Int, by caller: Caller
     ) throws -> ListPage<MessageReader> {
@@ -15,16 +16,16 @@ extension Engine {
         try settings.people.checkReadReceipts()
         let name = conversation.log.absolute(for: caller.user)
         guard name.kind.traits.hasRecents else {
-            throw ChatError.invalidParameter("conversation", "is a \(name.kind.rawValue): nobody has a position there")
+            throw ChatError.invalidParameter("conversation", "is a \(name.kind.rawValue), which has no read positions")
         }
         return try store.read { store in
             let access = try access(to: name, for: caller, in: store)
             guard permissions[.listMembers, name.kind].isMet(by: access.role, isAdmin: caller.isAdmin) else {
-                throw ChatError(.forbidden, "the members of \(name) are not for you to see")
+                throw ChatError(.forbidden, "You need permission to list the members of \(name).")
             }
             guard let message = try store.message(id, in: access.conversation.number),
                 access.visible.contains(message.seq)
-            else { throw ChatError(.unknownMessage, "there is no message \(id) here that you may see") }
+            else { throw ChatError(.unknownMessage, "Message \(id) does not exist, or you may not see it.") }
             guard name.kind != .direct else { return try reader(of: message, access, after: after, store) }
             var found: [MessageReader] = []
             let rows = try store.positions(in: access.conversation.number, after: after, limit: Self.rowsOfReaders)
@@ -39,10 +40,10 @@ extension Engine {
         }
     }
 
-    /// How many members one page of a message's readers looks at.
+    /// The maximum number of members that one call to `readers` examines.
     package static let rowsOfReaders = 500
 
-    /// Of a direct conversation the one other person, as far as they may be known to have read.
+    /// Returns the other user of a direct conversation if their receipt covers the message.
     private func reader(
         of message: MessageRow, _ access: Access, after: UserID?, _ store: any StoreReader
     ) throws -> ListPage<MessageReader> {
@@ -54,14 +55,14 @@ extension Engine {
         return ListPage(seq >= message.seq ? [MessageReader(id: reader, readSeq: seq)] : [], cursor: nil)
     }
 
-    /// Whether somebody who has read past a message is a member now, and could see it.
+    /// Returns whether a user who has read past a message is a member now and can see the message.
     private func isReader(
         _ row: MemberRow, of message: MessageRow, _ access: Access, _ store: any StoreReader
     ) throws -> Bool {
         let conversation = access.conversation
         let seesAll = conversation.visibility == .everything
         if let community = access.community, !conversation.isPrivate {
-            // They are members by the community's list, where times say since when.
+            // The community's membership spans are times, not sequence numbers.
             guard try store.member(row.user, of: community.number)?.standing == .member else { return false }
             return try seesAll
                 || store.spans(of: row.user, in: community.number).contains {
@@ -76,7 +77,8 @@ extension Engine {
             }
     }
 
-    /// The newest place of a direct conversation that the other person has read, as far as somebody may know.
+    /// Returns the newest sequence number that the other user of a direct conversation has read, limited to what `user`
+    /// can see.
     func peerReadSeq(of access: Access, for user: UserID, in store: any StoreReader) throws -> Seq {
         guard let peer = access.conversation.otherPerson(than: user), settings.people.readReceipts else { return 0 }
         return try min(store.receipt(of: peer, in: access.conversation.number), access.state.head)

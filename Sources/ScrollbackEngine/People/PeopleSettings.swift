@@ -1,12 +1,12 @@
 import ScrollbackModel
 
-/// What an operator sets about what people are told of each other.
+/// The administrator's settings for read receipts, presence and notices.
 package struct PeopleSettings: Hashable, Sendable {
-    /// Whether it is told who has read what.
+    /// Whether users can see who has read a message.
     package var readReceipts: Bool
-    /// Whether it is told who is there.
+    /// Whether users can see who is online.
     package var presence: Bool
-    /// Whether changes to a group's members and settings are written into its log.
+    /// Whether changes to members and settings are written into the conversation's log.
     package var notices: Bool
 
     package init(readReceipts: Bool = true, presence: Bool = false, notices: Bool = false) {
@@ -21,9 +21,9 @@ package struct PeopleSettings: Hashable, Sendable {
         writer.field("notices", notices)
     }
 
-    /// Takes over one member.
+    /// Reads one JSON member.
     ///
-    /// - Returns: whether it is one of these settings.
+    /// - Returns: Whether `name` is one of these settings.
     mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
         switch name {
         case "readReceipts": readReceipts = try value.bool()
@@ -36,13 +36,13 @@ package struct PeopleSettings: Hashable, Sendable {
 
     func checkReadReceipts() throws(ChatError) {
         guard readReceipts else {
-            throw ChatError(.featureOff, "this server tells nobody who has read: its setting readReceipts is off")
+            throw ChatError(.featureOff, "Read receipts are turned off on this server (setting readReceipts).")
         }
     }
 
     func checkPresence() throws(ChatError) {
         guard presence else {
-            throw ChatError(.featureOff, "this server tells nobody who is there: its setting presence is off")
+            throw ChatError(.featureOff, "Presence is turned off on this server (setting presence).")
         }
     }
 }

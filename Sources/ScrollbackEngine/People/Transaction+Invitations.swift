@@ -2,16 +2,18 @@ import Foundation
 import ScrollbackModel
 
 extension Transaction {
-    /// Lets somebody join a conversation whose members are listed.
+    /// Invites a user to a conversation that lists its members.
     ///
-    /// - Parameter lifetime: in seconds; for good without it.
-    /// - Returns: the invitation, and whether there was none before.
+    /// - Parameter lifetime: How long the invitation is valid, in seconds; `nil` for an invitation without an end.
+    /// - Returns: The invitation, and whether the user had no open invitation before.
+    /// - Throws: `conflict` if the user is a member already, `banned`, `blocked`, `forbidden`, `unknown-member`,
+    ///   `unknown-conversation`, and `invalid-parameter` for a public channel.
     func invite(
         _ user: UserID, to id: ConversationID, lifetime: Int64?, by caller: Caller, permissions: Permissions
     ) throws -> (invitation: Invitation, isNew: Bool) {
         let row = try conversationWithInvitations(id, by: caller, permissions: permissions)
         guard try member(user, of: row.number)?.standing != .member else {
-            throw ChatError(.conflict, "\(user) is a member of \(id) already", parameter: "user")
+            throw ChatError(.conflict, "\(user) is already a member of \(id).", parameter: "user")
         }
         try checkIsNotErased(user)
         try checkIsNotBanned(user, from: row, toldTo: caller.user)
@@ -19,10 +21,10 @@ extension Transaction {
             try checkIsMember(user, of: community)
         }
         if !caller.isAdmin, try store.hasBlocked(user, caller.user) {
-            throw ChatError(.blocked, "\(user) has blocked you")
+            throw ChatError(.blocked, "\(user) has blocked you.")
         }
         let isNew = try openInvitation(of: user, to: row) == nil
-        // To the millisecond, as it is told.
+        // The wire format has milliseconds.
         let at = Date(timeIntervalSince1970: (now.date.timeIntervalSince1970 * 1000).rounded(.down) / 1000)
         let invitation = InvitationRow(
             conversation: row.number, user: user, by: caller.user, at: at,
@@ -32,7 +34,10 @@ extension Transaction {
         return (invitation.invitation(to: row), isNew)
     }
 
-    /// Takes an invitation back, or declines it.
+    /// Revokes or declines an invitation.
+    ///
+    /// - Throws: `unknown-invitation`, `unknown-conversation`, `forbidden`, and `invalid-parameter` for a public
+    ///   channel.
     func endInvitation(
         of user: UserID, to id: ConversationID, by caller: Caller, permissions: Permissions
     ) throws {
@@ -43,14 +48,14 @@ extension Transaction {
         }
         let row = try conversationWithInvitations(id, by: caller, permissions: permissions)
         guard try openInvitation(of: user, to: row) != nil else {
-            throw ChatError(.unknownInvitation, "\(user) is not invited to \(id)", parameter: "user")
+            throw ChatError(.unknownInvitation, "\(user) has no open invitation to \(id).", parameter: "user")
         }
         try endInvitation(of: user, to: row)
     }
 
-    /// Lets somebody in who was invited.
+    /// Adds an invited user as a member.
     ///
-    /// - Returns: whether they were.
+    /// - Returns: Whether the user had an open invitation.
     func joinAsInvited(_ user: UserID, _ id: ConversationID, by caller: Caller) throws -> Bool {
         guard user == caller.user, let row = try conversation(id), !row.isDeleted, row.takesInvitations,
             try openInvitation(of: user, to: row) != nil, try member(user, of: row.number)?.standing != .member
@@ -63,12 +68,12 @@ extension Transaction {
         return true
     }
 
-    /// Whoever is in, or banned, needs no invitation any more.
+    /// Deletes the invitation of a user who joined or was banned.
     func useInvitation(of user: UserID, to row: ConversationRow) throws {
         if try store.invitation(of: user, to: row.number) != nil { try endInvitation(of: user, to: row) }
     }
 
-    /// A conversation that is no more has nobody invited.
+    /// Ends all invitations to a deleted conversation.
     func endInvitations(to row: ConversationRow) throws {
         var after: UserID?
         while case let page = try store.invitations(to: row.number, after: after, limit: 500), let last = page.last {
@@ -96,19 +101,21 @@ extension Transaction {
 }
 
 extension Permissions {
-    /// - Throws: `forbidden`, by name for a kind of conversation to which nobody is invited.
+    /// Checks that the caller may invite users to a conversation.
+    ///
+    /// - Throws: `forbidden`, with a specific message for kinds of conversations without invitations.
     func checkMayInvite(to id: ConversationID, as role: Role?, by caller: Caller) throws(ChatError) {
         guard self[.invite, id.kind] != .nobody else {
-            throw ChatError(.forbidden, "nobody is invited to \(id): it is a \(id.kind.rawValue) conversation")
+            throw ChatError(.forbidden, "\(id) is a \(id.kind.rawValue) conversation, which has no invitations.")
         }
         guard self[.invite, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
-            throw ChatError(.forbidden, "inviting somebody to \(id) takes more than you are there")
+            throw ChatError(.forbidden, "You need permission to invite users to \(id).")
         }
     }
 }
 
 extension ConversationRow {
-    /// Whether it lists its members, so that there is something to be invited to.
+    /// Whether the conversation lists its members, so that users can be invited.
     var takesInvitations: Bool { id.kind.traits.membership == .listed || id.isCommunityItself || isPrivate }
 }
 

@@ -1,12 +1,13 @@
 import ScrollbackModel
 
 extension Transaction {
-    /// Writes into a conversation's log what was done to it, where the operator wants that: of groups and private channels,
-    /// not of what a hundred thousand may join.
+    /// Writes a notice about a change into the conversation's log, if the setting `notices` is on.
     ///
-    /// In the transaction of the change, so that neither is there without the other. Whoever is put out is told before they
-    /// are, and whoever joins after it: both see it. Rows of the conversation and of `user` that the caller has at hand are
-    /// out of date afterwards.
+    /// Only groups and private channels get notices, because public channels can have very many members.
+    ///
+    /// The notice is part of the transaction of the change. Notices about a removal come before it and those about a
+    /// join after it, so the affected user sees both. The caller's copies of the conversation row and of the row of
+    /// `user` are stale afterwards.
     func note(_ notice: Notice, in id: ConversationID, by user: UserID) throws {
         guard settings.notices, var row = try conversation(id), !row.isDeleted,
             id.kind.traits.membership == .listed || row.isPrivate
@@ -27,7 +28,7 @@ extension Transaction {
 }
 
 extension Transaction {
-    /// Of a conversation's settings those that its members see at once.
+    /// Writes notices for changed settings that members see: name, avatar and whether the conversation is frozen.
     func noteChanges(since old: ConversationRow, now new: ConversationRow, by user: UserID) throws {
         if new.name != old.name { try note(Notice(.nameChanged, name: new.name), in: new.id, by: user) }
         if new.avatar != old.avatar { try note(Notice(.avatarChanged), in: new.id, by: user) }
@@ -36,14 +37,14 @@ extension Transaction {
 }
 
 extension MessageRow {
-    /// Whether the server wrote it: then it is nobody's own to change or take back.
+    /// Whether the server wrote the message, so that no user may edit or delete it as their own.
     var isNotice: Bool { type == .notice && content?.string(at: "event") != nil }
 
     var notice: Notice? {
         type == .notice ? content.flatMap { MessageContent(known: type, json: $0).notice } : nil
     }
 
-    /// Says what a notice says with another name, of whom it is about and of who did it.
+    /// Replaces a user's name in the notice, as the subject and as the author.
     mutating func rename(_ user: UserID, to replacement: UserID) {
         guard var notice else { return }
         if notice.user == user { notice.user = replacement }

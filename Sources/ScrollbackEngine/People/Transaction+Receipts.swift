@@ -1,26 +1,29 @@
 import ScrollbackModel
 
 extension Transaction {
-    /// Keeps that somebody has read a direct conversation up to a place, for the other person to know.
+    /// Stores a read receipt for a direct conversation.
     ///
-    /// Only what their devices said was read: a position also moves past one's own messages and past what one cleared, of
-    /// which nobody has read anything. Nothing is kept while one of the two has blocked the other, or where receipts are
-    /// off, so that what was read meanwhile is not told later either.
+    /// Only positions that the user's devices reported become receipts. The read position itself also moves when a user
+    /// sends a message or clears the history. If one user has blocked the other, or receipts are off, nothing is
+    /// stored. The receipt is then not reported later either.
     ///
-    /// - Returns: the place to tell the other person, if it is a new one.
+    /// - Returns: The sequence number to report to the other user, or `nil` if the receipt is not newer than the stored
+    ///   one.
     func keepReceipt(of user: UserID, through seq: Seq, in row: ConversationRow) throws -> Seq? {
         guard settings.readReceipts, row.otherPerson(than: user) != nil, row.blocks.isEmpty,
             try store.receipt(of: user, in: row.number) < seq
         else { return nil }
         try store.putReceipt(seq, of: user, in: row.number)
-        // Devices that are away hear of it by the head.
+        // Offline devices receive the receipt with the conversation's head.
         if let row = try conversation(row.id) { try put(row) }
         return seq
     }
 }
 
 extension ConversationRow {
-    /// The other of a direct conversation's two people; nobody for whoever is none of them, or writes to themselves.
+    /// Returns the other user of a direct conversation.
+    ///
+    /// Returns `nil` if `user` is not one of the two, or if the conversation has only one user.
     func otherPerson(than user: UserID) -> UserID? {
         guard id.kind == .direct, id.namedUsers.contains(user) else { return nil }
         return id.namedUsers.first { $0 != user }

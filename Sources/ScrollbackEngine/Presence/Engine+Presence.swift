@@ -3,10 +3,12 @@ package import ScrollbackModel
 package import ScrollbackWire
 
 extension Engine {
-    /// Whether people are there, as far as the caller may know: of who has blocked them, or whom they have blocked,
-    /// nothing is told, and of who does not share it there is nothing to tell.
+    /// Returns the presence of users, as far as the caller may know it.
     ///
-    /// - Throws: `feature-off`; `invalid-parameter` for none or more than a page of people.
+    /// Users appear as offline if they have blocked the caller, if the caller has blocked them, or if they don't share
+    /// their presence.
+    ///
+    /// - Throws: `feature-off`, and `invalid-parameter` if there are no users or more than a page.
     package func presence(of users: [UserID], by caller: Caller) throws -> PresenceList {
         try settings.people.checkPresence()
         try checkCount(of: users)
@@ -26,15 +28,15 @@ extension Engine {
         return Presence(isOnline: false, lastSeen: try store.lastSeen(of: user))
     }
 
-    /// Tells whoever asked of people who have been gone for a while, and writes down when they went.
+    /// Notifies watchers of users who have been offline for a while, and stores when those users were last seen.
     ///
-    /// Called a few times a second, on a thread that may wait.
+    /// Call this a few times per second, on a thread that may block.
     package func tellWhoLeft() {
         let now = clock()
         presenceBoard.tell { [self] in left(presenceBoard.takeGone(now: now)) }
     }
 
-    /// Writes down when those went who left a moment ago: the server stops, and nobody will be back.
+    /// Stores when users were last seen who went offline a moment ago, because the server stops.
     package func tellAllLeft() {
         let now = clock()
         presenceBoard.tell { [self] in left(presenceBoard.takeGone(now: now, grace: -.infinity)) }
@@ -45,10 +47,10 @@ extension Engine {
         let gone = people.map { person in
             (user: person.user, at: Date(timeIntervalSince1970: person.at.timeIntervalSince1970.rounded(.down)))
         }
-        // One row each, with whatever else is written then; who watches need not wait for it.
+        // The rows are part of the next batch; watchers are notified without waiting for it.
         log.submit({ transaction in
             for person in gone {
-                // Erasing somebody closes their connections: when that was is not to be left of them.
+                // Erasing a user closes their connections, and the time of that must not be stored.
                 let state = try transaction.store.user(person.user)?.state
                 if state == .erasing || state == .erased { continue }
                 try transaction.store.put(lastSeen: person.at, of: person.user)
@@ -57,22 +59,21 @@ extension Engine {
         for person in gone { tell(Presence(isOnline: false, lastSeen: person.at), of: person.user) }
     }
 
-    /// - Parameter presence: what is so now.
+    /// Sends a user's presence to the connections that watch the user.
     func tell(_ presence: Presence, of user: UserID) {
         let watchers = presenceBoard.watchers(of: user)
         guard !watchers.isEmpty, settings.people.presence else { return }
         let deaf = try? store.read { store in
             Set(try store.blockers(of: user, limit: Self.mostBlockers))
-                .union(try store.blocked(by: user, after: nil, limit: Self.mostBlocked))
+                .union(try store.blocked(by: user, after: nil, limit: BlockUser.maximumBlocked))
         }
         guard let deaf else { return }
         hub.send(.presence(user, presence), to: watchers.filter { !deaf.contains($0.user) })
     }
 
-    /// Tells two people who watch each other what they may know from now on: one of them has blocked the other, or does so
-    /// no more.
+    /// Sends two users each other's presence after one has blocked or unblocked the other.
     ///
-    /// With the next tick: the log's writer, which says so, must not wait for the store.
+    /// This happens with the next tick, because the writer thread, which calls this, must not wait for the store.
     func tellPresence(between a: UserID, and b: UserID) {
         guard settings.people.presence else { return }
         presenceBoard.tellLater { [self] in
@@ -88,6 +89,6 @@ extension Engine {
 }
 
 extension Engine {
-    /// Whether nothing is known of who is there: what tests look for once everybody left.
+    /// Whether no presence is stored; used by tests.
     package var isPresenceForgotten: Bool { presenceBoard.isEmpty }
 }

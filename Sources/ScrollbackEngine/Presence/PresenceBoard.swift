@@ -3,15 +3,16 @@ import ScrollbackModel
 import ScrollbackWire
 import Synchronization
 
-/// Who is there, and who wants to hear of it.
+/// The users who are online, and the connections that watch them.
 ///
-/// It knows of those who are there or were until a moment ago, and of those somebody watches; nothing of anybody else.
-/// Sharded by user.
+/// The board has only users who are or recently were online, and watched users. It is sharded by user.
 ///
-/// What is told goes through one queue, in which each step looks at what is so by then: of two changes of one person, the
-/// later one is never told first. The queue is worked off by whoever comes first, on a thread that may wait for the store.
+/// Notifications go through one queue, and each step reads the presence when it runs. For one user, a later change is
+/// therefore never reported before an earlier one. The queue runs on the first caller's thread, which must be allowed
+/// to block on the store.
 final class PresenceBoard: Sendable {
-    /// How long somebody may be away before it is told: a connection that is lost and comes back says nothing.
+    /// How long a user must be offline before watchers are notified, in seconds, so that short reconnects stay
+    /// unnoticed.
     static let grace: TimeInterval = 5
     private static let shardCount = 32
 
@@ -23,17 +24,17 @@ final class PresenceBoard: Sendable {
 
         struct State {
             var people: [UserID: Person] = [:]
-            /// Who went, and was not told to have gone.
+            /// Offline users whose watchers have not been notified yet.
             var leaving: Set<UserID> = []
         }
     }
 
     private struct Person {
-        /// Connections that share it and are in the foreground.
+        /// The connections in the foreground that share the user's presence.
         var active: Set<ObjectIdentifier> = []
-        /// When the last of them went, as long as it was not told.
+        /// When the last of those connections went away, until watchers are notified.
         var leftAt: Date?
-        /// What was told, or would have been.
+        /// The presence that watchers were notified of.
         var isOnline = false
         var watchers: [ObjectIdentifier: any Connection] = [:]
 
@@ -59,14 +60,14 @@ final class PresenceBoard: Sendable {
         }
     }
 
-    /// Whether it knows of nobody: what tests look for once everybody left.
+    /// Whether the board is empty; used by tests.
     var isEmpty: Bool { shards.allSatisfy { $0.state.withLock { $0.people.isEmpty && $0.leaving.isEmpty } } }
 
-    // MARK: Coming and going
+    // MARK: Presence
 
-    /// A connection that shares it is in the foreground.
+    /// Records a connection in the foreground that shares the user's presence.
     ///
-    /// - Returns: whether somebody came by that who was not there.
+    /// - Returns: Whether the user was offline before.
     func came(_ connection: any Connection) -> Bool {
         change(connection.user) { person in
             person.active.insert(ObjectIdentifier(connection))
@@ -76,7 +77,7 @@ final class PresenceBoard: Sendable {
         }
     }
 
-    /// It went to the background, or is gone.
+    /// Records that a connection moved to the background or closed.
     func went(_ connection: any Connection, now: Date) {
         change(connection.user) { person in
             guard person.active.remove(ObjectIdentifier(connection)) != nil, person.active.isEmpty else { return }
@@ -84,9 +85,9 @@ final class PresenceBoard: Sendable {
         }
     }
 
-    /// Who has been gone for so long that it is to be told, with the time they went.
+    /// Returns the users whose watchers are to be notified that they are offline, with the time when they went offline.
     ///
-    /// - Parameter grace: nothing where the server stops.
+    /// - Parameter grace: How long a user must have been offline; a negative value includes all, when the server stops.
     func takeGone(now: Date, grace: TimeInterval = PresenceBoard.grace) -> [(user: UserID, at: Date)] {
         var gone: [(user: UserID, at: Date)] = []
         for shard in shards {
@@ -124,14 +125,14 @@ final class PresenceBoard: Sendable {
         shard(user).state.withLock { $0.people[user].map { Array($0.watchers.values) } ?? [] }
     }
 
-    // MARK: Telling
+    // MARK: Notifying
 
-    /// Has a step carried out by whoever tells something next.
+    /// Queues a step that runs with the next call of `tell(_:)`.
     func tellLater(_ step: @escaping @Sendable () -> Void) {
         telling.withLock { $0.steps.append(step) }
     }
 
-    /// Carries out a step after those before it, if nobody else does so now.
+    /// Runs a step after all queued steps, unless another thread is running the queue, which then runs this step too.
     func tell(_ step: @escaping @Sendable () -> Void) {
         let runs = telling.withLock { telling in
             telling.steps.append(step)

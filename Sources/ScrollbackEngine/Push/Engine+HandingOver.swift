@@ -2,13 +2,14 @@ import Foundation
 import ScrollbackModel
 import Synchronization
 
-/// A push that is handed over, and its row among what is to be tried again, if it has one: it was taken from there, or its answer
-/// is late.
+/// A push that is being sent, with its retry row if it has one.
+///
+/// A push has a retry row if it is a retry or if its answer is late.
 struct PushAttempt: Sendable {
     var due: DuePush
     var retry: PushRetryRow?
 
-    /// That row, or a new one.
+    /// Returns the push's retry row, or a new one.
     func row(now: Date) -> PushRetryRow {
         retry
             ?? PushRetryRow(
@@ -18,11 +19,11 @@ struct PushAttempt: Sendable {
 }
 
 extension Engine {
-    /// How many pushes of one page are handed over at once.
+    /// The maximum number of pushes of one page that are sent concurrently.
     private static let sendsAtOnce = 64
-    /// How many late answers are waited for while walks go on; with more, a page stays open.
+    /// The maximum number of late answers for closed pages; above it, a page stays open until its answers arrive.
     private static let lateAnswersAtOnce = 2_000
-    /// For how long a late answer's push is nobody else's to try, in seconds; it is renewed at half of it.
+    /// How long a push with a late answer is reserved, in seconds, so that it is not retried; renewed after half of it.
     private static let lease: TimeInterval = 10
 
     private enum Sign: Sendable {
@@ -30,16 +31,16 @@ extension Engine {
         case tick
     }
 
-    /// Hands pushes over, and writes down what comes of them.
+    /// Sends pushes and stores their results.
     ///
-    /// The page they are of is closed when all are answered, or after ``PushPacing/patience``: those that are late then get rows
-    /// of what is to be tried again. So a kill loses none of them and repeats nobody else's, and who waits for the next page waits
-    /// no longer for a service that hangs. Late answers are taken all the same, and written down as often as pages would be closed.
+    /// The page that the pushes belong to is closed after all answers arrived, or after ``PushPacing/patience``. Pushes
+    /// without an answer then get retry rows. A crash therefore loses none of them and repeats no others, and a slow
+    /// push service does not delay the next page. Late answers are processed in intervals of the same length.
     ///
     /// - Parameters:
-    ///   - close: what closes the page, in the transaction that writes down the answers.
-    ///   - closed: called when it is.
-    /// - Throws: what kept the page from being closed.
+    ///   - close: Closes the page, in the transaction that stores the results.
+    ///   - closed: Called after the page was closed.
+    /// - Throws: The error that prevented closing the page.
     func handOver(
         _ attempts: [PushAttempt], _ settings: PushSettings, over gateway: any PushGateway,
         close: @escaping @Sendable (Transaction) throws -> Void, closed: () -> Void
@@ -57,7 +58,7 @@ extension Engine {
                 guard let next = rest.popFirst()?.due else { return }
                 group.addTask {
                     guard let credentials = settings.credentials(for: next.notification.device.service) else {
-                        return .answered(number: next.number, .refused("the service is not set up"))
+                        return .answered(number: next.number, .refused("The push service is not configured."))
                     }
                     return .answered(
                         number: next.number, await gateway.send(next.notification, with: credentials))
@@ -65,7 +66,7 @@ extension Engine {
             }
             for _ in 0..<Self.sendsAtOnce { begin() }
             repeat {
-                // Once it is cancelled a clock would tick without end.
+                // After a cancellation the timer would fire continuously.
                 if !open.isEmpty, !Task.isCancelled {
                     group.addTask { [pushPacing] in
                         try? await Task.sleep(for: .seconds(pushPacing.patience))
@@ -76,7 +77,8 @@ extension Engine {
                     begin()
                     guard let attempt = open.removeValue(forKey: number) else { continue }
                     let push = AnsweredPush(attempt, outcome, now: clock())
-                    // Not where it is written down, which is done again where another write of the same transaction failed.
+                    // Counted here rather than in the transaction, which may run again if another job of its batch
+                    // fails.
                     pushes.counts.add(push.count, by: attempt.due.notification.device.service)
                     answered.append(push)
                 }
@@ -94,14 +96,14 @@ extension Engine {
                     }
                     for attempt in leased { open[attempt.due.number] = attempt }
                 } catch {
-                    // What is late has its row: it is tried again.
+                    // Late pushes have retry rows, so they are retried.
                     if isClosed { break }
                     throw error
                 }
                 answered = []
                 pushes.late.add(open.count - late, ordering: .relaxed)
                 late = open.count
-                // What came late may be due sooner than its lease was over.
+                // A retry may be due before the lease of its push would have ended.
                 if isClosed { pushes.begin() } else { closed() }
                 isClosed = true
             } while !isClosed || !open.isEmpty
@@ -109,7 +111,7 @@ extension Engine {
         }
     }
 
-    /// Writes down that a push is under way, and is to be tried again where nothing more is heard of it.
+    /// Stores a retry row for a push in progress, so that it is retried if no answer arrives.
     private func lease(_ attempt: PushAttempt, until date: Date, in transaction: Transaction) throws -> PushAttempt {
         var row = attempt.row(now: clock())
         row.notBefore = date
@@ -117,13 +119,13 @@ extension Engine {
         return PushAttempt(due: attempt.due, retry: row)
     }
 
-    /// Writes down what came of a push.
+    /// Stores the result of a push.
     private func settle(_ push: AnsweredPush, in transaction: Transaction) throws {
         let due = push.attempt.due
         switch push.outcome {
         case .sent, .refused: break
         case .gone(let since):
-            // What was registered since is another device as far as the service goes.
+            // A device that was registered later counts as a different device.
             let known = try transaction.store.pushDevices(of: due.user).first {
                 $0.device.id == due.notification.device.id
             }
@@ -143,9 +145,9 @@ extension Engine {
     }
 }
 
-/// A push that was handed over, and what is made of the answer.
+/// A push with its answer.
 private struct AnsweredPush: Sendable {
-    /// How long a push is tried again.
+    /// How long a push is retried, in seconds.
     private static let longestRetry: TimeInterval = 86_400
 
     let attempt: PushAttempt

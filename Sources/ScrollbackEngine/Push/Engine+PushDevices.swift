@@ -2,24 +2,26 @@ import Foundation
 package import ScrollbackModel
 import ScrollbackWire
 
-/// Where people are reached by push, and how they want to be told: each their own, and an administrator anybody's.
+/// Push devices and preferences, which users manage for themselves and administrators for all users.
 extension Engine {
-    /// The most devices one user has; who registers more gives up the one registered longest ago.
+    /// The maximum number of devices per user; registering more removes the one that was registered longest ago.
     static let mostPushDevices = 20
 
+    /// Returns a user's push devices.
     package func pushDevices(of user: UserID, by caller: Caller) throws -> [PushDevice] {
         try checkIsOwn(user, caller)
         return try store.read { try $0.pushDevices(of: user).map(\.device) }
     }
 
+    /// Returns a user's push preferences.
     package func pushPreferences(of user: UserID, by caller: Caller) throws -> PushPreferences {
         try checkIsOwn(user, caller)
         return try store.read { try $0.pushPerson(user)?.preferences ?? PushPreferences() }
     }
 
-    /// Registers a device, or registers it anew; whoever had its token before has it no more.
+    /// Registers a device or updates its registration, and removes the token from any other device.
     ///
-    /// - Parameter shutOuts: as for ``send(_:to:by:origin:since:completion:)``.
+    /// - Parameter shutOuts: As for ``send(_:to:by:origin:since:completion:)``.
     package func putPushDevice(
         _ device: PushDevice, of user: UserID, by caller: Caller, since shutOuts: Int? = nil,
         completion: @escaping Completion<PushDevice>
@@ -48,7 +50,7 @@ extension Engine {
             }, completion: completion)
     }
 
-    /// Forgets a device: nothing is pushed to it any more.
+    /// Removes a device, so that it receives no more pushes.
     package func dropPushDevice(
         _ device: Identifier, of user: UserID, by caller: Caller, completion: @escaping Completion<Void>
     ) {
@@ -62,13 +64,14 @@ extension Engine {
 
     private func checkIsOwn(_ user: UserID, _ caller: Caller) throws(ChatError) {
         guard caller.user == user || caller.isAdmin else {
-            throw ChatError(.forbidden, "only \(user) or an administrator sees and changes what is pushed to them")
+            throw ChatError(
+                .forbidden, "Only \(user) or an administrator can see and change the push settings of \(user).")
         }
     }
 }
 
 extension Transaction {
-    /// Changes how somebody wants to be told.
+    /// Changes a user's push preferences.
     func change(_ change: PushPreferencesChange, of user: UserID) throws {
         var person = try store.pushPerson(user) ?? PushPersonRow(user: user)
         let level = person.preferences.level
@@ -82,7 +85,7 @@ extension Transaction {
         try countPushDevices(of: user)
     }
 
-    /// Counts a user's devices anew: with the first they can be reached, with the last they can't any more.
+    /// Updates the number of a user's devices; the first and the last device change whether the user can be reached.
     func countPushDevices(of user: UserID) throws {
         var person = try store.pushPerson(user) ?? PushPersonRow(user: user)
         let before = person.deviceCount

@@ -3,34 +3,34 @@ import Foundation
 import ScrollbackModel
 import ScrollbackWire
 
-/// A push that is to be handed over now.
+/// A push that is due.
 struct DuePush: Sendable {
     var user: UserID
     var notification: PushNotification
-    /// What it came from.
+    /// The pending push that it results from.
     var push: PushRow
-    /// Tells it from others of the same page.
+    /// The number of this push in its page.
     var number: Int
 }
 
-/// A part of those whom a conversation's pushes may reach, and what they are pushed.
+/// One page of a push walk: some of a conversation's recipients, and the pushes for them.
 struct PushPage: Sendable {
     var due: [DuePush]
-    /// The last push that is handed out by this walk.
+    /// The number of the last pending push that the walk covers.
     var through: Int64
-    /// Where the walk goes on; nil where everybody was seen to.
+    /// The progress of the walk after this page; `nil` if the page is the last one.
     var walk: PushWalkRow?
 }
 
 extension Engine {
-    /// How many people are seen to in one step.
+    /// The number of recipients per page.
     private static let peopleAtOnce = 100
-    /// How many messages of one conversation are handed out together, each person getting the newest for them.
+    /// The maximum number of messages per walk; each recipient gets one push for the newest message that concerns them.
     private static let messagesAtOnce = 100
-    /// How long a service may keep a push for a device that is switched off.
+    /// How long a push service keeps a push for a device that is turned off, in seconds.
     private static let lifetime: TimeInterval = 7 * 86_400
 
-    /// The next part of the walk through a conversation; nil where nothing of it waits.
+    /// Returns the next page of a conversation's push walk, or `nil` if no pushes are pending.
     func page(of number: Int64, _ settings: PushSettings) throws -> PushPage? {
         try store.read { store in
             let waiting = try store.pushes(of: number, limit: Self.messagesAtOnce)
@@ -41,7 +41,7 @@ extension Engine {
                 return PushPage(due: [], through: walk.through, walk: nil)
             }
             var scene = PushScene(row: row, store: store, now: clock())
-            // What was recalled before anybody was told of it is told to nobody.
+            // Messages that were recalled before they were pushed need neither a push nor a recall.
             let untold = Set(pushes.filter { $0.kind == .message && $0.seq > 0 }.map(\.seq))
             let subjects = try pushes.filter { $0.kind == .message || !untold.contains($0.seq) }
                 .compactMap { try scene.subject(of: $0) }
@@ -59,7 +59,7 @@ extension Engine {
         }
     }
 
-    /// What is due to be tried again, as it would be pushed now.
+    /// Returns due retries with their pushes, based on the current state of messages, users and devices.
     func retries(
         dueBy time: Date, limit: Int, _ settings: PushSettings
     ) throws -> [(retry: PushRetryRow, due: DuePush?)] {
@@ -80,8 +80,8 @@ extension Engine {
         }
     }
 
-    /// What one person is pushed of a run of messages: the newest that mentions them, or the newest; and what of them was
-    /// recalled.
+    /// Returns the subjects to push to a user: the newest message that mentions them, or the newest message, and all
+    /// recalls.
     private func chosen(
         from subjects: [PushScene.Subject], for user: UserID, _ scene: inout PushScene
     ) throws -> [PushScene.Subject] {
@@ -156,7 +156,7 @@ extension Engine {
         }
     }
 
-    /// The same for the same push, however often it is tried.
+    /// Returns an ID that is the same for each attempt to send a push.
     private static func id(of subject: PushScene.Subject, to user: UserID, _ device: Identifier) -> UUID {
         var hash = SHA256()
         for part in ["\(subject.message)", user.text, device.text, subject.isRecall ? "recall" : "message"] {
@@ -164,7 +164,7 @@ extension Engine {
             hash.update(data: [0])
         }
         var bytes = Array(hash.finalize().prefix(16))
-        // Version 8 (RFC 9562): made in a way of our own.
+        // Version 8 of RFC 9562: a custom format.
         bytes[6] = bytes[6] & 0x0F | 0x80
         bytes[8] = bytes[8] & 0x3F | 0x80
         return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }

@@ -1,7 +1,7 @@
 import Foundation
 package import ScrollbackModel
 
-/// What came of a push that an operator tried.
+/// The result of a test push.
 package struct PushTrial: Hashable, Sendable {
     package var device: Identifier
     package var service: PushService
@@ -9,27 +9,30 @@ package struct PushTrial: Hashable, Sendable {
 }
 
 extension Engine {
-    /// Pushes a text to a user's devices, or to one of them, now and once, whatever they want and whoever is there: to see whether
-    /// a service is set up.
+    /// Sends a test push to a user's devices or one of them, regardless of preferences and presence.
+    ///
+    /// Administrators use it to verify the configuration of a push service. A test push is not retried.
+    ///
+    /// - Throws: `forbidden`, `feature-off` without a push gateway, and `invalid-parameter` if there is no such device.
     package func tryPush(
         to user: UserID, device: Identifier? = nil, by caller: Caller
     ) async throws(ChatError) -> [PushTrial] {
-        guard caller.isAdmin else { throw ChatError(.forbidden, "trying pushes takes an administrator") }
-        guard let gateway else { throw ChatError(.featureOff, "this server has no way to push services") }
+        guard caller.isAdmin else { throw ChatError(.forbidden, "Test pushes require an administrator token.") }
+        guard let gateway else { throw ChatError(.featureOff, "Pushes are not available on this server.") }
         let devices: [PushDeviceRow]
         let badge: Int64
         do {
             (devices, badge) = try store.read { store in
                 let devices = try store.pushDevices(of: user).filter { device == nil || $0.device.id == device }
-                // As any push sets it: trying the way changes nothing that the user sees.
+                // The real badge count, so that the test changes nothing that the user sees.
                 let caller = Caller(user: user)
                 return (devices, try totals(of: involvements(of: user, in: store), for: caller, in: store).unread)
             }
         } catch { throw ChatError(wrapping: error) }
         guard !devices.isEmpty else {
-            let name = device.map { " called \($0.text)" } ?? ""
+            let name = device.map { " with the ID \($0.text)" } ?? ""
             throw .invalidParameter(
-                "device", "must be there: \(user) has registered none\(name), as apps do when they start")
+                "device", "must be registered: \(user) has no device\(name); apps register devices when they start")
         }
         let settings = self.settings.push
         var trials: [PushTrial] = []
@@ -41,7 +44,7 @@ extension Engine {
                 trial.outcome = await gateway.send(notification, with: credentials)
             } else {
                 trial.outcome = .refused(
-                    "the service is not set up: PUT /v1/settings, push.services.\(service.rawValue)")
+                    "The push service is not configured. Set push.services.\(service.rawValue) with PUT /v1/settings.")
             }
             trials.append(trial)
         }
@@ -55,7 +58,7 @@ extension Engine {
             conversation: .direct(caller.user), seq: nil, epoch: nil, message: MessageID(id), sender: caller.user,
             type: .text, receiver: row.user)
         return PushNotification(
-            id: id, device: row.device, text: PushText(title: "Scrollback", body: "A push to try the way."),
+            id: id, device: row.device, text: PushText(title: "Scrollback", body: "This is a test push."),
             badge: badge, place: place, expiresAt: now + 600)
     }
 }

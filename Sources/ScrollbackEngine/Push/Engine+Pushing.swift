@@ -3,15 +3,15 @@ package import Foundation
 import ScrollbackModel
 
 extension Engine {
-    /// How many conversations are walked at once.
+    /// The maximum number of conversations with concurrent push walks.
     private static let walksAtOnce = 8
-    /// How many retries are taken up together.
+    /// The maximum number of retries that are processed together.
     private static let retriesAtOnce = 200
 
-    /// How many messages wait to be pushed, and how many pushes to be tried again.
+    /// Returns the number of messages with pending pushes, and of pending retries.
     package func waitingPushes() throws -> (waiting: Int64, retries: Int64) { try store.read { try $0.pushCounts() } }
 
-    /// Hands out what waits to be pushed; goes on until its task is cancelled.
+    /// Sends pending pushes until the task is cancelled.
     package func push() async {
         guard let gateway else { return }
         await withDiscardingTaskGroup { group in
@@ -35,7 +35,7 @@ extension Engine {
                         next = clock() + 1
                     }
                 }
-                // Whichever comes first: something new, a step that is done, or the time of something that waits.
+                // Waits for a new push, the end of a step, or the next due time, whichever comes first.
                 let alarm = next.map { date in
                     Task { [clock, pushes] in
                         try? await Task.sleep(for: .seconds(max(0.01, date.timeIntervalSince(clock()))))
@@ -49,7 +49,7 @@ extension Engine {
         }
     }
 
-    /// Sees to a page of those whom a conversation's pushes may reach.
+    /// Sends the next page of a conversation's push walk.
     private func takeStep(_ conversation: Int64, _ settings: PushSettings, over gateway: any PushGateway) async {
         do {
             guard let page = try await onPushThread({ try self.page(of: conversation, settings) }) else {
@@ -69,13 +69,13 @@ extension Engine {
         }
     }
 
-    /// Tries again what is due.
+    /// Sends due retries.
     private func takeRetries(_ settings: PushSettings, over gateway: any PushGateway) async {
         do {
             let now = clock()
             let due = try await onPushThread { try self.retries(dueBy: now, limit: Self.retriesAtOnce, settings) }
             let attempts = due.compactMap { retry, due in due.map { PushAttempt(due: $0, retry: retry) } }
-            // Not wanted any more: read, recalled, or its device is gone.
+            // Retries that are obsolete, because the message was read or recalled, or the device was removed.
             let unwanted = due.filter { $0.due == nil }.map(\.retry.number)
             try await handOver(attempts, settings, over: gateway) { transaction in
                 for number in unwanted { try transaction.store.dropPushRetry(number) }
@@ -87,7 +87,7 @@ extension Engine {
         }
     }
 
-    /// Reads where waiting for the disk keeps nobody else waiting.
+    /// Runs a blocking read on the push thread, so that it blocks no other work.
     private func onPushThread<Answer: Sendable>(_ body: @escaping @Sendable () throws -> Answer) async throws -> Answer
     {
         try await withCheckedThrowingContinuation { continuation in
@@ -105,12 +105,12 @@ extension Engine {
     }
 }
 
-/// How long it is waited: for answers, and before a push is tried again.
+/// The timing of pushes: how long to wait for answers, and before retries.
 package struct PushPacing: Sendable {
-    /// Before the second try, in seconds; each further wait is twice as long.
+    /// The delay before the first retry, in seconds; it doubles with each further retry.
     package var first: TimeInterval
     package var longest: TimeInterval
-    /// How long a page is kept open for answers, in seconds.
+    /// How long a page stays open to wait for answers, in seconds.
     package var patience: TimeInterval
 
     package init(first: TimeInterval = 1, longest: TimeInterval = 900, patience: TimeInterval = 2) {

@@ -1,25 +1,25 @@
 package import ScrollbackModel
 
-/// Whether somebody is pushed a message, and why not.
+/// Whether a message is pushed to a user, or the reason why not.
 package enum PushDecision: Hashable, Sendable {
     case push
-    /// It is their own.
+    /// The user sent the message.
     case own
-    /// They look at their app.
+    /// The user has the app open.
     case here
-    /// They can't see it: they came later, left, or took it out of their view.
+    /// The user can't see the message: they joined later, left, or hid it.
     case invisible
-    /// It was recalled or deleted meanwhile.
+    /// The message was recalled or deleted.
     case gone
-    /// They have read it meanwhile, or it never counted for them.
+    /// The user has read the message, or it never counted as unread for them.
     case read
     case blocked
-    /// Less than that is pushed to them there, or now.
+    /// The user's notification level or quiet hours exclude the message.
     case level
-    /// They may not come in.
+    /// The user is banned, deactivated or erased.
     case shutOut
 
-    /// What is looked at.
+    /// The facts that the decision is based on.
     package struct Facts: Hashable, Sendable {
         package var isOwn = false
         package var isAway = true

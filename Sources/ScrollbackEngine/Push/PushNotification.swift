@@ -1,23 +1,23 @@
 package import Foundation
 package import ScrollbackModel
 
-/// A push to one device, before it takes the form of a service.
+/// A push to one device, independent of the push service.
 package struct PushNotification: Hashable, Sendable {
-    /// The same through every retry, so that who gets it twice can tell.
+    /// An ID that is the same for each attempt, so that recipients can detect duplicates.
     package var id: UUID
     package var device: PushDevice
     package var text: PushText
-    /// How many messages the receiver has not read, in all their conversations.
+    /// The recipient's number of unread messages in all conversations.
     package var badge: Int64
     package var place: PushPlace
-    /// What the sender handed over to the receiving app.
+    /// Data from the sender to the receiving app.
     package var data: String?
-    /// Where the app is to open, by the operator's pattern.
+    /// The link that the app opens, built from the administrator's pattern.
     package var link: String?
     package var options: PushOptions
-    /// Whether it takes the place of one that told of the same message.
+    /// Whether the push replaces an earlier notification about the same message.
     package var replaces: Bool
-    /// When it is worth nothing any more.
+    /// When the push becomes useless and is discarded.
     package var expiresAt: Date
 
     package init(
@@ -37,31 +37,32 @@ package struct PushNotification: Hashable, Sendable {
     }
 }
 
-/// What came of handing a push to a service.
+/// The result of sending a push to a push service.
 package enum PushOutcome: Hashable, Sendable {
-    /// The service took it; whether it is shown nobody says.
+    /// The push service accepted the push; services don't report whether it is displayed.
     case sent
-    /// The service no longer knows the device.
+    /// The push service no longer knows the device.
     ///
-    /// - Parameter since: what was registered later is another one.
+    /// - Parameter since: The time since when it is unknown; later registrations are not affected.
     case gone(since: Date?)
-    /// The service can't take it now.
+    /// The push service can't accept the push now.
     ///
-    /// - Parameter after: the seconds it asked for.
+    /// - Parameter after: The delay in seconds that the service requested.
     case later(after: Double?, String)
-    /// The service will never take it, by its own word.
+    /// The push service refused the push permanently, for the reason it gave.
     case refused(String)
 }
 
-/// Hands pushes to the services.
+/// Sends pushes to the push services.
 package protocol PushGateway: Sendable {
-    /// Looks at what an operator set for a service.
+    /// Validates the credentials of a push service.
     ///
-    /// - Throws: `invalid-parameter` naming what is missing or wrong.
+    /// - Throws: `invalid-parameter` with the name of what is missing or invalid.
     func check(_ credentials: RawJSON, for service: PushService) throws(ChatError)
 
-    /// Hands over one push; never throws.
+    /// Sends one push; never throws.
     ///
-    /// A request takes half a minute at most; it may have to wait for its turn, to ask for a token first, or to ask again.
+    /// A request takes at most 30 seconds. In addition, the push may wait for its turn, for an access token, or for a
+    /// retry.
     func send(_ notification: PushNotification, with credentials: RawJSON) async -> PushOutcome
 }

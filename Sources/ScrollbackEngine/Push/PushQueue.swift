@@ -3,17 +3,18 @@ package import ScrollbackModel
 import ScrollbackWire
 import Synchronization
 
-/// What is to be pushed: one row for each message that may be, written down in the transaction that stores it, and kept until
-/// everybody whom it reaches was seen to.
+/// The queue of pending pushes.
+///
+/// The transaction that stores a message also stores its pending push, which stays until all recipients are processed.
 package final class PushQueue: Sendable {
     let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
-    /// Whether pushes can go anywhere.
+    /// Whether any push service is configured.
     let isOn = Atomic<Bool>(false)
-    /// The walks that took a step, until somebody looks.
+    /// The completed steps of push walks, until the scheduler reads them.
     private let finished = Mutex<[PushStep]>([])
     package let counts = PushCounts()
-    /// How many answers are waited for whose pages are closed.
+    /// The number of awaited answers whose pages are closed.
     let late = Atomic<Int>(0)
 
     init() {
@@ -34,9 +35,9 @@ package final class PushQueue: Sendable {
         }
     }
 
-    /// Writes down what a transaction did that devices may be told of.
+    /// Stores pending pushes for the events of a transaction.
     ///
-    /// - Returns: whether it is anything.
+    /// - Returns: Whether any were stored.
     func record(_ transaction: Transaction) throws -> Bool {
         guard isOn.load(ordering: .relaxed) else { return false }
         var hasNews = false
@@ -52,15 +53,15 @@ package final class PushQueue: Sendable {
     }
 }
 
-/// How the walk through the members of a conversation went on.
+/// The result of a step of a push walk.
 struct PushStep: Sendable {
     var conversation: Int64
-    /// Whether everybody was seen to.
+    /// Whether all recipients were processed.
     var isOver = false
     var failed = false
 }
 
-/// Pushes since the start.
+/// The number of pushes by service and outcome since the start.
 package final class PushCounts: Sendable {
     private let outcomes = Mutex<[PushService: [Outcome: Int]]>([:])
 
@@ -75,18 +76,21 @@ package final class PushCounts: Sendable {
     package var all: [PushService: [Outcome: Int]] { outcomes.withLock { $0 } }
 }
 
-/// What an event has to be pushed.
+/// A pending push that an event may require.
 struct PushDraft {
     var conversation: ConversationID
     var kind: PushRow.Kind
     var seq: Seq = 0
-    /// What the store does not have: a message that is not stored, or of a stub what finds its notification.
+    /// A message that is not stored, or the attributes to find the notification of a recalled message.
     var body: RawJSON?
     var sender: UserID
     var mentions: Mentions?
 
-    /// - Parameter recalled: what the transaction recalled: a stub changes for other reasons too, such as a reply to it.
-    /// - Returns: nil where it is nothing a push may tell of.
+    /// Creates the pending push for an event.
+    ///
+    /// - Parameter recalled: The messages that the transaction recalled. A tombstone also changes for other reasons,
+    ///   such as a reply to it.
+    /// - Returns: `nil` if the event needs no push.
     init?(_ event: Event, recalled: [ConversationID: [Seq: MessageAttributes]]) {
         switch event {
         case .message(let message, _, _):
@@ -120,18 +124,19 @@ struct PushDraft {
 }
 
 extension MessageAttributes {
-    /// Whether a push may tell of a message: its type has one or its sender says what it shows (rows 124 and 147), and the
-    /// sender did not switch it off (row 148).
+    /// Returns whether a message can be pushed.
+    ///
+    /// Its type must have a push text, or the sender must have set one, and the sender must not have turned off pushes.
     func mayBePushed(as type: MessageType) -> Bool {
         guard traits.notifies else { return false }
         if type.traits.notifies, !type.isCustom { return true }
-        // Looked at only here: plain messages are not parsed for it.
+        // Evaluated last, so that plain messages are not parsed.
         return mentions?.pushText != nil || push != nil && (pushOptions?.text != nil || pushOptions?.templateID != nil)
     }
 
-    /// What the recall of a message must know of it once a stub is left.
+    /// The attributes of a recalled message that are needed to replace its notification.
     ///
-    /// Whom it named, and what its notification is called and where it is shown; nothing of what it said, and no picture.
+    /// These are the mentions, and the notification's ID and channel. The message's text and images are not included.
     var findingNotification: MessageAttributes {
         var left = MessageAttributes()
         left.mentions = mentions.map { Mentions(everyone: $0.everyone, users: $0.users, pushText: nil) }
@@ -140,7 +145,7 @@ extension MessageAttributes {
         (options.forcesDetail, options.hidesTitle) = (all.forcesDetail, all.hidesTitle)
         (options.ios, options.android, options.harmony) = (all.ios, all.android, all.harmony)
         options.ios?.imageURL = nil
-        // That something was taken back is no reason to ring.
+        // The recall of a message must not play a sound.
         options.ios?.interruption = nil
         options.android?.huawei?.imageURL = nil
         options.android?.honor?.imageURL = nil
@@ -150,7 +155,7 @@ extension MessageAttributes {
         return left
     }
 
-    /// That as a row has it; most messages have nothing of it.
+    /// The same attributes as JSON; `nil` for most messages, which have none of them.
     fileprivate var whatFindsNotification: RawJSON? {
         guard self != MessageAttributes() else { return nil }
         var writer = JSONWriter()
@@ -169,7 +174,9 @@ extension MessageAttributes {
 }
 
 extension Transaction {
-    /// Whether there is anybody whom a push could reach: most conversations have nobody, and cost one look.
+    /// Returns whether a push could reach any user.
+    ///
+    /// Most conversations have no users with devices, which a single lookup shows.
     func mayReachSomebody(_ push: PushDraft, in row: ConversationRow) throws -> Bool {
         if row.id.kind.traits.membership == .named {
             return try row.id.namedUsers.contains { user in
@@ -184,7 +191,8 @@ extension Transaction {
 }
 
 extension StoreReader {
-    /// The lists that say who is reached by a conversation's messages: its own, and of a public channel its community's.
+    /// Returns the conversations whose members receive pushes: the conversation and, for a public channel, its
+    /// community.
     func pushAudiences(of row: ConversationRow) throws -> [Int64] {
         guard row.isPublicChannel, let community = try conversation(.community(row.id.target)) else {
             return [row.number]

@@ -2,7 +2,7 @@ import Foundation
 import ScrollbackModel
 import ScrollbackWire
 
-/// One conversation as pushes of it see it: from one snapshot, with what was read kept at hand.
+/// The context for creating pushes of one conversation: one snapshot, with a cache of what was read.
 struct PushScene {
     let row: ConversationRow
     let store: any StoreReader
@@ -19,21 +19,21 @@ struct PushScene {
         self.now = now
     }
 
-    /// What a push is about.
+    /// The message or recall that a push is about.
     struct Subject {
         var push: PushRow
         var message: MessageID
-        /// 0 of what is not stored.
+        /// The sequence number; 0 for a message that is not stored.
         var seq: Seq
         var sender: UserID
         var text: PushSubject
-        /// Whether it tells of a message that is there no more.
+        /// Whether the message of a push no longer exists.
         var isGone: Bool
 
         var isRecall: Bool { push.kind == .recall }
     }
 
-    /// - Returns: nil where nothing is left to tell of.
+    /// Returns the subject of a pending push, or `nil` if its message no longer exists.
     mutating func subject(of push: PushRow) throws -> Subject? {
         let isRecall = push.kind == .recall
         if !isRecall, let body = push.body {
@@ -47,7 +47,7 @@ struct PushScene {
         }
         guard let message = try store.message(at: push.seq, in: row.number) else { return nil }
         let content = message.content.map { MessageContent(known: message.type, json: $0) }
-        // A stub has none left.
+        // A tombstone has no attributes.
         let attributes = isRecall ? try MessageAttributes(findingNotification: push.body) : message.attributes
         let text = try subject(content, message.type, attributes, by: message.sender, isRecalled: isRecall)
         return Subject(
@@ -68,9 +68,9 @@ struct PushScene {
             options: attributes.pushOptions ?? PushOptions(), isRecalled: isRecalled)
     }
 
-    // MARK: People
+    // MARK: Recipients
 
-    /// Whom the pushes may reach, by name: found by the index of who wants what, and by name where the messages name them.
+    /// Returns possible recipients of the pushes, ordered by ID: users in the index, and mentioned users.
     func people(for subjects: [Subject], after: UserID?, limit: Int) throws -> [UserID] {
         let named = Set(subjects.flatMap { $0.text.mentions?.users ?? [] })
         if row.id.kind.traits.membership == .named {
@@ -104,7 +104,7 @@ struct PushScene {
         return access
     }
 
-    /// By their profile, or their account.
+    /// The profile name, or the user ID.
     private mutating func name(of user: UserID) throws -> String {
         if let known = names[user] { return known }
         let name = try store.user(user)?.profile.name ?? user.text
@@ -112,7 +112,7 @@ struct PushScene {
         return name
     }
 
-    /// Whether somebody may not come in: what is said is not theirs to read.
+    /// Returns whether a user may not connect, and so may not read messages.
     mutating func isShutOut(_ user: UserID) throws -> Bool {
         if let known = shutOut[user] { return known }
         var isShutOut = false

@@ -1,25 +1,25 @@
 import Foundation
 import ScrollbackModel
 
-/// Of which conversations pushes are handed out next, so that everyone has their turn and none is walked twice at once.
+/// Selects the conversations whose pushes are sent next, so that all get a turn and none has two concurrent walks.
 struct PushSchedule {
-    /// Stands for what is tried again, among the conversations.
+    /// The pseudo conversation number that represents retries.
     static let retries: Int64 = 0
 
     struct Work {
         var conversations: [Int64] = []
         var retries = false
-        /// When there may be something to do that nobody wakes for.
+        /// When the next work may be due without a new push.
         var next: Date?
     }
 
     private let limit: Int
     private var underWay: Set<Int64> = []
-    /// Conversations that are let be for a while.
+    /// Conversations that wait after a failure.
     private var notBefore: [Int64: Date] = [:]
-    /// When a walk was over.
+    /// When the last walk of a conversation ended.
     private var endedAt: [Int64: Date] = [:]
-    /// The conversation that was begun with last: the next is the one after it.
+    /// The conversation that was started last; the next one in number order follows.
     private var last: Int64 = 0
 
     init(limit: Int) {
@@ -35,7 +35,10 @@ struct PushSchedule {
         }
     }
 
-    /// - Parameter interval: how long after a walk the next one of the same conversation begins, at the earliest.
+    /// Selects the work to start now.
+    ///
+    /// - Parameter interval: The minimum time between the end of a walk and the next walk of the same conversation, in
+    ///   seconds.
     mutating func begin(from store: any StoreReader, every interval: Double, now: Date) throws -> Work {
         notBefore = notBefore.filter { $0.value > now }
         endedAt = endedAt.filter { $0.value + interval > now }

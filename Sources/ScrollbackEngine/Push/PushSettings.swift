@@ -2,30 +2,34 @@ import Foundation
 package import ScrollbackModel
 import ScrollbackWire
 
-/// What an operator sets about pushes.
+/// The administrators' settings for pushes.
 package struct PushSettings: Hashable, Sendable {
-    /// What pushes say where no message does.
+    /// The texts of pushes for messages without their own.
     package var texts = PushTexts()
-    /// The least time between two pushes of one conversation to the same person, in seconds; what comes meanwhile is told by
-    /// the next, newest first.
-    package var intervalSeconds = 0
-    /// Where the app is to open: a URL in which `{conversation}`, `{message}` and `{seq}` are filled in, percent-encoded.
-    package var link: String?
-    /// What each service knows the app by.
+    /// The minimum time between two pushes of one conversation to the same user, in seconds.
     ///
-    /// Secret: shown are the members of `PushService.shownCredentials` alone.
+    /// The next push covers the messages that arrived in between, newest first.
+    package var intervalSeconds = 0
+    /// The link that the app opens: a URL in which `{conversation}`, `{message}` and `{seq}` are replaced,
+    /// percent-encoded.
+    package var link: String?
+    /// The credentials of each push service.
+    ///
+    /// They are secret. Only the members in `PushService.shownCredentials` are ever returned.
     package var services: [PushService: RawJSON] = [:]
-    /// The same by the operator's configuration, which wins: no change of settings touches it, and no store has it.
+    /// The credentials from the configuration file, which take precedence.
+    ///
+    /// Changes of settings don't affect them, and they are not stored.
     package internal(set) var configured: [PushService: RawJSON] = [:]
 
     package init() {}
 
-    /// Whether any push can go anywhere.
+    /// Whether any push service is configured.
     var isOn: Bool { !services.isEmpty || !configured.isEmpty }
 
     func credentials(for service: PushService) -> RawJSON? { configured[service] ?? services[service] }
 
-    /// As nobody set anything; what the configuration says stays.
+    /// The default settings with the credentials from the configuration file.
     var cleared: PushSettings {
         var cleared = PushSettings()
         cleared.configured = configured
@@ -60,21 +64,21 @@ package struct PushSettings: Hashable, Sendable {
         }
     }
 
-    /// What may be seen of a service; nil where it is not set up.
+    /// The public part of a service's credentials; `nil` if the service is not configured.
     private func shown(_ service: PushService) -> RawJSON? {
         guard let credentials = credentials(for: service) else { return nil }
         var writer = JSONWriter()
         writer.object { writer in
             writer.field("isSet", true)
             writer.field("source", configured[service] == nil ? "settings" : "file")
-            // An operator who has moved a secret to the file wants to see that the store has it no more.
+            // Shows administrators who moved a secret to the file whether the store still has it.
             if configured[service] != nil, services[service] != nil { writer.field("alsoInSettings", true) }
             service.writeShown(credentials, to: &writer)
         }
         return writer.json
     }
 
-    /// Takes over what is said; what the change does not speak of stays, and a service that is null goes.
+    /// Reads changed settings; absent members stay unchanged, and a service that is `null` is removed.
     mutating func read(_ reader: inout JSONReader) throws(ChatError) {
         try reader.object { (name, value) throws(ChatError) in
             switch name {
@@ -94,7 +98,7 @@ package struct PushSettings: Hashable, Sendable {
         try reader.object { (name, value) throws(ChatError) in
             guard let service = PushService(rawValue: name) else {
                 let names = PushService.allCases.map(\.rawValue).joined(separator: ", ")
-                throw .invalidParameter("push.services", "has \(name), which is none of \(names)")
+                throw .invalidParameter("push.services", "has the unknown member \(name); must be one of \(names)")
             }
             guard try !value.null() else {
                 services[service] = nil
@@ -104,20 +108,22 @@ package struct PushSettings: Hashable, Sendable {
             guard json.isObject else { throw .invalidParameter("push.services.\(name)", "must be a JSON object") }
             guard configured[service] == nil else {
                 throw .invalidParameter(
-                    "push.services.\(name)", "is set by the file of push-credentials: change it there")
+                    "push.services.\(name)", "is set in the push-credentials file and must be changed there")
             }
             services[service] = json
         }
     }
 
-    /// The services of a file that has them as a change of settings has: `{"push": {"services": {…}}}`.
+    /// Reads the services of a credentials file, which has the same format as in settings: `{"push": {"services":
+    /// {…}}}`.
     ///
-    /// - Throws: where it is wrong, and never what it says there. What else settings have is refused: nobody would heed it.
+    /// - Throws: An error that never contains a value from the file. Other settings are refused, because they would
+    ///   have no effect.
     package static func services(inFile bytes: [UInt8]) throws(ChatError) -> [PushService: RawJSON] {
         var reader = try JSONReader(bytes)
         var settings = PushSettings()
         func refuse(_ name: String) -> ChatError {
-            .invalidParameter(name, "is not for this file, which has push.services alone")
+            .invalidParameter(name, "is not allowed in this file, which has only push.services")
         }
         try reader.object { (name, value) throws(ChatError) in
             guard name == "push" else { throw refuse(name) }
@@ -130,7 +136,7 @@ package struct PushSettings: Hashable, Sendable {
         return settings.services
     }
 
-    /// Where the app is to open for a message.
+    /// Returns the link that the app opens for a message.
     func link(to place: PushPlace) -> String? {
         guard let link else { return nil }
         return [
@@ -143,7 +149,7 @@ package struct PushSettings: Hashable, Sendable {
 }
 
 extension PushService {
-    /// The members of credentials that are no secrets; what is not listed is one.
+    /// The members of credentials that are not secret; all others are.
     private static let shownCredentials: Set<String> = [
         "addsBadge", "appID", "badgeClass", "category", "channel", "clientID", "endpoint", "hosts", "importance",
         "keyID",
@@ -153,7 +159,7 @@ extension PushService {
 
     fileprivate func writeShown(_ credentials: RawJSON, to writer: inout JSONWriter) {
         var reader = JSONReader(credentials.text)
-        // What was taken is an object.
+        // Stored credentials are always an object.
         try? reader.object { (name, value) throws(ChatError) in
             let json = try value.raw()
             if Self.shownCredentials.contains(name) { writer.field(name, json) }

@@ -1,8 +1,8 @@
 package import ScrollbackModel
 
-/// What a push says to one receiver.
+/// The text of a push for one recipient.
 package struct PushText: Hashable, Sendable {
-    /// Absent where neither the message nor its conversation has a name to show.
+    /// The title; `nil` if neither the message nor its conversation has a name to show.
     package var title: String?
     package var body: String
 
@@ -12,17 +12,17 @@ package struct PushText: Hashable, Sendable {
     }
 }
 
-/// What a push is about, as far as its text goes.
+/// The parts of a message that determine the text of its push.
 package struct PushSubject: Hashable, Sendable {
     package var kind: ConversationKind
-    /// By their profile's name, or that of their account.
+    /// The sender's profile name or user ID.
     package var sender: String
-    /// What the conversation is called; a direct one is called by who is at its other end.
+    /// The conversation's name; for a direct conversation, the other user's name.
     package var conversation: String
     package var type: MessageType
-    /// What a text or a quote says.
+    /// The text of a text message or a quote.
     package var words: String?
-    /// Whether it says that to who has an app's key alone.
+    /// Whether the text is encrypted end to end.
     package var isEncrypted: Bool
     package var mentions: Mentions?
     package var options: PushOptions
@@ -44,13 +44,13 @@ package struct PushSubject: Hashable, Sendable {
     }
 }
 
-/// Who reads it.
+/// The recipient of a push.
 package struct PushRecipient: Hashable, Sendable {
     package var user: UserID
-    /// The person's, or their device's.
+    /// The language of the user or their device.
     package var language: String?
     package var showsDetail: Bool
-    /// How many messages they have not read.
+    /// The number of unread messages.
     package var unread: Int64
 
     package init(user: UserID, language: String? = nil, showsDetail: Bool = true, unread: Int64 = 0) {
@@ -62,20 +62,25 @@ package struct PushRecipient: Hashable, Sendable {
 }
 
 extension PushTexts {
-    /// What a push says to one recipient.
+    /// Returns the text of a push for one recipient.
     ///
-    /// By contradiction A15: to the mentioned the mention's text; else the template's in the reader's
-    /// language; else the message's own, which is its configuration's or its argument's; else the template's for other
-    /// languages; else what its type says (row 122), or, of a text that is encrypted, that there is one (row 230). The title is the message's own, else the template's, else the name of
-    /// who wrote or of the group (row 128).
+    /// The first of these texts that exists is used:
     ///
-    /// Whoever hides details reads only that there is something, unless the message shows them to everyone.
+    /// 1. For mentioned users, the mention's push text.
+    /// 2. The template's text in the recipient's language.
+    /// 3. The text in the message's push options.
+    /// 4. The template's text for other languages.
+    /// 5. The text of the message's type, or a generic text for an encrypted message.
     ///
-    /// - Returns: nothing where there is nothing to say: of a type of an application's own without any of these (row 147).
+    /// The title comes from the message's push options, from the template, or is the name of the sender or the group.
+    ///
+    /// Recipients who hide details get a generic text, unless the message requires details.
+    ///
+    /// - Returns: `nil` if no text exists, as for an application's own type of message without any of these texts.
     package func resolve(_ subject: PushSubject, for reader: PushRecipient) -> PushText? {
         guard let text = detailed(subject, for: reader) else { return nil }
         guard !reader.showsDetail, subject.options.forcesDetail != true else { return text }
-        // What said nothing of the message says nothing of its recall.
+        // Without details, the notification of the message did not show it, so its recall is not shown either.
         return subject.isRecalled ? nil : PushText(body: phrase(.hidden, in: reader.language))
     }
 
@@ -108,7 +113,8 @@ extension PushTexts {
         return text(fill(phrase(isMentioned ? .mention : .group, in: reader.language)))
     }
 
-    /// What a message says by itself: its text, or its type's phrase; of a text that is encrypted that there is one.
+    /// Returns the text that a message itself provides: its text or its type's phrase, or a generic phrase if
+    /// encrypted.
     private func words(of subject: PushSubject, in language: String?) -> String? {
         switch subject.type {
         case .text, .reference: subject.isEncrypted ? phrase(.hidden, in: language) : subject.words

@@ -1,16 +1,16 @@
 package import ScrollbackModel
 import ScrollbackWire
 
-/// What pushes say where no message does.
+/// The standard texts of pushes.
 package enum PushPhrase: String, CaseIterable, Sendable {
     case image, gif, file, voice, video, location
-    /// What somebody said in a group: `{sender}` and `{text}`.
+    /// A message in a group, with `{sender}` and `{text}`.
     case group
-    /// The same to who is mentioned there.
+    /// A message in a group, for a mentioned user.
     case mention
-    /// That a message was recalled: `{sender}`.
+    /// The recall of a message, with `{sender}`.
     case recalled
-    /// All that somebody reads who hides details, and the text of what is encrypted.
+    /// The generic text for recipients who hide details, and for encrypted messages.
     case hidden
 
     init?(_ type: MessageType) {
@@ -18,7 +18,7 @@ package enum PushPhrase: String, CaseIterable, Sendable {
         self.init(rawValue: type.rawValue)
     }
 
-    /// In English, for every language without words of its own.
+    /// The English text, for all languages without their own.
     var english: String {
         switch self {
         case .image: "Photo"
@@ -35,13 +35,13 @@ package enum PushPhrase: String, CaseIterable, Sendable {
     }
 }
 
-/// The operator's phrases and templates.
+/// The administrators' phrases and templates.
 package struct PushTexts: Hashable, Sendable {
-    /// By language tag in lower case, and then by phrase.
+    /// The phrases by language tag in lower case.
     package var phrases: [String: [PushPhrase: String]] = [:]
-    /// By id.
+    /// The templates by ID.
     package var templates: [String: PushTemplate] = [:]
-    /// What people read who said no language, and whose language has no words.
+    /// The language for recipients without a language, or whose language has no texts.
     package var language: String?
 
     package init() {}
@@ -90,9 +90,11 @@ extension PushTexts {
         }
     }
 
-    /// Takes over one member; what a template or language is given replaces what it had, and null takes it away.
+    /// Reads one JSON member.
     ///
-    /// - Returns: whether it is one.
+    /// A language or template in the change replaces the existing one, and `null` removes it.
+    ///
+    /// - Returns: Whether `name` is one of these settings.
     package mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
         switch name {
         case "language":
@@ -107,7 +109,7 @@ extension PushTexts {
         case "templates":
             try value.object { (id, value) throws(ChatError) in
                 guard (1...128).contains(id.utf8.count) else {
-                    throw .invalidParameter("push.templates", "must have ids of 1...128 bytes", limit: 128)
+                    throw .invalidParameter("push.templates", "must have IDs of 1...128 bytes", limit: 128)
                 }
                 templates[id] = try value.null() ? nil : Self.template(&value)
             }
@@ -128,7 +130,7 @@ extension PushTexts {
         try value.object { (name, value) throws(ChatError) in
             guard let phrase = PushPhrase(rawValue: name) else {
                 let names = PushPhrase.allCases.map(\.rawValue).joined(separator: ", ")
-                throw .invalidParameter("push.texts", "has \(name), which is none of \(names)")
+                throw .invalidParameter("push.texts", "has the unknown member \(name); must be one of \(names)")
             }
             phrases[phrase] = try text(&value, "push.texts.\(name)")
         }

@@ -1,21 +1,23 @@
 import ScrollbackModel
 
-// Who would be reached by push where: an index, kept as what it is made from changes, so that no message walks the members.
+// An index of which users receive pushes for a conversation's messages. It is updated with its sources, so that a
+// message need not visit all members.
 
 extension Transaction {
-    /// Writes down anew which messages of one conversation reach somebody.
+    /// Updates the index for one member of one conversation.
     func updateReach(of member: MemberRow) throws {
-        // Who has no device is not in it.
+        // Users without devices are not in the index.
         guard let person = try store.pushPerson(member.user), person.deviceCount > 0,
             let row = try store.conversation(numbered: member.conversation),
-            // The two of a direct conversation are found by its name.
+            // The users of a direct conversation are found by its name.
             row.id.kind.traits.membership != .named
         else { return }
         try store.putReach(Self.reach(of: member, row, person), of: member.user, in: member.conversation)
     }
 
-    /// Writes down anew what reaches somebody everywhere: their first device came, their last one went, or they changed what
-    /// they want.
+    /// Updates the index for a user in all conversations.
+    ///
+    /// This is necessary after their first device was added, their last one was removed, or their preferences changed.
     func updateReach(of user: UserID) throws {
         try flush()
         let person = try store.pushPerson(user)
@@ -35,7 +37,8 @@ extension Transaction {
         case .left: return .none
         case .member:
             return person.preferences.standingLevel(own: member.level, isMuted: member.isMuted, kind: row.id.kind)
-        // A member by the community's list: what reaches them there is said here only where they said something.
+        // Members of a public channel are in the index of the community; in the channel's only if they changed its
+        // level.
         case .reader: return member.isMuted ? .none : member.level ?? .none
         }
     }

@@ -1,11 +1,11 @@
 import HeapModule
 package import ScrollbackModel
 
-/// Which conversations of the list are asked for.
+/// A filter for the list of recent conversations.
 package struct ListFilter: Hashable, Sendable {
     package var kind: ConversationKind?
     package var isMuted: Bool?
-    /// Only with something to read: unread messages or mentions, or marked as unread.
+    /// Whether to return only conversations with unread messages or mentions, or marked as unread.
     package var isUnread = false
 
     package init(kind: ConversationKind? = nil, isMuted: Bool? = nil, isUnread: Bool = false) {
@@ -15,10 +15,10 @@ package struct ListFilter: Hashable, Sendable {
     }
 }
 
-/// Conversations that are read at once: of one kind, or all.
+/// The conversations to mark as read: those of one kind, or all.
 package struct ReadScope: Hashable, Sendable {
     package var kind: ConversationKind?
-    /// Messages up to and including this time; absent for all.
+    /// The time up to and including which messages are marked as read; `nil` for all messages.
     package var upTo: Timetoken?
 
     package init(kind: ConversationKind? = nil, upTo: Timetoken? = nil) {
@@ -28,7 +28,7 @@ package struct ReadScope: Hashable, Sendable {
 }
 
 extension Engine {
-    /// The caller's list: pinned conversations first, then newest activity first.
+    /// Returns the caller's list of recent conversations: pinned conversations first, then by newest activity.
     package func recents(
         _ filter: ListFilter = .init(), limit: Int, cursor: String? = nil, by caller: Caller
     ) throws -> (heads: [ConversationHead], next: String?) {
@@ -38,7 +38,7 @@ extension Engine {
             var heads: [ConversationHead] = []
             var last: RecentsPlace?
             var bytes = 0
-            // A page is a hundred of maybe ten thousand: the rest need no order.
+            // A page has a hundred of possibly ten thousand conversations, so a heap is cheaper than sorting all.
             var places = Heap(try places(filter, below: bound, for: caller, in: store))
             while let place = places.popMax() {
                 if heads.count == limit || bytes >= PageRoom.answerBytes { return (heads, last?.text) }
@@ -47,7 +47,7 @@ extension Engine {
                     let access = try visible(row, for: caller, in: store),
                     case let head = try head(of: access, for: caller.user, in: store),
                     head.recentTime != nil, !filter.isUnread || head.isToRead,
-                    // What was said after they left is not theirs to bring it back.
+                    // Messages sent after the caller left don't bring a removed conversation back.
                     head.isMember || head.state.head > head.removedSeq
                 else { continue }
                 heads.append(head)
@@ -57,7 +57,7 @@ extension Engine {
         }
     }
 
-    /// The places in the caller's list, in any order, of what may stand there.
+    /// Returns the list positions of all conversations that may match, in any order.
     private func places(
         _ filter: ListFilter, below bound: RecentsPlace?, for caller: Caller, in store: any StoreReader
     ) throws -> [RecentsPlace] {
@@ -80,7 +80,7 @@ extension Engine {
         return places
     }
 
-    /// Where somebody who left stands in their list.
+    /// Returns the list position's time for a former member: the time of the newest message they can see.
     private func newestSeen(
         in number: Int64, by caller: Caller, in store: any StoreReader
     ) throws -> Timetoken {
@@ -89,7 +89,7 @@ extension Engine {
         return try store.place(atOrBelow: newest, in: number)?.timetoken ?? Timetoken(rawValue: 0)
     }
 
-    /// What is unread in all conversations of the caller's list.
+    /// Returns the unread counts of all conversations in the caller's list, in total.
     package func totals(by caller: Caller) throws -> UnreadTotals {
         try store.read { store in
             try totals(of: involvements(of: caller.user, in: store), for: caller, in: store)
@@ -124,7 +124,7 @@ extension Engine {
         return (unread.messages, unread.mentions)
     }
 
-    /// The places up to which a scope is read, of those conversations where something is to be read.
+    /// Returns the read marks that mark a scope as read, for conversations with something unread.
     package func marks(_ scope: ReadScope, by caller: Caller) throws -> [ReadMark] {
         try store.read { store in
             try involvements(of: caller.user, in: store).compactMap { involved -> ReadMark? in
@@ -142,10 +142,10 @@ extension Engine {
         }
     }
 
-    /// The place up to which nothing is unread.
+    /// Returns the sequence number up to which nothing is unread.
     ///
-    /// Since when somebody is in a public channel its community says: they may have no row there, or one of when it was
-    /// private.
+    /// For a public channel, the join position comes from the community membership. The user's row in the channel may
+    /// be absent, or be from a time when the channel was private.
     private func position(
         of involved: InvolvementRow, _ row: ConversationRow, for caller: Caller, in store: any StoreReader
     ) throws -> Seq? {
@@ -155,7 +155,7 @@ extension Engine {
 }
 
 extension ListFilter {
-    /// Whether a conversation may be one of those, as far as a glance tells.
+    /// Returns whether a conversation may match the filter, as far as its summary row shows.
     func mayTake(_ row: InvolvementRow) -> Bool {
         guard row.isListed, kind.map({ $0 == row.kind }) ?? true, isMuted.map({ $0 == row.isMuted }) ?? true else {
             return false
@@ -165,6 +165,6 @@ extension ListFilter {
 }
 
 extension ConversationHead {
-    /// Whether there is something to read, or it was marked so.
+    /// Whether the conversation has something unread or is marked as unread.
     var isToRead: Bool { unread > 0 || mentions > 0 || isMarkedUnread }
 }

@@ -1,40 +1,43 @@
 package import ScrollbackModel
 
-/// What a user has to do with one conversation, as far as the list of recents and a pass of `sync` look at all of them: a
-/// few columns, since somebody may have ten thousand.
+/// A summary of a user's membership in a conversation, for the list of recents and for `sync`.
+///
+/// It has only a few columns, because a user can have ten thousand conversations.
 package struct InvolvementRow: Hashable, Sendable {
-    /// The conversation's short name.
+    /// The store's number of the conversation.
     package var number: Int64
     package var kind: ConversationKind
-    /// The community itself, and not one of its channels.
+    /// Whether this is the community itself, not one of its channels.
     package var isCommunityItself: Bool
     package var isDeleted: Bool
     package var isPrivate: Bool
     package var head: Seq
     package var n: Int64
     package var moved: Int64
-    /// What the list is sorted by.
+    /// The time by which the list is sorted.
     package var activeAt: Timetoken
-    /// The newest message that the list does not pass over; 0 for none.
+    /// The sequence number of the newest message that recents don't skip; 0 if there is none.
     package var recentSeq: Seq
-    /// Their own row's; absent where they have none.
+    /// The standing in the user's membership row; `nil` if the user has no row.
     package var standing: MemberRow.Standing?
     package var userRev: Int64
-    /// Their change counter in the community of a channel: what they change there, joining above all, concerns each.
+    /// The user's change counter in the community of a channel.
+    ///
+    /// Changes in the community, such as joining it, concern each of its channels.
     package var communityRev: Int64
     package var isMuted: Bool
     package var isPinned: Bool
     package var isMarkedUnread: Bool
     package var hasVoids: Bool
     package var removedSeq: Seq
-    /// The running number below everything they must count, of a conversation that lists them.
+    /// The counted index at or below which nothing is unread, for a conversation that lists the user.
     package var baseN: Int64
-    /// The place up to which nothing is unread, likewise.
+    /// The sequence number at or below which nothing is unread, for a conversation that lists the user.
     package var position: Seq
-    /// Whether they are a member now, by whichever list.
+    /// Whether the user is a member now, through the conversation's own list or its community's.
     package var isMember: Bool
 
-    /// One of which nothing else is known.
+    /// Creates a summary with default values.
     package init(number: Int64, kind: ConversationKind, isCommunityItself: Bool) {
         self.number = number
         self.kind = kind
@@ -79,21 +82,21 @@ package struct InvolvementRow: Hashable, Sendable {
         isMember = member?.standing == .member
     }
 
-    /// Whether what happens there is their business.
+    /// Whether `sync` reports changes of the conversation to the user.
     ///
-    /// Who left hears that they left, and of the end: that it was deleted, and perhaps made anew without them,
-    /// which leaves a row that counts no change of theirs.
+    /// This is the case for members. It is also the case for a deleted conversation, and for one that was recreated
+    /// without the user. In the latter, the user's row has no change counter.
     var follows: Bool { isMember || isDeleted || isMadeAnew }
 
-    /// Of a public channel its community tells, since there they are.
+    /// Whether the conversation was recreated without the user; for a public channel, the community membership decides.
     private var isMadeAnew: Bool { isPublicChannel ? changedRev == 0 : standing == .left && userRev == 0 }
 
-    /// Their own change counter when they last changed something there, or in the community.
+    /// The user's change counter when they last changed something in the conversation or its community.
     var changedRev: Int64 { max(userRev, communityRev) }
 
     var isPublicChannel: Bool { kind == .community && !isCommunityItself && !isPrivate }
 
-    /// Whether it may have a place in the list: something was said there, and they did not take it out since.
+    /// Whether the conversation may be in the list: it has messages newer than when the user removed it.
     var isListed: Bool {
         !isDeleted && kind.traits.hasRecents && !isCommunityItself && head > 0
             && (recentSeq > 0 ? recentSeq : head) > removedSeq
@@ -102,12 +105,14 @@ package struct InvolvementRow: Hashable, Sendable {
     var place: RecentsPlace { RecentsPlace(isPinned: isPinned, time: activeAt, number: number) }
 }
 
-/// What finding a conversation's place in a list takes.
+/// The data needed to sort a conversation into the list of recents.
 package struct ListedRow: Hashable, Sendable {
     package var place: RecentsPlace
-    /// Who left stands by the newest message they may see, and not there.
+    /// Whether the user is a member.
+    ///
+    /// Former members are sorted by the newest message they can see, not by `place`.
     package var isMember: Bool
-    /// A community stands for its channels.
+    /// Whether the row is a community, which represents its channels.
     package var isCommunityItself: Bool
 
     package init(place: RecentsPlace, isMember: Bool, isCommunityItself: Bool) {
@@ -117,7 +122,7 @@ package struct ListedRow: Hashable, Sendable {
     }
 }
 
-/// A place in the list of recent conversations: pinned ones first, then by the time of the last message, then by number.
+/// A position in the list of recents: pinned conversations first, then by time of the last message, then by number.
 package struct RecentsPlace: Hashable, Comparable, Sendable {
     package var isPinned: Bool
     package var time: Timetoken
@@ -132,7 +137,7 @@ package struct RecentsPlace: Hashable, Comparable, Sendable {
     init(_ numbers: some Collection<UInt64>) throws(ChatError) {
         let values = Array(numbers)
         guard values.count == 3, values[0] <= 1, values[2] <= Int64.max else {
-            throw .invalidParameter("cursor", "must be one that the list gave, as it was")
+            throw .invalidParameter("cursor", "must be an unchanged cursor from a previous page")
         }
         self.init(isPinned: values[0] == 1, time: Timetoken(rawValue: values[1]), number: Int64(values[2]))
     }
@@ -150,17 +155,17 @@ package struct RecentsPlace: Hashable, Comparable, Sendable {
 }
 
 extension Engine {
-    /// Everything a user has to do with: the conversations that list them, and the channels of their communities.
+    /// Returns the summaries of all conversations that list a user, and of the channels of the user's communities.
     ///
     /// - Parameters:
-    ///   - moved: without conversations that no commit above this moved,
-    ///   - rev: and in which they changed nothing above this; channels may be among them all the same.
+    ///   - moved: Leaves out conversations without a later commit than this one,
+    ///   - rev: if the user's change counter there is not above this one either. Channels may be included in any case.
     func involvements(
         of user: UserID, movedAbove moved: Int64 = -1, changedAbove rev: Int64 = -1, in store: any StoreReader
     ) throws -> [InvolvementRow] {
         var found: [InvolvementRow] = []
         for involved in try store.involvements(of: user, movedAbove: moved, changedAbove: rev) {
-            // A channel's is found with its community: a public one may have no row of theirs.
+            // Channels are added with their community, because the user may have no row in a public channel.
             if involved.kind != .community { found.append(involved) }
             guard involved.isCommunityItself else { continue }
             for var channel in try channels(of: involved.number, isMember: involved.isMember, for: user, in: store) {
@@ -171,7 +176,9 @@ extension Engine {
         return found
     }
 
-    /// - Parameter isMember: whether the user is one of the community.
+    /// Returns the summaries of a community's channels.
+    ///
+    /// - Parameter isMember: Whether the user is a member of the community.
     func channels(
         of community: Int64, isMember: Bool, for user: UserID, in store: any StoreReader
     ) throws -> [InvolvementRow] {

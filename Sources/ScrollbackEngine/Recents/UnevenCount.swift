@@ -1,22 +1,22 @@
 import ScrollbackModel
 
-/// What a user's unread messages in one conversation take besides the difference of two running numbers.
+/// The corrections to an unread count, which is otherwise the difference of two counted indexes.
 package struct UnevenCount: Hashable, Sendable {
-    /// Whether a message above their position mentions them, or everyone.
+    /// Whether a message above the read position mentions the user or everyone.
     package var isMentioned: Bool
-    /// What they do not count, by block: what is removed for everyone, their own, and what they deleted for themselves.
+    /// The counted indexes that don't count, by block: deleted for everyone, the user's own, and hidden by the user.
     private var uncounted: [Int64: BitBlock] = [:]
 
     package init(isMentioned: Bool = false) {
         self.isMentioned = isMentioned
     }
 
-    /// Takes in a block of one of those sets.
+    /// Adds a block of one of those sets.
     package mutating func add(_ block: BitBlock) {
         uncounted[block.index] = uncounted[block.index]?.union(block) ?? block
     }
 
-    /// How many of these running numbers they do not count, each once.
+    /// Returns how many of these counted indexes don't count; each is counted once.
     func uncounted(among numbers: ClosedRange<Int64>) -> Int64 {
         uncounted.values.reduce(0) { $0 + $1.count(in: numbers) }
     }

@@ -4,12 +4,12 @@ import ScrollbackWire
 import Synchronization
 
 extension Hub {
-    /// How many messages of rooms were stored and not streamed, since the start.
+    /// The number of room messages that were stored but not delivered live, since the start.
     package var messagesLeftOut: Int { rooms.leftOut.load(ordering: .relaxed) }
 
-    /// Streams a room's message, or leaves it out where the room has more to say than it may stream.
+    /// Delivers a room's message, unless the room exceeds its rate limit.
     ///
-    /// Its sender's other devices get it in any case.
+    /// The sender's other devices receive the message in any case.
     func stream(_ message: Message, except origin: Origin?) {
         let id = message.conversation
         guard rooms.admit(message, now: clock()) else {
@@ -20,8 +20,9 @@ extension Hub {
         audience.deliver(ServerEvent.message(message).encoded(), except: origin, orElse: substitute)
     }
 
-    /// Whether a message that is not stored is streamed: it is gone where its room has more to say than it may stream, but
-    /// for its sender's other devices.
+    /// Returns whether a transient message is delivered.
+    ///
+    /// If the room exceeds its rate limit, only the sender's other devices receive the message.
     func streams(_ message: TransientMessage, except origin: Origin?) -> Bool {
         let id = message.conversation
         guard id.kind.traits.streamsUnderLoadByPriority,
@@ -31,18 +32,17 @@ extension Hub {
         return false
     }
 
-    /// Whether a change is streamed: where its room has more to say than it may stream, hearers are told soon that there were
-    /// changes, once for all of them.
+    /// Returns whether a change is delivered; otherwise subscribers soon receive one new head for all skipped changes.
     func streams(_ change: LogChange, in id: ConversationID, _ mark: LogMark) -> Bool {
         !id.kind.traits.streamsUnderLoadByPriority || rooms.admit(id, .normal, orElse: mark, now: clock())
     }
 
-    /// A user's connections that hear a room, looked for among theirs: the room may have very many.
+    /// Returns a user's other connections that are subscribed to a room, without iterating over all subscribers.
     private func otherHearers(of id: ConversationID, of user: UserID, than origin: Origin?) -> [any Connection] {
         connections(of: user).filter { Origin($0) != origin && $0.hears(id) }
     }
 
-    /// Tells who hears a room where it stands, when its newest messages were left out.
+    /// Sends rooms' heads to their subscribers if the newest messages were not delivered.
     func announceRooms() {
         for (id, mark) in rooms.takeBehind() {
             audience(of: id)?.deliver(mark.event(id).encoded(), except: nil)
@@ -50,8 +50,7 @@ extension Hub {
     }
 }
 
-/// What a connection that has too much to read already is told, later, in place of a message it can do without: where the
-/// room stands.
+/// The frame that replaces a low-priority message for a slow connection: the room's head.
 package final class HeadFrame: Sendable {
     package let conversation: ConversationID
     private let mark: LogMark

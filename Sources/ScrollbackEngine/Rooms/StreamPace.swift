@@ -2,7 +2,7 @@ import Foundation
 import ScrollbackModel
 import Synchronization
 
-/// Which messages of a room are streamed: so many a second, what is low first to go and what is high never.
+/// The rate limit of a room's messages; low-priority messages are dropped first, high-priority messages never.
 struct StreamPace: Bucket {
     let perSecond: Double
     private var tokens: Double
@@ -13,8 +13,10 @@ struct StreamPace: Bucket {
         tokens = perSecond
     }
 
-    /// A message that is high takes its part of the pace and is streamed in any case; one that is low leaves half a second's
-    /// worth to the others.
+    /// Returns whether a message is delivered.
+    ///
+    /// High-priority messages use up tokens but are always delivered. Low-priority messages need half a second's worth
+    /// of tokens, which stays available for the others.
     mutating func admits(_ priority: MessagePriority, now: Date) -> Bool {
         let seconds = filledAt.map { max(0, now.timeIntervalSince($0)) } ?? 0
         filledAt = now
@@ -35,10 +37,10 @@ struct StreamPace: Bucket {
     }
 }
 
-/// The paces of all rooms, and where those stand that have left something out since they streamed last.
+/// The rate limits of all rooms, and the heads of rooms with undelivered messages.
 final class RoomStreams: Sendable {
     private let state = Mutex(State())
-    /// What was said in rooms and not streamed, since the start.
+    /// The number of messages that were not delivered live, since the start.
     let leftOut = Atomic<Int>(0)
 
     private struct State {
@@ -58,11 +60,11 @@ final class RoomStreams: Sendable {
         }
     }
 
-    /// - Returns: whether a message is streamed; if not, whoever hears the room is told soon where it stands.
+    /// Returns whether a message is delivered; if not, subscribers soon receive the room's head.
     func admit(_ message: Message, now: Date) -> Bool {
         let id = message.conversation
         return state.withLock { state in
-            // Of changes that were left out no message tells.
+            // A later message does not contain skipped changes, so their revision stays until it is announced.
             let rev = state.behind[id]?.rev ?? 0
             var mark = LogMark(message).bare
             mark.rev = max(mark.rev, rev)
@@ -73,8 +75,9 @@ final class RoomStreams: Sendable {
         }
     }
 
-    /// - Parameter mark: where the room stands, of what it is told soon if that is not streamed.
-    /// - Returns: whether something is streamed that is no new message of its log.
+    /// Returns whether something other than a new stored message is delivered.
+    ///
+    /// - Parameter mark: The head that subscribers receive soon if it is not delivered.
     func admit(_ id: ConversationID, _ priority: MessagePriority, orElse mark: LogMark?, now: Date) -> Bool {
         state.withLock { state in
             let isAdmitted = state.admits(id, priority, now: now)
@@ -88,7 +91,7 @@ final class RoomStreams: Sendable {
 
     private func count() { leftOut.wrappingAdd(1, ordering: .relaxed) }
 
-    /// The rooms that were not told all of where they stand; they are given once.
+    /// Returns the rooms with undelivered heads, and clears the list.
     func takeBehind() -> [ConversationID: LogMark] {
         state.withLock { state in
             defer { state.behind = [:] }

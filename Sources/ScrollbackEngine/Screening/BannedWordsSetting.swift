@@ -1,11 +1,11 @@
 import ScrollbackModel
 
-/// The words that must not be said, and what becomes of a message that says one.
+/// The banned words, and what happens to messages that contain them.
 package struct BannedWordsSetting: Hashable, Sendable {
     package enum Action: String, CaseIterable, Sendable {
         /// The message is refused.
         case reject
-        /// The letters of the words are `*`.
+        /// The letters of banned words are replaced by `*`.
         case replace
     }
 
@@ -20,9 +20,9 @@ package struct BannedWordsSetting: Hashable, Sendable {
         self.action = action
     }
 
-    /// Takes over what is said; the rest stays.
+    /// Reads changed settings; absent members stay unchanged.
     ///
-    /// - Throws: `invalid-parameter` when it is not an object of `words` and `action`.
+    /// - Throws: `invalid-parameter` if `words` or `action` is invalid.
     mutating func read(_ reader: inout JSONReader) throws(ChatError) {
         try reader.object { (name, value) throws(ChatError) in
             switch name {

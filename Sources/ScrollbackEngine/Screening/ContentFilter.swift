@@ -1,12 +1,12 @@
 package import ScrollbackModel
 
-/// Looks at what is said before it is stored.
+/// A moderation filter that examines messages and edits before they are stored.
 ///
-/// The built-in one looks for the words of the setting `bannedWords`; whoever embeds the engine may put another in its
-/// place. It is asked for messages and edits and not for imports, on the thread that takes the request, and on another where
-/// what is said is long; it must not wait.
+/// The built-in filter searches for the words of the setting `bannedWords`. An application that embeds the engine can
+/// replace it. The filter does not examine imported messages. It runs on the thread that receives the request, or for
+/// long messages on another thread, and must not block.
 package protocol ContentFilter: Sendable {
-    /// Whether it looks at nothing now: then nothing is kept waiting for it.
+    /// Whether the filter accepts everything, so that no message has to wait for it.
     var isIdle: Bool { get }
     func judge(_ proposal: Proposal) -> Judgement
 }
@@ -15,31 +15,31 @@ extension ContentFilter {
     package var isIdle: Bool { false }
 }
 
-/// What somebody wants to say.
+/// A message or edit for a filter to examine.
 package struct Proposal: Sendable {
     package enum Kind: String, Sendable {
-        /// A message.
+        /// A new message.
         case message
-        /// Other content for a message that is there.
+        /// New content for an existing message.
         case edit
     }
 
     package var kind: Kind
-    /// Its absolute name.
+    /// The absolute name of the conversation.
     package var conversation: ConversationID
     package var sender: UserID
-    /// The message's.
+    /// The message's ID.
     package var id: MessageID
     package var content: MessageContent
     package var attributes: MessageAttributes
 
-    /// About how much of it there is to look at.
+    /// The approximate number of bytes to examine.
     var bytes: Int {
         content.json.text.utf8.count + (attributes.push?.text.utf8.count ?? 0)
             + (attributes.mentions?.pushText?.utf8.count ?? 0)
     }
 
-    /// The same with what is stored in place of what was sent.
+    /// Returns the request with the content and attributes that a filter replaced.
     func judged(_ judgement: Judgement) -> Proposal {
         var proposal = self
         if let json = judgement.replacement { proposal.content = MessageContent(known: content.type, json: json) }
@@ -60,23 +60,23 @@ package struct Proposal: Sendable {
     }
 }
 
-/// What becomes of it.
+/// The result of a filter.
 package enum Judgement: Sendable {
     case allowed
-    /// Other content of the same type is stored in its place, and other attributes where there are any.
+    /// The message is stored with other content of the same type and, if given, other attributes.
     case replaced(RawJSON, attributes: MessageAttributes? = nil)
     case refused(ChatError)
 
-    /// A refusal for a reason.
+    /// Returns a refusal with a reason.
     package static func rejected(_ reason: String) -> Judgement {
         .refused(ChatError(.contentRejected, reason, parameter: "content"))
     }
 
-    /// What is stored in place of what was sent.
+    /// The replacing content, if any.
     var replacement: RawJSON? { if case .replaced(let content, _) = self { content } else { nil } }
     var attributes: MessageAttributes? { if case .replaced(_, let attributes) = self { attributes } else { nil } }
 
-    /// - Throws: the refusal, if it is one.
+    /// Throws the error of a refusal.
     func check() throws(ChatError) {
         if case .refused(let error) = self { throw error }
     }

@@ -2,15 +2,16 @@ import ScrollbackModel
 import Synchronization
 
 extension Engine {
-    /// How much is looked at on the thread that takes the request: above it others would wait.
+    /// The maximum size that is examined on the request's thread, in bytes; larger messages would delay others.
     private static let quickBytes = 4096
 
-    /// Has what somebody wants to say looked at, by the filter and by the operator's own program, and goes on with what came
-    /// of it: at once where it is short and nobody but the filter is asked, else later, in the order in which one connection
-    /// asked.
+    /// Passes a message or edit through the filter and the moderation webhook, and continues with the result.
     ///
-    /// The program is asked about nothing that its sender may not say. A refusal is handed on and not answered here: what was
-    /// stored before under the same id is answered first.
+    /// This completes immediately if the message is short and no webhook is called. Otherwise it completes later, in
+    /// the order of requests per connection and conversation.
+    ///
+    /// The webhook is called only for messages that the sender may send. `proceed` also receives refusals, because a
+    /// retry of a stored message must get its original answer. `refuse` is called only if too many messages wait.
     func screen(
         _ proposal: Proposal, by caller: Caller, origin: Origin?, refuse: @escaping @Sendable (ChatError) -> Void,
         _ proceed: @escaping @Sendable (Judgement) -> Void
@@ -21,7 +22,7 @@ extension Engine {
         if let early, !isAsked(after: early), turnstile.isEmpty { return proceed(early) }
         let lane = origin.map { Turnstile.Lane(session: $0, conversation: proposal.conversation) }
         guard let letThrough = turnstile.enter(lane) else {
-            return refuse(ChatError(.overloaded, "too many messages wait for their check", retryAfter: 1))
+            return refuse(ChatError(.overloaded, "Too many messages wait for their check.", retryAfter: 1))
         }
         if let early, !isAsked(after: early) { return letThrough { proceed(early) } }
         Task { [self] in
@@ -31,13 +32,13 @@ extension Engine {
         }
     }
 
-    /// Whether the operator's program is asked about what the filter judged so.
+    /// Returns whether the moderation webhook must be called after the filter's result.
     private func isAsked(after judgement: Judgement) -> Bool {
         if case .refused = judgement { return false }
         return webhooks != nil && settings.manners.webhooks.before != nil
     }
 
-    /// Asks the operator's program, where it is to be asked.
+    /// Calls the moderation webhook if necessary.
     private func ask(about proposal: Proposal, after judgement: Judgement, by caller: Caller) async -> Judgement {
         guard isAsked(after: judgement), let webhooks, let hook = settings.manners.webhooks.before else {
             return judgement
@@ -54,7 +55,9 @@ extension Engine {
         }
     }
 
-    /// - Throws: what saying it would be refused with, as far as one look at the store tells.
+    /// Checks that the sender may send the message or edit; a later change can still cause a refusal.
+    ///
+    /// - Throws: The error that sending or editing would throw.
     private func check(_ proposal: Proposal, by caller: Caller) throws {
         try store.read { store in
             guard proposal.kind == .edit else {
@@ -64,16 +67,16 @@ extension Engine {
             let access = try access(to: proposal.conversation, for: caller, in: store)
             guard let message = try store.message(proposal.id, in: access.conversation.number),
                 access.visible.contains(message.seq)
-            else { throw ChatError(.unknownMessage, "there is no message \(proposal.id) here that you may see") }
-            let action: Action = message.sender == caller.user ? .editOwn : .editOthers
+            else { throw ChatError(.unknownMessage, "Message \(proposal.id) does not exist, or you may not see it.") }
+            let action: Permission = message.sender == caller.user ? .editOwn : .editOthers
             guard permissions[action, proposal.conversation.kind].isMet(by: access.role, isAdmin: caller.isAdmin) else {
-                throw ChatError(.forbidden, "editing this message takes more than you are there")
+                throw ChatError(.forbidden, "You need permission to edit this message in \(proposal.conversation).")
             }
             try store.checkMayWrite(caller, access, now: clock())
         }
     }
 
-    /// Completes once everything that was said up to now is in the log, or was refused.
+    /// Completes after all messages sent so far are stored or refused.
     package func settle(completion: @escaping Completion<Void>) {
         turnstile.whenEmpty { [log] in log.submit({ _ in }, completion: completion) }
     }

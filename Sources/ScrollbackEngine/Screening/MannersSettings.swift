@@ -1,10 +1,10 @@
 import ScrollbackModel
 
-/// What an operator sets about what may be said, and how much of it a room streams.
+/// The settings for moderation filters, webhooks and the rate limit of rooms.
 package struct MannersSettings: Hashable, Sendable {
     package var bannedWords: BannedWordsSetting
     package var webhooks: WebhookSettings
-    /// The most messages of one room that are streamed in a second.
+    /// The maximum number of messages per second that are delivered live in one room.
     package var roomMessagesPerSecond: Int
 
     private static let paces = 1...10_000
@@ -34,9 +34,9 @@ package struct MannersSettings: Hashable, Sendable {
         webhooks.write(to: &writer, withSecrets: withSecrets)
     }
 
-    /// Takes over one member.
+    /// Reads one JSON member.
     ///
-    /// - Returns: whether it is one of these settings.
+    /// - Returns: Whether `name` is one of these settings.
     mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
         switch name {
         case "roomMessagesPerSecond":
@@ -53,7 +53,6 @@ package struct MannersSettings: Hashable, Sendable {
 }
 
 extension ServerSettings {
-    /// How many messages of a room are streamed in a second, where the operator does not say otherwise: more than anybody
-    /// reads.
+    /// The default rate limit of rooms, in messages per second, which exceeds what users can read.
     package static let standardRoomPace = 100
 }

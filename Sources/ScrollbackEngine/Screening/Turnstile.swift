@@ -2,10 +2,10 @@ import DequeModule
 package import ScrollbackModel
 import Synchronization
 
-/// Lets what one connection says in one conversation into the log in the order it was said, though each has to wait for its
-/// own while first.
+/// Keeps the order of messages that are checked concurrently.
 ///
-/// What is said elsewhere, or by another connection, waits for nothing here.
+/// Messages of one connection to one conversation proceed in the order in which they arrived, even if their checks
+/// finish in a different order. Other messages don't wait.
 package final class Turnstile: Sendable {
     package struct Lane: Hashable, Sendable {
         var session: Origin
@@ -19,7 +19,7 @@ package final class Turnstile: Sendable {
 
     package typealias Step = @Sendable () -> Void
 
-    /// How many may wait in all; beyond, what is said is refused.
+    /// The maximum number of waiting messages; further messages are refused.
     package static let capacity = 1000
 
     private final class Ticket: Sendable {
@@ -34,8 +34,9 @@ package final class Turnstile: Sendable {
     private struct State {
         var lanes: [Lane: Deque<Ticket>] = [:]
         var draining: Set<Lane> = []
-        /// The tickets given so far, and of them those whose holders have not left.
+        /// The number of tickets issued so far.
         var given = 0
+        /// The tickets that have not finished.
         var inside: Set<Int> = []
         var waiting: [(given: Int, step: Step)] = []
     }
@@ -44,13 +45,13 @@ package final class Turnstile: Sendable {
 
     package init() {}
 
-    /// Whether something waits.
+    /// Whether no messages are waiting.
     package var isEmpty: Bool { state.withLock { $0.inside.isEmpty } }
 
-    /// Takes a place in a lane, and gives what lets through what stands there once its turn has come.
+    /// Reserves the next position in a lane.
     ///
-    /// - Parameter lane: nothing for what follows on nothing.
-    /// - Returns: nothing where too many wait already.
+    /// - Parameter lane: The lane, or `nil` for a message without an order.
+    /// - Returns: A function that runs a step when its turn has come; `nil` if too many messages are waiting.
     package func enter(_ lane: Lane?) -> (@Sendable (@escaping Step) -> Void)? {
         let ticket: Ticket? = state.withLock { state in
             guard state.inside.count < Self.capacity else { return nil }
@@ -71,7 +72,7 @@ package final class Turnstile: Sendable {
         }
     }
 
-    /// Calls back once nothing waits that waits now, whatever comes after it.
+    /// Calls a closure after all currently waiting messages have finished, regardless of later ones.
     package func whenEmpty(_ step: @escaping Step) {
         let isEmpty = state.withLock { state in
             if !state.inside.isEmpty { state.waiting.append((state.given, step)) }
@@ -80,7 +81,7 @@ package final class Turnstile: Sendable {
         if isEmpty { step() }
     }
 
-    /// Lets through those in front that may go; one thread at a time, so that their order stays.
+    /// Runs the steps at the front that are ready; only one thread at a time does this, to keep the order.
     private func drain(_ lane: Lane) {
         guard state.withLock({ $0.draining.insert(lane).inserted }) else { return }
         while let (ticket, step) = next(lane) {

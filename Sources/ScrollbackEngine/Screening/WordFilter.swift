@@ -1,16 +1,16 @@
 import ScrollbackModel
 import ScrollbackWords
 
-/// Looks for banned words in what people are shown: a content's text, the text it quotes, the name of a place or a file, and
-/// what a push says.
+/// Searches for banned words in all text that users see: message text, quotes, names of locations and files, and push
+/// texts.
 ///
-/// A command is for programs and not looked at.
+/// Command messages are for programs and are not examined.
 package struct WordFilter: ContentFilter {
-    /// What it was made of.
+    /// The setting that the filter was created from.
     let setting: BannedWordsSetting
     private let words: BannedWords
 
-    /// Takes some milliseconds where there are thousands of words.
+    /// Creates a filter, which takes some milliseconds for thousands of words.
     package init(_ setting: BannedWordsSetting) {
         self.setting = setting
         words = BannedWords(setting.words)
@@ -35,7 +35,7 @@ package struct WordFilter: ContentFilter {
             if let mentions = attributes.mentions, let text = mentions.pushText.flatMap(look) {
                 attributes.mentions = Mentions(everyone: mentions.everyone, users: mentions.users, pushText: text)
             }
-            if isFound { return .rejected("the message has a word that this server does not let pass") }
+            if isFound { return .rejected("The message contains a word that this server does not allow.") }
             let isOther = attributes != proposal.attributes
             guard content != nil || isOther else { return .allowed }
             return .replaced(content ?? proposal.content.json, attributes: isOther ? attributes : nil)
@@ -44,7 +44,7 @@ package struct WordFilter: ContentFilter {
         }
     }
 
-    /// Where texts stand that people read: of any type, a type of an application's own too.
+    /// The JSON paths of text that users see, for all types of messages including custom types.
     private static let paths: Set<[String]> = [
         ["text"], ["name"], ["message", "content", "text"], ["message", "content", "name"],
     ]
@@ -52,7 +52,7 @@ package struct WordFilter: ContentFilter {
 }
 
 extension RawJSON {
-    /// The same object with some of its strings changed, everything else byte for byte; nothing where none is.
+    /// Returns the object with some of its strings changed and all else identical, or `nil` if no string changes.
     func mapTexts(
         _ paths: Set<[String]>, _ change: (String) -> String?
     ) throws(ChatError) -> RawJSON? {

@@ -2,20 +2,21 @@ package import ScrollbackModel
 import ScrollbackWords
 
 extension Engine {
-    /// Has work done on a thread that may wait for the disk.
+    /// Runs work on a thread that may block on the disk.
     package typealias Offload = @Sendable (@escaping @Sendable () -> Void) -> Void
 
-    /// How long a search waits for what was just said to be in the index.
+    /// How long a search waits for the index to include recent messages.
     private static let patience: Duration = .seconds(2)
-    /// How often matches that turn out to be none are made up for.
+    /// The maximum number of index queries to replace matches that turn out to be invalid.
     private static let rounds = 8
 
-    /// Finds messages of a conversation, or of every one the caller is or was in, as far as they may see them.
+    /// Searches one conversation, or all conversations that the caller is or was a member of, for visible messages.
     ///
-    /// Rooms are looked in by name only. What was committed before the call is found: the search waits for the index up to
-    /// two seconds, without a thread, and says `isIndexing` where that was not enough.
+    /// A search in all conversations excludes rooms. Messages committed before the call are found. For this, the search
+    /// waits up to two seconds for the index, without blocking a thread. If that is not enough, the result has
+    /// `isIndexing` set.
     ///
-    /// Completes with `invalid-parameter` naming the argument, or `unknown-conversation`.
+    /// Completes with `invalid-parameter` with the parameter's name, or with `unknown-conversation`.
     package func search(
         _ query: SearchQuery, by caller: Caller, offload: @escaping Offload,
         completion: @escaping Completion<SearchPage>
@@ -37,7 +38,7 @@ extension Engine {
         }
     }
 
-    /// The conversations a search is about, once it is known to be one that may be asked.
+    /// Validates the query and returns the conversations to search.
     private func conversations(for query: SearchQuery, by caller: Caller) throws -> [ConversationRow] {
         try query.check(pageSize: limits.pageSize)
         _ = try query.cursor?.position(of: query, by: .server)
@@ -67,7 +68,7 @@ extension Engine {
             guard !terms.isEmpty, !scopes.isEmpty else { return page }
             var room = PageRoom(messages: query.limit)
             for _ in 0..<Self.rounds {
-                // One more than is wanted tells whether there is more.
+                // One more match than wanted shows whether there are more.
                 let wanted = query.limit - page.hits.count
                 let found = try index.find(
                     terms, in: scopes, sort: query.sort, after: position, limit: wanted + 1, store)
@@ -92,7 +93,7 @@ extension Engine {
         }
     }
 
-    /// What the caller may see of each conversation they ask about, by its number.
+    /// Returns the caller's access to each conversation to search, by conversation number.
     private func accesses(
         for query: SearchQuery, by caller: Caller, in store: any StoreReader
     ) throws -> [Int64: Access] {
@@ -113,7 +114,7 @@ extension Engine {
         return found
     }
 
-    /// A match, if its row is the one that was meant, may be seen, and has the words now.
+    /// Returns the hit for a match, if the message is unchanged, visible and still contains the words.
     private func hit(
         _ match: SearchMatch, _ terms: SearchTerms, _ access: Access, _ room: inout PageRoom, _ store: any StoreReader
     ) throws -> SearchHit? {

@@ -1,42 +1,44 @@
 package import ScrollbackModel
 package import ScrollbackWords
 
-/// Finds words among a store's messages.
+/// A full-text index of a store's messages.
 ///
-/// It only proposes: a match is one if its row, as its reader may see it now, has the words. So an index may be behind, or
-/// begin anew at any time, and shows nothing that should not be seen.
+/// The index only proposes matches. The engine verifies that a match's current row is visible to the reader and
+/// contains the words. The index can therefore lag behind or be rebuilt at any time without exposing messages.
 package protocol MessageIndex: AnyObject, Sendable {
-    /// Hears which conversations a commit touched.
+    /// Notifies the index of the conversations that a commit changed.
     ///
-    /// Called on the writer's thread after the commit: it must not block.
+    /// Called on the writer's thread after the commit; it must not block.
     ///
-    /// - Parameter moved: the commit's number.
+    /// - Parameter moved: The commit's number.
     func committed(_ conversations: Set<ConversationID>, moved: Int64)
 
-    /// Whether everything these rows know of is in the index.
+    /// Returns whether the index includes everything up to the state of these rows.
     func isWhole(_ conversations: [ConversationRow]) throws -> Bool
 
-    /// Waits, not longer than that, until everything these rows know of is in the index.
+    /// Waits until the index includes everything up to the state of these rows.
     ///
-    /// - Parameter completion: told whether it is, on any thread.
+    /// - Parameters:
+    ///   - time: The maximum time to wait.
+    ///   - completion: Called on any thread with whether the index is complete.
     func catchUp(
         with conversations: [ConversationRow], within time: Duration, completion: @escaping @Sendable (Bool) -> Void)
 
-    /// The next matches of a question, in the order that was asked for.
+    /// Returns the next matches of a query, in the requested order.
     ///
     /// - Parameters:
-    ///   - scopes: what the reader may see, each place in one of them only.
-    ///   - store: the snapshot that the matches will be looked up in.
-    /// - Returns: nothing where the index turned out to be lost, and is being made anew.
+    ///   - scopes: The ranges that the reader can see, without overlaps.
+    ///   - store: The snapshot in which the matches are looked up.
+    /// - Returns: The matches, or `nil` if the index was lost and is being rebuilt.
     func find(
         _ terms: SearchTerms, in scopes: [SearchScope], sort: SearchSort, after position: SearchPosition?, limit: Int,
         _ store: any StoreReader
     ) throws -> SearchMatches?
 }
 
-/// No index at all: every message is read for every question.
+/// A search without an index, which reads every message for every query.
 ///
-/// For stores in memory, and as what an index is compared with.
+/// It serves stores in memory, and tests use it as the reference for other indexes.
 package final class ScanningIndex: MessageIndex {
     package init() {}
 
@@ -85,14 +87,14 @@ package final class ScanningIndex: MessageIndex {
 }
 
 extension MessageRow {
-    /// What a search looks through; nothing of what was recalled.
+    /// The text of the message that a search examines; `nil` for a deleted message.
     package var searchableText: String? {
         SearchableText.of(content.map { MessageContent(known: type, json: $0) })
     }
 }
 
 extension Event {
-    /// The conversation whose messages may be other ones now.
+    /// The conversation whose messages the event changes, if any.
     var changedConversation: ConversationID? {
         switch self {
         case .message(let message, _, _): message.conversation

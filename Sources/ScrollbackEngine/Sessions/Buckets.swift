@@ -1,15 +1,15 @@
 import Foundation
 import ScrollbackModel
 
-/// A measure that fills up again by itself.
+/// A rate limit that refills over time.
 protocol Bucket {
-    /// Whether it will have filled up by a time, and so needs no remembering.
+    /// Returns whether the bucket is full at a time, so that it can be discarded.
     func isFull(at now: Date) -> Bool
 }
 
 extension TokenBucket: Bucket {}
 
-/// A bucket for each key; those that are full again are forgotten once there are many.
+/// A bucket for each key; when there are many, full buckets are discarded.
 struct Buckets<Key: Hashable, Kind: Bucket> {
     private var buckets: [Key: Kind] = [:]
     private var prunedAt = Date.distantPast
@@ -22,7 +22,7 @@ struct Buckets<Key: Hashable, Kind: Bucket> {
     mutating func change<Answer>(
         _ key: Key, orNew new: @autoclosure () -> Kind, now: Date, _ body: (inout Kind) -> Answer
     ) -> Answer {
-        // Once a second, and not every time: all may be in use.
+        // At most once per second, because all buckets may be in use.
         if buckets.count > most, abs(now.timeIntervalSince(prunedAt)) >= 1 {
             buckets = buckets.filter { !$0.value.isFull(at: now) }
             prunedAt = now

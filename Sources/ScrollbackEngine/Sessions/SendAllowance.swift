@@ -2,7 +2,7 @@ package import Foundation
 package import ScrollbackModel
 import Synchronization
 
-/// How much one user may send, edit and attach: a bucket each, filled at a rate, holding a burst.
+/// The rate limit for sending, editing and reacting: a token bucket per user.
 ///
 /// Administrators are exempt.
 package final class SendAllowance: Sendable {
@@ -15,16 +15,16 @@ package final class SendAllowance: Sendable {
         self.burst = burst
     }
 
-    /// Takes one message, one edit or one action from a user's bucket.
+    /// Takes a token for one message, edit or action from a user's bucket.
     ///
-    /// - Returns: `rate-limited` with the time to wait, when the bucket is empty.
+    /// - Returns: A `rate-limited` error with the time to wait, if the bucket is empty.
     package func take(_ caller: Caller, now: Date) -> ChatError? {
         if caller.isAdmin { return nil }
         return buckets.withLock { buckets in
             buckets.change(caller.user, orNew: TokenBucket(perSecond: perSecond, burst: burst), now: now) { bucket in
                 guard !bucket.take(now: now) else { return nil }
                 return ChatError(
-                    .rateLimited, "more than \(Int(perSecond)) messages, edits and actions a second",
+                    .rateLimited, "You can send at most \(Int(perSecond)) messages, edits and actions per second.",
                     limit: Int(perSecond), retryAfter: bucket.wait)
             }
         }

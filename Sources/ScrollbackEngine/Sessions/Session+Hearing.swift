@@ -1,9 +1,9 @@
 package import ScrollbackModel
 import Synchronization
 
-/// The conversations a connection hears in full.
+/// Subscriptions to conversations.
 extension Session {
-    /// Until when a look at the store holds: until something is taken from this session's user, or from everybody.
+    /// The point in time of a permission check, which becomes invalid when access is reduced for this user or for all.
     struct Mark {
         var removals: Int
         var dismissals: Int
@@ -13,11 +13,13 @@ extension Session {
         Mark(removals: state.withLock { $0.removals }, dismissals: hub.dismissals)
     }
 
-    /// Hears conversations that a look at the store, taken after `mark`, allowed.
+    /// Subscribes to conversations that a permission check after `mark` allowed; all of them or none.
     ///
-    /// - Parameter ids: each with the place above which the user sees every message.
-    /// - Returns: false, and nothing more is heard than before, when that look no longer holds.
-    /// - Throws: `room-full`, and nothing more is heard than before.
+    /// - Parameters:
+    ///   - ids: For each conversation, the sequence number above which the user can see every message.
+    ///   - capacities: The maximum numbers of subscribers of rooms with a limit.
+    /// - Returns: Whether the permission check is still valid; if not, no subscription is added.
+    /// - Throws: `room-full`; in this case, no subscription is added.
     func subscribe(
         to ids: [ConversationID: Seq], capacities: [ConversationID: Int64] = [:], since mark: Mark
     ) throws(ChatError) -> Bool {
@@ -26,7 +28,7 @@ extension Session {
             guard state.removals == mark.removals else { return false }
             var new: [ConversationID] = []
             for (id, seq) in ids {
-                // Also what it heard before: its hearers may have been sent away since.
+                // Existing subscriptions are renewed too, because the hub may have dismissed all subscribers since.
                 let isHeard: Bool
                 do throws(ChatError) {
                     isHeard = try listen(to: id, seesAllAbove: seq, since: mark, capacity: capacities[id])
@@ -58,10 +60,11 @@ extension Session {
         }
     }
 
+    /// Whether the session is subscribed to a conversation.
     package func hears(_ id: ConversationID) -> Bool { state.withLock { $0.subscriptions.contains(id) } }
 
     package func joined(_ id: ConversationID, seesAllAbove seq: Seq) {
-        // Of a community this is the list of members, whose heads of channels it hears from now on.
+        // Subscribing to a community means receiving the heads of its channels.
         state.withLock { state in
             guard case .open = state.phase else { return }
             state.subscriptions.insert(id)
@@ -69,6 +72,7 @@ extension Session {
         }
     }
 
+    /// Invalidates earlier permission checks, because the user can see less than before.
     package func seesLess() {
         state.withLock { $0.removals += 1 }
     }

@@ -2,19 +2,19 @@ import ScrollbackModel
 import ScrollbackWire
 import Synchronization
 
-/// That this connection's user is there, and who it wants to hear of.
+/// The presence of this connection's user, and the users it watches.
 extension Session {
-    /// The most people one connection watches.
+    /// The maximum number of users that one connection can watch.
     static let mostWatched = 1000
-    /// The most questions of one connection that wait for their turn.
+    /// The maximum number of presence requests of one connection that can wait.
     private static let mostPresenceQuestions = 16
 
-    /// The connection is open, or in the foreground again: others may be told.
+    /// Reports the user as online after the connection was opened or returned to the foreground.
     func isHere() {
         engine.presenceBoard.tell { [self] in
             guard sharesNow else { return }
             let isNews = engine.presenceBoard.came(self)
-            // Closed meanwhile: nobody will say so again.
+            // If the session ended in the meantime, nothing else would report it.
             if !sharesNow { isGone() }
             if isNews { engine.tell(Presence(isOnline: true), of: user) }
         }
@@ -24,20 +24,25 @@ extension Session {
 
     private var sharesNow: Bool { state.withLock { $0.sharesPresence && $0.isActive && $0.isOpen } }
 
-    /// It is in the background, or closed.
+    /// Reports that the connection closed or moved to the background.
     func isGone() {
         guard state.withLock({ $0.sharesPresence }) else { return }
         engine.presenceBoard.went(self, now: engine.clock())
     }
 
-    func presence(of users: [UserID], isOn: Bool?, _ ref: Int64, _ caller: Caller) {
+    /// Gets the presence of users, and starts (`true`) or stops (`false`) watching them.
+    ///
+    /// Completes with `nil` after a request to stop watching.
+    func presence(
+        of users: [UserID], isOn: Bool?, by caller: Caller, completion: @escaping Engine.Completion<PresenceList?>
+    ) {
         guard isOn != false else {
             let gone = state.withLock { state in
                 defer { state.watched.subtract(users) }
                 return state.watched.intersection(users)
             }
             for user in gone { engine.presenceBoard.unwatch(user, by: self) }
-            return answer(ref, .success(())) { _, _ in }
+            return completion(.success(nil))
         }
         let mayAsk = state.withLock { state in
             guard state.presenceQuestions < Self.mostPresenceQuestions else { return false }
@@ -45,21 +50,23 @@ extension Session {
             return true
         }
         guard mayAsk else {
-            return answer(ref, ChatError(.rateLimited, "answers of presence are still to come", retryAfter: 1))
+            return completion(
+                .failure(
+                    ChatError(.rateLimited, "Too many presence requests wait for an answer.", retryAfter: 1)))
         }
         do {
-            // Here, in the order of the frames: a later one may say that nobody is to be watched any more.
+            // Watches are added in the order of the frames, because a later frame may remove them.
             if isOn == true { try watch(users) }
         } catch {
             state.withLock { $0.presenceQuestions -= 1 }
-            return answer(ref, error)
+            return completion(.failure(error))
         }
         services.offload { [self] in
-            // In the order in which changes are told: an answer that is older than an event never comes after it.
+            // Answers go through the same queue as events, so that an answer never follows an event that is newer.
             engine.presenceBoard.tell { [self] in
-                let result = Result { try engine.presence(of: users, by: caller) }
+                let result = Result { () -> PresenceList? in try engine.presence(of: users, by: caller) }
                 state.withLock { $0.presenceQuestions -= 1 }
-                answer(ref, result.mapError(ChatError.init(wrapping:))) { $1.writeMembers(to: &$0) }
+                completion(result.mapError(ChatError.init(wrapping:)))
             }
         }
     }
@@ -76,7 +83,7 @@ extension Session {
         }
         guard isAll else {
             throw .invalidParameter(
-                "users", "must be so few that this connection watches \(Self.mostWatched) in all",
+                "users", "must not exceed \(Self.mostWatched) watched users per connection",
                 limit: Self.mostWatched)
         }
     }

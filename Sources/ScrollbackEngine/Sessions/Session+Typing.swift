@@ -2,8 +2,9 @@ import Foundation
 import ScrollbackModel
 import Synchronization
 
-/// What one connection may say of its user's typing: that it began at most once a second in each conversation, and that it
-/// ended once for each time it began.
+/// Limits the typing indicators of one connection.
+///
+/// The start of typing is sent at most once a second per conversation, and its end once per start.
 struct TypingGate {
     private struct Signal {
         var begun: Date
@@ -14,7 +15,7 @@ struct TypingGate {
     private static let interval: TimeInterval = 1
     private static let mostConversations = 100
 
-    /// - Returns: whether it is to be passed on.
+    /// Returns whether a typing indicator is to be sent.
     mutating func take(_ id: ConversationID, isTyping: Bool, now: Date) -> Bool {
         let last = signals[id]
         guard isTyping else {
@@ -32,9 +33,9 @@ struct TypingGate {
 }
 
 extension Session {
-    /// Passes on that the user types, or has stopped.
+    /// Sends a typing indicator, unless the rate limit is exceeded.
     ///
-    /// One signal too many is no error: whoever types needs no answer.
+    /// Indicators over the limit are dropped without an error, because the client needs no answer.
     func typing(in id: ConversationID, isTyping: Bool, _ caller: Caller, _ engine: Engine) throws {
         let now = engine.clock()
         let name = id.log.absolute(for: caller.user)

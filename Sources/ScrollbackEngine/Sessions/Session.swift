@@ -3,13 +3,13 @@ package import ScrollbackModel
 package import ScrollbackWire
 import Synchronization
 
-/// How a session reaches its socket.
+/// The socket of a session.
 ///
-/// Calls come from any thread and never block.
+/// Methods are called on any thread and must not block.
 package protocol SessionOutlet: AnyObject, Sendable {
     func send(_ frame: [UInt8])
     func close(_ reason: CloseReason, _ text: String)
-    /// About how many bytes wait for the peer to read them.
+    /// The approximate number of bytes that wait for the peer to read them.
     var queuedBytes: Int { get }
 }
 
@@ -17,19 +17,19 @@ extension SessionOutlet {
     package var queuedBytes: Int { 0 }
 }
 
-/// What a session needs besides the engine.
+/// The services that a session needs besides the engine.
 package struct SessionServices: Sendable {
     package typealias Verified = Result<(caller: Caller, expiresAt: Date?), ChatError>
 
     package var engine: Engine
-    /// Checks a token, and says when it expires.
+    /// Verifies a token, and completes with the caller and the time when the token expires.
     package var verify: @Sendable (_ token: String, _ completion: @escaping @Sendable (Verified) -> Void) -> Void
-    /// Carries out work that may wait for the disk.
+    /// Runs work that may block on the disk.
     package var offload: @Sendable (@escaping @Sendable () -> Void) -> Void
-    /// How often, in seconds, a device should be heard of.
+    /// The heartbeat interval, in seconds.
     package var heartbeat: Int
     package var allowance: SendAllowance?
-    /// Begins to remove what nobody can see any more.
+    /// Starts the removal of rows that no user can see.
     package var tidy: @Sendable () -> Void
 
     package init(
@@ -47,41 +47,42 @@ package struct SessionServices: Sendable {
     }
 }
 
-/// One device's connection: frames in, frames out, wherever the bytes come from.
+/// The connection of one device, independent of the transport.
 ///
-/// Sends are queued in the order of their frames; everything else is answered when it is ready.
+/// Send requests are queued in the order of their frames; other requests are answered as they complete.
 package final class Session: Connection {
     package let lane: any Lane
     let services: SessionServices
     package let outlet: any SessionOutlet
     let state = Mutex(State())
-    /// Whose it is, from `hello` on; it stays when the session ends, since the hub finds it by it.
+    /// The user, set by `hello`; it stays set after the session ends, because the hub finds the session by it.
     ///
-    /// Apart from the state: the hub asks for it under its own lock, and is told of things under the state's.
+    /// It has its own lock because the hub reads it under the hub's lock, while the session calls the hub under the
+    /// state's lock.
     private let owner = Mutex<UserID?>(nil)
 
     struct State {
         var phase = Phase.connected
         var lastHeard: Date
         var greetedAt: Date
-        /// What it hears.
+        /// The conversations to which the session is subscribed.
         ///
-        /// The hub is told under this lock, so that the two never differ; the hub calls nothing under its own.
+        /// The hub is updated under this lock, so that both always agree; the hub makes no calls under its own lock.
         var subscriptions: Set<ConversationID> = []
-        /// How often something was taken from its user: a conversation, or places of one.
+        /// The number of times that the user's access to a conversation, or to part of it, was reduced.
         var removals = 0
         var isActive = true
-        /// Whether others may be told that its user is there.
+        /// Whether the user's presence is shared with others.
         var sharesPresence = false
-        /// Whom it wants to hear of.
+        /// The users whose presence the client watches.
         var watched: Set<UserID> = []
-        /// Its questions of who is there that wait for their turn.
+        /// The number of presence requests that wait for their turn.
         var presenceQuestions = 0
-        /// Whether it hears its conversations: until then frames wait, in their order.
+        /// Whether the session is subscribed to its conversations; until then, frames wait in order.
         var isReady = false
         var waiting: [[UInt8]] = []
         var waitingBytes = 0
-        /// Whether what comes is passed over: it is about to be closed.
+        /// Whether incoming frames are ignored, because the connection is about to close.
         var isDeaf = false
         var typing = TypingGate()
 
@@ -95,7 +96,9 @@ package final class Session: Connection {
             return false
         }
 
-        /// - Returns: what is to be given up, or nothing if it had ended before.
+        /// Ends the session.
+        ///
+        /// - Returns: The conversations to unsubscribe from, or `nil` if the session had already ended.
         mutating func end() -> Set<ConversationID>? {
             if case .closed = phase { return nil }
             phase = .closed
@@ -104,7 +107,9 @@ package final class Session: Connection {
             return subscriptions
         }
 
-        /// - Returns: whether the frame was taken; not if too many wait.
+        /// Queues a frame until the session is ready.
+        ///
+        /// - Returns: Whether the frame was queued; `false` if too many frames wait.
         mutating func wait(_ frame: [UInt8], limit: Int) -> Bool {
             waitingBytes += frame.count
             guard waitingBytes <= limit, waiting.count < 1_000 else { return false }
@@ -112,7 +117,7 @@ package final class Session: Connection {
             return true
         }
 
-        /// The frames that wait; where there are none it is ready, and later ones wait no more.
+        /// Returns the queued frames; if there are none, the session becomes ready and later frames are not queued.
         mutating func takeWaiting() -> [[UInt8]] {
             isReady = waiting.isEmpty
             defer { waiting = [] }
@@ -122,7 +127,7 @@ package final class Session: Connection {
     }
 
     enum Phase {
-        /// Nothing but `hello` is expected.
+        /// Only `hello` is accepted.
         case connected
         case verifying
         case open(caller: Caller, device: String, expiresAt: Date?)
@@ -150,9 +155,9 @@ package final class Session: Connection {
 
     // MARK: Frames
 
-    /// Takes a frame.
+    /// Processes a frame.
     ///
-    /// Called in the order of frames, on one thread at a time.
+    /// Call this in the order of frames, on one thread at a time.
     package func receive(_ bytes: [UInt8]) {
         enum Step { case hello, request, drop, overflow }
         let now = engine.clock()
@@ -171,58 +176,67 @@ package final class Session: Connection {
         case .drop: break
         case .hello: first(bytes)
         case .request: request(bytes)
-        case .overflow: shut(.tooSlow, "too much was sent before the welcome")
+        case .overflow: shut(.tooSlow, "The client sent too much data before it received the welcome.")
         }
     }
 
     private func first(_ bytes: [UInt8]) {
-        do {
-            guard case .hello(let hello) = try ClientFrame.decode(bytes, limits: engine.limits) else {
-                return shut(.badToken, "the first frame must be hello")
-            }
-            greet(hello)
+        do throws(ChatError) {
+            greet(try HelloFrame(bytes, limits: engine.limits))
         } catch {
-            shut(.badToken, "the first frame must be a valid hello")
+            shut(.badToken, "The first frame must be a valid hello.")
         }
     }
 
     private func request(_ bytes: [UInt8]) {
         guard let caller else { return }
-        do {
-            guard case .request(let ref, let request) = try ClientFrame.decode(bytes, limits: engine.limits) else {
-                return answer(nil, ChatError(.malformed, "hello was said already", parameter: "type"))
+        let frame: RequestFrame
+        do throws(RequestError) {
+            frame = try RequestFrame(bytes)
+        } catch {
+            return answer(error.ref, error.error)
+        }
+        guard let operation = OperationRegistry.operation(frame: frame.type) else {
+            if frame.type == HelloFrame.type {
+                return answer(nil, ChatError(.malformed, "The connection has already sent hello.", parameter: "type"))
             }
-            if let refusal = refusal(of: request.name, to: caller) { return answer(ref, refusal) }
-            perform(request, ref, caller)
+            return answer(
+                frame.ref,
+                ChatError(.unknownOperation, "There is no request \"\(frame.type)\".", parameter: "type"))
+        }
+        perform(operation, frame, caller)
+    }
+
+    private func perform(_ operation: any Executable.Type, _ frame: RequestFrame, _ caller: Caller) {
+        do throws(ChatError) {
+            var reader = RequestReader(frame: frame.members, limits: engine.limits)
+            let request = try operation.init(from: &reader)
+            let ref = try frame.ref.required("ref")
+            try operation.endpoint.access.check(caller)
+            if operation.endpoint.isRateLimited, let refusal = services.allowance?.take(caller, now: engine.clock()) {
+                throw refusal
+            }
+            let context = OperationContext(
+                engine: engine, caller: caller, session: self, offload: services.offload, tidy: services.tidy)
+            request.start(context) { [self] result in answer(ref, result) { $1.writeMembers(to: &$0) } }
         } catch {
-            answer(error.ref, error.error)
+            answer(frame.ref, error)
         }
     }
 
-    /// Why a caller's token is not good for a request; nothing where it is.
-    func refusal(of request: String, to caller: Caller) -> ChatError? {
-        guard let operation = ServerOperation(request: request) else {
-            return ChatError(.unknownOperation, "nobody may ask for \(request)", parameter: "type")
-        }
-        do {
-            try operation.check(caller)
-            return nil
-        } catch {
-            return error
-        }
-    }
-
-    /// Takes no more frames; what was taken is answered.
+    /// Ignores further frames; requests that were already received are still answered.
     package func stopTaking() {
         state.withLock { $0.isDeaf = true }
     }
 
-    /// The socket is gone.
+    /// Ends the session after its socket was closed.
     package func disconnected() {
         _ = end()
     }
 
-    /// - Returns: whether it had not ended before.
+    /// Ends the session.
+    ///
+    /// - Returns: Whether this call ended the session; `false` if it had already ended.
     private func end() -> Bool {
         let ended = state.withLock { state in
             guard let subscriptions = state.end() else { return false }
@@ -238,14 +252,14 @@ package final class Session: Connection {
         return ended
     }
 
-    /// Looks after time: closes a connection whose token expired or that was not heard of for two heartbeats.
+    /// Closes the connection if its token expired, or if no frame arrived for 2.5 heartbeat intervals.
     package func tick(now: Date) {
         let reason: (CloseReason, String)? = state.withLock { state in
             if case .open(_, _, let expiresAt?) = state.phase, expiresAt <= now {
-                return (.tokenExpired, "the token expired")
+                return (.tokenExpired, "The token expired.")
             }
             let silence = now.timeIntervalSince(state.lastHeard)
-            return silence > Double(services.heartbeat) * 2.5 ? (.normal, "not heard of for too long") : nil
+            return silence > Double(services.heartbeat) * 2.5 ? (.normal, "The connection was idle for too long.") : nil
         }
         if let reason { shut(reason.0, reason.1) }
     }
@@ -264,7 +278,7 @@ package final class Session: Connection {
 
     // MARK: Hello
 
-    private func greet(_ hello: ClientFrame.Hello) {
+    private func greet(_ hello: HelloFrame) {
         let now = engine.clock()
         let isOpen = state.withLock { state in
             guard case .connected = state.phase else { return false }
@@ -278,13 +292,17 @@ package final class Session: Connection {
             case .failure(let error):
                 refuse(error)
             case .success(let verified):
-                if let refusal = refusal(of: "hello", to: verified.caller) { return refuse(refusal) }
+                do throws(ChatError) {
+                    try AccessRule.connect.check(verified.caller)
+                } catch {
+                    return refuse(error)
+                }
                 services.offload { self.open(verified.caller, hello, expiresAt: verified.expiresAt) }
             }
         }
     }
 
-    private func open(_ caller: Caller, _ hello: ClientFrame.Hello, expiresAt: Date?) {
+    private func open(_ caller: Caller, _ hello: HelloFrame, expiresAt: Date?) {
         let isOpen = state.withLock { state in
             guard case .verifying = state.phase else { return false }
             state.phase = .open(caller: caller, device: hello.device, expiresAt: expiresAt)
@@ -294,25 +312,25 @@ package final class Session: Connection {
             return true
         }
         guard isOpen else { return }
-        // The welcome goes before every event; requests wait until the conversations are heard.
+        // The welcome precedes every event; requests wait until the session is subscribed to its conversations.
         outlet.send(
             ServerFrame.encodeWelcome(
                 .init(user: caller.user, heartbeat: services.heartbeat, limits: engine.limits)))
         let others = hub.add(self)
-        // Closed meanwhile: nobody will take it out again.
+        // If the session ended in the meantime, nothing else would remove it from the hub.
         guard self.caller != nil else { return hub.remove(self) }
         for other in others {
             guard let other = other as? Session, other.device == hello.device else { continue }
             other.close(.replaced)
         }
         do {
-            // What was said of them after the token was looked at, and before the hub knew whom to close.
+            // Detects bans and revocations after the token was verified and before the hub could close the session.
             try engine.checkMayEnter(caller.user, issuedAt: state.withLock { $0.greetedAt })
             try hearStreams(of: caller)
         } catch let error as ChatError where error.status < 500 {
             return refuse(error)
         } catch {
-            return shut(.restarting, "the store failed")
+            return shut(.restarting, "The store failed. Reconnect later.")
         }
         isHere()
         while case let frames = state.withLock({ $0.takeWaiting() }), !frames.isEmpty {
@@ -320,7 +338,7 @@ package final class Session: Connection {
         }
     }
 
-    /// Says why a token is not taken: whether a fresh one would be, the code tells.
+    /// Closes the connection with the reason why a token was refused; the code shows whether a new token would help.
     private func refuse(_ error: ChatError) {
         switch error.code {
         case .tokenExpired: shut(.tokenExpired, error.message)
@@ -330,7 +348,7 @@ package final class Session: Connection {
         }
     }
 
-    /// What an operator is shown of it; nothing before `hello`.
+    /// The entry for the administrators' list of connections; `nil` before `hello`.
     package var entry: ConnectionEntry? {
         let queued = outlet.queuedBytes
         return state.withLock { state in

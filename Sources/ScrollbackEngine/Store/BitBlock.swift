@@ -1,13 +1,13 @@
 package import ScrollbackModel
 
-/// 1,024 numbers next to each other, and which of them are in a set.
+/// A block of a bit set: 1,024 consecutive numbers, and which of them are in the set.
 ///
-/// Sets of running numbers and of places are kept in such blocks, so that how many lie between two numbers is a few
-/// hundred instructions for each thousand of them, whatever is in the set and in whichever order it came there.
+/// Sets of counted indexes and of sequence numbers are stored in blocks. Counting the numbers in a range costs a few
+/// hundred instructions per block, whatever the set contains.
 package struct BitBlock: Hashable, Sendable {
     package static let width: Int64 = 1024
 
-    /// Which block: it holds the numbers `index * 1024 ..< (index + 1) * 1024`.
+    /// The block's index: the block covers the numbers `index * 1024 ..< (index + 1) * 1024`.
     package let index: Int64
     package var words: SIMD16<UInt64>
 
@@ -18,7 +18,7 @@ package struct BitBlock: Hashable, Sendable {
 
     package static func index(of number: Int64) -> Int64 { number / width }
 
-    /// The numbers this block is about.
+    /// The numbers that the block covers.
     package var range: ClosedRange<Int64> { (index * Self.width)...((index + 1) * Self.width - 1) }
 
     package var isEmpty: Bool { words == .zero }
@@ -28,18 +28,18 @@ package struct BitBlock: Hashable, Sendable {
         return words[place / 64] & (1 << UInt64(place % 64)) != 0
     }
 
-    /// Puts numbers into the set; those that are another block's are left out.
+    /// Inserts numbers into the set; numbers outside of this block are ignored.
     package mutating func insert(_ numbers: ClosedRange<Int64>) {
         words |= Self.mask(numbers, in: range)
     }
 
-    /// How many of these numbers are in the set.
+    /// Returns how many of these numbers are in the set.
     package func count(in numbers: ClosedRange<Int64>) -> Int64 {
         let found = words & Self.mask(numbers, in: range)
         return Int64(truncatingIfNeeded: found.nonzeroBitCount.wrappedSum())
     }
 
-    /// The lowest number at or above `number` that is in this block and not in the set.
+    /// Returns the lowest number at or above `number` that this block covers and that is not in the set.
     package func firstMissing(atOrAbove number: Int64) -> Int64? {
         let free = ~words & Self.mask(max(number, range.lowerBound)...max(number, range.upperBound), in: range)
         for lane in 0..<16 where free[lane] != 0 {
@@ -67,18 +67,18 @@ package struct BitBlock: Hashable, Sendable {
     }
 }
 
-/// A set of numbers of one conversation, kept in blocks.
+/// A set of numbers of one conversation, stored in blocks.
 package enum BitSet: Hashable, Sendable {
-    /// Running numbers of messages that nobody counts any more: recalled, or deleted for everyone.
+    /// Counted indexes of messages deleted for everyone, which count for no user.
     case removed
-    /// Places of messages that were deleted one by one, whose stubs stay.
+    /// Sequence numbers of messages that were deleted individually, leaving tombstones.
     case deleted
-    /// Running numbers that one person does not count: their own messages, and what they deleted for themselves.
+    /// Counted indexes that don't count for one user: the user's own messages, and messages the user hid.
     case uncounted(UserID)
 }
 
 extension StoreReader {
-    /// How many of these numbers are in a set.
+    /// Returns how many of these numbers are in a set.
     package func count(_ set: BitSet, in numbers: ClosedRange<Int64>, of conversation: Int64) throws -> Int64 {
         let blocks = BitBlock.index(of: numbers.lowerBound)...BitBlock.index(of: numbers.upperBound)
         return try bits(set, of: conversation, blocks: blocks).reduce(0) { $0 + $1.count(in: numbers) }
@@ -90,7 +90,7 @@ extension StoreReader {
 }
 
 extension StoreWriter {
-    /// Puts numbers into a set.
+    /// Inserts numbers into a set.
     package func insert(_ numbers: ClosedRange<Int64>, into set: BitSet, of conversation: Int64) throws {
         let blocks = BitBlock.index(of: numbers.lowerBound)...BitBlock.index(of: numbers.upperBound)
         let known = Dictionary(

@@ -1,42 +1,42 @@
 package import ScrollbackModel
 
-/// What the engine asks a snapshot about who may write to whom, and what is to be told elsewhere.
+/// Read operations for blocks, mutes and webhook deliveries.
 package protocol MannersReader {
-    /// Whether `user` has blocked `other`.
+    /// Returns whether `user` has blocked `other`.
     func hasBlocked(_ user: UserID, _ other: UserID) throws -> Bool
-    /// Whom a user has blocked, by name.
+    /// Returns the users that a user has blocked, ordered by ID.
     func blocked(by user: UserID, after: UserID?, limit: Int) throws -> [UserID]
-    /// Who has blocked a user, by name.
+    /// Returns the users who have blocked a user, ordered by ID.
     func blockers(of user: UserID, limit: Int) throws -> [UserID]
 
-    /// For how long somebody may not write in a conversation; ones that ended may be given still.
+    /// Returns a user's mute in a conversation; it may have expired.
     func mute(of user: UserID, in conversation: Int64) throws -> Mute?
 
-    /// Conversations with deliveries that wait, by number.
+    /// Returns conversations with pending deliveries, ordered by number.
     func conversationsWithDeliveries(after conversation: Int64, limit: Int) throws -> [Int64]
-    /// What waits to be delivered of one conversation, oldest first.
+    /// Returns a conversation's pending deliveries, oldest first.
     func deliveries(of conversation: Int64, limit: Int) throws -> [DeliveryRow]
-    /// How many deliveries wait.
+    /// Returns the number of pending deliveries.
     func deliveryCount() throws -> Int64
 }
 
-/// Changes to who may write to whom, and to what is to be told elsewhere.
+/// Write operations for blocks, mutes and webhook deliveries.
 package protocol MannersWriter {
     func putBlock(of other: UserID, by user: UserID, isOn: Bool) throws
-    /// Mutes somebody, or (nil) lets them write again.
+    /// Mutes a user, or unmutes the user if `mute` is `nil`.
     func put(_ mute: Mute?, of user: UserID, in conversation: Int64) throws
 
-    /// Adds a delivery, with a number above every one the store gave before.
+    /// Adds a delivery with a number above all earlier numbers.
     func insertDelivery(_ body: RawJSON, of conversation: Int64) throws
-    /// Forgets a conversation's deliveries at or below a number, and says how many.
+    /// Deletes a conversation's deliveries up to a number, and returns how many.
     @discardableResult func dropDeliveries(of conversation: Int64, through number: Int64) throws -> Int
-    /// Forgets every delivery that waits, and says how many.
+    /// Deletes all pending deliveries, and returns how many.
     @discardableResult func dropDeliveries() throws -> Int
 }
 
-/// Something the operator's own program is to be told.
+/// A pending webhook delivery.
 package struct DeliveryRow: Hashable, Sendable {
-    /// Rises with every delivery and is never given again: it names the delivery.
+    /// The delivery's number; numbers increase and are never reused.
     package var number: Int64
     package var conversation: Int64
     package var body: RawJSON

@@ -1,7 +1,8 @@
 import ScrollbackModel
 
-/// The part of a store in memory that says who may write to whom, and what is to be told elsewhere: a value, so that taking
-/// a change back is putting the old value in place.
+/// The blocks, mutes and webhook deliveries of a memory store.
+///
+/// This is a value type, so that a rollback restores the old value.
 struct MemoryManners {
     private var blocks: [UserID: Set<UserID>] = [:]
     private var blockers: [UserID: Set<UserID>] = [:]

@@ -1,8 +1,9 @@
 import Foundation
 import ScrollbackModel
 
-/// The part of a store in memory that is an operator's: a value, so that taking a change back is putting the old value in
-/// place.
+/// The administration data of a memory store: bans, reports and erasures.
+///
+/// This is a value type, so that a rollback restores the old value.
 struct MemoryOperations {
     struct GuestKey: Hashable {
         var user: UserID
@@ -31,7 +32,7 @@ extension MemoryRows {
         return body(&operations)
     }
 
-    // MARK: Questions
+    // MARK: Reading
 
     func users(prefix: String, state: UserState?, after: UserID?, limit: Int) -> [UserRow] {
         let all = users.values.filter { row in
@@ -141,7 +142,7 @@ extension MemoryRows {
         return Array(all.sorted(by: isBelow).prefix(limit))
     }
 
-    // MARK: Changes
+    // MARK: Writing
 
     func put(_ ban: BanRow) {
         changeOperations { $0.bans[.init(conversation: ban.conversation, user: ban.ban.id)] = ban }

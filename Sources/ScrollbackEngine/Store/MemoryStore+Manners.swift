@@ -1,7 +1,7 @@
 import ScrollbackModel
 
 extension MemoryRows {
-    // MARK: Questions
+    // MARK: Reading
 
     func hasBlocked(_ user: UserID, _ other: UserID) -> Bool { manners.hasBlocked(user, other) }
     func blocked(by user: UserID, after: UserID?, limit: Int) -> [UserID] {
@@ -17,7 +17,7 @@ extension MemoryRows {
     }
     func deliveryCount() -> Int64 { manners.deliveryCount }
 
-    // MARK: Changes
+    // MARK: Writing
 
     func changeManners<Answer>(_ body: (inout MemoryManners) -> Answer) -> Answer {
         let old = manners

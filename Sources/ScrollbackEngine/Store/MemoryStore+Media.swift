@@ -2,7 +2,7 @@ import Foundation
 import ScrollbackModel
 
 extension MemoryRows {
-    // MARK: Questions
+    // MARK: Reading
 
     func media(_ id: MediaID) -> MediaRow? { media[id] }
 
@@ -40,7 +40,7 @@ extension MemoryRows {
         return Array(all.sorted { ($0.touchedAt, $0.id.text) < ($1.touchedAt, $1.id.text) }.prefix(limit))
     }
 
-    // MARK: Changes
+    // MARK: Writing
 
     func put(_ row: MediaRow) { change(\.media[row.id], row) }
 

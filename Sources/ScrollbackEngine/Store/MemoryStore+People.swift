@@ -1,7 +1,7 @@
 import Foundation
 import ScrollbackModel
 
-/// The part of a store in memory that says who has read, who is invited, and who was there.
+/// The read receipts, invitations and last-seen times of a memory store.
 struct MemoryPeople {
     var receipts: [MemoryRows.Key: Seq] = [:]
     var invitations: [MemoryRows.Key: InvitationRow] = [:]
@@ -9,7 +9,7 @@ struct MemoryPeople {
 }
 
 extension MemoryRows {
-    // MARK: Questions
+    // MARK: Reading
 
     func receipt(of user: UserID, in conversation: Int64) -> Seq {
         people.receipts[Key(conversation: conversation, user: user)] ?? 0
@@ -40,7 +40,7 @@ extension MemoryRows {
 
     func lastSeen(of user: UserID) -> Date? { people.lastSeen[user] }
 
-    // MARK: Changes
+    // MARK: Writing
 
     func putReceipt(_ seq: Seq, of user: UserID, in conversation: Int64) {
         change(\.people.receipts[Key(conversation: conversation, user: user)], seq)

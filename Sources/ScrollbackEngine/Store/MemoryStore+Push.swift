@@ -1,8 +1,9 @@
 import Foundation
 import ScrollbackModel
 
-/// The part of a store in memory that says who can be reached by push, and what waits: a value, so that taking a change back
-/// is putting the old value in place.
+/// The push data of a memory store: devices, preferences and pending pushes.
+///
+/// This is a value type, so that a rollback restores the old value.
 struct MemoryPush {
     var people: [UserID: PushPersonRow] = [:]
     var devices: [UserID: [Identifier: PushDeviceRow]] = [:]
@@ -25,7 +26,7 @@ extension MemoryRows {
         body(&push)
     }
 
-    // MARK: Questions
+    // MARK: Reading
 
     func pushPerson(_ user: UserID) -> PushPersonRow? { push.people[user] }
 
@@ -67,7 +68,7 @@ extension MemoryRows {
         (Int64(push.pushes.values.reduce(0) { $0 + $1.count }), Int64(push.retries.count))
     }
 
-    // MARK: Changes
+    // MARK: Writing
 
     func put(_ person: PushPersonRow) { changePush { $0.people[person.user] = person } }
 

@@ -1,6 +1,6 @@
 import ScrollbackModel
 
-/// The light rows that lists of conversations are made of.
+/// The summary rows for the list of recents and for `sync`.
 extension MemoryRows {
     func involvements(of user: UserID, movedAbove moved: Int64, changedAbove rev: Int64) -> [InvolvementRow] {
         involvements(of: user).filter { $0.moved > moved || $0.userRev > rev || $0.isCommunityItself }

@@ -1,13 +1,15 @@
 package import ScrollbackModel
 import Synchronization
 
-/// A store in memory, for tests and for apps' tests.
+/// A message store in memory, for tests of the engine and of apps.
 ///
-/// Nothing survives the process.
+/// Its contents are lost when the process ends.
 package final class MemoryStore: MessageStore {
     package let generation: UInt64
     private let rows = MemoryRows()
-    /// Apart from the rows, whose lock is held while a read or a transaction asks for these.
+    /// The last commit and the newest time.
+    ///
+    /// They have their own lock, because reads and transactions hold the rows' lock.
     private let position = Mutex((moved: Int64(0), newest: Timetoken(rawValue: 0)))
 
     package init(generation: UInt64) {
@@ -43,7 +45,7 @@ extension MemoryStore {
 
 /// The rows of a ``MemoryStore``.
 ///
-/// `@unchecked Sendable`: its lock is held around every use. Each change leaves a step that takes it back.
+/// `@unchecked Sendable`: all access holds the lock. Each change appends a step that undoes it.
 final class MemoryRows: StoreWriter, @unchecked Sendable {
     let lock = Mutex(())
     var undo: [() -> Void] = []
@@ -80,7 +82,7 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
     private var actions: [Int64: [ActionRow]] = [:]
     private var operatorSettings: RawJSON?
     var mentions: [Int64: [Mention]] = [:]
-    /// By place, lowest first.
+    /// The messages, ordered by sequence number.
     var messages: [Int64: [MessageRow]] = [:]
     private var places: [Int64: [MessageID: Seq]] = [:]
     var users: [UserID: UserRow] = [:]
@@ -107,7 +109,7 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
         undo.append { [unowned self] in self[keyPath: path]?.removeLast() }
     }
 
-    // MARK: Questions
+    // MARK: Reading
 
     func conversation(_ id: ConversationID) -> ConversationRow? { numbers[id].flatMap { conversations[$0] } }
     func conversation(numbered number: Int64) -> ConversationRow? { conversations[number] }
@@ -243,7 +245,7 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
         return low
     }
 
-    // MARK: Changes
+    // MARK: Writing
 
     func put(_ conversation: inout ConversationRow) {
         if conversation.number == 0 {
@@ -264,7 +266,9 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
     func insert(_ message: MessageRow, in conversation: Int64) throws {
         let last = messages[conversation]?.last?.seq ?? 0
         guard message.seq > last, places[conversation]?[message.id] == nil else {
-            throw ChatError(.internalError, "place \(message.seq) or its id is taken in conversation \(conversation)")
+            throw ChatError(
+                .internalError,
+                "Position \(message.seq) or the message's ID is already used in conversation \(conversation).")
         }
         messages[conversation, default: []].append(message)
         places[conversation, default: [:]][message.id] = message.seq
@@ -321,7 +325,7 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
     func update(_ message: MessageRow, in conversation: Int64) throws {
         let index = Self.index(in: messages[conversation] ?? [], above: message.seq) - 1
         guard index >= 0, let old = messages[conversation]?[index], old.seq == message.seq else {
-            throw ChatError(.internalError, "there is no message at \(message.seq) in conversation \(conversation)")
+            throw ChatError(.internalError, "There is no message at \(message.seq) in conversation \(conversation).")
         }
         messages[conversation]?[index] = message
         undo.append { [unowned self] in messages[conversation]?[index] = old }

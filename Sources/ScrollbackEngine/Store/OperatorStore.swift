@@ -1,91 +1,95 @@
 package import Foundation
 package import ScrollbackModel
 
-/// What the engine asks a snapshot for an operator: who is there, who is banned, what was reported, and what is to be done
-/// about somebody who leaves.
+/// Read operations for administration: users, bans, reports and erasures.
 package protocol OperatorReader {
-    /// Users by name, whose names begin so.
+    /// Returns users with an ID prefix, ordered by ID.
     ///
-    /// - Parameter state: only these; without it all but those that were erased.
+    /// - Parameter state: The state of the users to return; `nil` for all except erased users.
     func users(prefix: String, state: UserState?, after: UserID?, limit: Int) throws -> [UserRow]
-    /// Conversations of a kind by target and part, whose targets begin so; deleted ones too.
+    /// Returns conversations of a kind whose target has a prefix, ordered by target and part, including deleted ones.
     func conversations(
         kind: ConversationKind, prefix: String, after: ConversationID?, limit: Int
     ) throws -> [ConversationRow]
-    /// Conversations a user has to do with, by number.
+    /// Returns a user's membership rows, ordered by conversation number.
     func memberships(of user: UserID, after conversation: Int64, limit: Int) throws -> [MemberRow]
 
-    /// A ban from a conversation, or (0) from the server; ones that ended may be given still.
+    /// Returns a ban from a conversation, or from the server (0); the ban may have expired.
     func ban(of user: UserID, in conversation: Int64) throws -> BanRow?
-    /// Bans from a conversation, or (0) from the server, by name; ones that ended are among them.
+    /// Returns bans from a conversation, or from the server (0), ordered by user, including expired bans.
     func bans(in conversation: Int64, after: UserID?, limit: Int) throws -> [BanRow]
-    /// Bans that ended at or before a time, longest ended first.
+    /// Returns bans that ended at or before a time, in the order in which they ended.
     func bans(endedBefore time: Date, limit: Int) throws -> [BanRow]
 
     func report(_ number: Int64) throws -> ReportRow?
-    /// What somebody reported of one message.
+    /// Returns a user's report of a message.
     func report(of message: MessageID, in conversation: Int64, by reporter: UserID) throws -> ReportRow?
-    /// Reports by number, newest first, below one.
+    /// Returns reports below a number, newest first.
     func reports(isOpen: Bool?, below number: Int64, limit: Int) throws -> [ReportRow]
-    /// Reports somebody made, or whose messages they are about, by number above one.
+    /// Returns reports by a user with numbers above `number`, ordered by number.
     func reports(by reporter: UserID, after number: Int64, limit: Int) throws -> [ReportRow]
+    /// Returns reports about a user's messages with numbers above `number`, ordered by number.
     func reports(about sender: UserID, after number: Int64, limit: Int) throws -> [ReportRow]
 
     func erasure(_ number: Int64) throws -> ErasureRow?
-    /// By the name it has outside of the store.
+    /// Returns an erasure by its ID, which is unique across stores.
     func erasure(named id: UUID) throws -> ErasureRow?
-    /// Erasures that have not ended, oldest first.
+    /// Returns erasures that have not ended, oldest first.
     func openErasures(limit: Int) throws -> [ErasureRow]
 
-    /// Conversations in which somebody left a trace who had no row as a member there, by number.
+    /// Returns conversations where a user acted without a membership row, ordered by number.
     func guestbook(of user: UserID, after conversation: Int64, limit: Int) throws -> [Int64]
-    /// Files somebody uploaded, by id.
+    /// Returns the files that a user uploaded, ordered by ID.
     func media(of owner: UserID, after id: MediaID?, limit: Int) throws -> [MediaRow]
-    /// Places above one where somebody is mentioned by name, lowest first.
+    /// Returns sequence numbers above `seq` of messages that mention a user by name, lowest first.
     func places(mentioning user: UserID, in conversation: Int64, above seq: Seq, limit: Int) throws -> [Seq]
-    /// What is remembered of messages that are gone, by id above one.
+    /// Returns the keys of removed messages, ordered by ID.
     func keys(in conversation: Int64, after id: MessageID, limit: Int) throws -> [KeyRow]
-    /// Invitations somebody made, by the conversation's number and who is invited.
+    /// Returns invitations that a user made, ordered by conversation number and invited user.
     func invitations(by inviter: UserID, after last: InvitationRow?, limit: Int) throws -> [InvitationRow]
 }
 
-/// Changes an operator makes.
+/// Write operations for administration.
 package protocol OperatorWriter {
     func put(_ ban: BanRow) throws
     func dropBan(of user: UserID, in conversation: Int64) throws
-    /// Stores a report; one without a number gets one.
+    /// Stores a report, and assigns a number to a new one.
     func put(_ report: inout ReportRow) throws
-    /// Stores an erasure; one without a number gets one.
+    /// Stores an erasure, and assigns a number to a new one.
     func put(_ erasure: inout ErasureRow) throws
-    /// Remembers that somebody left a trace where they have no row as a member.
+    /// Records that a user acted in a conversation without having a membership row.
     func sign(_ user: UserID, guestbookOf conversation: Int64) throws
 
-    /// Gives a message another sender.
+    /// Changes a message's sender.
     func setSender(_ sender: UserID, at seq: Seq, in conversation: Int64) throws
-    /// Gives what is remembered of a message that is gone another sender.
+    /// Changes the sender in the key of a removed message.
     func setSender(_ sender: UserID, ofKey id: MessageID, in conversation: Int64) throws
-    /// Gives a mention of a user, or of everyone, another sender, where it is remembered.
+    /// Changes the sender in a stored mention of a user, or of everyone.
     func setSender(_ sender: UserID, ofMentionOf user: UserID?, at seq: Seq, in conversation: Int64) throws
     func setOwner(_ owner: UserID, of media: MediaID) throws
-    /// Forgets all that a conversation knows of somebody besides their messages and actions: member, times, sets, mentions of
-    /// them, mutes and bans.
+    /// Deletes all data of a user in a conversation except messages and actions.
+    ///
+    /// This includes the membership row and spans, bit sets, mentions of the user, mutes and bans.
     func forget(_ user: UserID, in conversation: Int64) throws
-    /// Forgets all that belongs to somebody and to no conversation, besides their row: blocks both ways, invitations both
-    /// ways, when they were there last, and uploads that are under way.
+    /// Deletes all data of a user outside of conversations, except the user's row.
+    ///
+    /// This includes blocks and invitations in both directions, the last-seen time, and open uploads.
     func forget(_ user: UserID) throws
 }
 
-/// Whether a user may come in.
+/// The state of a user account.
 package enum UserState: Int64, CaseIterable, Sendable {
     case active = 0
-    /// An administrator has put them out, for now.
+    /// An administrator has deactivated the user.
     case deactivated = 1
-    /// What is theirs is being removed.
+    /// The user's data is being erased.
     case erasing = 2
-    /// What was theirs is gone. The row says which tokens are too old; who uses the name again is somebody else.
+    /// The user's data was erased.
+    ///
+    /// The row stays because of revoked tokens; the name can be used by a new user.
     case erased = 3
 
-    /// As it travels.
+    /// The name in the wire format.
     package var name: String {
         switch self {
         case .active: "active"
@@ -96,7 +100,7 @@ package enum UserState: Int64, CaseIterable, Sendable {
     }
 }
 
-/// A ban as it is stored.
+/// A stored ban.
 package struct BanRow: Hashable, Sendable {
     /// The conversation's number; 0 for the server.
     package var conversation: Int64
@@ -108,16 +112,16 @@ package struct BanRow: Hashable, Sendable {
     }
 }
 
-/// A reported message, as it was then: neither an edit nor a recall hides it.
+/// A stored report, with a copy of the message that later edits and deletions don't change.
 package struct ReportRow: Hashable, Sendable {
-    /// 0 before it was stored.
+    /// The report's number; 0 before it is stored.
     package var number: Int64
     package var conversation: Int64
     package var message: MessageID
     package var seq: Seq
     package var sender: UserID
     package var type: MessageType
-    /// Absent once its sender was erased with what they said.
+    /// The message's content; `nil` after the sender was erased with their messages.
     package var content: RawJSON?
     package var timetoken: Timetoken
     package var reporter: UserID
@@ -148,18 +152,18 @@ package struct ReportRow: Hashable, Sendable {
     }
 }
 
-/// That somebody is to be erased, or was: the work goes on from where the row says.
+/// A stored erasure, including its progress.
 package struct ErasureRow: Hashable, Sendable {
-    /// What becomes of what they said.
+    /// What happens to the user's messages.
     package enum Messages: Int64, CaseIterable, Sendable {
-        /// It stays, under their name.
+        /// The messages stay, under the user's name.
         case keep = 0
-        /// It stays, under a name that says nothing.
+        /// The messages stay, under an anonymous name.
         case anonymize = 1
-        /// A stub stays at each place.
+        /// The messages are replaced by tombstones.
         case erase = 2
 
-        /// As it travels.
+        /// The name in the wire format.
         package var name: String {
             switch self {
             case .keep: "keep"
@@ -169,37 +173,37 @@ package struct ErasureRow: Hashable, Sendable {
         }
     }
 
-    /// What is gone through, in this order.
+    /// The stages of an erasure, in order.
     package enum Stage: Int64, Sendable {
-        /// Conversations they have to do with.
+        /// Conversations where the user has a membership row or acted.
         case conversations = 0
-        /// Conversations in which they are mentioned: any.
+        /// All conversations, for mentions of the user.
         case mentions = 1
         case files = 2
         case reports = 3
         case done = 4
     }
 
-    /// 0 before it was stored.
+    /// The erasure's number; 0 before it is stored.
     package var number: Int64
-    /// Outside of the store it goes by this.
+    /// The erasure's ID, which is unique across stores.
     package var id: UUID
     package var user: UserID
     package var messages: Messages
-    /// The name that stands in their place.
+    /// The name that replaces the user's name.
     package var replacement: UserID
     package var stage = Stage.conversations
-    /// How far the stage has come: the last conversation that was gone through, and in the next one the last place; or the last
-    /// report.
+    /// The progress of the stage: the last completed conversation or report.
     package var through: Int64 = 0
+    /// The last completed sequence number of the next conversation.
     package var throughSeq: Seq = 0
-    /// What was changed up to now.
+    /// What was changed so far.
     package var conversationCount: Int64 = 0
     package var messageCount: Int64 = 0
     package var fileCount: Int64 = 0
     package var createdAt: Date
     package var endedAt: Date?
-    /// Why the last attempt did not go on, while it has not ended.
+    /// The error of the last attempt, if the erasure has not ended.
     package var error: String?
 
     package init(id: UUID, user: UserID, messages: Messages, replacement: UserID, createdAt: Date) {

@@ -1,19 +1,20 @@
 import ScrollbackModel
 
-/// How much an answer may still hold: so many messages, and about so many bytes of them.
+/// The remaining size of an answer: a number of messages, and an approximate number of bytes.
 ///
-/// The first message fits whatever its size, so that whoever asks again and again gets on.
+/// The first message always fits, so that a client that repeats its request makes progress.
 package struct PageRoom: Hashable, Sendable {
-    /// What an answer may hold in bytes: on a line so slow that devices give up waiting, a larger one would be asked for
-    /// again for ever.
+    /// The maximum size of an answer, in bytes.
+    ///
+    /// On slow connections, a larger answer would time out and be requested again forever.
     package static let answerBytes = 512 * 1024
 
     package private(set) var messages: Int
     package private(set) var bytes: Int
-    /// Whether the messages' actions come with them, one by one.
+    /// Whether the answer includes the messages' actions.
     var includesActions = false
     private var isUntouched = true
-    /// Whether there was no room for a message.
+    /// Whether a message did not fit.
     package private(set) var hasRefused = false
 
     package init(messages: Int, bytes: Int = answerBytes) {
@@ -21,10 +22,10 @@ package struct PageRoom: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// Whether nothing more is to be read.
+    /// Whether no more messages fit.
     package var isFull: Bool { messages <= 0 || hasRefused }
 
-    /// Takes a message in, if there is room for it.
+    /// Takes the space for a message, and returns whether it fit.
     package mutating func take(_ row: MessageRow) -> Bool {
         guard !isFull else { return false }
         let weight = row.weight + (includesActions ? row.actionsWeight : 0)
@@ -38,14 +39,14 @@ package struct PageRoom: Hashable, Sendable {
         return true
     }
 
-    /// One of its kind for other numbers.
+    /// Returns a budget with the same options and other limits.
     func with(messages: Int, bytes: Int? = nil) -> PageRoom {
         var room = PageRoom(messages: messages, bytes: bytes ?? self.bytes)
         room.includesActions = includesActions
         return room
     }
 
-    /// Lets something have at most so many messages of it.
+    /// Calls a closure with a part of the budget for at most `most` messages, and deducts what the closure used.
     mutating func lend<Value>(_ most: Int, to body: (inout PageRoom) throws -> Value) rethrows -> Value {
         var part = self
         part.messages = min(most, messages)
@@ -58,15 +59,15 @@ package struct PageRoom: Hashable, Sendable {
 }
 
 extension MessageRow {
-    /// About how many bytes it takes in an answer: what it holds, and the names of its fields.
+    /// The message's approximate size in an answer, in bytes, including the names of its fields.
     package var weight: Int {
         400 + sender.text.utf8.count + type.rawValue.utf8.count + (content?.text.utf8.count ?? 0) + attributes.weight
             + actions.reduce(0) { $0 + $1.weight }
     }
 
-    /// The same of its actions, those that are given one by one.
+    /// The approximate size of the message's actions in an answer.
     fileprivate var actionsWeight: Int {
-        // Where there are more than the summaries tell of, nobody has counted them.
+        // The summaries don't include all actions of a message with many kinds of actions, so the count is unknown.
         let isCounted = actions.count < ActionSummary.maximum
         let count = isCounted ? actions.reduce(0) { $0 + $1.count } : .max
         return Int(min(Int64(LogPage.mostActions), count)) * 300
@@ -74,7 +75,7 @@ extension MessageRow {
 }
 
 extension ConversationHead {
-    /// About how many bytes it takes in an answer: its newest message is most of it.
+    /// The head's approximate size in an answer, in bytes, most of which is its newest message.
     var weight: Int {
         400 + 24 * hidden.count
             + (lastMessage.map { 400 + ($0.content?.json.text.utf8.count ?? 0) + $0.attributes.weight } ?? 0)

@@ -1,62 +1,64 @@
 package import Foundation
 package import ScrollbackModel
 
-/// What the engine asks a snapshot about pushes: who can be reached and how, and what waits.
+/// Read operations for push devices, preferences and pending pushes.
 package protocol PushReader {
-    /// What is known of somebody who ever registered a device or set how they want to be told.
+    /// Returns the push data of a user who has registered a device or set preferences.
     func pushPerson(_ user: UserID) throws -> PushPersonRow?
-    /// A user's devices, by name.
+    /// Returns a user's devices, ordered by ID.
     func pushDevices(of user: UserID) throws -> [PushDeviceRow]
-    /// The device that has a token of a service.
+    /// Returns the device with a token of a push service.
     func pushDevice(service: PushService, token: String) throws -> PushDeviceRow?
 
-    /// Who would be reached by a message of a level in a conversation, by name: one part of the index of
-    /// ``PushWriter/putReach(_:of:in:)``.
+    /// Returns users with a notification level in a conversation, ordered by ID.
+    ///
+    /// The result comes from the index that ``PushWriter/putReach(_:of:in:)`` maintains.
     func reached(at level: NotificationLevel, in conversation: Int64, after: UserID?, limit: Int) throws -> [UserID]
 
-    /// Conversations with pushes that wait to be handed out, by number.
+    /// Returns conversations with pending pushes, ordered by number.
     func conversationsWithPushes(after conversation: Int64, limit: Int) throws -> [Int64]
-    /// What waits to be handed out of one conversation, oldest first.
+    /// Returns a conversation's pending pushes, oldest first.
     func pushes(of conversation: Int64, limit: Int) throws -> [PushRow]
-    /// How far the pushes of a conversation are handed out, while that is under way.
+    /// Returns the progress of a conversation's push walk, or `nil` if none is in progress.
     func pushWalk(of conversation: Int64) throws -> PushWalkRow?
-    /// What is to be tried again, the earliest first.
+    /// Returns retries that are due, earliest first.
     func pushRetries(dueBy time: Date, limit: Int) throws -> [PushRetryRow]
-    /// When the next is due.
+    /// Returns when the next retry is due.
     func nextPushRetry() throws -> Date?
-    /// How many pushes wait to be handed out, and how many to be tried again.
+    /// Returns the number of pending pushes and of pending retries.
     func pushCounts() throws -> (waiting: Int64, retries: Int64)
 }
 
-/// Changes to who can be reached by push, and to what waits.
+/// Write operations for push devices, preferences and pending pushes.
 package protocol PushWriter {
     func put(_ person: PushPersonRow) throws
-    /// Stores a device; whoever had its token before has it no more.
+    /// Stores a device, and removes the token from any other device that has it.
     func put(_ device: PushDeviceRow) throws
     func dropPushDevice(_ device: Identifier, of user: UserID) throws
-    /// Writes down which messages of a conversation would reach somebody: all, those that mention them, or none.
+    /// Stores which messages of a conversation are pushed to a user: all, mentions or none.
     func putReach(_ level: NotificationLevel, of user: UserID, in conversation: Int64) throws
 
-    /// Adds a push to hand out, with a number above every one the store gave before.
+    /// Adds a pending push with a number above all earlier numbers.
     ///
-    /// - Parameter body: what the store does not have otherwise: the message, or what finds a recalled one's notification.
+    /// - Parameter body: Data that the store does not have otherwise: a transient message, or attributes to find the
+    ///   notification of a recalled message.
     func insertPush(_ kind: PushRow.Kind, at seq: Seq, of conversation: Int64, body: RawJSON?) throws
-    /// Forgets a conversation's pushes at or below a number, and says how many.
+    /// Deletes a conversation's pending pushes up to a number, and returns how many.
     @discardableResult func dropPushes(of conversation: Int64, through number: Int64) throws -> Int
-    /// Notes how far the pushes of a conversation are handed out, or (nil) that none is under way.
+    /// Stores the progress of a conversation's push walk; `nil` ends the walk.
     func put(_ walk: PushWalkRow?, of conversation: Int64) throws
-    /// Adds something to try again, or changes when; one without a number gets one.
+    /// Stores a retry, and assigns a number to a new one.
     func put(_ retry: inout PushRetryRow) throws
     func dropPushRetry(_ number: Int64) throws
-    /// Forgets everything that waits.
+    /// Deletes all pending pushes, walks and retries.
     func dropPushes() throws
 }
 
-/// Somebody who can be reached by push, or said how.
+/// The push data of a user.
 package struct PushPersonRow: Hashable, Sendable {
     package var user: UserID
     package var preferences: PushPreferences
-    /// How many devices they have.
+    /// The number of the user's devices.
     package var deviceCount: Int64
 
     package init(user: UserID, preferences: PushPreferences = .init(), deviceCount: Int64 = 0) {
@@ -66,11 +68,11 @@ package struct PushPersonRow: Hashable, Sendable {
     }
 }
 
-/// A device as it is stored.
+/// A stored push device.
 package struct PushDeviceRow: Hashable, Sendable {
     package var user: UserID
     package var device: PushDevice
-    /// When it was registered last: what a service says of an earlier time is of another registration.
+    /// When the device was last registered; push service errors about earlier times don't apply to it.
     package var registeredAt: Date
 
     package init(user: UserID, device: PushDevice, registeredAt: Date) {
@@ -80,22 +82,21 @@ package struct PushDeviceRow: Hashable, Sendable {
     }
 }
 
-/// Something that devices are to be told of one message.
+/// A pending push about one message.
 package struct PushRow: Hashable, Sendable {
     package enum Kind: Int64, Sendable {
-        /// It was said.
+        /// The message was sent.
         case message = 0
-        /// It was recalled.
+        /// The message was recalled.
         case recall = 1
     }
 
-    /// Rises with every push and is never given again.
+    /// The push's number; numbers increase and are never reused.
     package var number: Int64
     package var conversation: Int64
     package var kind: Kind
     package var seq: Seq
-    /// The message, where it is not stored; of one that was recalled the attributes that find its notification, if it had
-    /// any.
+    /// A message that is not stored, or the attributes to find the notification of a recalled message, if any.
     package var body: RawJSON?
 
     package init(number: Int64, conversation: Int64, kind: Kind, seq: Seq, body: RawJSON? = nil) {
@@ -107,11 +108,11 @@ package struct PushRow: Hashable, Sendable {
     }
 }
 
-/// How far the pushes of a conversation are handed out.
+/// The progress of a conversation's push walk.
 package struct PushWalkRow: Hashable, Sendable {
-    /// The last of the pushes that are handed out together.
+    /// The number of the last push in the walk.
     package var through: Int64
-    /// Everybody up to this name was seen to; nobody yet where it is absent.
+    /// The last user processed; `nil` at the start.
     package var after: UserID?
 
     package init(through: Int64, after: UserID? = nil) {
@@ -120,14 +121,14 @@ package struct PushWalkRow: Hashable, Sendable {
     }
 }
 
-/// A push to one device that its service could not take.
+/// A push to one device that must be retried.
 package struct PushRetryRow: Hashable, Sendable {
-    /// 0 before it was stored.
+    /// The retry's number; 0 before it is stored.
     package var number: Int64
     package var user: UserID
     package var device: Identifier
     package var push: PushRow
-    /// How often it was tried.
+    /// The number of attempts so far.
     package var attempts: Int64
     package var notBefore: Date
     package var firstTriedAt: Date

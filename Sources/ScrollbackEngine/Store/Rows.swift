@@ -1,60 +1,64 @@
 package import Foundation
 package import ScrollbackModel
 
-/// A conversation as it is stored: its settings and where its log stands.
+/// A stored conversation: its settings and the state of its log.
 ///
 /// Names are absolute.
 package struct ConversationRow: Hashable, Sendable {
-    /// The store's short name for it, given once; 0 before it was stored.
+    /// The store's number for the conversation, assigned once; 0 before it is stored.
     package var number: Int64
     package var id: ConversationID
     package var name: String?
     package var avatar: String?
     package var metadata: RawJSON?
     package var visibility: HistoryVisibility
-    /// A community's channel that lists its own members.
+    /// Whether this is a channel with its own list of members.
     package var isPrivate: Bool
-    /// Deleted: the row stays so that devices that were away hear of it, and gets a new log if it is made again.
+    /// Whether the conversation is deleted.
+    ///
+    /// The row stays so that offline devices learn of the deletion, and gets a new log if the conversation is created
+    /// again.
     package var isDeleted: Bool
     package var createdAt: Date
-    /// Mixed with the store's generation it makes the log's epoch.
+    /// A random number that, combined with the store's generation, determines the log's epoch.
     package var salt: UInt64
     package var head: Seq
-    /// The running number at `head`.
+    /// The counted index at `head`.
     package var n: Int64
-    /// The newest message's time.
+    /// The time of the newest message.
     package var timetoken: Timetoken
-    /// The newest message that the list of recents does not pass over, and its time; 0 where there is none.
+    /// The sequence number of the newest message that recents don't skip; 0 if there is none.
     package var recentSeq: Seq
+    /// The time of that message.
     package var recentTime: Timetoken
     package var rev: Int64
-    /// The oldest place that may hold a message; what lies below went with retention.
+    /// The lowest sequence number above the retention floor.
     package var firstSeq: Seq
-    /// A number that the messages below `firstSeq` don't exceed, and at or below which none of the others counts.
+    /// A counted index that messages below `firstSeq` don't exceed, and that all counted messages above it exceed.
     package var floorN: Int64
-    /// The time of the message at `firstSeq`, or of the newest where none is there: what retention looks at.
+    /// The time of the message at `firstSeq`, or of the newest message if there is none; used by retention.
     package var floorTime: Timetoken
-    /// Places below it hold nothing any more; between it and `firstSeq` lies what is yet to be removed.
+    /// The sequence number below which all rows are removed; rows between it and `firstSeq` are yet to be removed.
     package var sweptSeq: Seq
-    /// How long its messages are kept, in days, 0 for ever; absent where the server's setting holds.
+    /// How long messages are retained, in days; 0 means forever, and `nil` selects the server's setting.
     package var retention: Int64?
-    /// Changes at or below it were forgotten: whoever has not seen them fetches the log again.
+    /// The revision up to which changes were deleted; clients with an older state fetch the messages again.
     package var changeFloor: Int64
-    /// Whether there are places that are gone for everyone above `firstSeq`.
+    /// Whether there are deleted ranges above `firstSeq`.
     package var hasVoids: Bool
-    /// Changes when what readers may see of the past changes.
+    /// A counter that increases whenever the visible history of all members changes.
     package var view: Int64
     /// Whether only moderators, owners and administrators may write.
     package var isFrozen: Bool
-    /// The most subscribers of a room; absent where any number may be there.
+    /// The maximum number of a room's subscribers; `nil` for no limit.
     package var capacity: Int64?
-    /// Whether anybody was muted there since the log was made: where nobody was, sending asks for no mute.
+    /// Whether any user was muted since the log was created; if not, sending does not look up mutes.
     package var hasMutes: Bool
-    /// Which of a direct conversation's two people have blocked the other, so that sending asks for no block.
+    /// Which user of a direct conversation has blocked the other, so that sending does not look up blocks.
     package var blocks: DirectBlocks
-    /// What else is rare enough to be looked for only where it is said to be.
+    /// Flags for rare conditions, which are looked up only if their flag is set.
     package var marks: ConversationMarks
-    /// The commit that last touched it.
+    /// The number of the last commit that changed the conversation.
     package var moved: Int64
 
     package init(id: ConversationID, salt: UInt64, createdAt: Date) {
@@ -85,10 +89,10 @@ package struct ConversationRow: Hashable, Sendable {
         moved = 0
     }
 
-    /// Whether it is a community's channel whose members are the community's.
+    /// Whether this is a channel whose members are its community's.
     var isPublicChannel: Bool { id.kind == .community && !id.isCommunityItself && !isPrivate }
 
-    /// What the list of recents is sorted by.
+    /// The time by which the list of recents is sorted.
     package var activeAt: Timetoken { recentSeq > 0 ? recentTime : timetoken }
 
     package func epoch(in generation: UInt64) -> Epoch {
@@ -97,7 +101,7 @@ package struct ConversationRow: Hashable, Sendable {
     }
 }
 
-/// Who has blocked whom of a direct conversation's two people, in the order of its absolute name.
+/// Which of a direct conversation's two users have blocked the other, in the order of its absolute name.
 package struct DirectBlocks: OptionSet, Hashable, Sendable {
     package let rawValue: Int64
 
@@ -109,7 +113,7 @@ package struct DirectBlocks: OptionSet, Hashable, Sendable {
     package static let bySecond = DirectBlocks(rawValue: 2)
 }
 
-/// What is rare in conversations, so that sending looks for it only where it is.
+/// Flags for rare conditions of conversations, so that sending looks them up only if necessary.
 package struct ConversationMarks: OptionSet, Hashable, Sendable {
     package let rawValue: Int64
 
@@ -117,18 +121,18 @@ package struct ConversationMarks: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Somebody was banned there since the log was made.
+    /// A user was banned since the log was created.
     package static let bans = ConversationMarks(rawValue: 1)
-    /// Not both of a direct conversation's two are members: one was erased, or nothing was said to them yet.
+    /// A user of a direct conversation is not a member, because they were erased or have not received a message yet.
     ///
-    /// Who is missing is put in with the next message, one who was erased once somebody uses the name again.
+    /// The missing user is added with the next message, and an erased user when their name is used again.
     package static let lostPerson = ConversationMarks(rawValue: 2)
 }
 
-/// What one person has to do with one conversation.
+/// A user's membership and state in one conversation.
 package struct MemberRow: Hashable, Sendable {
     package enum Standing: Int64, Sendable {
-        /// Keeps a read position only: somebody in a community's public channel.
+        /// The user has a read position only, in a public channel of their community.
         case reader = 0
         case member = 1
         case left = 2
@@ -138,30 +142,31 @@ package struct MemberRow: Hashable, Sendable {
     package var user: UserID
     package var standing: Standing
     package var role: Role
-    /// Where they joined last: the newest place then, and the running number there.
+    /// The head when the user last joined.
     package var joinSeq: Seq
+    /// The counted index when the user last joined.
     package var joinN: Int64
     package var readSeq: Seq
     package var readN: Int64
-    /// What they cleared for themselves.
+    /// The sequence number up to which the user cleared the history.
     package var clearSeq: Seq
     package var clearN: Int64
-    /// Where the conversation ended when they took it out of their list; it comes back with the first message above.
+    /// The head when the user removed the conversation from their list; it returns with the first message above.
     package var removedSeq: Seq
-    /// What new devices are not given by themselves.
+    /// The sequence number up to which messages are not sent to new devices.
     package var roamSeq: Seq
     package var isMuted: Bool
-    /// Which messages they want pushed of it; absent where they did not say.
+    /// Which messages are pushed; `nil` for the default.
     package var level: NotificationLevel?
     package var isPinned: Bool
     package var isMarkedUnread: Bool
-    /// Their own change counter when they last marked it.
+    /// The user's change counter when they last marked the conversation as unread.
     package var markedRev: Int64
-    /// Changes when what they may see of the past changes.
+    /// A counter that increases whenever the member's visible history changes.
     package var view: Int64
-    /// Their own change counter when they last changed something here.
+    /// The user's change counter when they last changed something here.
     package var userRev: Int64
-    /// Whether there are places that they deleted for themselves.
+    /// Whether the user hid messages.
     package var hasVoids: Bool
 
     package init(conversation: Int64, user: UserID, standing: Standing, role: Role = .member) {
@@ -187,9 +192,10 @@ package struct MemberRow: Hashable, Sendable {
     }
 }
 
-/// A time somebody was a member: places above `joined`, up to `left`.
+/// A membership span: it covers sequence numbers above `joined`, up to `left`.
 ///
-/// Of a community itself, timetokens instead of places, so that joining writes one row however many channels there are.
+/// For a community itself, the boundaries are timetokens, so that joining writes one row regardless of the number of
+/// channels.
 package struct SpanRow: Hashable, Sendable {
     package var joined: Int64
     package var left: Int64?
@@ -200,7 +206,7 @@ package struct SpanRow: Hashable, Sendable {
     }
 }
 
-/// Where a message stands in its log.
+/// The position of a message in its log.
 package struct PlaceRow: Hashable, Sendable {
     package var seq: Seq
     package var n: Int64
@@ -213,14 +219,14 @@ package struct PlaceRow: Hashable, Sendable {
     }
 }
 
-/// Places that are gone: for everyone, or for one person who deleted them for themselves.
+/// A deleted range: deleted for everyone, or hidden by one user.
 ///
 /// Ranges of one owner neither overlap nor touch.
 package struct VoidRow: Hashable, Sendable {
     package var places: SeqRange
-    /// Their owner's change counter when they deleted them last; 0 where they are gone for everyone.
+    /// The owner's change counter when they last hid messages in this range; 0 if the range is deleted for everyone.
     package var userRev: Int64
-    /// Whether the messages still lie in the store.
+    /// Whether the messages are still stored.
     package var holdsMessages: Bool
 
     package init(_ places: SeqRange, userRev: Int64 = 0, holdsMessages: Bool = false) {
@@ -230,14 +236,14 @@ package struct VoidRow: Hashable, Sendable {
     }
 }
 
-/// One entry of a conversation's change log: which places it touched.
+/// An entry of a conversation's change log: the sequence numbers that a change affected.
 ///
-/// What it made of them is in their rows.
+/// The messages' rows contain their new state.
 package struct ChangeRow: Hashable, Sendable {
     package enum Kind: Int64, Sendable {
-        /// The message at one place is another now.
+        /// A message changed.
         case message = 0
-        /// A run of places is gone.
+        /// A range was deleted.
         case removal = 1
     }
 
@@ -245,11 +251,11 @@ package struct ChangeRow: Hashable, Sendable {
     package var kind: Kind
     package var places: SeqRange
     package var at: Timetoken
-    /// Given by whoever asked for the change: the same again is answered and not done once more.
+    /// The idempotency ID of the request; a retry gets the same answer and changes nothing.
     package var operation: MessageID?
-    /// What was asked for under that id, and by whom.
+    /// A digest of the request and its caller.
     package var digest: Int64
-    /// What the answer to it was: how many were deleted, or the time of an action.
+    /// The request's answer: the number of deleted messages, or the time of an action.
     package var answer: Int64
 
     package init(
@@ -266,7 +272,7 @@ package struct ChangeRow: Hashable, Sendable {
     }
 }
 
-/// What is remembered of a message whose row is gone, so that a retry of it is still answered.
+/// The key of a message, which outlives its row so that retries are recognized.
 package struct KeyRow: Hashable, Sendable {
     package var id: MessageID
     package var sender: UserID
@@ -274,7 +280,7 @@ package struct KeyRow: Hashable, Sendable {
     package var seq: Seq
     package var n: Int64
     package var timetoken: Timetoken
-    /// Known of a message that is still there; it is not kept.
+    /// The thread of a message that still exists; not stored with the key.
     package var thread: MessageID?
 
     package init(_ message: MessageRow) {
@@ -294,7 +300,7 @@ package struct KeyRow: Hashable, Sendable {
     }
 }
 
-/// An action as it is stored, at its message's place.
+/// A stored action on the message with the same sequence number.
 package struct ActionRow: Hashable, Sendable {
     package var seq: Seq
     package var timetoken: Timetoken
@@ -311,7 +317,7 @@ package struct ActionRow: Hashable, Sendable {
     }
 }
 
-/// A message as it is stored.
+/// A stored message.
 package struct MessageRow: Hashable, Sendable {
     package var seq: Seq
     package var n: Int64
@@ -323,10 +329,10 @@ package struct MessageRow: Hashable, Sendable {
     package var attributes: MessageAttributes
     package var rev: Int64
     package var editedAt: Date?
-    /// What was submitted, so that a retry can be told from another message with the same id.
+    /// A digest of the submission, which distinguishes a retry from another message with the same ID.
     package var digest: Int64
 
-    /// The message at the beginning of the thread this one is a reply in.
+    /// The first message of the thread that this message is a reply in.
     package var thread: MessageID?
     package var replies: ReplySummary?
     package var actions: [ActionSummary]
@@ -352,10 +358,10 @@ package struct MessageRow: Hashable, Sendable {
         self.actions = actions
     }
 
-    /// Whether it was recalled or deleted, and a stub is left.
+    /// Whether the message was deleted, so that only a tombstone is left.
     package var isDeleted: Bool { content == nil }
 
-    /// What it does besides being read: as its type says, less what was switched off.
+    /// The message's traits: those of its type, without those that were turned off.
     package var traits: MessageTraits { type.traits.less(attributes.traits) }
 
     package func message(in conversation: ConversationID, epoch: Epoch) -> Message {
@@ -366,15 +372,15 @@ package struct MessageRow: Hashable, Sendable {
     }
 }
 
-/// A user as they are stored.
+/// A stored user.
 package struct UserRow: Hashable, Sendable {
     package var profile: UserProfile
-    /// Counts the changes they made to their own state: joins, leaves, reads.
+    /// The user's change counter, which increases with changes of their own state, such as joining, leaving or reading.
     package var rev: Int64
-    /// Tokens issued before are refused.
+    /// The time at or before which issued tokens are refused.
     package var revokedAt: Date?
     package var state: UserState
-    /// Whether there may be a ban from the server.
+    /// Whether the user may be banned from the server.
     package var isBanned: Bool
 
     package init(

@@ -3,30 +3,34 @@ package import ScrollbackModel
 package import ScrollbackWire
 
 extension Engine {
-    /// The most messages one `sync` gives of a log, and of all the logs it was asked about, as far as there is room.
+    /// The maximum number of messages that one `sync` returns of a log.
     package static let syncMessages = 500
+    /// The maximum number of messages that one `sync` returns of all requested logs together.
     package static let syncMessagesInAll = 2_000
-    /// The most changes one `sync` gives of a log.
+    /// The maximum number of changes that one `sync` returns of a log.
     package static let syncChanges = 500
 
-    /// The next window of what moved since a cursor: conversations of the caller that a commit touched, or in which they
-    /// changed something themselves; newest activity first, at most `limit` and fewer where their newest messages are long.
+    /// Returns the next window of conversations that changed since a cursor, newest activity first.
     ///
-    /// A pass looks at what had moved when it began. What moves meanwhile comes as live events, since a connection hears
-    /// its conversations before its first pass.
+    /// A window has at most `limit` conversations, and fewer if their newest messages are long. A conversation is
+    /// included if a commit changed it, or if the caller changed their own state in it.
+    ///
+    /// A pass of several windows covers the changes up to its start. Later changes arrive as live events, because a
+    /// connection subscribes to its conversations before its first pass.
     package func syncWindow(cursor text: String?, limit: Int, by caller: Caller) throws -> HeadWindow {
-        guard (1...ClientRequest.maximumWindow).contains(limit) else {
+        guard (1...SyncConversations.maximumWindow).contains(limit) else {
             throw ChatError.invalidParameter(
-                "limit", "must be in 1...\(ClientRequest.maximumWindow)", limit: ClientRequest.maximumWindow)
+                "limit", "must be in 1...\(SyncConversations.maximumWindow)", limit: SyncConversations.maximumWindow)
         }
         var cursor = try text.map { try SyncCursor($0) } ?? SyncCursor(generation: store.generation)
         if cursor.generation != store.generation { cursor = SyncCursor(generation: store.generation) }
-        // Before the snapshot: a number beyond it would leave out for ever what was committed between the two.
+        // Read before the snapshot: a later number would skip commits between the snapshot and the number.
         let moved = try store.moved
         return try store.read { store in
             let involved = try involvements(
                 of: caller.user, movedAbove: cursor.moved, changedAbove: cursor.userRev, in: store)
-            // What the snapshot has beyond the number is in this pass too: a live event need not have told of it.
+            // Commits that the snapshot has beyond this number are part of the pass, because live events may not have
+            // reported them.
             let newest = max(moved, involved.map(\.moved).max() ?? 0)
             var pass = try cursor.pass ?? .init(moved: newest, userRev: store.user(caller.user)?.rev ?? 0)
             let isFirst = cursor.pass == nil
@@ -34,12 +38,12 @@ extension Engine {
                 pass.isYetToGive(candidate)
                     && (candidate.follows && candidate.moved > cursor.moved || candidate.changedRev > cursor.userRev)
             }
-            // A new device begins with what stands at the top of the list, all of it at hand.
+            // A new device starts with the top of the list of recents, for which all conversations are loaded.
             let isTop = isFirst && cursor.isNew && candidates.count > limit
             if isTop {
                 candidates.sort { $0.place > $1.place }
             } else {
-                // Several conversations of one commit share its number: among them it goes by their own.
+                // Conversations of one commit share its number, so their own number orders them.
                 candidates.sort { ($0.moved, $0.number) > ($1.moved, $1.number) }
             }
 
@@ -51,7 +55,7 @@ extension Engine {
                 count += 1
                 guard var head = try headOrTombstone(of: candidate, for: caller, in: store) else { continue }
                 if text != nil, candidate.hasVoids {
-                    // Devices that were away have these rows yet.
+                    // Devices that were offline may still have these messages.
                     head.hidden = try store.voids(of: caller.user, in: candidate.number)
                         .filter { $0.userRev > cursor.userRev }.map(\.places)
                 }
@@ -61,7 +65,8 @@ extension Engine {
             window.isDone = count == candidates.count
             if isFirst, cursor.isNew { window.totals = try totals(of: involved, for: caller, in: store) }
             if window.isDone {
-                // What they left and what has moved since is in no later pass: that they left is said here.
+                // No later pass includes conversations that the user left and that changed since, so the departure is
+                // reported here.
                 for candidate in involved
                 where !candidate.follows && candidate.moved > pass.moved && candidate.changedRev > cursor.userRev {
                     if let head = try headOrTombstone(of: candidate, for: caller, in: store) {
@@ -79,10 +84,10 @@ extension Engine {
         }
     }
 
-    /// What some logs have that the caller's device has not: at most 500 messages each and 2,000 in all; where more was
-    /// missed, the newest page, and a gap stays below it.
+    /// Returns what the caller's device lacks of several logs: at most 500 messages each and 2,000 in all.
     ///
-    /// Where there is no room left the answer says that nothing was looked at, and is asked for again from there.
+    /// If a device missed more than that, it gets the newest page, and a gap remains below. When the answer is full,
+    /// the remaining answers are empty and the client requests them again.
     package func syncLogs(_ positions: [LogPosition], by caller: Caller) throws -> [LogSyncAnswer] {
         try store.read { store in
             var room = PageRoom(messages: Self.syncMessagesInAll)
@@ -110,7 +115,7 @@ extension Engine {
         var newest: LogPage?
         if !isFew {
             let page = try room.lend(limits.pageSize) { try pages.older(than: state.head + 1, &$0) }
-            // Nothing of it for want of room would read as nothing missed.
+            // An empty page because of a full answer would look as if nothing was missed.
             if !room.isFull || page.coverage.range != nil { newest = page }
         }
         let page =
@@ -126,7 +131,7 @@ extension Engine {
         return LogSync(page: page, changes: changes, changedThrough: through, mustRefetch: false)
     }
 
-    /// Where what a device missed begins: what was said too long ago is left for whoever looks there.
+    /// Returns where replay starts; clients fetch messages older than the setting `replayDays` on demand.
     private func replayStart(
         after seq: Seq, _ row: ConversationRow, _ store: any StoreReader
     ) throws -> Seq {
@@ -135,8 +140,9 @@ extension Engine {
         return try max(seq, store.place(atOrBefore: Timetoken(clock().addingTimeInterval(-days * 86_400)), in: row))
     }
 
-    /// The changes after a number that concern the reader, as far as there is room, and the last of them: each message
-    /// once, as it is now.
+    /// Returns the changes after a revision that concern the reader, and the last revision covered.
+    ///
+    /// Each changed message appears once, in its current state. The answer's size is limited.
     private func changes(
         after rev: Int64, _ access: Access, _ room: inout PageRoom, _ store: any StoreReader
     ) throws -> (changes: [LogChange], through: Int64) {
@@ -148,14 +154,14 @@ extension Engine {
         for row in rows {
             switch row.kind {
             case .removal:
-                // Who left is not told of what came after.
+                // Former members don't learn of changes above the position where they left.
                 let head = access.state.head
                 if row.places.lowerBound <= head {
                     changes.append(.removed(row.places.clamped(to: 1...head), rev: row.rev))
                 }
             case .message:
                 let seq = row.places.lowerBound
-                // One that was changed again comes with its last change.
+                // A message that was changed again is part of a later change.
                 guard access.visible.contains(seq), let message = try store.message(at: seq, in: number),
                     message.rev == row.rev
                 else { break }
@@ -173,14 +179,15 @@ extension Engine {
             to: row, for: caller, in: store, permissions: permissions, generation: self.store.generation, now: clock())
     }
 
-    /// A deleted conversation's head says that the caller is no member, so that a device that was away forgets it.
+    /// Returns a conversation's head, or for a deleted one a head without membership, so that devices remove it.
     private func headOrTombstone(
         of involved: InvolvementRow, for caller: Caller, in store: any StoreReader
     ) throws -> ConversationHead? {
         guard let row = try store.conversation(numbered: involved.number) else { return nil }
         let access = row.isDeleted ? nil : try visible(row, for: caller, in: store)
         if let access { return try head(of: access, for: caller.user, in: store) }
-        // Made anew without them it is gone for them as well. Of a private channel only those hear who were in it.
+        // A conversation that was recreated without the user is also gone for them. Of a private channel, only former
+        // members learn.
         let wasMember = involved.standing == .left
         guard wasMember || row.isDeleted && !row.isPrivate else { return nil }
         let state = LogHead(
@@ -190,7 +197,7 @@ extension Engine {
             userRev: involved.changedRev)
     }
 
-    /// What the caller may see of a conversation, if anything.
+    /// Returns the caller's access to a conversation, or `nil` if the caller may not see it.
     func visible(
         _ row: ConversationRow, for caller: Caller, in store: any StoreReader
     ) throws -> Access? {
@@ -202,23 +209,24 @@ extension Engine {
     }
 }
 
-/// Where a pass of `sync` stands, or the last one ended.
+/// The state of a `sync` pass, or the end of the last pass.
 private struct SyncCursor {
     var generation: UInt64
     var moved: Int64 = 0
     var userRev: Int64 = 0
-    /// A pass under way.
+    /// The current pass, if it has not ended.
     var pass: Pass?
 
     struct Pass {
-        /// What the pass looks at: as it was when it began.
+        /// The commit and change counter at the start of the pass, up to which it covers changes.
         var moved: Int64
         var userRev: Int64
-        /// Conversations from here on were given: what a commit moved, by its number, and of one commit's those from a
-        /// number of their own on.
+        /// The commit of the last conversation returned; the pass continues below it and `number`.
+        ///
+        /// Conversations with the same commit are ordered by their own number.
         var below = Int64.max
         var number: Int64 = 0
-        /// So were those that stand at or above a place of the list.
+        /// The list position of the last conversation returned, if the pass started with the top of the list.
         var top: RecentsPlace?
 
         func isYetToGive(_ row: InvolvementRow) -> Bool {
@@ -226,7 +234,7 @@ private struct SyncCursor {
         }
     }
 
-    /// Whether it is that of a device that knows nothing yet.
+    /// Whether the device has no data yet.
     var isNew: Bool { moved == 0 && userRev == 0 }
 
     init(generation: UInt64, moved: Int64 = 0, userRev: Int64 = 0) {
@@ -237,11 +245,11 @@ private struct SyncCursor {
 
     init(_ text: String) throws(ChatError) {
         let numbers = text.split(separator: ".").map { UInt64($0, radix: 36) }
-        // An older server's have no number of a conversation: it parted no commit.
+        // Cursors of older servers have no conversation number, because their windows never split a commit.
         guard [3, 6, 7, 9, 10].contains(numbers.count), !numbers.contains(nil),
             case let values = numbers.compactMap({ $0 }),
             values.dropFirst().prefix(6).allSatisfy({ $0 <= Int64.max })
-        else { throw .invalidParameter("cursor", "must be one that sync gave, as it was") }
+        else { throw .invalidParameter("cursor", "must be an unchanged cursor from sync") }
         generation = values[0]
         moved = Int64(values[1])
         userRev = Int64(values[2])

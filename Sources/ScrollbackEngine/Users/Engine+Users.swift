@@ -1,12 +1,12 @@
 package import ScrollbackModel
 package import ScrollbackWire
 
-/// What a user may change about themselves; what is absent stays as it is.
+/// A change of a user's profile; absent fields stay unchanged.
 package struct ProfileChange: Hashable, Sendable {
     package var name: String?
     package var avatar: String?
     package var metadata: RawJSON?
-    /// How they want to be told by push, which nobody else sees.
+    /// The user's push preferences, which other users can't see.
     package var push: PushPreferencesChange?
 
     package init(
@@ -20,7 +20,7 @@ package struct ProfileChange: Hashable, Sendable {
 }
 
 extension Engine {
-    /// Profiles of the users that have one, at most 100 at once; the others are left out.
+    /// Returns the profiles of at most 100 users; users without a profile are left out.
     package func users(_ ids: [UserID]) throws -> [UserProfile] {
         try checkCount(of: ids)
         return try store.read { store in
@@ -30,22 +30,25 @@ extension Engine {
         }
     }
 
+    /// Returns a user's profile.
+    ///
+    /// - Throws: `unknown-user` if the user has no profile or was erased.
     package func user(_ id: UserID) throws -> UserProfile {
         guard let row = try store.read({ try $0.user(id) }), row.state != .erased else {
-            throw ChatError(.unknownUser, "there is no profile of \(id)")
+            throw ChatError(.unknownUser, "The user \(id) has no profile.")
         }
         return row.profile
     }
 
-    /// Changes a profile: one's own, or as an administrator anybody's.
+    /// Changes the caller's profile, or any profile if the caller is an administrator.
     ///
-    /// - Parameter shutOuts: as for ``send(_:to:by:origin:since:completion:)``.
+    /// - Parameter shutOuts: As for ``send(_:to:by:origin:since:completion:)``.
     package func putUser(
         _ id: UserID, _ change: ProfileChange, by caller: Caller, since shutOuts: Int? = nil,
         completion: @escaping Completion<UserProfile>
     ) {
         guard caller.user == id || caller.isAdmin else {
-            return completion(.failure(ChatError(.forbidden, "only \(id) or an administrator changes this profile")))
+            return completion(.failure(ChatError(.forbidden, "Only \(id) or an administrator can edit this profile.")))
         }
         let shutOuts = shutOuts ?? self.shutOuts
         log.submit(
@@ -64,10 +67,10 @@ extension Engine {
             }, completion: completion)
     }
 
-    /// Refuses every token of a user that was issued until now, and closes their connections.
+    /// Revokes all tokens issued to a user until now, and closes the user's connections.
     package func revokeTokens(of id: UserID, by caller: Caller, completion: @escaping Completion<Void>) {
         guard caller.isAdmin else {
-            return completion(.failure(ChatError(.forbidden, "revoking tokens takes an administrator")))
+            return completion(.failure(ChatError(.forbidden, "Revoking tokens requires an administrator token.")))
         }
         log.submit(
             { [clock] transaction in

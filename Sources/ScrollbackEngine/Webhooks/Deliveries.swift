@@ -2,19 +2,21 @@ import ScrollbackModel
 import ScrollbackWire
 package import Synchronization
 
-/// What the operator's program is told after the fact: written down in the transaction of what it tells of, and kept until
-/// the program said that it has it.
+/// The queue of webhook deliveries about stored messages.
+///
+/// The transaction of a change also stores its delivery, which stays until the webhook acknowledges it.
 package final class Deliveries: Sendable {
     let after = Mutex<WebhookSettings.After?>(nil)
     let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
-    /// The posts that are over, until somebody looks.
+    /// The completed requests, until the scheduler reads them.
     private let finished = Mutex<[(conversation: Int64, isTaken: Bool)]>([])
-    /// Posts that were taken, and that were not, since the start.
+    /// The number of acknowledged requests since the start.
     package let posts = Atomic<Int>(0)
+    /// The number of failed requests since the start.
     package let failures = Atomic<Int>(0)
 
-    /// Events that wait: counted when the store is opened, and followed from there.
+    /// The number of pending events, counted when the store is opened and updated since then.
     package let waiting: Atomic<Int>
 
     init(waiting: Int) {
@@ -36,9 +38,9 @@ package final class Deliveries: Sendable {
         }
     }
 
-    /// Writes down what a transaction did that the program is to be told.
+    /// Stores deliveries for the events of a transaction.
     ///
-    /// - Returns: how many deliveries that is.
+    /// - Returns: The number of stored deliveries.
     func record(_ transaction: Transaction) throws -> Int {
         guard transaction.isTold ?? after.withLock({ $0 != nil }) else { return 0 }
         var count = 0
@@ -51,14 +53,14 @@ package final class Deliveries: Sendable {
         return count
     }
 
-    /// A commit went well that wrote some down.
+    /// Records that a commit stored deliveries.
     func recorded(_ count: Int) {
         guard count > 0 else { return }
         waiting.wrappingAdd(count, ordering: .relaxed)
         begin()
     }
 
-    /// A commit went well that forgot some.
+    /// Records that a commit deleted deliveries.
     func dropped(_ count: Int) { waiting.wrappingSubtract(count, ordering: .relaxed) }
 
     private static func body(of event: Event) -> (ConversationID, RawJSON)? {

@@ -1,11 +1,11 @@
 package import Foundation
 
-/// Of which conversations the operator's program is told next.
+/// Selects the conversations whose events are delivered to the webhook next.
 ///
-/// Each has waits of its own, so that what the program chokes on holds up one conversation. Where the posts of many fail and
-/// none is taken it is the program that is away, and it is let be for a while.
+/// Each conversation has its own backoff, so that an event that the webhook can't process delays only one conversation.
+/// If many conversations fail and none succeeds, the webhook is considered unavailable and all deliveries pause.
 package struct DeliverySchedule {
-    /// When something is tried again that failed.
+    /// The backoff after failures.
     private struct Retry {
         var notBefore = Date.distantPast
         private var failures = 0
@@ -23,11 +23,11 @@ package struct DeliverySchedule {
     private var underWay: Set<Int64> = []
     private var retries: [Int64: Retry] = [:]
     private var outage = Retry()
-    /// The conversations whose posts failed since one was taken.
+    /// The conversations with failed requests since the last success.
     private var failed: Set<Int64> = []
-    /// The conversation that was begun with last: the next is the one after it, so that everyone has their turn.
+    /// The conversation that was started last; the next one in number order follows, so that all get a turn.
     private var last: Int64 = 0
-    /// When there may be something to do that nobody wakes for.
+    /// When the next work may be due without a new event.
     package private(set) var next: Date?
 
     package init(limit: Int, longestWait: TimeInterval) {
@@ -35,7 +35,7 @@ package struct DeliverySchedule {
         self.longestWait = longestWait
     }
 
-    /// What another program failed to take this one may take at once.
+    /// Applies changed webhook settings, and resets the backoff if they differ.
     package mutating func follow(_ hook: WebhookSettings.After) {
         guard hook != self.hook else { return }
         self.hook = hook
@@ -44,7 +44,7 @@ package struct DeliverySchedule {
         outage = Retry()
     }
 
-    /// A post is over.
+    /// Records that a request completed.
     package mutating func finished(_ conversation: Int64, isTaken: Bool, now: Date) {
         underWay.remove(conversation)
         guard !isTaken else {
@@ -58,7 +58,7 @@ package struct DeliverySchedule {
         if failed.count >= limit, outage.notBefore <= now { outage.failed(now: now, longest: longestWait) }
     }
 
-    /// The conversations to begin with now.
+    /// Selects the conversations to start now.
     package mutating func begin(from store: any StoreReader, now: Date) throws -> [Int64] {
         guard outage.notBefore <= now else {
             next = outage.notBefore
@@ -79,12 +79,12 @@ package struct DeliverySchedule {
         }
         ready = Array(ready.prefix(free))
         if ready.count < free {
-            // All that wait were looked at: nothing waits of a conversation that is due and was not found.
+            // All pending conversations were examined, so other conversations that are due have no deliveries.
             retries = retries.filter { underWay.contains($0.key) || ready.contains($0.key) || $0.value.notBefore > now }
         }
         underWay.formUnion(ready)
         last = ready.last ?? last
-        // Where nothing is free a post that is over wakes.
+        // When the limit is reached, the end of a request triggers the next selection.
         let isBusy = underWay.count >= limit
         next = isBusy ? nil : retries.filter { !underWay.contains($0.key) }.values.map(\.notBefore).min()
         return ready

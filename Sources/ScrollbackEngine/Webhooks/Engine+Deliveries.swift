@@ -4,21 +4,23 @@ import ScrollbackWire
 import Synchronization
 
 extension Engine {
-    /// How many conversations are told of at once.
+    /// The maximum number of conversations with concurrent requests.
     private static let deliveriesAtOnce = 8
-    /// The most events, and about the most bytes, of one post.
+    /// The maximum number of events in one request.
     private static let eventsOfPost = 100
+    /// The approximate maximum number of bytes in one request.
     private static let bytesOfPost = 1 << 20
-    /// How long the program may take to say that it has something.
+    /// How long to wait for the webhook's answer.
     private static let deliveryTimeout = Duration.seconds(10)
-    /// The longest wait before trying again.
+    /// The maximum backoff, in seconds.
     private static let longestWait: TimeInterval = 60
 
-    /// How many events wait to be told.
+    /// The number of pending events.
     package var waitingDeliveries: Int { deliveries.waiting.load(ordering: .relaxed) }
 
-    /// Tells the operator's program what waits to be told, of each conversation in its order, again and again until it says
-    /// that it has it; goes on until its task is cancelled.
+    /// Sends pending events to the webhook until the task is cancelled.
+    ///
+    /// Events of a conversation are delivered in order, and each is repeated until the webhook acknowledges it.
     package func deliver() async {
         guard let webhooks else { return }
         await withDiscardingTaskGroup { group in
@@ -44,7 +46,7 @@ extension Engine {
                         next = clock() + 1
                     }
                 }
-                // Whichever comes first: something new, a post that is done, or the time to try something old again.
+                // Waits for a new event, the end of a request, or the next due time, whichever comes first.
                 let alarm = next.map { date in
                     Task { [clock, deliveries] in
                         try? await Task.sleep(for: .seconds(max(0.01, date.timeIntervalSince(clock()))))
@@ -58,9 +60,9 @@ extension Engine {
         }
     }
 
-    /// Posts what waits of one conversation, as much as goes into one post.
+    /// Sends the pending events of one conversation, as many as fit into one request.
     ///
-    /// - Returns: whether it was taken.
+    /// - Returns: Whether the webhook acknowledged them.
     private func deliver(
         _ conversation: Int64, to hook: WebhookSettings.After, over transport: any WebhookTransport
     ) async -> Bool {
@@ -83,7 +85,7 @@ extension Engine {
             }
         }
         let last = batch.last?.number ?? first.number
-        // By its ends: of a later try more may be in it, and that is another body.
+        // The ID contains both ends, because a retry may have more events and thus a different body.
         let request = WebhookRequest(
             url: hook.url, secret: hook.secret, delivery: "\(name(of: first.number))-\(last)", body: writer.bytes,
             timeout: Self.deliveryTimeout, now: clock())
@@ -97,12 +99,13 @@ extension Engine {
                 continuation.resume(returning: $0)
             }
         }
-        // What could not be dropped is told again: at least once.
+        // Events that could not be deleted are sent again: delivery is at least once.
         guard case .success(let count) = result else { return false }
         deliveries.dropped(count)
         return true
     }
 
-    /// Names a delivery for good: a restored store counts anew, under another generation.
+    /// Returns the globally unique ID of a delivery; a restored store has a new generation, so its numbers don't
+    /// collide.
     private func name(of number: Int64) -> String { "\(String(store.generation, radix: 16))-\(number)" }
 }

@@ -3,7 +3,7 @@ import ScrollbackModel
 import ScrollbackWire
 
 extension WebhookSettings.Before {
-    /// Asks the operator's program what becomes of something somebody wants to say.
+    /// Asks the moderation webhook about a message or an edit.
     func ask(
         about proposal: Proposal, over transport: any WebhookTransport, limits: Limits, clock: @Sendable () -> Date
     ) async -> Judgement {
@@ -29,14 +29,14 @@ extension WebhookSettings.Before {
         }
     }
 
-    /// What becomes of a message the program says nothing about.
+    /// The result if the webhook gives no valid answer.
     private var failed: Judgement {
         switch onFailure {
         case .allow: .allowed
         case .reject:
             .refused(
                 ChatError(
-                    .overloaded, "the operator's check of messages can't be reached, and without it none is taken",
+                    .overloaded, "The server's message check is unavailable. Try again later.",
                     retryAfter: 5))
         }
     }
@@ -59,9 +59,9 @@ extension WebhookSettings.Before {
         switch action {
         case "allow": return .allowed
         case "reject":
-            return .rejected(reason.map { String($0.prefix(500)) } ?? "the operator does not let this pass")
+            return .rejected(reason.map { String($0.prefix(500)) } ?? "The server's message check refused the message.")
         case "replace":
-            // Only what a sender could have sent, in the type the sender chose.
+            // The replacement must be valid content of the same type.
             let new = try MessageContent(type: proposal.content.type, json: content.required("content"))
             guard new.json.text.utf8.count <= limits.contentBytes else { return failed }
             return .replaced(new.json)

@@ -1,11 +1,11 @@
 import Foundation
 import ScrollbackModel
 
-/// Where the operator's own program is asked before a message, and told after one.
+/// The settings of the administrator's webhooks, which are called before and after messages are stored.
 package struct WebhookSettings: Hashable, Sendable {
-    /// Asked before a message or an edit is stored.
+    /// The moderation webhook, called before a message or an edit is stored.
     package struct Before: Hashable, Sendable {
-        /// What becomes of a message the program says nothing about: it does not answer, not in time, or makes no sense.
+        /// What happens to a message if the webhook gives no valid answer in time.
         package enum OnFailure: String, CaseIterable, Sendable {
             case allow, reject
         }
@@ -23,7 +23,7 @@ package struct WebhookSettings: Hashable, Sendable {
         }
     }
 
-    /// Told after a message or a change of one was stored.
+    /// The event webhook, called after a message or a change was stored.
     package struct After: Hashable, Sendable {
         package var url: String
         package var secret: String
@@ -42,7 +42,7 @@ package struct WebhookSettings: Hashable, Sendable {
         self.after = after
     }
 
-    /// Secrets are for the store alone: nobody is told them again.
+    /// Writes the settings as JSON; secrets are included only for the store and never returned to clients.
     func write(to writer: inout JSONWriter, withSecrets: Bool) {
         writer.object { writer in
             if let before {
@@ -64,7 +64,7 @@ package struct WebhookSettings: Hashable, Sendable {
         }
     }
 
-    /// Takes over what is said: a hook that is null goes, and one whose secret is not said keeps the one it has.
+    /// Reads changed settings; a webhook that is `null` is removed, and one without a secret keeps the existing secret.
     mutating func read(_ reader: inout JSONReader) throws(ChatError) {
         try reader.object { (name, value) throws(ChatError) in
             switch name {
@@ -117,16 +117,16 @@ package struct WebhookSettings: Hashable, Sendable {
             parts.host?.isEmpty == false, parts.port.map({ (1...65_535).contains($0) }) ?? true
         else {
             throw .invalidParameter(
-                "webhooks.\(name).url", "must be http:// or https:// and a host, in at most 2048 bytes")
+                "webhooks.\(name).url", "must be an http or https URL with a host, of at most 2048 bytes")
         }
         guard parts.user == nil, parts.password == nil, parts.fragment == nil else {
             throw .invalidParameter(
-                "webhooks.\(name).url", "must be without a name, a password and a fragment, which are not sent")
+                "webhooks.\(name).url", "must not have a user name, a password or a fragment")
         }
         guard (16...256).contains(secret.utf8.count) else {
             throw .invalidParameter(
                 "webhooks.\(name).secret",
-                "must be 16...256 bytes: it signs what is sent to \(name == "before" ? "ask" : "tell")")
+                "must be 16...256 bytes, because it signs the webhook's requests")
         }
     }
 }

@@ -1,21 +1,23 @@
 import Crypto
 package import Foundation
 
-/// Carries requests to the operator's own program; the engine knows no network.
+/// Sends webhook requests, so that the engine does not depend on a network library.
 package protocol WebhookTransport: Sendable {
-    /// Posts once, follows no redirect, and gives up at the request's timeout.
+    /// Sends a request once, without following redirects, and fails after the request's timeout.
     func post(_ request: WebhookRequest) async throws -> WebhookResponse
 }
 
-/// A signed body on its way to the operator's program.
+/// A signed webhook request.
 package struct WebhookRequest: Sendable {
     package var url: String
     package var body: [UInt8]
-    /// Names and values, besides those of HTTP itself.
+    /// Additional HTTP headers.
     package var headers: [(name: String, value: String)]
     package var timeout: Duration
 
-    /// - Parameter delivery: names the body: another body has another name.
+    /// Creates a signed request.
+    ///
+    /// - Parameter delivery: The ID of the request body; a different body has a different ID.
     package init(url: String, secret: String, delivery: String, body: [UInt8], timeout: Duration, now: Date) {
         self.url = url
         self.body = body
@@ -26,7 +28,7 @@ package struct WebhookRequest: Sendable {
         ]
     }
 
-    /// `t=UNIX,v1=HEX`: the time, and the HMAC-SHA256 of the time, a full stop and the body.
+    /// Returns the signature `t=UNIX,v1=HEX`: the time, and the HMAC-SHA256 of the time, a period and the body.
     package static func signature(of body: [UInt8], secret: String, at now: Date) -> String {
         let time = String(Int(now.timeIntervalSince1970))
         var code = HMAC<SHA256>(key: SymmetricKey(data: Data(secret.utf8)))
@@ -37,7 +39,7 @@ package struct WebhookRequest: Sendable {
     }
 }
 
-/// What the operator's program answered.
+/// A webhook's response.
 package struct WebhookResponse: Sendable {
     package var status: Int
     package var body: [UInt8]

@@ -1,19 +1,21 @@
 public import Foundation
 
-/// That somebody may not be in a conversation, or on the server at all.
+/// A ban of a user from a conversation or from the whole server.
 public struct Ban: Hashable, Sendable, Identifiable {
-    /// Who is banned.
+    /// The banned user.
     public var id: UserID
-    /// When it ends; absent where it lasts until somebody takes it back.
+    /// The date when the ban ends; `nil` if it lasts until a moderator revokes it.
     public var until: Date?
-    /// Why, at most 500 bytes of UTF-8: who is banned is told it.
+    /// The reason, at most 500 bytes of UTF-8.
+    ///
+    /// The server sends the reason to the banned user.
     public var reason: String?
-    /// Who said so.
+    /// The user who issued the ban.
     public var by: UserID
-    /// Since when.
+    /// The date when the ban was issued.
     public var at: Date
 
-    /// A ban with all that is known of it.
+    /// Creates a ban.
     public init(id: UserID, until: Date? = nil, reason: String? = nil, by: UserID, at: Date) {
         self.id = id
         self.until = until
@@ -22,9 +24,11 @@ public struct Ban: Hashable, Sendable, Identifiable {
         self.at = at
     }
 
-    /// Whether it holds at a time.
+    /// Returns whether the ban is in force at `now`.
     public func holds(at now: Date) -> Bool { until.map { now < $0 } ?? true }
 
-    /// The most bytes of a reason.
+    /// The maximum length of a reason in bytes.
     package static let reasonBytes = 500
+    /// The longest a ban that ends may last, in seconds: ten years.
+    package static let longestLifetime: TimeInterval = 315_360_000
 }

@@ -1,52 +1,63 @@
-/// A conversation as one member sees it in a list: where its log stands, and their own state in it.
+/// A conversation in a member's list: the state of its log and the member's own state.
 public struct ConversationHead: Hashable, Sendable {
-    /// By the name the member knows it by: a direct conversation is named by the peer.
-    public var conversation: ConversationID
-    /// At most 128 bytes of UTF-8; absent where nobody gave it one.
-    public var name: String?
-    /// Where a picture of it is, at most 2,048 bytes of UTF-8.
+    /// The ID under which the member knows the conversation.
     ///
-    /// The server keeps what it was given and does not look whether it is a URL.
+    /// A direct conversation is identified by the peer.
+    public var conversation: ConversationID
+    /// The display name, at most 128 bytes of UTF-8; `nil` if it has none.
+    public var name: String?
+    /// The URL of the picture, at most 2,048 bytes of UTF-8.
+    ///
+    /// The server stores the text as it is. It does not check that it is a URL.
     public var avatar: String?
     package var state: LogHead
-    /// Messages that count and lie above what the member read, their own apart; 0 in kinds without unread counts.
-    public var unread: Int64
-    /// Messages of others above what the member read that mention them, by name or because everyone is meant.
-    public var mentions: Int64
-    /// The newest place up to which nothing is unread for the member: read, joined after, cleared, or gone; 0 for none.
-    public var readSeq: Seq
-    /// The newest place of a direct conversation that the other person has read, as far as the member may know; 0 for none,
-    /// and in other kinds.
-    public var peerReadSeq: Seq
-    /// The newest message the member may see; absent where there is none.
-    public var lastMessage: Message?
-    /// Whether the member wants no push of it; what is unread is counted all the same.
-    public var isMuted: Bool
-    /// Which of its messages the user wants pushed; absent where they set nothing there.
-    public var notifications: NotificationLevel?
-    /// Whether it stands before the others in the member's list, whatever its newest message.
-    public var isPinned: Bool
-    /// Whether the member marked it as unread by hand, whatever the counts say; the next read ends that.
-    public var isMarkedUnread: Bool
-    /// Where the conversation ended when the member took it out of their list; 0 where they did not.
-    package var removedSeq: Seq
-    /// Up to where the member's new devices load nothing by themselves; 0 where they may load all of it.
-    package var roamSeq: Seq
-    /// When it was last active, which the list is sorted by; absent where it has no place in the list.
+    /// The number of unread messages, without the member's own.
     ///
-    /// The time of ``lastMessage``, or of the newest message where the member cleared it.
+    /// 0 in kinds of conversations without unread counts.
+    public var unread: Int64
+    /// The number of unread messages from other users that mention the member by name or mention everyone.
+    public var mentions: Int64
+    /// The sequence number up to which nothing is unread for the member; 0 for none.
+    ///
+    /// It is the highest of the member's read, join and cleared positions and the retention floor.
+    public var readSeq: Seq
+    /// The newest sequence number that the peer of a direct conversation has read, if the member may see it.
+    ///
+    /// 0 for none, and in other kinds of conversations.
+    public var peerReadSeq: Seq
+    /// The newest message that the member may see; `nil` if none exists.
+    public var lastMessage: Message?
+    /// Whether pushes are muted for the member; unread messages are counted nevertheless.
+    public var isMuted: Bool
+    /// The messages that the user wants pushed; `nil` if the user set no level for this conversation.
+    public var notifications: NotificationLevel?
+    /// Whether the member pinned the conversation, so that it comes before the others in the list.
+    public var isPinned: Bool
+    /// Whether the member marked the conversation as unread, regardless of the counts.
+    ///
+    /// The next read clears the marker.
+    public var isMarkedUnread: Bool
+    /// The newest sequence number at the time the member removed the conversation from their list; 0 if they did not.
+    package var removedSeq: Seq
+    /// The sequence number up to which new devices of the member load nothing automatically; 0 for no such limit.
+    package var roamSeq: Seq
+    /// The time of the last activity, by which the list is sorted; `nil` if the conversation is not in the list.
+    ///
+    /// It is the time of ``lastMessage``, or of the newest message if the member cleared the conversation.
     public var recentTime: Timetoken?
-    /// Whether the member still is one; who left sees up to leaving.
+    /// Whether the user is still a member.
+    ///
+    /// A former member sees the history up to the time they left.
     public var isMember: Bool
-    /// Whether only moderators, owners and administrators may write there now.
+    /// Whether only moderators, owners and administrators may write at the moment.
     public var isFrozen: Bool
-    /// For how long the member may not write there; absent where they may.
+    /// The member's mute in this conversation; `nil` if they may write.
     public var mute: Mute?
-    /// The commit that last touched the conversation when this was computed.
+    /// The last commit that changed the conversation when this head was computed.
     package var moved: Int64
-    /// The member's own change counter when this was computed.
+    /// The member's user revision when this head was computed.
     package var userRev: Int64
-    /// What the reader deleted for themselves since the cursor this head was asked for with.
+    /// The messages that the reader deleted for themselves since the cursor of the request.
     package var hidden: [SeqRange]
 
     package init(
@@ -81,6 +92,6 @@ public struct ConversationHead: Hashable, Sendable {
         self.peerReadSeq = peerReadSeq
     }
 
-    /// The newest place the member may see; 0 for an empty conversation.
+    /// The newest sequence number that the member may see; 0 for an empty conversation.
     public var head: Seq { state.head }
 }

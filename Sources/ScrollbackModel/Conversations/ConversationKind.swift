@@ -1,50 +1,53 @@
-/// The five kinds of conversation.
+/// The five kinds of conversations.
 public enum ConversationKind: String, CaseIterable, Codable, Sendable {
-    /// Two people, or one alone with their notes.
+    /// A conversation of two users, or of one user with themselves.
     case direct
-    /// A listed set of members.
+    /// A conversation with a list of members.
     case group
-    /// A channel of a community, whose members may be a hundred thousand.
+    /// A channel of a community, which can have a hundred thousand members.
     case community
-    /// Whoever is subscribed at the moment.
+    /// A conversation whose members are its current subscribers.
     case room
-    /// One receiver; the server sends.
+    /// A conversation with one receiver, to which the server sends.
     case system
 
-    /// What sets this kind apart.
+    /// The properties of this kind.
     ///
-    /// Every rule that differs by kind reads it here.
+    /// Every rule that depends on the kind reads it here.
     public var traits: ConversationTraits { ConversationTraits.of(self) }
 }
 
-/// What sets the kinds of conversation apart: one table, read by every rule.
+/// The properties in which the kinds of conversations differ.
+///
+/// This table is the only source for rules that depend on the kind.
 public struct ConversationTraits: Hashable, Sendable {
-    /// Where a conversation's members are written down.
+    /// The place where a conversation's members are recorded.
     public enum Membership: Hashable, Sendable {
-        /// In its name.
+        /// The conversation's ID names them.
         case named
-        /// In a list of its own.
+        /// The conversation has a member list.
         case listed
-        /// In its community's list; a private channel has its own besides.
+        /// The community has the member list; a private channel has a list in addition.
         case community
-        /// Nowhere: whoever is subscribed.
+        /// No list exists: the members are the current subscribers.
         case subscribers
     }
 
-    /// Where it is looked up who a member is.
+    /// The source of a user's membership.
     public let membership: Membership
-    /// Whether what was missed is replayed to a device that comes back, before live messages.
+    /// Whether a reconnecting device receives the missed messages before live messages.
     public let replaysMissed: Bool
-    /// Whether it has an entry in the list of recent conversations, with unread counts and push.
+    /// Whether the conversation appears in the recents list, with unread counts and push.
     public let hasRecents: Bool
-    /// Whether it comes into being with its first message.
+    /// Whether the first message creates the conversation.
     public let isImplicit: Bool
-    /// Whether every message goes to every member's devices; otherwise only to those who subscribed.
+    /// Whether every message is streamed to all devices of all members; otherwise only to subscribers.
     public let streamsToMembers: Bool
-    /// Whether under load some messages are stored and not streamed, so that a device leaves the holes until somebody looks
-    /// there.
+    /// Whether the server stores some messages without streaming them under load.
+    ///
+    /// Devices leave the resulting gaps open until a user scrolls to them.
     public let streamsUnderLoadByPriority: Bool
-    /// What is pushed where nobody set anything.
+    /// The default notification level.
     public let pushes: NotificationLevel
     package let namesHaveTwoParts: Bool
 

@@ -1,15 +1,15 @@
 public import Foundation
 
-/// For how long somebody may not write in a conversation.
+/// The duration of a mute, during which a member may not write in a conversation.
 ///
-/// It is not the mute of a list, which only spares its reader the push.
+/// Muting a conversation in the list is something else: it only turns off its pushes.
 public enum Mute: Hashable, Sendable {
-    /// Until this time.
+    /// The mute ends at this date.
     case until(Date)
-    /// Until somebody takes it back.
+    /// The mute lasts until a moderator revokes it.
     case forever
 
-    /// Whether it holds at a time.
+    /// Returns whether the mute is in force at `now`.
     public func holds(at now: Date) -> Bool {
         switch self {
         case .until(let date): now < date

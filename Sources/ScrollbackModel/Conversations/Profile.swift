@@ -1,15 +1,15 @@
-/// What others see of a user.
+/// The public profile of a user.
 public struct UserProfile: Hashable, Sendable, Identifiable {
-    /// Whose profile it is.
+    /// The user.
     public var id: UserID
-    /// At most 128 bytes of UTF-8.
+    /// The display name, at most 128 bytes of UTF-8.
     public var name: String?
-    /// A URL of a picture, at most 2,048 bytes of UTF-8.
+    /// The URL of the picture, at most 2,048 bytes of UTF-8.
     public var avatar: String?
-    /// The application's own, a JSON object of at most 32 KiB that travels byte for byte.
+    /// An application-defined JSON object of at most 32 KiB, preserved byte for byte.
     public var metadata: RawJSON?
 
-    /// A profile with all that is known of it.
+    /// Creates a profile.
     public init(id: UserID, name: String? = nil, avatar: String? = nil, metadata: RawJSON? = nil) {
         self.id = id
         self.name = name
@@ -20,14 +20,14 @@ public struct UserProfile: Hashable, Sendable, Identifiable {
 
 /// A member of a conversation.
 public struct Member: Hashable, Sendable, Identifiable {
-    /// Who it is.
+    /// The user.
     public var id: UserID
-    /// What they may do in this conversation; somebody else elsewhere.
+    /// The user's role in this conversation.
     public var role: Role
-    /// For how long they may not write there; absent where they may.
+    /// The member's mute in this conversation; `nil` if they may write.
     public var mute: Mute?
 
-    /// A member with their role.
+    /// Creates a member.
     public init(id: UserID, role: Role, mute: Mute? = nil) {
         self.id = id
         self.role = role

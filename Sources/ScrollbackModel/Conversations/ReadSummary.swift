@@ -1,39 +1,42 @@
-/// Somebody's own state in one conversation, above all what they have read, and the place, change and own change it was
-/// computed at: a device that knows of later ones drops it, or adds the difference.
+/// A user's own state in one conversation, with the revisions it was computed at.
+///
+/// A device that knows a newer sequence number, revision or user revision discards the summary or adds the difference.
 public struct ReadSummary: Hashable, Sendable {
-    /// The log that the places are of; a summary of another one means nothing.
+    /// The log that the sequence numbers belong to; a summary of another log is meaningless.
     public var epoch: Epoch
-    /// The newest place up to which nothing is unread: read, joined after, cleared, or gone; 0 for none.
+    /// The sequence number up to which nothing is unread; 0 for none.
     ///
-    /// Of two summaries the higher one holds.
+    /// It is the highest of the user's read, join and cleared positions and the retention floor. Of two summaries, the
+    /// higher value applies.
     public var readSeq: Seq
-    /// Messages that count above what was read, the user's own apart.
+    /// The number of unread messages, without the user's own.
     public var unread: Int64
-    /// Messages of others above what was read that mention the user, by name or because everyone is meant.
+    /// The number of unread messages from other users that mention the user by name or mention everyone.
     public var mentions: Int64
-    /// Whether the conversation was marked as unread by hand, whatever the counts say.
+    /// Whether the user marked the conversation as unread, regardless of the counts.
     public var isMarkedUnread: Bool
-    /// Whether the user wants no push of it; what is unread is counted all the same.
+    /// Whether pushes are muted for the user; unread messages are counted nevertheless.
     public var isMuted: Bool
-    /// Which of its messages the user wants pushed; absent where they set nothing there.
+    /// The messages that the user wants pushed; `nil` if the user set no level for this conversation.
     public var notifications: NotificationLevel?
-    /// Whether it stands before the others in the user's list.
+    /// Whether the user pinned the conversation in their list.
     public var isPinned: Bool
-    /// Where the conversation ended when the user took it out of their list; 0 where they did not.
+    /// The newest sequence number at the time the user removed the conversation from their list; 0 if they did not.
     ///
-    /// It comes back with the first message above that the list does not pass over.
+    /// The conversation returns with the first message after it that updates recents.
     public var removedSeq: Seq
-    /// The newest place the user could see when this was computed; 0 for none.
+    /// The newest sequence number that the user could see when this was computed; 0 for none.
     public var seq: Seq
-    /// The running number at ``seq``: how many messages up to it count as unread for somebody who read nothing.
+    /// The counted index at ``seq``: the number of messages up to it that count as unread.
     public var n: Int64
-    /// The conversation's newest change when this was computed; 0 for none.
+    /// The conversation's newest revision when this was computed; 0 for none.
     public var rev: Int64
-    /// The user's own change counter when this was computed: it rises when they read, join, leave, mute, pin or take out
-    /// of their list.
+    /// The user revision when this was computed.
+    ///
+    /// It increases when the user reads, joins, leaves, mutes, pins, or removes a conversation from their list.
     public var userRev: Int64
 
-    /// A summary with all that is known of it.
+    /// Creates a summary.
     public init(
         epoch: Epoch, readSeq: Seq, unread: Int64, mentions: Int64, isMarkedUnread: Bool, isMuted: Bool = false,
         notifications: NotificationLevel? = nil, isPinned: Bool = false, removedSeq: Seq = 0, seq: Seq, n: Int64,

@@ -1,16 +1,18 @@
-/// How long messages are kept.
+/// How long messages are stored.
 public enum RetentionPolicy: Hashable, Sendable {
-    /// This many days, 1...36,500; then they are gone from history, counts and actions, for everyone.
+    /// This number of days, 1...36,500.
     ///
-    /// A message goes within the hour after its last day has ended.
+    /// Within an hour after the last day, the message disappears for everyone from history, counts and actions.
     case days(Int)
-    /// For ever.
+    /// Messages are never removed.
     case forever
 
-    /// The longest number of days, a hundred years.
+    /// The maximum number of days, a hundred years.
     package static let maximumDays = 36_500
 
-    /// - Throws: `invalid-parameter` when the days are out of range.
+    /// Returns the policy if it is valid.
+    ///
+    /// - Throws: `invalid-parameter` if the number of days is out of range.
     package func validated(_ parameter: String = "retentionDays") throws(ChatError) -> RetentionPolicy {
         if case .days(let days) = self, !(1...Self.maximumDays).contains(days) {
             throw .invalidParameter(
@@ -19,7 +21,7 @@ public enum RetentionPolicy: Hashable, Sendable {
         return self
     }
 
-    /// As a number for storage: the days, 0 for ever.
+    /// The policy as a number for storage: the days, or 0 for forever.
     package var stored: Int64 {
         switch self {
         case .days(let days): Int64(days)

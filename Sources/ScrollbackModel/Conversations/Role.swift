@@ -1,7 +1,7 @@
-/// What a member may do, lowest first.
+/// The role of a member, lowest first.
 ///
-/// By default members read, write and leave; moderators put members in and out besides; owners change settings and
-/// roles, and delete, besides.
+/// By default, members read, write and leave. Moderators can also add and remove members. Owners can also change
+/// settings and roles, and delete.
 public enum Role: String, CaseIterable, Codable, Sendable, Comparable {
     case member, moderator, owner
 
@@ -13,16 +13,16 @@ public enum Role: String, CaseIterable, Codable, Sendable, Comparable {
         }
     }
 
-    /// Whether `a` stands below `b`: member, moderator, owner.
+    /// Returns whether `a` is a lower role than `b`.
     public static func < (a: Role, b: Role) -> Bool {
         a.rank < b.rank
     }
 }
 
-/// What of the past a member may see.
+/// The part of the history that a member may see.
 public enum HistoryVisibility: String, CaseIterable, Codable, Sendable {
-    /// What was said while they were a member.
+    /// Only messages from the time of the membership.
     case sinceJoin
-    /// Everything; after leaving, everything up to leaving.
+    /// All messages; after leaving, all messages up to that time.
     case everything
 }

@@ -1,27 +1,29 @@
-/// A change that somebody makes to their own state in one conversation; nobody else sees it.
+/// A change of a user's own state in one conversation, which only that user sees.
 package enum StateChange: Hashable, Sendable {
-    /// Everything up to a place was read.
+    /// The user read everything up to a sequence number.
     ///
-    /// - Parameter userRev: the newest own change the device knew of: a mark that was set after it stays. Without it any
-    ///   mark goes.
+    /// - Parameter userRev: The newest user revision that the device knew. A later unread marker stays set. Without
+    ///   this value, any marker is cleared.
     case read(seq: Seq, epoch: Epoch, userRev: Int64?)
-    /// Marked as unread by hand, until the next read.
+    /// The user marked the conversation as unread, until the next read.
     case markUnread
-    /// Muted or not, pinned or not; what is absent stays.
+    /// The user muted, unmuted, pinned or unpinned the conversation; `nil` values don't change.
     case settings(isMuted: Bool?, isPinned: Bool?)
-    /// Which messages are pushed; nil for what holds where nothing was set.
+    /// The messages that are pushed; `nil` for the default.
     case notifications(NotificationLevel?)
-    /// Taken out of the list of recents until a message comes above a place, or above the newest one.
+    /// The user removed the conversation from the recents list until a message arrives above a position.
     ///
-    /// - Parameter stopsRoaming: whether what is there is not given to new devices by itself either.
+    /// `nil` means the newest position.
+    ///
+    /// - Parameter stopsRoaming: Whether new devices also don't load the messages up to it automatically.
     case removeRecent(at: LogPlace?, stopsRoaming: Bool)
-    /// Put back into the list.
+    /// The user returned the conversation to the list.
     case addRecent
-    /// What is there up to a place, or up to the newest one, is not given to new devices by itself.
+    /// New devices don't load messages up to a position automatically; `nil` means the newest position.
     case stopRoaming(at: LogPlace?)
 }
 
-/// A place in one log.
+/// A position in one log.
 package struct LogPlace: Hashable, Sendable {
     package var seq: Seq
     package var epoch: Epoch
@@ -32,11 +34,11 @@ package struct LogPlace: Hashable, Sendable {
     }
 }
 
-/// How far one of several conversations was read.
+/// A read marker in one of several conversations.
 package struct ReadMark: Hashable, Sendable {
     package var conversation: ConversationID
     package var place: LogPlace
-    /// The newest own change the device knew of.
+    /// The newest user revision that the device knew.
     package var userRev: Int64?
 
     package init(conversation: ConversationID, place: LogPlace, userRev: Int64? = nil) {
@@ -46,7 +48,7 @@ package struct ReadMark: Hashable, Sendable {
     }
 }
 
-/// What came of one of several reads.
+/// The result for one of several reads.
 package struct ReadAnswer: Sendable {
     package var conversation: ConversationID
     package var result: Result<ReadSummary, ChatError>

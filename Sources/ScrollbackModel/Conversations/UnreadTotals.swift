@@ -1,25 +1,25 @@
-/// What is unread in a whole list of conversations, as ``Recents`` or the server counts it.
+/// The unread totals of a list of conversations, as ``Recents`` or the server computes them.
 ///
-/// Conversations that were taken out of the list, or that the user left, are not in it.
+/// Conversations that the user left or removed from the list are not included.
 public struct UnreadTotals: Hashable, Sendable {
-    /// By kind, of conversations that are not muted; kinds with nothing unread may be absent.
+    /// The unread messages of unmuted conversations by kind; a kind without unread messages may be absent.
     package var notifying: [ConversationKind: Int64] = [:]
-    /// By kind, of muted ones.
+    /// The unread messages of muted conversations by kind.
     package var muted: [ConversationKind: Int64] = [:]
-    /// Unread messages that mention the user, in all conversations, muted ones too.
+    /// The number of unread messages that mention the user, in all conversations including muted ones.
     public package(set) var mentions: Int64 = 0
 
     package init() {}
 
-    /// Unread messages in all conversations, muted ones too (row 205).
+    /// The number of unread messages in all conversations, including muted ones.
     public var unread: Int64 { unread(muted: false) + unread(muted: true) }
 
-    /// Unread messages in conversations that are muted, or in those that are not (row 207).
+    /// Returns the number of unread messages in muted or in unmuted conversations.
     public func unread(muted isMuted: Bool) -> Int64 {
         (isMuted ? muted : notifying).values.reduce(0, +)
     }
 
-    /// Unread messages in conversations of one kind, muted ones too (row 206).
+    /// Returns the number of unread messages in conversations of one kind, including muted ones.
     public func unread(of kind: ConversationKind) -> Int64 {
         (notifying[kind] ?? 0) + (muted[kind] ?? 0)
     }
@@ -30,7 +30,7 @@ public struct UnreadTotals: Hashable, Sendable {
         if isMuted { muted[kind, default: 0] += unread } else { notifying[kind, default: 0] += unread }
     }
 
-    /// The sum with other totals, taken so many times.
+    /// Returns the sum of these totals and `other` multiplied by `factor`.
     package func adding(_ other: UnreadTotals, times factor: Int64 = 1) -> UnreadTotals {
         var sum = self
         sum.mentions += other.mentions * factor

@@ -1,23 +1,23 @@
-/// What stands where an app's own key has encrypted a content, `metadata` or `extra`: the key's name, and bytes that say
-/// nothing without the key.
+/// A content, `metadata` or `extra` that the app's own key has encrypted: the name of the key and the ciphertext.
 ///
-/// It travels as `{"encrypted": {"format": 1, "key": "2026-11", "data": "…"}}`. Servers pass it on and look into none of it.
+/// The wire form is `{"encrypted": {"format": 1, "key": "2026-11", "data": "…"}}`. Servers pass it on without reading
+/// it.
 public struct EncryptedValue: Hashable, Sendable {
-    /// How the bytes are to be read; this version reads 1.
+    /// The format of ``data``; this version reads format 1.
     public var format: Int64
-    /// The name of the key it takes: 1...64 of the characters `a-z A-Z 0-9 . _ : -`.
+    /// The name of the key: 1...64 of the characters `a-z A-Z 0-9 . _ : -`.
     public var key: String
-    /// The bytes, in base64.
+    /// The ciphertext in base64.
     public var data: String
 
-    /// A value by its members, which are not checked here.
+    /// Creates a value without checking its members.
     package init(format: Int64, key: String, data: String) {
         self.format = format
         self.key = key
         self.data = data
     }
 
-    /// Whether a key may be called so: what keeps a line of names apart is in none.
+    /// Returns whether `name` is a valid key name; the allowed characters exclude the separators of lists of names.
     package static func isKeyName(_ name: String) -> Bool { (try? MessageType(name)) != nil }
 }
 
@@ -25,7 +25,7 @@ extension EncryptedValue {
     fileprivate static let member = "encrypted"
     fileprivate static let filesMember = "files"
 
-    /// As it travels.
+    /// The wire form.
     package var json: RawJSON {
         var writer = JSONWriter(reserving: data.utf8.count + 128)
         writer.object { writeMember(to: &$0) }
@@ -41,9 +41,9 @@ extension EncryptedValue {
         }
     }
 
-    /// What an object is where it is nothing else: one with other members than these is an app's own, whatever it calls them.
+    /// Parses an encrypted value; `nil` if the object has other members, since it is then the app's own object.
     ///
-    /// - Parameter allowsFiles: whether ids of files may stand beside it, as in a content.
+    /// - Parameter allowsFiles: Whether a list of file IDs may accompany the value, as in a content.
     fileprivate init?(_ json: RawJSON, allowsFiles: Bool) {
         guard json.isObject, json.text.namesMember("encrypted") else { return nil }
         var found: EncryptedValue?
@@ -81,16 +81,19 @@ extension EncryptedValue {
 }
 
 extension RawJSON {
-    /// What it is where an app's key has encrypted it.
+    /// The encrypted value, if an app's key encrypted this JSON.
     package var encrypted: EncryptedValue? { EncryptedValue(self, allowsFiles: false) }
 }
 
 extension MessageContent {
-    /// What it is where an app's key has encrypted it and it was not read: by a client without the key, by a server.
+    /// The encrypted value, if an app's key encrypted this content and it was not decrypted.
+    ///
+    /// Servers, and clients without the key, see this value.
     public var encrypted: EncryptedValue? { EncryptedValue(json, allowsFiles: true) }
 
-    /// An encrypted content, with the ids of the files that it refers to beside it: by these a server lets its readers
-    /// fetch them.
+    /// Creates an encrypted content with the IDs of the files that it refers to.
+    ///
+    /// The server reads these IDs to let the readers of the message fetch the files.
     package static func encrypted(_ type: MessageType, _ value: EncryptedValue, files: [MediaID]) -> MessageContent {
         MessageContent(type) { writer in
             value.writeMember(to: &writer)
@@ -102,7 +105,9 @@ extension MessageContent {
 }
 
 extension String {
-    /// Whether a member of that name may be in a JSON text, found without reading it: most texts have none.
+    /// Returns whether the JSON text may have a member of that name.
+    ///
+    /// The search does not parse the text, because most texts have no such member.
     fileprivate func namesMember(_ name: StaticString) -> Bool {
         var text = self
         return text.withUTF8 { bytes in

@@ -1,34 +1,33 @@
 public import Foundation
 
-/// What went wrong, the same on the device and on the server: a stable code, whether trying again can help, a sentence for
-/// a person, and what the sentence is about.
+/// An error of the client or the server, with a stable code and a readable message.
 public struct ChatError: Error, Sendable {
-    /// What went wrong, for programs: what to branch on.
+    /// The stable code to branch on.
     public var code: Code
-    /// A sentence for a person.
+    /// A readable description of the error.
     ///
-    /// It never holds message text or tokens.
+    /// It never contains message text or tokens.
     public var message: String
-    /// The argument that was wrong, by its name in the protocol or the call.
+    /// The name of the invalid argument in the protocol or the call.
     public var parameter: String?
-    /// The limit that was exceeded, in the unit the message names: bytes, elements, messages a second.
+    /// The limit that was exceeded, in the unit that the message names: bytes, elements, or messages per second.
     public var limit: Int?
-    /// When to try again, in seconds from now.
+    /// The delay in seconds after which the client can try again.
     public var retryAfter: TimeInterval?
-    /// When what keeps the request from succeeding ends by itself, such as a ban.
+    /// The date when the cause of the error ends by itself, for example a ban.
     public var until: Date?
-    /// Why, in the words of who decided it, such as a moderator who bans somebody.
+    /// The reason given by the user who caused the error, for example a moderator's reason for a ban.
     public var reason: String?
     /// Whether the same request can succeed later.
     public var isTemporary: Bool
-    /// The HTTP status that goes with it.
+    /// The HTTP status.
     public var status: Int
-    /// What lay beneath, on this side.
+    /// The underlying local error.
     public var cause: (any Error)?
 
-    /// An error whose status, and whether it is temporary, follow from its code.
+    /// Creates an error whose HTTP status and ``isTemporary`` follow from its code.
     ///
-    /// A code this version does not list has status 500 and is not temporary.
+    /// A code that this version does not know has status 500 and is not temporary.
     public init(
         _ code: Code, _ message: String, parameter: String? = nil, limit: Int? = nil, retryAfter: TimeInterval? = nil,
         cause: (any Error)? = nil
@@ -38,7 +37,7 @@ public struct ChatError: Error, Sendable {
             isTemporary: code.isTemporary, status: code.status, cause: cause)
     }
 
-    /// An error another side described, whose code may be newer than this version.
+    /// Creates an error received from the other side, whose code may be newer than this version.
     package init(
         code: Code, message: String, parameter: String?, limit: Int?, retryAfter: TimeInterval?, isTemporary: Bool,
         status: Int, cause: (any Error)? = nil
@@ -59,19 +58,19 @@ public struct ChatError: Error, Sendable {
 }
 
 extension ChatError {
-    /// A stable kebab-case name.
+    /// A stable kebab-case error code.
     ///
-    /// Newer servers may send codes this version does not list.
+    /// Newer servers may send codes that this version does not list.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-        /// As it travels, for example `unknown-conversation`.
+        /// The wire form, for example `unknown-conversation`.
         public let rawValue: String
 
-        /// A code by its name, whether this version lists it or not.
+        /// Creates a code, which need not be one that this version lists.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
 
-        /// The name as it travels.
+        /// The wire form.
         public var description: String { rawValue }
 
         fileprivate static let table: [Code: (status: Int, isTemporary: Bool)] = [
@@ -99,112 +98,115 @@ extension ChatError {
 }
 
 extension ChatError.Code {
-    /// Not JSON, or not the JSON that was expected.
+    /// The input is not JSON, or not the expected JSON.
     public static let malformed = Self(rawValue: "malformed")
-    /// There is no token, it can't be verified, or it is another user's: a fresh one is needed.
+    /// The token is missing, can't be verified, or belongs to another user: the client needs a new one.
     public static let invalidToken = Self(rawValue: "invalid-token")
-    /// The token's time is over: a fresh one is needed.
+    /// The token has expired: the client needs a new one.
     public static let tokenExpired = Self(rawValue: "token-expired")
     /// The user's tokens were revoked, or the server signed this device out.
     public static let tokenRevoked = Self(rawValue: "token-revoked")
-    /// Seen, but not allowed.
+    /// The caller may see the object but lacks the permission for this operation.
     public static let forbidden = Self(rawValue: "forbidden")
-    /// It takes a member: whoever asks has left, or sees the conversation without being one.
+    /// The operation requires membership: the caller has left, or sees the conversation without being a member.
     public static let notMember = Self(rawValue: "not-member")
-    /// Not there, or not visible to whoever asks: the two do not differ.
+    /// The conversation does not exist, or the caller may not see it.
     public static let unknownConversation = Self(rawValue: "unknown-conversation")
-    /// The message is not there or not visible to whoever asks; of a question to this device, not here.
+    /// The message does not exist or the caller may not see it; for local calls, the message is not on this device.
     public static let unknownMessage = Self(rawValue: "unknown-message")
-    /// The file is not there or not visible to whoever asks: the two do not differ.
+    /// The file does not exist, or the caller may not see it.
     public static let unknownMedia = Self(rawValue: "unknown-media")
-    /// The upload is not there, was given up, or is somebody else's.
+    /// The upload does not exist, was abandoned, or belongs to another user.
     public static let unknownUpload = Self(rawValue: "unknown-upload")
-    /// The file is larger than its type may be, which `limit` says in bytes.
+    /// The file exceeds the maximum size of its type, which `limit` gives in bytes.
     public static let mediaTooLarge = Self(rawValue: "media-too-large")
-    /// The file is not what it was said to be, or no device could show it.
+    /// The file does not match its declared type, or no device can display it.
     public static let invalidMedia = Self(rawValue: "invalid-media")
     /// The user has no profile.
     public static let unknownUser = Self(rawValue: "unknown-user")
-    /// Who is to be put out, or into a private channel, is not a member of the conversation or its community.
+    /// The user is not a member of the conversation or of its community.
     public static let unknownMember = Self(rawValue: "unknown-member")
-    /// Nothing is at this path, or the server knows no request of this type.
+    /// The path or the request type does not exist.
     public static let unknownOperation = Self(rawValue: "unknown-operation")
-    /// The path is there, but not with this HTTP method; the `Allow` header lists those it has.
+    /// The path does not support this HTTP method; the `Allow` header lists the supported ones.
     public static let methodNotAllowed = Self(rawValue: "method-not-allowed")
-    /// The server did not answer within 20 seconds; what was asked may have been done.
+    /// The server did not answer within 20 seconds; it may have executed the request.
     public static let timeout = Self(rawValue: "timeout")
-    /// The id was used for another submission, or by another sender; or a message to be cancelled is in flight.
+    /// The ID was already used for another submission or by another sender, or the message to cancel is in flight.
     public static let conflict = Self(rawValue: "conflict")
-    /// The conversation was made anew, or the store restored: start over with it.
+    /// The conversation was recreated or the store was restored: discard the old positions and load it again.
     public static let epochChanged = Self(rawValue: "epoch-changed")
-    /// A new message of an import would have to go before the head.
+    /// A new message of an import would come before the head.
     public static let outOfOrder = Self(rawValue: "out-of-order")
-    /// A queued message is older than the 180 days its id is remembered: sent again, it might be there twice.
+    /// A queued message is older than the 180 days for which the server remembers IDs.
+    ///
+    /// Sending it again could duplicate it.
     public static let expired = Self(rawValue: "expired")
-    /// A body, a content or an attribute is above its limit, which `limit` gives in bytes.
+    /// A body, a content or an attribute exceeds its limit, which `limit` gives in bytes.
     public static let tooLarge = Self(rawValue: "too-large")
     /// The body is not declared as `application/json`.
     public static let unsupportedMediaType = Self(rawValue: "unsupported-media-type")
-    /// The app's own uploader failed, and not for now.
+    /// The app's own uploader failed with a permanent error.
     public static let uploadFailed = Self(rawValue: "upload-failed")
-    /// An argument does not have the shape or the range it must have; `parameter` names it.
+    /// An argument has an invalid form or is out of range; `parameter` names it.
     public static let invalidParameter = Self(rawValue: "invalid-parameter")
-    /// The user sent more than the server takes of one; `retryAfter` says how long to wait.
+    /// The user exceeded a rate limit; `retryAfter` gives the delay.
     public static let rateLimited = Self(rawValue: "rate-limited")
-    /// The server failed, or gave an answer that makes no sense: no fault of the request.
+    /// The server failed or returned an invalid response; the request is not at fault.
     public static let internalError = Self(rawValue: "internal-error")
-    /// The server could not be reached from here.
+    /// The client could not reach the server.
     public static let unreachable = Self(rawValue: "unreachable")
-    /// Too many writes are waiting at the server; this one was not carried out.
+    /// The server's write queue is full; it did not execute this write.
     public static let overloaded = Self(rawValue: "overloaded")
-    /// The server's disk is full; reads go on.
+    /// The server's disk is full; reads still work.
     public static let storageFull = Self(rawValue: "storage-full")
-    /// The server is stopping, or takes no requests yet.
+    /// The server is stopping, or does not accept requests yet.
     public static let shuttingDown = Self(rawValue: "shutting-down")
-    /// The client was closed, or another connection of this device took its place.
+    /// The client was closed, or another connection of this device replaced it.
     public static let closed = Self(rawValue: "closed")
-    /// A message whose delivery was awaited was cancelled, or sent without being stored.
+    /// The app awaited a message's delivery, but the message was cancelled or sent without being stored.
     public static let cancelled = Self(rawValue: "cancelled")
-    /// Another page of the same pager is being read.
+    /// The pager is already loading another page.
     public static let queryInProgress = Self(rawValue: "query-in-progress")
-    /// The server's operator has switched history off; messages are delivered all the same.
+    /// History is turned off on the server; messages are still delivered.
     public static let persistenceDisabled = Self(rawValue: "persistence-disabled")
-    /// The peer of a direct conversation has blocked whoever asks.
+    /// The peer of a direct conversation has blocked the caller.
     public static let blocked = Self(rawValue: "blocked")
-    /// Whoever asks may not write there now: they were muted, until `retryAfter` where that is given, or the conversation
-    /// is frozen.
+    /// The caller may not write: they are muted, or the conversation is frozen.
+    ///
+    /// If the mute has an end, `retryAfter` gives the remaining time.
     public static let muted = Self(rawValue: "muted")
-    /// Whoever asks was banned from the conversation, or from the server: until `until` where that is given.
+    /// The caller is banned from the conversation or the server, until `until` if it is set.
     public static let banned = Self(rawValue: "banned")
-    /// The user was deactivated by an administrator, or is being erased: no token of theirs is taken.
+    /// An administrator deactivated the user, or the user is being erased: the server rejects their tokens.
     public static let userDeactivated = Self(rawValue: "user-deactivated")
-    /// There is no report with this number.
+    /// The report does not exist.
     public static let unknownReport = Self(rawValue: "unknown-report")
-    /// There is no job with this number.
+    /// The job does not exist.
     public static let unknownJob = Self(rawValue: "unknown-job")
-    /// The server's filter, or its operator's own program, does not let this content pass.
+    /// A moderation filter of the server, or the operator's webhook, rejected the content.
     public static let contentRejected = Self(rawValue: "content-rejected")
-    /// As many as the room takes are in it: try again later.
+    /// The room has reached its capacity: try again later.
     public static let roomFull = Self(rawValue: "room-full")
-    /// The server's operator has switched off what was asked for, or did not switch it on.
+    /// The feature is turned off on the server.
     public static let featureOff = Self(rawValue: "feature-off")
-    /// Nobody of that name is invited there, or not any more.
+    /// The invitation does not exist or no longer exists.
     public static let unknownInvitation = Self(rawValue: "unknown-invitation")
-    /// What an app's key has encrypted can't be read here: the key is not there, or what came is not what was encrypted.
+    /// Encrypted content can't be decrypted here: the key is missing, or the data was altered.
     public static let decryptionFailed = Self(rawValue: "decryption-failed")
-    /// This device's own store failed.
+    /// The device's local store failed.
     public static let localStorage = Self(rawValue: "local-storage")
 }
 
 extension ChatError: Hashable {
-    /// Compares what was said, not what lay beneath.
+    /// Returns whether two errors are equal in everything except their ``cause``.
     public static func == (a: ChatError, b: ChatError) -> Bool {
         a.code == b.code && a.message == b.message && a.parameter == b.parameter && a.limit == b.limit
             && a.retryAfter == b.retryAfter && a.until == b.until && a.reason == b.reason
             && a.isTemporary == b.isTemporary && a.status == b.status
     }
 
-    /// Hashes its code and its sentence.
+    /// Hashes the code and the message.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(code)
         hasher.combine(message)
@@ -212,8 +214,8 @@ extension ChatError: Hashable {
 }
 
 extension ChatError: CustomStringConvertible, LocalizedError {
-    /// The code and the sentence, for logs.
+    /// The code and the message, for logs.
     public var description: String { "\(code): \(message)" }
-    /// The sentence for a person, which is `localizedDescription` too.
+    /// The message, which is also the `localizedDescription`.
     public var errorDescription: String? { message }
 }

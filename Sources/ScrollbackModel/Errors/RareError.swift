@@ -1,4 +1,6 @@
-/// An error that is almost never there, in one word: messages are copied often.
+/// An optional error in one machine word.
+///
+/// Messages are copied often and almost never have an error.
 indirect enum RareError: Hashable, Sendable {
     case none
     case some(ChatError)

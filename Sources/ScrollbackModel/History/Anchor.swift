@@ -1,23 +1,27 @@
 public import Foundation
 
-/// A point in a conversation's history.
+/// A position in a conversation's history.
 public enum HistoryPoint: Hashable, Sendable {
-    /// A place, 1 or above, whether or not a message is still there.
+    /// A sequence number of 1 or above, whether or not a message exists there.
     case seq(Seq)
-    /// A time, which one message of the conversation has, or none.
+    /// A time, whether or not a message of the conversation has it.
     case timetoken(Timetoken)
-    /// A message; where the server has none of this id that the reader may see, it answers `unknown-message`.
+    /// A message by its ID.
+    ///
+    /// If the reader can see no such message, the server answers `unknown-message`.
     case id(MessageID)
-    /// A whole millisecond: before it means earlier, after it means the next millisecond or later.
+    /// A whole millisecond.
+    ///
+    /// Before it means earlier; after it means the next millisecond or later.
     case date(Date)
-    /// The newest end, past the last message.
+    /// The newest end, after the last message.
     case latest
     /// The oldest end, before the first message.
     case earliest
-    /// The first message that counts as unread for the reader; the newest end where nothing is unread.
+    /// The first message that is unread for the reader; the newest end if nothing is unread.
     case firstUnread
 
-    /// Whether it is one of the ends, which even an empty history has.
+    /// Whether the point exists even in an empty history.
     package var isEnd: Bool {
         switch self {
         case .latest, .earliest, .firstUnread: true
@@ -26,21 +30,21 @@ public enum HistoryPoint: Hashable, Sendable {
     }
 }
 
-/// Where a page begins and which way it goes.
+/// The start and direction of a page.
 ///
-/// Anchors are exclusive, except the ends themselves and `around`.
+/// Anchors are exclusive, except the ends of the history and `around`.
 public enum Anchor: Hashable, Sendable {
-    /// To older from here.
+    /// Older messages, from the point.
     case before(HistoryPoint)
-    /// To newer from here.
+    /// Newer messages, from the point.
     case after(HistoryPoint)
-    /// Both ways from here; the message itself is given besides.
+    /// Messages in both directions from the point, and the message at the point itself.
     case around(HistoryPoint, before: Int, after: Int)
-    /// To newer from the first point, included, up to the second, excluded.
+    /// Newer messages from the first point (inclusive) to the second (exclusive).
     case between(HistoryPoint, HistoryPoint)
-    /// To older from the first point, excluded, down to the second, included.
+    /// Older messages from the first point (exclusive) to the second (inclusive).
     case backward(from: HistoryPoint, downTo: HistoryPoint)
-    /// Where another page said its history goes on.
+    /// The continuation of another page.
     case cursor(HistoryCursor)
 
     package var points: [HistoryPoint] {
@@ -55,19 +59,20 @@ public enum Anchor: Hashable, Sendable {
     public static var latest: Anchor { .before(.latest) }
     /// The oldest messages.
     public static var earliest: Anchor { .after(.earliest) }
-    /// Around the first unread message, with 10 on both sides.
+    /// The first unread message, with 10 messages on both sides.
     public static var firstUnread: Anchor { .around(.firstUnread, before: 10, after: 10) }
 }
 
-/// Where a page's history goes on.
+/// A cursor with which a page of history continues.
 ///
-/// Opaque: pass it back as it came, with any limit; it holds the order and the filter of the page it is from. Another
-/// text is `invalid-parameter`; one of a conversation that was made anew since is `epoch-changed`.
+/// The cursor is opaque: pass it back unchanged, with any limit. It contains the order and the filter of its page. An
+/// altered cursor fails with `invalid-parameter`. A cursor of a conversation that was recreated fails with
+/// `epoch-changed`.
 public struct HistoryCursor: RawRepresentable, Hashable, Sendable {
-    /// The text the server gave, fit for a URL.
+    /// The text of the cursor, which is safe in URLs.
     public let rawValue: String
 
-    /// A cursor that a page gave earlier; it is checked when it is used.
+    /// Creates a cursor from the text of an earlier page; the server checks it when it is used.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
@@ -75,32 +80,32 @@ public struct HistoryCursor: RawRepresentable, Hashable, Sendable {
 
 /// The order of the messages in a page.
 ///
-/// It never changes which messages are in it.
+/// The order never changes which messages are in the page.
 public enum Sort: String, CaseIterable, Sendable {
     case newestFirst, oldestFirst
 }
 
-/// Which messages of a history are wanted; the limit counts only those.
+/// A filter for the messages of a history; the limit counts only matching messages.
 ///
-/// A message must satisfy everything that is set. Each set has 1...100 elements, else a question with this filter is
+/// A message must match all properties that are set. Each set has 1...100 elements; otherwise the query fails with
 /// `invalid-parameter`.
 public struct MessageFilter: Hashable, Sendable {
-    /// Only these types.
+    /// Only messages of these types.
     public var types: Set<MessageType>?
-    /// None of these types.
+    /// No messages of these types.
     public var excludedTypes: Set<MessageType>?
-    /// Only these custom types; `nil` among them means messages that have none.
+    /// Only messages with these custom types; `nil` in the set means messages without one.
     public var customTypes: Set<String?>?
-    /// Only messages these users sent.
+    /// Only messages from these senders.
     public var senders: Set<UserID>?
-    /// Only messages that mention the reader, by name or because everyone is meant.
+    /// Only messages that mention the reader by name or mention everyone.
     public var mentionsMe: Bool
-    /// Only messages whose content is a file of its own.
+    /// Only messages whose content is a file.
     public var hasMedia: Bool
-    /// Only the replies in the thread that begins with this message.
+    /// Only replies in the thread that starts with this message.
     public var thread: MessageID?
 
-    /// A filter of what is given; what is left out filters nothing.
+    /// Creates a filter; omitted arguments filter nothing.
     public init(
         types: Set<MessageType>? = nil, excludedTypes: Set<MessageType>? = nil, customTypes: Set<String?>? = nil,
         senders: Set<UserID>? = nil, mentionsMe: Bool = false, hasMedia: Bool = false, thread: MessageID? = nil
@@ -114,22 +119,22 @@ public struct MessageFilter: Hashable, Sendable {
         self.thread = thread
     }
 
-    /// Every message.
+    /// Matches every message.
     public static let all = MessageFilter()
-    /// Only messages of these types.
+    /// Matches messages of these types.
     public static func types(_ types: Set<MessageType>) -> MessageFilter { .init(types: types) }
-    /// Only messages these users sent.
+    /// Matches messages from these senders.
     public static func senders(_ senders: Set<UserID>) -> MessageFilter { .init(senders: senders) }
-    /// Only messages of these custom types; `nil` among them means messages that have none.
+    /// Matches messages with these custom types; `nil` in the set means messages without one.
     public static func customTypes(_ types: Set<String?>) -> MessageFilter { .init(customTypes: types) }
-    /// Only messages that mention the reader, by name or because everyone is meant.
+    /// Matches messages that mention the reader by name or mention everyone.
     public static var mentionsMe: MessageFilter { .init(mentionsMe: true) }
-    /// Only messages whose content is a file of its own: images, GIFs, files, voice messages and videos.
+    /// Matches messages whose content is a file: images, GIFs, files, voice messages and videos.
     public static var hasMedia: MessageFilter { .init(hasMedia: true) }
-    /// Only the replies in the thread that begins with a message.
+    /// Matches replies in the thread that starts with a message.
     public static func thread(_ root: MessageID) -> MessageFilter { .init(thread: root) }
 
-    /// Whether a message is wanted by `reader`.
+    /// Returns whether a message matches the filter for `reader`.
     public func matches(_ message: Message, reader: UserID) -> Bool {
         if let types, !types.contains(message.type) { return false }
         if let excludedTypes, excludedTypes.contains(message.type) { return false }
@@ -141,42 +146,44 @@ public struct MessageFilter: Hashable, Sendable {
         return true
     }
 
-    /// Whether it asks for what few messages are, which stores keep an index of.
+    /// Whether the filter selects few messages, for which stores keep an index.
     package var isSelective: Bool {
         thread != nil || mentionsMe || hasMedia || types.map { !$0.contains(.text) } ?? false
             || customTypes.map { !$0.contains(nil) } ?? false
     }
 
-    /// Refuses filters that nothing can match.
+    /// Returns the filter if it is valid.
+    ///
+    /// - Throws: `invalid-parameter` if a set is empty or has more than 100 elements.
     package func validated() throws(ChatError) -> MessageFilter {
         let sets: [(String, Int?)] = [
             ("types", types?.count), ("excludedTypes", excludedTypes?.count), ("customTypes", customTypes?.count),
             ("senders", senders?.count),
         ]
         for case (let name, let count?) in sets {
-            if count == 0 { throw .invalidParameter(name, "must not be an empty list: leave it out instead") }
+            if count == 0 { throw .invalidParameter(name, "must not be an empty list; omit it instead") }
             if count > 100 { throw .invalidParameter(name, "must have at most 100 entries", limit: 100) }
         }
         return self
     }
 }
 
-/// One question for a page of history.
+/// A query for one page of history.
 public struct HistoryQuery: Hashable, Sendable {
-    /// Where the page begins and which way it goes.
+    /// The start and direction of the page.
     public var anchor: Anchor
-    /// How many messages, 0...100.
+    /// The maximum number of messages, 0...100.
     ///
-    /// With `around` the anchor gives both counts instead.
+    /// With `around`, the counts of the anchor apply instead.
     public var limit: Int
-    /// The order in the page; with a cursor, that of the page it is from.
+    /// The order in the page; a cursor has the order of its own page.
     public var sort: Sort
-    /// Which messages count; with a cursor, the filter of the page it is from.
+    /// The filter; a cursor has the filter of its own page.
     public var filter: MessageFilter
-    /// Whether each message's actions are wanted one by one; then the limit is 0...25.
+    /// Whether to return each message's individual actions; the limit is then 0...25.
     public var includesActions: Bool
 
-    /// A question; whoever answers it checks the ranges.
+    /// Creates a query; the ranges are checked when it is executed.
     public init(
         _ anchor: Anchor = .latest, limit: Int = 20, sort: Sort = .newestFirst, filter: MessageFilter = .all,
         includesActions: Bool = false
@@ -190,13 +197,15 @@ public struct HistoryQuery: Hashable, Sendable {
 }
 
 extension HistoryQuery {
-    /// Refuses what is out of range; nothing is clamped.
+    /// Validates the ranges; values are never clamped.
+    ///
+    /// - Throws: `invalid-parameter` if a value is out of range.
     package func check(pageSize: Int) throws(ChatError) {
         let most = includesActions ? min(pageSize, Self.mostWithActions) : pageSize
         func check(_ count: Int, _ name: String) throws(ChatError) {
             guard (0...most).contains(count) else {
                 throw .invalidParameter(
-                    name, "must be in 0...\(most)\(includesActions ? " where actions are included" : "")", limit: most)
+                    name, "must be in 0...\(most)\(includesActions ? " if actions are included" : "")", limit: most)
             }
         }
         if case .around(_, let before, let after) = anchor {
@@ -209,19 +218,21 @@ extension HistoryQuery {
         try anchor.check()
     }
 
-    /// The most messages of a page whose actions come with it.
+    /// The maximum number of messages in a page with actions.
     package static let mostWithActions = 25
 }
 
 extension Anchor {
-    /// Refuses points that nobody can mean.
+    /// Validates the points.
+    ///
+    /// - Throws: `invalid-parameter` if a point can't match any message.
     package func check() throws(ChatError) {
-        // Contradiction A7 of the contract: to newer from the newest end is a mistake, and not an empty page.
+        // `after(.latest)` is an error and not an empty page, because it is always a mistake.
         switch self {
         case .after(.latest):
-            throw .invalidParameter("anchor", "can't be after latest: use before latest, or after the last message")
+            throw .invalidParameter("anchor", "can't be after latest; use before latest or after the last message")
         case .before(.earliest):
-            throw .invalidParameter("anchor", "can't be before earliest: use after earliest")
+            throw .invalidParameter("anchor", "can't be before earliest; use after earliest")
         default: break
         }
         for case .date(let date) in points where !Self.dates.contains(date.timeIntervalSince1970) {
@@ -229,6 +240,6 @@ extension Anchor {
         }
     }
 
-    /// What an ISO 8601 time can say, in seconds since 1970.
+    /// The range of ISO 8601 dates, in seconds since 1970.
     private static let dates: ClosedRange<TimeInterval> = -62_167_219_200...253_402_300_799
 }

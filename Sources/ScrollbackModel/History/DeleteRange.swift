@@ -1,4 +1,6 @@
-/// A range of history to delete: from a point, included, to another, excluded; an absent one is the end of the log.
+/// A range of history to delete, from a point (inclusive) to another (exclusive).
+///
+/// `nil` is the end of the log.
 package struct DeleteRange: Hashable, Sendable {
     package var from: HistoryPoint?
     package var to: HistoryPoint?
@@ -8,6 +10,6 @@ package struct DeleteRange: Hashable, Sendable {
         self.to = to
     }
 
-    /// Everything there is.
+    /// The whole history.
     package static let all = DeleteRange(from: nil, to: nil)
 }

@@ -1,13 +1,13 @@
-/// A question for pages of several conversations.
+/// A query for pages of several conversations.
 package struct FetchQuery: Hashable, Sendable {
-    /// Each with where it goes on; an absent cursor begins at the anchor.
+    /// The conversations, each with the cursor to continue from; `nil` starts at the anchor.
     package var conversations: [(id: ConversationID, cursor: HistoryCursor?)]
     package var anchor: Anchor
-    /// How many messages of each: absent for as many as there may be.
+    /// The maximum number of messages per conversation; `nil` for the highest allowed number.
     package var limit: Int?
     package var sort: Sort
     package var filter: MessageFilter
-    /// Whether each message's actions are wanted one by one, which one conversation can be asked for.
+    /// Whether to return each message's individual actions, which requires a single conversation.
     package var includesActions: Bool
 
     package init(
@@ -34,10 +34,12 @@ package struct FetchQuery: Hashable, Sendable {
         }
     }
 
-    /// The most messages of one conversation: fewer where several are asked about, or actions come with them.
+    /// The maximum number of messages per conversation.
+    ///
+    /// The limit is lower for several conversations or with actions.
     package static let most = (one: 100, several: HistoryQuery.mostWithActions)
 
-    /// Whether pages go on to older messages.
+    /// Whether pages continue to older messages.
     package var goesOlder: Bool {
         switch anchor {
         case .before, .backward, .around: true
@@ -45,27 +47,29 @@ package struct FetchQuery: Hashable, Sendable {
         }
     }
 
-    /// Refuses what is out of range; nothing is clamped.
+    /// Validates the ranges; values are never clamped.
+    ///
+    /// - Throws: `invalid-parameter` if a value is out of range.
     package func check() throws(ChatError) {
         guard (1...Self.maximumConversations).contains(conversations.count) else {
             throw .invalidParameter(
-                "conversations", "must be 1...\(Self.maximumConversations) conversations",
+                "conversations", "must contain 1...\(Self.maximumConversations) conversations",
                 limit: Self.maximumConversations)
         }
         guard !includesActions || conversations.count == 1 else {
-            throw .invalidParameter("conversations", "must be one where actions are included")
+            throw .invalidParameter("conversations", "must contain a single conversation if actions are included")
         }
-        // The counts of `around` are limits as well.
+        // The counts of `around` are limits too.
         try HistoryQuery(anchor, limit: limit ?? mostMessages, filter: filter).check(pageSize: mostMessages)
     }
 
-    /// The most conversations one question is about.
+    /// The maximum number of conversations in a query.
     package static let maximumConversations = 500
 
     package var mostMessages: Int { conversations.count > 1 || includesActions ? Self.most.several : Self.most.one }
 }
 
-/// What came of one of them.
+/// The result for one conversation.
 package struct FetchedPage: Sendable {
     package var conversation: ConversationID
     package var result: Result<LogPage, ChatError>

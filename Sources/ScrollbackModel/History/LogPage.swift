@@ -1,9 +1,9 @@
-/// What a page of a log says about the places it looked at.
+/// The sequence numbers that a page covers.
 package struct Coverage: Hashable, Sendable {
-    /// Lowest and highest place looked at; `upper == lower - 1` when there was none.
+    /// The lowest and highest covered sequence numbers; `upper == lower - 1` if it covers none.
     package var lower: Seq
     package var upper: Seq
-    /// Places among them that this reader will never see.
+    /// The covered sequence numbers that this reader can never see.
     package var voids: SeqRangeSet
 
     package init(lower: Seq, upper: Seq, voids: SeqRangeSet = .init()) {
@@ -20,15 +20,15 @@ package struct Coverage: Hashable, Sendable {
 /// The state of a log as one reader may see it.
 package struct LogHead: Hashable, Sendable {
     package var epoch: Epoch
-    /// Changes when what the reader may see of the past changes.
+    /// The reader's view, a counter that increases when the visible part of the past changes.
     package var view: Int64
-    /// The newest place the reader may see, 0 for none.
+    /// The newest sequence number that the reader may see; 0 for none.
     package var head: Seq
-    /// The oldest place that may still hold something; `head + 1` when nothing does.
+    /// The lowest sequence number that may still have a message; `head + 1` if none has.
     package var firstSeq: Seq
-    /// The running number at `head`.
+    /// The counted index at `head`.
     package var n: Int64
-    /// The newest change.
+    /// The newest revision.
     package var rev: Int64
 
     package init(epoch: Epoch, view: Int64, head: Seq, firstSeq: Seq, n: Int64, rev: Int64) {
@@ -41,16 +41,16 @@ package struct LogHead: Hashable, Sendable {
     }
 }
 
-/// A page as the server gives it.
+/// A page as the server returns it.
 package struct LogPage: Hashable, Sendable {
     package var messages: [Message]
     package var coverage: Coverage
-    /// Whether a filter left messages out: then the coverage was scanned and says nothing about gaps.
+    /// Whether a filter omitted messages: the coverage was then only scanned and does not close gaps.
     package var isFiltered: Bool
     package var older: HistoryCursor?
     package var newer: HistoryCursor?
     package var state: LogHead
-    /// The messages' actions one by one, where they were asked for: the first ``mostActions`` of each.
+    /// The first ``mostActions`` actions of each message, if the query requested actions.
     package var actions: [MessageAction]
 
     package init(
@@ -66,6 +66,6 @@ package struct LogPage: Hashable, Sendable {
         self.actions = actions
     }
 
-    /// The most actions of one message that come with it; a list of its actions has them all.
+    /// The maximum number of actions of one message in a page; the list of a message's actions has all of them.
     package static let mostActions = 100
 }

@@ -1,12 +1,12 @@
-/// One entry of a conversation's change log: what was done to messages after they were sent.
+/// An entry in the change log of a conversation: a change to stored messages.
 ///
-/// It takes no place in the log.
+/// Changes have no sequence number.
 package enum LogChange: Hashable, Sendable {
-    /// A message as it is now, edited or recalled; it carries the change's `rev`.
+    /// The current state of an edited or recalled message, with the revision of the change.
     case message(Message)
-    /// A range of places that are gone for good.
+    /// A range of sequence numbers that was permanently deleted.
     case removed(SeqRange, rev: Int64)
-    /// A change to something this reader may not see.
+    /// A change to something that this reader may not see.
     case invisible(rev: Int64)
 
     package var rev: Int64 {
@@ -17,14 +17,14 @@ package enum LogChange: Hashable, Sendable {
     }
 }
 
-/// How far a device has come with one log; what `sync` asks from.
+/// A device's position in one log, from which `sync` continues.
 package struct LogPosition: Hashable, Sendable {
     package var conversation: ConversationID
     package var epoch: Epoch
     package var view: Int64
-    /// The newest place the device knows of.
+    /// The newest sequence number that the device knows.
     package var seq: Seq
-    /// The newest change it has applied.
+    /// The newest revision that the device has applied.
     package var rev: Int64
 
     package init(conversation: ConversationID, epoch: Epoch, view: Int64, seq: Seq, rev: Int64) {
@@ -36,16 +36,17 @@ package struct LogPosition: Hashable, Sendable {
     }
 }
 
-/// What `sync` answers for one conversation.
+/// The answer of `sync` for one conversation.
 package struct LogSync: Hashable, Sendable {
-    /// What was missed, as far as the answer had room; where it was more than 500 messages, the
-    /// newest of them, and a gap stays below.
+    /// The missed messages, as far as they fit.
+    ///
+    /// If more than 500 messages were missed, the page has the newest of them and a gap remains below.
     package var page: LogPage
     /// The changes after the position's `rev`, in order, at most 500.
     package var changes: [LogChange]
-    /// The newest change the answer speaks of; below `page.state.rev` where there are more to ask for.
+    /// The newest revision that the answer covers; it is lower than `page.state.rev` if more changes remain.
     package var changedThrough: Int64
-    /// Whether changes were forgotten that the device has not seen: what it has of this log must be fetched again.
+    /// Whether the server no longer has changes that the device missed, so the device must load the log again.
     package var mustRefetch: Bool
 
     package init(page: LogPage, changes: [LogChange], changedThrough: Int64, mustRefetch: Bool) {

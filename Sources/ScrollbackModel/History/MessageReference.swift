@@ -1,11 +1,11 @@
-/// Which message is meant, in which conversation.
+/// A reference to a message in a conversation.
 public struct MessageReference: Hashable, Sendable {
-    /// The conversation the message is in.
+    /// The conversation.
     public var conversation: ConversationID
-    /// The message's id.
+    /// The ID of the message.
     public var id: MessageID
 
-    /// A reference to a message of a conversation.
+    /// Creates a reference to a message.
     public init(_ id: MessageID, in conversation: ConversationID) {
         self.conversation = conversation
         self.id = id

@@ -1,8 +1,8 @@
 extension ConversationID: CustomStringConvertible {
-    /// Reads the text form.
+    /// Parses the text form.
     ///
-    /// - Throws: `invalid-parameter` when the kind is unknown, a part is missing or not an ``Identifier``, or an escape is
-    ///   not one of `%25`, `%2F`, `%3A`.
+    /// - Throws: `invalid-parameter` if the kind is unknown, a part is missing or not an ``Identifier``, or an escape
+    ///   is not one of `%25`, `%2F` and `%3A`.
     public init(_ text: String, parameter: String = "conversation") throws(ChatError) {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
             throw .invalidParameter(parameter, "must be KIND:NAME, for example group:swift")
@@ -11,7 +11,7 @@ extension ConversationID: CustomStringConvertible {
             let kinds = ConversationKind.allCases.map(\.rawValue).joined(separator: ", ")
             throw .invalidParameter(parameter, "must begin with one of \(kinds), followed by a colon")
         }
-        // By scalars: a name may begin with a combining mark, which as a character would swallow the slash.
+        // Split by scalars: a name may start with a combining mark, which would form one character with the slash.
         let parts = text.unicodeScalars[text.utf8.index(after: colon)...]
             .split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
         var names: [Identifier] = []
@@ -19,7 +19,7 @@ extension ConversationID: CustomStringConvertible {
             names.append(try Identifier(try Self.unescape(Substring(part), parameter), parameter: parameter))
         }
         guard names.count == 1 || names.count == 2 && kind.traits.namesHaveTwoParts else {
-            throw .invalidParameter(parameter, "has too many parts: a / inside a name is written %2F")
+            throw .invalidParameter(parameter, "has too many parts; escape a / inside a name as %2F")
         }
         switch (kind, names.count) {
         case (.direct, 2):
@@ -59,7 +59,7 @@ extension ConversationID: CustomStringConvertible {
         var text = String.UnicodeScalarView()
         var rest = part.unicodeScalars[...]
         while let scalar = rest.popFirst() {
-            if scalar == ":" { throw .invalidParameter(parameter, "has a : inside a name: write it %3A") }
+            if scalar == ":" { throw .invalidParameter(parameter, "has a : inside a name; escape it as %3A") }
             guard scalar == "%" else {
                 text.append(scalar)
                 continue
@@ -68,7 +68,7 @@ extension ConversationID: CustomStringConvertible {
             case ("2", "5"): text.append("%")
             case ("2", "F"), ("2", "f"): text.append("/")
             case ("3", "A"), ("3", "a"): text.append(":")
-            default: throw .invalidParameter(parameter, "has a % that is not %25, %2F or %3A: write it %25")
+            default: throw .invalidParameter(parameter, "has a % that is not %25, %2F or %3A; escape it as %25")
             }
         }
         return String(text)
@@ -76,7 +76,7 @@ extension ConversationID: CustomStringConvertible {
 }
 
 extension ConversationID: Comparable {
-    /// An order for lists: by kind, then by the bytes of the name, a community before its channels.
+    /// Orders conversations by kind, then by the bytes of the name; a community comes before its channels.
     public static func < (a: ConversationID, b: ConversationID) -> Bool {
         if a.kind != b.kind { return a.kind.rawValue < b.kind.rawValue }
         if a.target != b.target { return a.target < b.target }

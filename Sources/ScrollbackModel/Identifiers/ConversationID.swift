@@ -1,15 +1,15 @@
-/// What a conversation is called: its kind, its name and, in a community, a channel.
+/// The ID of a conversation: its kind, its name and, in a community, a channel.
 ///
-/// The text form is `direct:bob`, `group:swift`, `community:city/general`, `room:lobby`, `system:billing`.
-/// A member names a direct conversation by the peer and a system conversation by the service. Administrators, stores and
-/// webhooks use the absolute forms `direct:alice/bob` (sorted by bytes) and `system:alice/billing` (receiver first), which
-/// mean the same to everybody.
+/// The text form is `direct:bob`, `group:swift`, `community:city/general`, `room:lobby`, `system:billing`. A member
+/// identifies a direct conversation by the peer and a system conversation by the service. Administrators, stores and
+/// webhooks use the absolute forms `direct:alice/bob` (sorted by bytes) and `system:alice/billing` (receiver first).
+/// Absolute forms have the same meaning for every user.
 public struct ConversationID: Hashable, Sendable {
-    /// Which of the five kinds; it decides what ``target`` and ``part`` name.
+    /// The kind, which determines the meaning of ``target`` and ``part``.
     public let kind: ConversationKind
-    /// The peer, group, community, room or service; in an absolute form the first user.
+    /// The peer, group, community, room or service; in an absolute form, the first user.
     public let target: Identifier
-    /// The channel of a community; in an absolute form the other user or the service.
+    /// The channel of a community; in an absolute form, the other user or the service.
     public let part: Identifier?
 
     private init(_ kind: ConversationKind, _ target: Identifier, _ part: Identifier? = nil) {
@@ -18,42 +18,44 @@ public struct ConversationID: Hashable, Sendable {
         self.part = part
     }
 
-    /// The direct conversation with a peer, as its member names it; oneself is a valid peer.
+    /// Returns the direct conversation with a peer, as its member identifies it.
+    ///
+    /// The user's own ID is a valid peer.
     public static func direct(_ peer: UserID) -> ConversationID { .init(.direct, peer.identifier) }
-    /// A group, by the name it was created with.
+    /// Returns the group with a name.
     public static func group(_ name: Identifier) -> ConversationID { .init(.group, name) }
-    /// A room, by the name it was created with.
+    /// Returns the room with a name.
     public static func room(_ name: Identifier) -> ConversationID { .init(.room, name) }
-    /// What a service sends to the user who names it so.
+    /// Returns the conversation in which a service sends to the current user.
     public static func system(_ service: UserID) -> ConversationID { .init(.system, service.identifier) }
 
-    /// A channel of a community; without one, the community itself where members, roles and settings are meant.
+    /// Returns a channel of a community; without a channel, the community itself for members, roles and settings.
     public static func community(_ name: Identifier, channel: Identifier? = nil) -> ConversationID {
         .init(.community, name, channel)
     }
 
-    /// The direct conversation of two people, named the same for everybody.
+    /// Returns the absolute ID of the direct conversation of two users.
     public static func direct(between a: UserID, and b: UserID) -> ConversationID {
         a <= b ? .init(.direct, a.identifier, b.identifier) : .init(.direct, b.identifier, a.identifier)
     }
 
-    /// What a service sends to one receiver, named the same for everybody.
+    /// Returns the absolute ID of the conversation in which a service sends to one receiver.
     public static func system(to receiver: UserID, from service: UserID) -> ConversationID {
         .init(.system, receiver.identifier, service.identifier)
     }
 
-    /// The channel messages go to where a community is named without one.
+    /// The channel that receives messages sent to a community without a channel.
     public static let defaultChannel: Identifier = "default"
 
-    /// Whether this is a community itself and not one of its channels.
+    /// Whether this is a community and not one of its channels.
     public var isCommunityItself: Bool { kind == .community && part == nil }
 
-    /// The community a channel belongs to.
+    /// The community that a channel belongs to.
     public var community: ConversationID? { kind == .community ? .community(target) : nil }
 }
 
 extension ConversationID {
-    /// Whether the name means the same to everybody: stores know conversations by these names only.
+    /// Whether the ID is absolute; stores use absolute IDs only.
     package var isAbsolute: Bool {
         switch kind {
         case .direct, .system: part != nil
@@ -61,16 +63,16 @@ extension ConversationID {
         }
     }
 
-    /// The name that means the same to everybody, of a name that `user` used.
+    /// Returns the absolute form of an ID that `user` used.
     package func absolute(for user: UserID) -> ConversationID {
         guard !isAbsolute else { return self }
         let other = UserID(known: target.text)
         return kind == .direct ? .direct(between: user, and: other) : .system(to: user, from: other)
     }
 
-    /// The name `user` knows a conversation by, of its absolute name.
+    /// Returns the form in which `user` identifies this conversation.
     ///
-    /// For whoever takes no part in it (an administrator) the absolute name is the only one.
+    /// For users who don't take part in it, such as administrators, the absolute ID is the only form.
     package func relative(to user: UserID) -> ConversationID {
         guard let part else { return self }
         switch kind {
@@ -81,7 +83,8 @@ extension ConversationID {
         }
     }
 
-    /// The people an absolute name itself says take part: both of a direct conversation, the receiver of a system one.
+    /// The users that an absolute ID names: both users of a direct conversation, or the receiver of a system
+    /// conversation.
     package var namedUsers: [UserID] {
         guard isAbsolute, let part else { return [] }
         switch kind {
@@ -92,7 +95,7 @@ extension ConversationID {
         }
     }
 
-    /// The log that messages sent to this name go to: a community's are its default channel's.
+    /// The log that receives messages sent to this ID; a community uses the log of its default channel.
     package var log: ConversationID {
         isCommunityItself ? .community(target, channel: Self.defaultChannel) : self
     }

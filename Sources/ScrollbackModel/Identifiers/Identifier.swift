@@ -1,22 +1,22 @@
 import Foundation
 
-/// A name the application chooses: a user, a group, a community, a channel, a room or a service.
+/// An application-defined name of a user, group, community, channel, room or service.
 ///
-/// 1...128 bytes of UTF-8 in Unicode normalization form C, without control characters. Equality, hash and order are over
-/// the bytes, so two identifiers that look alike are never half the same: one of them was refused by name.
+/// An identifier has 1...128 bytes of UTF-8 in Unicode normalization form C, without control characters. Equality, hash
+/// and order compare bytes. Because unnormalized text is rejected, canonically equivalent identifiers are always equal.
 public struct Identifier: Sendable {
-    /// The identifier as it was given.
+    /// The text of the identifier.
     public let text: String
 
-    /// The longest identifier, in bytes of UTF-8.
+    /// The maximum length in bytes of UTF-8.
     public static let maximumBytes = 128
 
-    /// Checks a name that came from outside.
+    /// Validates a name.
     ///
     /// - Parameters:
-    ///   - text: the name.
-    ///   - parameter: what to call it in the error.
-    /// - Throws: `invalid-parameter` when the name is empty, too long, not normalized or has a control character.
+    ///   - text: The name.
+    ///   - parameter: The name of the parameter in the error.
+    /// - Throws: `invalid-parameter` if the name is empty, too long, not normalized, or contains a control character.
     public init(_ text: String, parameter: String = "identifier") throws(ChatError) {
         if let reason = Self.fault(in: text) {
             throw .invalidParameter(parameter, reason)
@@ -31,13 +31,13 @@ public struct Identifier: Sendable {
     private static func fault(in text: String) -> String? {
         let bytes = text.utf8.count
         if bytes == 0 { return "must not be empty" }
-        if bytes > maximumBytes { return "must be at most \(maximumBytes) bytes of UTF-8, is \(bytes)" }
+        if bytes > maximumBytes { return "must be at most \(maximumBytes) bytes of UTF-8 but has \(bytes)" }
         var needsNormalizationCheck = false
         for scalar in text.unicodeScalars {
             if scalar.properties.generalCategory == .control {
                 return "must not contain control characters (U+\(String(scalar.value, radix: 16, uppercase: true)))"
             }
-            // Below the combining marks every scalar is its own composed form.
+            // Below the combining marks, every scalar is its own composed form.
             if scalar.value >= 0x300 { needsNormalizationCheck = true }
         }
         if needsNormalizationCheck, !text.precomposedStringWithCanonicalMapping.utf8.elementsEqual(text.utf8) {
@@ -48,7 +48,7 @@ public struct Identifier: Sendable {
 }
 
 extension Identifier: Hashable, Comparable {
-    /// Whether two identifiers are the same bytes of UTF-8.
+    /// Returns whether two identifiers have the same UTF-8 bytes.
     public static func == (a: Identifier, b: Identifier) -> Bool {
         var (first, second) = (a.text, b.text)
         return first.withUTF8 { a in
@@ -61,12 +61,12 @@ extension Identifier: Hashable, Comparable {
         }
     }
 
-    /// The order of the bytes of UTF-8, which is the same on every device and in every store.
+    /// Orders identifiers by their UTF-8 bytes, which is the same order on every device and in every store.
     public static func < (a: Identifier, b: Identifier) -> Bool {
         a.text.utf8.lexicographicallyPrecedes(b.text.utf8)
     }
 
-    /// Hashes the bytes, as equality compares them.
+    /// Hashes the UTF-8 bytes, consistent with equality.
     public func hash(into hasher: inout Hasher) {
         var text = text
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
@@ -75,14 +75,14 @@ extension Identifier: Hashable, Comparable {
 }
 
 extension Identifier: ExpressibleByStringLiteral, CustomStringConvertible {
-    /// A name written in the source: traps when it is not a valid identifier.
+    /// Creates an identifier from a literal; traps if the literal is invalid.
     public init(stringLiteral value: String) {
         if let reason = Self.fault(in: value) {
-            preconditionFailure("\"\(value)\" is not an identifier: it \(reason)")
+            preconditionFailure("\"\(value)\" is not a valid identifier: it \(reason).")
         }
         self.init(known: value)
     }
 
-    /// The identifier as it was given.
+    /// The text of the identifier.
     public var description: String { text }
 }

@@ -1,14 +1,15 @@
-// Identifiers are coded as their text forms, and checked when they are decoded.
+// Identifiers are encoded as their text forms and validated when they are decoded.
 
 extension Identifier: Codable {
-    /// Reads the text form.
+    /// Decodes the text form.
     ///
-    /// - Throws: `invalid-parameter` when the text is no identifier; a `DecodingError` when there is no text.
+    /// - Throws: `invalid-parameter` if the text is not a valid identifier; a `DecodingError` if the value is not a
+    ///   string.
     public init(from decoder: any Decoder) throws {
         try self.init(try decoder.singleValueContainer().decode(String.self))
     }
 
-    /// Writes the identifier as it was given.
+    /// Encodes the text form.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(text)
@@ -16,14 +17,15 @@ extension Identifier: Codable {
 }
 
 extension UserID: Codable {
-    /// Reads the text form.
+    /// Decodes the text form.
     ///
-    /// - Throws: `invalid-parameter` when the text is no identifier; a `DecodingError` when there is no text.
+    /// - Throws: `invalid-parameter` if the text is not a valid identifier; a `DecodingError` if the value is not a
+    ///   string.
     public init(from decoder: any Decoder) throws {
         try self.init(try decoder.singleValueContainer().decode(String.self))
     }
 
-    /// Writes the identifier as it was given.
+    /// Encodes the text form.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(text)
@@ -31,14 +33,15 @@ extension UserID: Codable {
 }
 
 extension ConversationID: Codable {
-    /// Reads the text form.
+    /// Decodes the text form.
     ///
-    /// - Throws: `invalid-parameter` when the text names no conversation; a `DecodingError` when there is no text.
+    /// - Throws: `invalid-parameter` if the text is not a conversation ID; a `DecodingError` if the value is not a
+    ///   string.
     public init(from decoder: any Decoder) throws {
         try self.init(try decoder.singleValueContainer().decode(String.self))
     }
 
-    /// Writes the text form, for example `group:swift`.
+    /// Encodes the text form, for example `group:swift`.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
@@ -46,14 +49,14 @@ extension ConversationID: Codable {
 }
 
 extension MessageID: Codable {
-    /// Reads the text form.
+    /// Decodes the text form.
     ///
-    /// - Throws: `invalid-parameter` when the text is not a UUID; a `DecodingError` when there is no text.
+    /// - Throws: `invalid-parameter` if the text is not a UUID; a `DecodingError` if the value is not a string.
     public init(from decoder: any Decoder) throws {
         try self.init(try decoder.singleValueContainer().decode(String.self))
     }
 
-    /// Writes the lower-case text form.
+    /// Encodes the lowercase text form.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)

@@ -1,32 +1,32 @@
 public import Foundation
 
-/// A file's UUID, made at random by the device that sends it.
+/// The ID of a file: a random UUID that the sender's device creates.
 public struct MediaID: Hashable, Sendable {
-    /// The sixteen bytes.
+    /// The UUID.
     public let uuid: UUID
 
-    /// An id that nothing has yet.
+    /// Creates a new random ID.
     public init() {
         uuid = UUID()
     }
 
-    /// An id that is known already.
+    /// Creates an ID from a UUID.
     public init(_ uuid: UUID) {
         self.uuid = uuid
     }
 
-    /// Reads the 36-character text form, in either case.
+    /// Parses the 36-character text form, in upper or lower case.
     ///
-    /// - Throws: `invalid-parameter` when it is not a UUID.
+    /// - Throws: `invalid-parameter` if the text is not a UUID.
     public init(_ text: String, parameter: String = "media") throws(ChatError) {
         uuid = try MessageID(text, parameter: parameter).uuid
     }
 }
 
 extension MediaID: CustomStringConvertible, Comparable {
-    /// The lower-case text form.
+    /// The lowercase text form.
     public var description: String { MessageID(uuid).description }
 
-    /// The order of the sixteen bytes, for lists.
+    /// Orders IDs by their 16 bytes, for lists.
     public static func < (a: MediaID, b: MediaID) -> Bool { a.uuid < b.uuid }
 }

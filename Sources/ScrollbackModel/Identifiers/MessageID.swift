@@ -1,18 +1,20 @@
 public import Foundation
 
-/// A message's UUID, made by the sender's device and kept through every retry; unique in its conversation.
+/// The ID of a message: a UUID that the sender's device creates and keeps for every retry.
+///
+/// It is unique in its conversation.
 public struct MessageID: Hashable, Sendable {
-    /// The sixteen bytes: version 7 from this SDK, whatever another sender or an importer chose.
+    /// The UUID: version 7 from this SDK, any version from other senders or importers.
     public let uuid: UUID
 
-    /// An id of any version, for example one derived from another system's.
+    /// Creates an ID from a UUID of any version, for example one derived from another system's ID.
     public init(_ uuid: UUID) {
         self.uuid = uuid
     }
 
-    /// Reads the 36-character text form, in either case.
+    /// Parses the 36-character text form, in upper or lower case.
     ///
-    /// - Throws: `invalid-parameter` when it is not a UUID.
+    /// - Throws: `invalid-parameter` if the text is not a UUID.
     public init(_ text: String, parameter: String = "id") throws(ChatError) {
         guard let uuid = UUID(uuidString: text) else {
             throw .invalidParameter(parameter, "must be a UUID, for example 0198f3c2-7c1e-7000-8000-0123456789ab")
@@ -20,11 +22,11 @@ public struct MessageID: Hashable, Sendable {
         self.uuid = uuid
     }
 
-    /// A new id, UUID version 7 (RFC 9562): 48 bits of Unix milliseconds, then randomness.
+    /// Creates a new UUID version 7 (RFC 9562): 48 bits of Unix milliseconds, then random bits.
     ///
     /// - Parameters:
-    ///   - date: the time the id begins with; order is never taken from it.
-    ///   - generator: where the other 74 bits come from.
+    ///   - date: The time for the first 48 bits; messages are never ordered by it.
+    ///   - generator: The source of the other 74 bits.
     public init(at date: Date, using generator: inout some RandomNumberGenerator) {
         let milliseconds = UInt64(max(0, date.timeIntervalSince1970 * 1000))
         let a = milliseconds << 16 | 0x7000 | UInt64.random(in: 0...0xFFF, using: &generator)
@@ -32,7 +34,7 @@ public struct MessageID: Hashable, Sendable {
         self.init(high: a, low: b)
     }
 
-    /// Sixteen bytes given as two numbers, most significant first.
+    /// Creates an ID from two numbers, most significant first.
     package init(high: UInt64, low: UInt64) {
         func byte(_ word: UInt64, _ index: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: word >> (56 - 8 * index)) }
         uuid = UUID(
@@ -46,7 +48,7 @@ public struct MessageID: Hashable, Sendable {
 }
 
 extension MessageID: CustomStringConvertible, Comparable {
-    /// The lower-case text form.
+    /// The lowercase text form.
     public var description: String {
         withUnsafeBytes(of: uuid.uuid) { bytes in
             String(unsafeUninitializedCapacity: 36) { text in
@@ -66,6 +68,6 @@ extension MessageID: CustomStringConvertible, Comparable {
         }
     }
 
-    /// The order of the sixteen bytes, for lists; messages are ordered by their place, never by this.
+    /// Orders IDs by their 16 bytes, for lists; messages are ordered by sequence number instead.
     public static func < (a: MessageID, b: MessageID) -> Bool { a.uuid < b.uuid }
 }

@@ -1,18 +1,18 @@
 import Foundation
 
-/// Who someone is, in the application's own terms.
+/// The ID of a user, which the application chooses.
 ///
-/// The rules for the text are those of ``Identifier``.
+/// The text follows the rules of ``Identifier``.
 public struct UserID: Hashable, Comparable, Sendable {
-    /// The text, checked.
+    /// The validated text.
     public let identifier: Identifier
 
-    /// Checks a user that came from outside.
+    /// Validates a user ID.
     ///
     /// - Parameters:
-    ///   - text: 1...128 bytes of UTF-8, as an ``Identifier`` must be.
-    ///   - parameter: what to call the user in the error.
-    /// - Throws: `invalid-parameter` when the text is not an ``Identifier``.
+    ///   - text: 1...128 bytes of UTF-8, following the rules of ``Identifier``.
+    ///   - parameter: The name of the parameter in the error.
+    /// - Throws: `invalid-parameter` if the text is not a valid ``Identifier``.
     public init(_ text: String, parameter: String = "user") throws(ChatError) {
         identifier = try Identifier(text, parameter: parameter)
     }
@@ -21,29 +21,29 @@ public struct UserID: Hashable, Comparable, Sendable {
         identifier = Identifier(known: text)
     }
 
-    /// The identifier as it was given.
+    /// The text of the user ID.
     public var text: String { identifier.text }
 
-    /// The random name that stands in an erased person's place, where what they said was to stay.
+    /// Returns a random name that replaces an erased user as the sender of messages that remain.
     package static func standIn() -> UserID { UserID(known: standInPrefix + UUID().uuidString.lowercased()) }
 
-    /// Whether it is such a name.
+    /// Whether this is the name of an erased user.
     package var isStandIn: Bool {
         text.hasPrefix(Self.standInPrefix) && UUID(uuidString: String(text.dropFirst(Self.standInPrefix.count))) != nil
     }
 
     private static let standInPrefix = "deleted-"
 
-    /// The order of the bytes of UTF-8.
+    /// Orders users by their UTF-8 bytes.
     public static func < (a: UserID, b: UserID) -> Bool { a.identifier < b.identifier }
 }
 
 extension UserID: ExpressibleByStringLiteral, CustomStringConvertible {
-    /// A user written in the source: traps when it is not a valid identifier.
+    /// Creates a user ID from a literal; traps if the literal is not a valid identifier.
     public init(stringLiteral value: String) {
         identifier = Identifier(stringLiteral: value)
     }
 
-    /// The identifier as it was given.
+    /// The text of the user ID.
     public var description: String { identifier.text }
 }

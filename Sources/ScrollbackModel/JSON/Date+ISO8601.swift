@@ -3,15 +3,15 @@ package import Foundation
 extension Date {
     private static let iso8601 = ISO8601FormatStyle(includingFractionalSeconds: true)
 
-    /// ISO 8601 in UTC with milliseconds, as times for people are written.
+    /// The date in ISO 8601 format, in UTC with milliseconds.
     package var iso8601: String {
-        // The style cuts off what is below a millisecond, and a Date's own rounding may lie just under one.
+        // The style truncates below a millisecond, and a Date can be slightly below the millisecond it represents.
         addingTimeInterval(0.000_2).formatted(Self.iso8601)
     }
 
-    /// Reads an ISO 8601 time as RFC 3339 profiles it, with or without fractions of a second, to the millisecond.
+    /// Parses an ISO 8601 date in the profile of RFC 3339, with or without a fraction, to the millisecond.
     ///
-    /// Strict where Foundation's parser is not: it takes 30 February for 2 March and 25 hours for tomorrow.
+    /// The parser is stricter than Foundation's, which reads 30 February as 2 March and 25 hours as the next day.
     package init(iso8601 text: String, parameter: String) throws(ChatError) {
         guard let milliseconds = Self.milliseconds(iso8601: Array(text.utf8)) else {
             throw .invalidParameter(parameter, "must be an ISO 8601 time, for example 2026-11-21T10:00:00.000Z")
@@ -65,7 +65,8 @@ extension Date {
         return years.contains(time) ? time : nil
     }
 
-    /// The years 1 to 9999, in milliseconds since 1970: an offset or a fraction must not lead beyond what can be written.
+    /// The years 1 to 9999 in milliseconds since 1970; an offset or fraction must not exceed the range that can be
+    /// written.
     private static let years: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
 
     private static func daysIn(_ month: Int64, of year: Int64) -> Int64 {
@@ -73,7 +74,7 @@ extension Date {
         return [31, isLeapYear ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][Int(month) - 1]
     }
 
-    /// Days from 1970 to the first of a month (Hinnant: "chrono-compatible low-level date algorithms").
+    /// The number of days from 1970 to the first of a month (Hinnant: "chrono-compatible low-level date algorithms").
     private static func days(toYear year: Int64, month: Int64) -> Int64 {
         let year = month <= 2 ? year - 1 : year
         let era = (year >= 0 ? year : year - 399) / 400

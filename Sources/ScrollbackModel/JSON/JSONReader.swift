@@ -1,26 +1,33 @@
-/// Reads one JSON text (RFC 8259) value by value, without building a tree, and can hand out any value as the bytes it
-/// came in: content and metadata must leave byte for byte, which Foundation's decoder can't promise.
+/// A reader for one JSON text (RFC 8259) that reads value by value without building a tree.
 ///
-/// Syntax errors are `malformed`. A value of another type than asked for is `invalid-parameter` and names the field.
+/// It can return any value as its original bytes. Content and metadata must be preserved byte for byte, which
+/// Foundation's decoder can't guarantee.
+///
+/// A syntax error is `malformed`. A value of an unexpected type is `invalid-parameter` and names the field.
 package struct JSONReader {
     private let bytes: [UInt8]
     private var index = 0
     private var depth = 0
-    /// The field being read, for errors.
+    /// The current field, for errors.
     private var field = "body"
 
-    /// How deep a text may be nested; a value that an application puts in has less, so that whatever it travels in can
-    /// still be read.
+    /// The maximum nesting depth of a text.
+    ///
+    /// Values of applications have a lower limit, so that the text that contains them is still readable.
     package static let maximumDepth = 64
     private var depthLimit = (depth: JSONReader.maximumDepth, field: "body")
 
-    /// - Throws: `malformed` when the bytes are not UTF-8.
+    /// Creates a reader for UTF-8 bytes.
+    ///
+    /// - Throws: `malformed` if the bytes are not UTF-8.
     package init(_ bytes: [UInt8]) throws(ChatError) {
-        guard Self.isUTF8(bytes) else { throw ChatError(.malformed, "the text is not UTF-8") }
+        guard Self.isUTF8(bytes) else { throw ChatError(.malformed, "The text is not valid UTF-8.") }
         self.bytes = bytes
     }
 
-    /// - Parameter field: what to call the text in errors.
+    /// Creates a reader for a string.
+    ///
+    /// - Parameter field: The name of the text in errors.
     package init(_ text: String, field: String = "body") {
         bytes = Array(text.utf8)
         self.field = field
@@ -33,7 +40,9 @@ package struct JSONReader {
 
     // MARK: Values
 
-    /// Reads an object, handing over each name with the reader standing at its value, which must be consumed.
+    /// Reads an object and calls `member` for each name.
+    ///
+    /// The closure must consume the value at the reader's position.
     package mutating func object(
         _ member: (_ name: String, _ value: inout JSONReader) throws(ChatError) -> Void
     ) throws(ChatError) {
@@ -56,7 +65,7 @@ package struct JSONReader {
         }
     }
 
-    /// Reads an array, handing over the reader standing at each element, which must be consumed.
+    /// Reads an array and calls `element` for each element, which the closure must consume.
     package mutating func array(_ element: (inout JSONReader) throws(ChatError) -> Void) throws(ChatError) {
         let outer = field
         guard try peek() == UInt8(ascii: "[") else { throw wrongType("an array") }
@@ -72,7 +81,7 @@ package struct JSONReader {
         }
     }
 
-    /// Consumes a `null`, if that is what comes next.
+    /// Consumes a `null` if it is the next value.
     package mutating func null() throws(ChatError) -> Bool {
         guard try peek() == UInt8(ascii: "n") else { return false }
         try literal("null")
@@ -91,7 +100,7 @@ package struct JSONReader {
         }
     }
 
-    /// A whole number of 64 bits.
+    /// Reads a 64-bit integer.
     package mutating func integer() throws(ChatError) -> Int64 {
         guard Self.startsNumber(try peek()) else { throw wrongType("a whole number") }
         let start = index
@@ -133,9 +142,9 @@ package struct JSONReader {
         throw syntax("the end of a string")
     }
 
-    /// The next value as the bytes it came in.
+    /// Reads the next value as its original bytes.
     ///
-    /// - Throws: `invalid-parameter` when it is nested deeper than ``RawJSON/maximumDepth``.
+    /// - Throws: `invalid-parameter` if the value is nested deeper than ``RawJSON/maximumDepth``.
     package mutating func raw() throws(ChatError) -> RawJSON {
         _ = try peek()
         let start = index
@@ -146,7 +155,7 @@ package struct JSONReader {
         return RawJSON(known: String(decoding: bytes[start..<index], as: UTF8.self))
     }
 
-    /// Passes over the next value, checking its syntax.
+    /// Skips the next value and checks its syntax.
     package mutating func skip() throws(ChatError) {
         switch try peek() {
         case UInt8(ascii: "{"): try object { (_, value) throws(ChatError) in try value.skip() }
@@ -160,13 +169,15 @@ package struct JSONReader {
         }
     }
 
-    /// Makes sure that nothing follows.
+    /// Verifies that nothing follows.
+    ///
+    /// - Throws: `malformed` if the text continues.
     package mutating func end() throws(ChatError) {
         skipSpace()
-        if index < bytes.count { throw syntax("the end") }
+        if index < bytes.count { throw syntax("the end of the text") }
     }
 
-    /// An error that says what the field being read must be.
+    /// Returns an error that states what the current field must be.
     package func mismatch(_ expected: String) -> ChatError {
         .invalidParameter(field, "must be \(expected)")
     }
@@ -176,10 +187,10 @@ package struct JSONReader {
     private mutating func enter() throws(ChatError) {
         depth += 1
         if depth > Self.maximumDepth {
-            throw ChatError(.malformed, "the JSON is nested deeper than \(Self.maximumDepth)")
+            throw ChatError(.malformed, "The JSON is nested deeper than \(Self.maximumDepth) levels.")
         }
         if depth > depthLimit.depth {
-            throw .invalidParameter(depthLimit.field, "must not be nested deeper than \(RawJSON.maximumDepth)")
+            throw .invalidParameter(depthLimit.field, "must not be nested deeper than \(RawJSON.maximumDepth) levels")
         }
         index += 1
     }
@@ -201,11 +212,11 @@ package struct JSONReader {
 
     private mutating func peek() throws(ChatError) -> UInt8 {
         skipSpace()
-        guard index < bytes.count else { throw syntax("more: the text ends early") }
+        guard index < bytes.count else { throw syntax("more text") }
         return bytes[index]
     }
 
-    /// What comes next is a value of another type, or none at all.
+    /// Returns an error for a value of another type, or for a syntax error.
     private func wrongType(_ expected: String) -> ChatError {
         var rest = self
         do throws(ChatError) {
@@ -217,7 +228,7 @@ package struct JSONReader {
     }
 
     private func syntax(_ expected: String) -> ChatError {
-        ChatError(.malformed, "not JSON: expected \(expected) at byte \(index)")
+        ChatError(.malformed, "The text is not JSON: expected \(expected) at byte \(index).")
     }
 
     private mutating func literal(_ word: StaticString) throws(ChatError) {

@@ -1,8 +1,8 @@
 package import Foundation
 
-/// Writes one JSON text straight into bytes.
+/// A writer for one JSON text, which encodes directly into bytes.
 ///
-/// Values that came from outside are spliced in as they are.
+/// Values of the JSON type are inserted unchanged.
 package struct JSONWriter {
     package private(set) var bytes: [UInt8] = []
     private var needsComma = false
@@ -11,11 +11,13 @@ package struct JSONWriter {
         bytes.reserveCapacity(capacity)
     }
 
-    /// What was written, as a value.
+    /// The written value.
     package var json: RawJSON { RawJSON(known: text) }
     package var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// What was written as one line: line breaks, which values that came from outside may have as white space, are spaces.
+    /// The written value as one line.
+    ///
+    /// Line breaks, which inserted values can contain as white space, become spaces.
     package var line: [UInt8] { bytes.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 } }
 
     package mutating func object(_ members: (inout JSONWriter) -> Void) {
@@ -38,7 +40,7 @@ package struct JSONWriter {
         needsComma = true
     }
 
-    /// A member's name, which needs no escapes: names are ours, or checked before.
+    /// Writes a member's name without escaping it; all names are fixed or were validated before.
     package mutating func key(_ name: String) {
         separate()
         bytes.append(UInt8(ascii: "\""))
@@ -125,7 +127,7 @@ package struct JSONWriter {
         if let described { key(name); value(described.description) }
     }
 
-    /// Puts a value in that was encoded before.
+    /// Inserts an encoded value.
     package mutating func splice(encoded: [UInt8]) {
         separate()
         bytes.append(contentsOf: encoded)

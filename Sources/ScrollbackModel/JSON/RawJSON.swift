@@ -1,15 +1,15 @@
-/// A JSON value kept as the bytes it came in, so that it leaves byte for byte.
+/// A JSON value that is stored as its original bytes, so that it is preserved byte for byte.
 public struct RawJSON: Hashable, Sendable {
-    /// The value's text, without white space around it.
+    /// The text of the value, without surrounding white space.
     public let text: String
 
-    /// How many objects and arrays may stand inside each other.
+    /// The maximum nesting depth of objects and arrays.
     public static let maximumDepth = 32
 
-    /// Takes a JSON text.
+    /// Creates a value from a JSON text.
     ///
-    /// - Throws: `malformed` when it is not one JSON value (RFC 8259); `invalid-parameter` when it is nested deeper than
-    ///   ``maximumDepth``.
+    /// - Throws: `malformed` if the text is not one JSON value (RFC 8259); `invalid-parameter` if it is nested deeper
+    ///   than ``maximumDepth``.
     public init(_ text: String) throws(ChatError) {
         var reader = JSONReader(text, field: "json")
         let value = try reader.raw()
@@ -21,10 +21,10 @@ public struct RawJSON: Hashable, Sendable {
         self.text = text
     }
 
-    /// Whether two texts are the same bytes; `{"a":1}` and `{ "a": 1 }` are not.
+    /// Returns whether two texts have the same bytes; `{"a":1}` and `{ "a": 1 }` differ.
     public static func == (a: RawJSON, b: RawJSON) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
 
-    /// Hashes the bytes, as equality compares them.
+    /// Hashes the bytes, consistent with equality.
     public func hash(into hasher: inout Hasher) {
         var text = text
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
@@ -33,12 +33,12 @@ public struct RawJSON: Hashable, Sendable {
     /// Whether the value is an object.
     public var isObject: Bool { text.utf8.first == UInt8(ascii: "{") }
 
-    /// The string an object holds under `key`, if it does.
+    /// Returns the string for `key` if the value is an object with such a member.
     package func string(at key: String) -> String? {
         guard isObject else { return nil }
         var reader = JSONReader(text)
         var found: String?
-        // What was stored was valid, so the only failure left is another type, which means "not there".
+        // Stored values are valid JSON, so an error can only mean that the value is not an object.
         try? reader.object { (name, value) throws(ChatError) in
             if name == key, value.nextIsString { found = try value.string() } else { try value.skip() }
         }
@@ -47,6 +47,6 @@ public struct RawJSON: Hashable, Sendable {
 }
 
 extension RawJSON: CustomStringConvertible {
-    /// The value's text.
+    /// The text of the value.
     public var description: String { text }
 }

@@ -1,28 +1,28 @@
-/// The identity of one log.
+/// The identity of a log.
 ///
-/// A conversation that was deleted and made again, or a store restored from a backup, has another: positions, cursors
-/// and pages of the old one are refused with `epoch-changed`.
+/// A conversation that was deleted and recreated, or a store restored from a backup, has a new epoch. Positions,
+/// cursors and pages of the old epoch are rejected with `epoch-changed`.
 public struct Epoch: RawRepresentable, Hashable, Sendable {
-    /// 64 bits that say only whether two logs are the same; they have no order.
+    /// A 64-bit number that is only compared for equality; epochs have no order.
     public let rawValue: UInt64
 
-    /// The epoch of a number that a page or an acknowledgement gave.
+    /// Creates an epoch from the number in a page or an acknowledgement.
     public init(rawValue: UInt64) {
         self.rawValue = rawValue
     }
 
-    /// Reads decimal digits, as an epoch travels.
+    /// Parses decimal digits, the wire form.
     ///
-    /// - Throws: `invalid-parameter` when it is not a number of 64 bits.
+    /// - Throws: `invalid-parameter` if the text is not a 64-bit number.
     public init(_ text: String, parameter: String = "epoch") throws(ChatError) {
         guard let value = UInt64(digits: text) else {
-            throw .invalidParameter(parameter, "must be the epoch a page or an acknowledgement gave, a decimal number")
+            throw .invalidParameter(parameter, "must be a decimal number from a page or an acknowledgement")
         }
         rawValue = value
     }
 }
 
 extension Epoch: CustomStringConvertible {
-    /// The decimal digits, as an epoch travels.
+    /// The decimal digits, the wire form.
     public var description: String { String(rawValue) }
 }

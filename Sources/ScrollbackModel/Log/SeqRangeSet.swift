@@ -1,6 +1,7 @@
-/// A set of places, kept as sorted ranges that neither overlap nor touch.
+/// A set of sequence numbers, stored as sorted ranges that neither overlap nor touch.
 ///
-/// Gaps, voids and what a reader may see are such sets. Every operation costs a binary search plus the ranges it changes.
+/// Gaps, deleted ranges and visible ranges are such sets. Each operation costs a binary search plus the ranges it
+/// changes.
 package struct SeqRangeSet: Hashable, Sendable {
     package private(set) var ranges: [SeqRange] = []
 
@@ -30,7 +31,7 @@ package struct SeqRangeSet: Hashable, Sendable {
         return index < ranges.count && ranges[index].lowerBound <= range.upperBound
     }
 
-    /// The parts of the set inside `range`.
+    /// Returns the parts of the set inside `range`.
     package func clipped(to range: SeqRange) -> SeqRangeSet {
         var result = SeqRangeSet()
         var index = firstIndex(endingAtOrAbove: range.lowerBound)
@@ -41,7 +42,7 @@ package struct SeqRangeSet: Hashable, Sendable {
         return result
     }
 
-    /// The parts of `range` that are not in the set.
+    /// Returns the parts of `range` that are not in the set.
     package func missing(in range: SeqRange) -> SeqRangeSet {
         var result = SeqRangeSet()
         result.ranges = [range]
@@ -49,14 +50,14 @@ package struct SeqRangeSet: Hashable, Sendable {
         return result
     }
 
-    /// The highest range that lies at or below `seq`, cut there.
+    /// Returns the highest range at or below `seq`, cut off at `seq`.
     package func last(atOrBelow seq: Seq) -> SeqRange? {
         let index = firstIndex(endingAtOrAbove: seq)
         if index < ranges.count, ranges[index].lowerBound <= seq { return ranges[index].lowerBound...seq }
         return index > 0 ? ranges[index - 1] : nil
     }
 
-    /// The lowest range that lies at or above `seq`, cut there.
+    /// Returns the lowest range at or above `seq`, cut off at `seq`.
     package func first(atOrAbove seq: Seq) -> SeqRange? {
         let index = firstIndex(endingAtOrAbove: seq)
         guard index < ranges.count else { return nil }
@@ -64,7 +65,7 @@ package struct SeqRangeSet: Hashable, Sendable {
     }
 
     package mutating func insert(_ range: SeqRange) {
-        // Ranges that touch are joined, so look one place further on both sides.
+        // Adjacent ranges are joined, so search one number further on both sides.
         let start = firstIndex(endingAtOrAbove: range.lowerBound == .min ? .min : range.lowerBound - 1)
         var end = start
         var joined = range

@@ -1,19 +1,19 @@
-/// A file that a content refers to, and what it says of it.
+/// A file that a content refers to, with the properties that the content states.
 package struct FileReference: Hashable, Sendable {
     package var id: MediaID
-    /// The type of message it is the file of; absent where it is one of an app's own content.
+    /// The type of the message with this file; `nil` if the file is listed in custom content.
     package var type: MessageType?
     package var size: Int64?
     package var mediaType: String?
-    /// Whether it is a copy of what somebody said: it may be gone by now.
+    /// Whether the file belongs to a quoted copy of a message; the file may no longer exist.
     package var isQuoted = false
 }
 
 extension MessageContent {
-    /// The files on this server that it refers to, each once.
+    /// The files on this server that the content refers to, each once.
     ///
-    /// A text is not looked at: only what is a file, quotes a message, or is an app's own content with a list `files`. Beside
-    /// what is encrypted stands a list of that name too, whatever its type.
+    /// Text is not searched for IDs. The content must be a file, quote a message, or be custom content with a list
+    /// `files`. Encrypted content of any type has such a list beside the ciphertext.
     package var fileReferences: [FileReference] {
         guard Self.mayHaveFiles(type) else { return [] }
         if encrypted != nil { return filesBesideEncrypted }
@@ -31,7 +31,7 @@ extension MessageContent {
         }
     }
 
-    /// Whether ``fileReferences`` may have any, by the type alone.
+    /// Returns whether ``fileReferences`` may be non-empty for a type.
     package static func mayHaveFiles(_ type: MessageType) -> Bool {
         type != .text && (type.isMedia || type == .reference || type.isCustom)
     }
@@ -50,7 +50,7 @@ extension MessageContent {
         }
     }
 
-    /// The ids in a member `files` that is a list; what else an app puts there, or calls by that name, is its own.
+    /// The IDs in the member `files` if it is a list; other elements and values belong to the app and are ignored.
     private var listedFiles: [FileReference] {
         guard json.text.utf8.count >= 50, json.text.utf8.firstRange(of: #""files""#.utf8) != nil else { return [] }
         var ids: [MediaID] = []

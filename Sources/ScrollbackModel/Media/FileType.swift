@@ -1,7 +1,7 @@
-/// What kind of file some bytes are, by what they begin with and never by a name.
+/// The type of a file, detected from its first bytes and never from its name.
 ///
-/// The patterns are those of the MIME Sniffing Standard (mimesniff.spec.whatwg.org, sections 6 and 7) where it has them,
-/// and the formats' own signatures otherwise.
+/// The patterns follow the MIME Sniffing Standard (mimesniff.spec.whatwg.org, sections 6 and 7) where it has them, and
+/// the signatures of the formats otherwise.
 package struct FileType: Hashable, Sendable {
     /// The media type (RFC 6838).
     package let mediaType: String
@@ -10,12 +10,16 @@ package struct FileType: Hashable, Sendable {
         self.mediaType = mediaType
     }
 
-    /// How many bytes are looked at: what MIME sniffing calls the resource header, and room for a tag soup's comments.
+    /// The number of bytes that detection uses.
+    ///
+    /// It is the resource header of MIME sniffing, with room for comments before markup.
     package static let prefixLength = 1445
 
     static let unknown = FileType("application/octet-stream")
 
-    /// - Parameter prefix: the file's first bytes, at least ``prefixLength`` where it has as many.
+    /// Detects the type of a file.
+    ///
+    /// - Parameter prefix: The first bytes of the file, at least ``prefixLength`` if it has that many.
     package init(of prefix: some Collection<UInt8>) {
         let bytes = Array(prefix.prefix(Self.prefixLength))
         self =
@@ -25,7 +29,7 @@ package struct FileType: Hashable, Sendable {
 
     // MARK: Signatures
 
-    /// Bytes that stand at a fixed place.
+    /// A sequence of bytes at a fixed offset.
     private struct Signature: Sendable {
         var mediaType: String
         var offset = 0
@@ -78,12 +82,12 @@ package struct FileType: Hashable, Sendable {
             return FileType(bytes.contains("webm") ? "video/webm" : "video/matroska")
         }
         if has("ftyp", at: 4) { return FileType(mediaTypes(ofBrand: bytes.dropFirst(8).prefix(4))) }
-        // Older cameras' QuickTime begins with its data.
+        // QuickTime files of older cameras start with their data.
         if ["moov", "mdat", "wide"].contains(where: { has($0, at: 4) }) { return FileType("video/quicktime") }
         return nil
     }
 
-    /// By the major brand of an ISO base media file (ISO/IEC 14496-12).
+    /// Returns the media type for the major brand of an ISO base media file (ISO/IEC 14496-12).
     private static func mediaTypes(ofBrand brand: some Collection<UInt8>) -> String {
         let brand = String(decoding: brand, as: UTF8.self)
         switch brand {
@@ -97,11 +101,11 @@ package struct FileType: Hashable, Sendable {
         }
     }
 
-    /// Streams without a header: frames one behind the other.
+    /// Detects streams without a header, which consist of consecutive frames.
     private static func movingPictures(_ bytes: [UInt8]) -> FileType? {
         guard bytes.count >= 2 else { return nil }
         if bytes[0] == 0xFF {
-            // ADTS has layer 0 (ISO/IEC 13818-7), MPEG audio one of 1 to 3 (ISO/IEC 11172-3).
+            // In ADTS the layer is 0 (ISO/IEC 13818-7); in MPEG audio it is 1 to 3 (ISO/IEC 11172-3).
             if bytes[1] & 0xF6 == 0xF0 { return FileType("audio/aac") }
             if bytes[1] & 0xE0 == 0xE0, bytes[1] & 0x06 != 0 { return FileType("audio/mpeg") }
         }
@@ -137,7 +141,7 @@ package struct FileType: Hashable, Sendable {
         return FileType(isMarkup ? "text/html" : "text/plain")
     }
 
-    /// Bytes that no text has (mimesniff, "binary data byte").
+    /// Returns whether a byte never occurs in text (mimesniff, "binary data byte").
     private static func isBinary(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x00...0x08, 0x0B, 0x0E...0x1A, 0x1C...0x1F: true
@@ -147,12 +151,12 @@ package struct FileType: Hashable, Sendable {
 }
 
 extension FileType {
-    /// Whether it may be the file of a message of a type.
+    /// Returns whether a file of this type can be the file of a message of `type`.
     package func fits(_ type: MessageType) -> Bool {
         switch type {
         case .image: isPicture
         case .gif: mediaType == "image/gif"
-        // Recorders put sound into containers that are named after video.
+        // Recorders also store audio in containers with video media types.
         case .voice:
             mediaType.hasPrefix("audio/")
                 || ["video/mp4", "video/3gpp", "video/webm", "video/quicktime"].contains(mediaType)
@@ -161,10 +165,10 @@ extension FileType {
         }
     }
 
-    /// Whether it is a picture of pixels: an SVG is a program.
+    /// Whether the file is a raster image; SVG is excluded because it can contain scripts.
     package var isPicture: Bool { mediaType.hasPrefix("image/") && mediaType != "image/svg+xml" }
 
-    /// Whether a browser shows it and can't run anything in it: everything else is a download.
+    /// Whether a browser can display the file without running scripts in it; other files are served as downloads.
     package var isSafeToShow: Bool {
         isPicture || mediaType.hasPrefix("audio/") || mediaType.hasPrefix("video/")
     }

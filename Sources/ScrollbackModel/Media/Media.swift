@@ -1,45 +1,45 @@
 public import Foundation
 
-/// The file a message is about: where it lies, and what can be said of it before it is fetched.
+/// The file of a message: its location and its properties.
 public struct Media: Hashable, Sendable {
-    /// Where a file lies.
+    /// The location of a file.
     public enum Source: Hashable, Sendable {
-        /// On this server, readable for whoever may see a message with it.
+        /// A file on this server, readable by the users who may see a message with it.
         case hosted(MediaID)
-        /// Somewhere else, `http` or `https`: no limit of this server is about it (rows 107, 111).
+        /// An `http` or `https` URL on another server, to which the limits of this server don't apply.
         case remote(URL)
     }
 
     /// A size in pixels.
     public struct Size: Hashable, Sendable {
-        /// Pixels across, 1 or more.
+        /// The width in pixels, 1 or more.
         public var width: Int
-        /// Pixels from top to bottom, 1 or more.
+        /// The height in pixels, 1 or more.
         public var height: Int
 
-        /// A size of so many pixels.
+        /// Creates a size.
         public init(width: Int, height: Int) {
             self.width = width
             self.height = height
         }
     }
 
-    /// Where the file lies.
+    /// The location of the file.
     public var source: Source
-    /// What it is called, at most 255 bytes of UTF-8.
+    /// The file name, at most 255 bytes of UTF-8.
     public var name: String?
-    /// Its media type (RFC 6838), such as `image/jpeg`; a file that lies on this server has the one its bytes show.
+    /// The media type (RFC 6838), such as `image/jpeg`; for a file on this server, the type detected from its bytes.
     public var mediaType: String?
-    /// How large it is, in bytes.
+    /// The size in bytes.
     public var size: Int64?
-    /// Of a picture or a video, as it is to be shown.
+    /// The display size of an image or a video.
     public var pixels: Size?
-    /// Of a voice message or a video, in seconds.
+    /// The duration of a voice message or a video in seconds.
     public var duration: TimeInterval?
-    /// The small picture that goes with it, where there is one.
+    /// The size of the thumbnail, if the file has one.
     public var thumbnail: Size?
 
-    /// A file with what is known of it.
+    /// Creates a media value.
     public init(
         _ source: Source, name: String? = nil, mediaType: String? = nil, size: Int64? = nil, pixels: Size? = nil,
         duration: TimeInterval? = nil, thumbnail: Size? = nil
@@ -53,26 +53,26 @@ public struct Media: Hashable, Sendable {
         self.thumbnail = thumbnail
     }
 
-    /// The file's id, where it lies on this server.
+    /// The ID of the file if it is on this server.
     public var id: MediaID? { if case .hosted(let id) = source { id } else { nil } }
 }
 
 // MARK: As content
 
 extension MessageContent {
-    /// A file as the content of one of the types that are files.
+    /// Returns the content for a file of a media type.
     package static func media(_ type: MessageType, _ media: Media) -> MessageContent {
         MessageContent(type) { media.writeMembers(to: &$0) }
     }
 
-    /// The file, where the content is one.
+    /// The file, if the content is of a media type.
     public var media: Media? { type.isMedia ? try? Media(json) : nil }
 }
 
 extension Media {
     private static let longestName = 255
     private static let longestURL = 2048
-    /// Stands in until the file's own id is read.
+    /// A placeholder until the file's ID is read.
     private static let unnamed = MediaID(MessageID(high: 0, low: 0).uuid)
 
     func writeMembers(to writer: inout JSONWriter) {
@@ -94,7 +94,9 @@ extension Media {
         }
     }
 
-    /// - Throws: `invalid-parameter` naming the member that is wrong.
+    /// Parses the JSON of a media content.
+    ///
+    /// - Throws: `invalid-parameter` naming the invalid member.
     init(_ json: RawJSON) throws(ChatError) {
         var (hosted, remote): (MediaID?, URL?) = (nil, nil)
         var (pixels, small) = (PixelFields(), PixelFields())
@@ -131,7 +133,7 @@ extension Media {
         switch (hosted, remote) {
         case (let id?, nil): media.source = .hosted(id)
         case (nil, let url?): media.source = .remote(url)
-        default: throw .invalidParameter("content", "of a file must have either media or url")
+        default: throw .invalidParameter("content", "must have either media or url if its type is a file type")
         }
         media.pixels = pixels.size
         media.thumbnail = small.size
@@ -156,7 +158,7 @@ extension Media {
         return text
     }
 
-    /// A name as long as one may be: what is too long loses the end of what stands before its ending.
+    /// Returns a file name within the maximum length; a longer name is truncated before its extension.
     package static func shortened(_ name: String) -> String {
         guard name.utf8.count > longestName else { return name }
         var (base, ending) = (name[...], name[name.endIndex...])
@@ -177,7 +179,7 @@ extension Media {
         return url
     }
 
-    /// `type/subtype`, perhaps with parameters, in the characters of RFC 6838 and RFC 9110.
+    /// Validates a media type: `type/subtype`, optionally with parameters, in the characters of RFC 6838 and RFC 9110.
     package static func mediaType(_ text: String) throws(ChatError) -> String {
         let parts = text.prefix { $0 != ";" }.split(separator: "/", omittingEmptySubsequences: false)
         guard text.utf8.count <= 128, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }), parts.count == 2,

@@ -1,9 +1,9 @@
 import Foundation
 
 extension MessageContent {
-    /// The files of an application's own content: its member `files`, a list of ids and of `http` or `https` URLs.
+    /// The files of custom content: the IDs and the `http` or `https` URLs in its list `files`.
     ///
-    /// What is neither is passed over.
+    /// Other elements are ignored.
     public var files: [Media.Source] {
         guard type.isCustom else { return [] }
         var files: [Media.Source] = []
@@ -23,9 +23,9 @@ extension MessageContent {
         return files
     }
 
-    /// The same content with files.
+    /// Returns the same content with a list of files.
     ///
-    /// - Throws: `invalid-parameter` when it has a member of that name already.
+    /// - Throws: `invalid-parameter` if the content already has a member `files`.
     package func with(files: [Media.Source]) throws(ChatError) -> MessageContent {
         var reader = JSONReader(json.text, field: "content")
         var isEmpty = true
@@ -36,7 +36,7 @@ extension MessageContent {
             try value.skip()
         }
         guard !isTaken else {
-            throw .invalidParameter("content", "must not have a member \(Self.filesMember) where files are given")
+            throw .invalidParameter("content", "must not have a member \(Self.filesMember) if files are passed")
         }
         var writer = JSONWriter()
         writer.key(Self.filesMember)
@@ -55,6 +55,6 @@ extension MessageContent {
 }
 
 extension Media {
-    /// How large a thumbnail may be, in bytes.
+    /// The maximum size of a thumbnail in bytes.
     package static let largestThumbnail = 64 << 10
 }

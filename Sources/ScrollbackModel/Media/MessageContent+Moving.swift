@@ -1,15 +1,15 @@
 package import Foundation
 
 extension MessageContent {
-    /// The same content about the same file, which lies somewhere else now.
+    /// Returns the same content with a file replaced by its new URL.
     package func moving(_ id: MediaID, to url: URL) -> MessageContent {
         if var media, media.id == id {
             media.source = .remote(url)
-            // The small picture lies on this server or nowhere.
+            // Thumbnails exist only on this server.
             media.thumbnail = nil
             return .media(type, media)
         }
-        // An id is 36 characters that nothing else in the content says by accident.
+        // An ID has 36 characters, which don't occur elsewhere in the content by accident.
         let quoted = "\"\(id)\""
         var writer = JSONWriter()
         writer.value(url.absoluteString)

@@ -1,4 +1,4 @@
-/// Which action of a message is meant: by its own time, or the user's own by what it says.
+/// A reference to an action of a message: by its timetoken, or the user's own action by its type and value.
 package enum ActionReference: Hashable, Sendable {
     case at(Timetoken)
     case own(type: String, value: String)

@@ -1,11 +1,11 @@
-/// Something for the other side's program and not for a person: it is not stored, and reaches whoever is connected now.
+/// A message for programs, which is not stored and reaches only users who are connected at the moment.
 public struct Command: Hashable, Sendable {
-    /// What is to be done, 1...128 bytes of UTF-8; both sides agree on the names.
+    /// The name of the command, 1...128 bytes of UTF-8, which the application defines.
     public var name: String
-    /// What it takes to do it.
+    /// The arguments of the command.
     public var data: RawJSON?
 
-    /// A command by its name.
+    /// Creates a command.
     public init(_ name: String, data: RawJSON? = nil) {
         self.name = name
         self.data = data
@@ -13,9 +13,9 @@ public struct Command: Hashable, Sendable {
 }
 
 extension MessageContent {
-    /// A command.
+    /// Returns the content of a command.
     ///
-    /// - Throws: `invalid-parameter` when its name is empty or above 128 bytes.
+    /// - Throws: `invalid-parameter` if the name is empty or longer than 128 bytes.
     public static func command(_ name: String, data: RawJSON? = nil) throws(ChatError) -> MessageContent {
         let content = MessageContent(.command) { writer in
             writer.field("name", name)
@@ -25,14 +25,16 @@ extension MessageContent {
         return content
     }
 
-    /// The command, where the content is one.
+    /// The command, if the content is one.
     public var command: Command? { type == .command ? try? Command(json) : nil }
 }
 
 extension Command {
     private static let longestName = 128
 
-    /// - Throws: `invalid-parameter` when there is no name.
+    /// Parses the JSON of a command.
+    ///
+    /// - Throws: `invalid-parameter` if the name is missing, empty or too long.
     init(_ json: RawJSON) throws(ChatError) {
         var name: String?
         var data: RawJSON?

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An application's own content: any `Codable` value with a name for its type.
+/// Content of an application-defined type: a `Codable` value with a type name.
 ///
 /// ```swift
 /// struct Poll: CustomContent {
@@ -10,23 +10,23 @@ import Foundation
 /// }
 /// ```
 ///
-/// Apps that do not know the type keep such messages as they are, and give them on unchanged.
+/// Apps that don't know the type preserve such messages unchanged.
 public protocol CustomContent: Codable, Sendable {
-    /// The type's name, `app:` prefixed or reverse-DNS, such as `com.example.poll`.
+    /// The name of the type, prefixed with `app:` or in reverse-DNS form, such as `com.example.poll`.
     static var type: MessageType { get }
-    /// What messages of the type do besides being read; by default all that a text does.
+    /// The traits of messages of the type; by default those of text messages.
     ///
-    /// It holds where a value of the type is sent as it is, and with files.
+    /// They apply when a value of the type is sent, with or without files.
     static var traits: MessageTraits { get }
 }
 
 extension CustomContent {
-    /// All that a text does.
+    /// The traits of text messages.
     public static var traits: MessageTraits { MessageTraits() }
 }
 
 extension MessageType: ExpressibleByStringLiteral {
-    /// A type by its name in the program's text, which must be one (``init(_:parameter:)``).
+    /// Creates a type from a literal; traps if the name is invalid (``init(_:parameter:)``).
     public init(stringLiteral name: String) {
         do {
             try self.init(name)
@@ -37,14 +37,14 @@ extension MessageType: ExpressibleByStringLiteral {
 }
 
 extension MessageContent {
-    /// An application's own content.
+    /// Returns the content for a value of an application-defined type.
     ///
-    /// - Throws: `invalid-parameter` when the type's name is one of this library's, or the value does not encode to a JSON
-    ///   object.
+    /// - Throws: `invalid-parameter` if the type's name belongs to this library, or if the value does not encode to a
+    ///   JSON object.
     public static func custom<Content: CustomContent>(_ value: Content) throws(ChatError) -> MessageContent {
         guard Content.type.isCustom else {
             throw .invalidParameter(
-                "type", "of an application's own content must begin with app: or be reverse-DNS, is \(Content.type)")
+                "type", "of custom content must start with app: or be in reverse-DNS form, is \(Content.type)")
         }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -53,26 +53,27 @@ extension MessageContent {
             json = try RawJSON(String(decoding: try encoder.encode(value), as: UTF8.self))
         } catch {
             throw ChatError(
-                .invalidParameter, "the content can't be encoded as JSON", parameter: "content", cause: error)
+                .invalidParameter, "The content can't be encoded as JSON.", parameter: "content", cause: error)
         }
         return try MessageContent(type: Content.type, json: json)
     }
 
-    /// The content as an application's own type; nil where it is of another type.
+    /// Decodes the content as an application-defined type; returns `nil` if it has another type.
     ///
-    /// - Throws: `invalid-parameter` when it is of that type and does not decode, for example one of a newer app.
+    /// - Throws: `invalid-parameter` if the type matches but the value can't be decoded, for example from a newer app.
     public func custom<Content: CustomContent>(_: Content.Type = Content.self) throws(ChatError) -> Content? {
         guard type == Content.type else { return nil }
         do {
             return try JSONDecoder().decode(Content.self, from: Data(json.text.utf8))
         } catch {
             throw ChatError(
-                .invalidParameter, "the content is no \(Content.self)", parameter: "content", cause: error)
+                .invalidParameter, "The content can't be decoded as \(Content.self).",
+                parameter: "content", cause: error)
         }
     }
 }
 
 extension MessageType {
-    /// Whether it is an application's own: `app:` prefixed, or reverse-DNS.
+    /// Whether the type is application-defined: prefixed with `app:`, or in reverse-DNS form.
     public var isCustom: Bool { rawValue.utf8.starts(with: "app:".utf8) || rawValue.utf8.contains(UInt8(ascii: ".")) }
 }

@@ -1,13 +1,13 @@
-/// What was typed and not sent.
+/// An unsent text that the user typed.
 public struct Draft: Hashable, Sendable {
-    /// As far as it was typed.
+    /// The text typed so far.
     public var text: String
-    /// Whom it calls by name.
+    /// The mentions in the text.
     public var mentions: Mentions?
-    /// The message it answers.
+    /// The message that the draft replies to.
     public var replyTo: MessageID?
 
-    /// A draft of a text.
+    /// Creates a draft.
     public init(_ text: String, mentions: Mentions? = nil, replyTo: MessageID? = nil) {
         self.text = text
         self.mentions = mentions
@@ -16,7 +16,7 @@ public struct Draft: Hashable, Sendable {
 }
 
 extension Draft: ExpressibleByStringLiteral {
-    /// A draft of a text.
+    /// Creates a draft from a literal.
     public init(stringLiteral text: String) {
         self.init(text)
     }

@@ -1,13 +1,13 @@
-/// A place on the earth.
+/// A geographic location.
 public struct Location: Hashable, Sendable {
-    /// Degrees north of the equator, -90...90 (WGS 84).
+    /// The latitude in degrees north, -90...90 (WGS 84).
     public var latitude: Double
-    /// Degrees east of Greenwich, -180...180.
+    /// The longitude in degrees east, -180...180.
     public var longitude: Double
-    /// What the place is called, at most 1 KiB.
+    /// The name of the place, at most 1 KiB of UTF-8.
     public var name: String?
 
-    /// A place by its coordinates.
+    /// Creates a location.
     public init(latitude: Double, longitude: Double, name: String? = nil) {
         self.latitude = latitude
         self.longitude = longitude
@@ -16,9 +16,9 @@ public struct Location: Hashable, Sendable {
 }
 
 extension MessageContent {
-    /// A place on the earth.
+    /// Returns the content for a location.
     ///
-    /// - Throws: `invalid-parameter` when it is not on it.
+    /// - Throws: `invalid-parameter` if a coordinate is out of range.
     public static func location(_ location: Location) throws(ChatError) -> MessageContent {
         for (name, degrees, range) in [
             ("latitude", location.latitude, Location.latitudes), ("longitude", location.longitude, Location.longitudes),
@@ -32,7 +32,7 @@ extension MessageContent {
         }
     }
 
-    /// The place, where the content is one.
+    /// The location, if the content is one.
     public var location: Location? { type == .location ? try? Location(json) : nil }
 }
 
@@ -41,7 +41,9 @@ extension Location {
     fileprivate static let latitudes = -90.0...90
     fileprivate static let longitudes = -180.0...180
 
-    /// - Throws: `invalid-parameter` naming the member that is wrong.
+    /// Parses the JSON of a location.
+    ///
+    /// - Throws: `invalid-parameter` naming the invalid member.
     init(_ json: RawJSON) throws(ChatError) {
         var latitude: Double?
         var longitude: Double?

@@ -1,51 +1,53 @@
 public import Foundation
 
-/// One stored message of a conversation's log.
+/// A stored message in a conversation's log.
 public struct Message: Hashable, Identifiable, Sendable {
-    /// By the name the reader knows it by: a direct conversation is named by the peer.
+    /// The ID under which the reader knows the conversation.
+    ///
+    /// A direct conversation is identified by the peer.
     public var conversation: ConversationID
-    /// Its place in the log, dense from 1.
+    /// The sequence number in the log, dense from 1.
     public var seq: Seq
-    /// How many messages up to this one count as unread for somebody who read nothing.
+    /// The counted index: the number of messages up to this one that count as unread.
     public var n: Int64
-    /// Given by the sender's device; the same message has it before it is sent and ever after.
+    /// The ID, which the sender's device creates before the message is sent and which never changes.
     public var id: MessageID
-    /// Its time, which no other message of the conversation has; order is by ``seq`` all the same.
+    /// The time, which is unique in the conversation; messages are ordered by ``seq`` and not by time.
     public var timetoken: Timetoken
-    /// The log its place is in; places of another one can't be compared with it.
+    /// The log that ``seq`` belongs to; sequence numbers of different logs can't be compared.
     public var epoch: Epoch
-    /// Whose token sent it; of an import, who said it.
+    /// The user of the token that sent the message; for an imported message, its original author.
     public var sender: UserID
-    /// What it says; absent once it was recalled or deleted.
+    /// The content; `nil` if the message was recalled or deleted.
     public var content: MessageContent?
-    /// The type of its content, which a recalled or deleted message keeps.
+    /// The type of the content, which a recalled or deleted message keeps.
     public var type: MessageType
-    /// The change that last touched it; 0 while it is as it was sent.
+    /// The revision of the last change; 0 if the message was never changed.
     public var rev: Int64
-    /// What accompanies the content.
+    /// The attributes that accompany the content.
     public var attributes: MessageAttributes
-    /// When its content was last changed; absent while it is as it was sent.
+    /// The date of the last edit; `nil` if the content was never edited.
     public var editedAt: Date?
-    /// The message at the beginning of the thread this one is a reply in; absent outside of threads.
+    /// The first message of the thread in which this message is a reply; `nil` outside of threads.
     public var thread: MessageID?
-    /// What its own replies come to, where there are any.
+    /// The summary of the message's replies, if it has any.
     public var replies: ReplySummary?
-    /// What its actions come to, reactions among them.
+    /// The summaries of the message's actions, including reactions.
     public var actions: [ActionSummary]
-    /// Whether its content, and its `metadata` and `extra` where it has them, came encrypted by a key of the app's.
+    /// Whether the content, and `metadata` and `extra` if present, were encrypted with the app's key.
     ///
-    /// A server's notices never are, nor what was sent without a key.
+    /// Notices from the server, and messages sent without a key, are not encrypted.
     public var isEncrypted = false
-    /// Why something of it can't be read here, `decryption-failed`; what can't is as it came.
+    /// The reason why a part of the message could not be decrypted (`decryption-failed`); `nil` if there is none.
     ///
-    /// It is read once the client is opened with the key that is missing. Absent where everything is read.
+    /// Such parts stay encrypted. They are decrypted when the client is opened with the missing key.
     public var decryptionError: ChatError? {
         get { failure.error }
         set { failure = RareError(newValue) }
     }
     private var failure = RareError.none
 
-    /// A message with all that is known of it.
+    /// Creates a message.
     public init(
         conversation: ConversationID, seq: Seq, n: Int64, id: MessageID, timetoken: Timetoken, epoch: Epoch,
         sender: UserID, type: MessageType, content: MessageContent?, rev: Int64 = 0,
@@ -69,46 +71,47 @@ public struct Message: Hashable, Identifiable, Sendable {
         self.actions = actions
     }
 
-    /// When the server stored it (an import: when it was said), in milliseconds.
+    /// The date when the server stored the message, in milliseconds; for an imported message, its original date.
     public var sentAt: Date { timetoken.date }
 
-    /// Whether it was recalled by its sender or deleted; the place stays as a stub.
+    /// Whether the message was recalled by its sender or deleted; a tombstone keeps its sequence number.
     public var isDeleted: Bool { content == nil }
 
-    /// Whether it counts as unread for everybody but its sender: by its type, unless its sender switched that off, and
-    /// until it is recalled.
+    /// Whether the message counts as unread for everyone except its sender.
+    ///
+    /// It depends on the type, unless the sender turned it off.
     package var countsUnread: Bool { type.traits.less(attributes.traits).countsUnread }
 
-    /// The text, where the content has one.
+    /// The text, if the content has one.
     public var text: String? { content?.text }
 }
 
-/// What may accompany any content.
+/// The attributes that can accompany any content.
 public struct MessageAttributes: Hashable, Sendable {
-    /// Whom it calls by name.
+    /// The users that the message mentions.
     public var mentions: Mentions?
-    /// The application's own, a JSON object of at most 32 KiB that travels byte for byte.
+    /// An application-defined JSON object of at most 32 KiB, preserved byte for byte.
     public var metadata: RawJSON?
-    /// The application's own, any JSON of at most 32 KiB, which travels byte for byte.
+    /// Application-defined JSON of at most 32 KiB, preserved byte for byte.
     public var extra: RawJSON?
-    /// A free name to filter by, 1...128 bytes of UTF-8.
+    /// An application-defined name to filter by, 1...128 bytes of UTF-8.
     public var customType: String?
-    /// What a push about it should say and how it should look, a JSON object of at most 32 KiB.
+    /// The push options as a JSON object of at most 32 KiB.
     public var push: RawJSON?
-    /// What a push about it should say, as far as this version knows it.
+    /// The push options that this version knows.
     public var pushOptions: PushOptions? { push.flatMap { try? PushOptions($0) } }
-    /// The message it answers, whether or not that is there.
+    /// The message that this one replies to, whether or not it exists.
     ///
-    /// Where it is there, and its sender may see it, the answer is in its thread: ``Message/thread``.
+    /// If it exists and the sender may see it, this message belongs to its thread: ``Message/thread``.
     public var replyTo: MessageID?
-    /// What the sender switched off for this one message.
+    /// The traits that the sender turned off for this message.
     public var traits: MessageTraits
-    /// Whether a room streams it when there is more than it can stream.
+    /// Whether a room streams the message when it has more messages than it can stream.
     public var priority: MessagePriority
 
-    /// Attributes of what is given.
+    /// Creates attributes.
     ///
-    /// Their limits are checked when the message is sent: `invalid-parameter` or `too-large`, naming the attribute.
+    /// The limits are checked when the message is sent: `invalid-parameter` or `too-large`, naming the attribute.
     public init(
         mentions: Mentions? = nil, metadata: RawJSON? = nil, extra: RawJSON? = nil, customType: String? = nil,
         push: RawJSON? = nil, replyTo: MessageID? = nil, traits: MessageTraits = .init(),
@@ -126,73 +129,76 @@ public struct MessageAttributes: Hashable, Sendable {
 }
 
 extension MessageAttributes {
-    /// What its sender wants a notification of it to say to somebody: the mention's text to whom it calls by name, which goes
-    /// before every other, to others the push's.
+    /// Returns the text that the sender set for a notification to `user`.
     ///
-    /// - Returns: nothing where neither was set: then it says what its content does.
+    /// If the message mentions the user, the mention's push text takes precedence over the text of the push options.
+    ///
+    /// - Returns: `nil` if neither is set; the notification then shows the content.
     public func notificationText(for user: UserID) -> String? {
         let mention = mentions.flatMap { $0.includes(user) ? $0.pushText : nil }
         return mention ?? pushOptions?.text
     }
 }
 
-/// What a sender hands in: the same id means the same message, through every retry.
+/// A message to send, identified by its ID through every retry.
 public struct Submission: Hashable, Sendable {
-    /// Made once for each message; with anything else under the same id the server answers `conflict`.
+    /// The ID, created once for each message.
+    ///
+    /// If the same ID is sent with anything else, the server answers `conflict`.
     public var id: MessageID
-    /// What the message says, at most 128 KiB of JSON.
+    /// The content, at most 128 KiB of JSON.
     public var content: MessageContent
-    /// What accompanies the content.
+    /// The attributes that accompany the content.
     public var attributes: MessageAttributes
 
-    /// A submission with all that belongs to it.
+    /// Creates a submission.
     public init(id: MessageID, content: MessageContent, attributes: MessageAttributes = .init()) {
         self.id = id
         self.content = content
         self.attributes = attributes
     }
 
-    /// The traits of its type, less what its sender switched off.
+    /// The traits of the content's type, without those that the sender turned off.
     package var traits: MessageTraits { content.type.traits.less(attributes.traits) }
 }
 
-/// What became of a send.
+/// The result of sending a message.
 public struct SendResult: Hashable, Sendable {
-    /// What the server did with it.
+    /// The outcome of a send.
     public enum Outcome: String, Sendable {
-        /// On disk, at its place.
+        /// The server stored the message durably.
         case committed
-        /// It already was: this is the answer the first attempt got.
+        /// The server had already stored the message; the result is that of the first attempt.
         case duplicate
-        /// Handed to whoever is connected; not stored.
+        /// The server delivered the message to connected users and did not store it.
         case delivered
     }
 
-    /// Which of the three it was; whichever it is, there is no need to send it again.
+    /// The outcome; in no case must the message be sent again.
     public var outcome: Outcome
-    /// The id it was sent with.
+    /// The ID of the message.
     public var id: MessageID
-    /// The time it was given; a duplicate has that of the first attempt.
+    /// The time that the server assigned; for a duplicate, the time of the first attempt.
     public var timetoken: Timetoken
-    /// Where it was stored; absent for what is not stored.
+    /// The position of the stored message; `nil` if it was not stored.
     public var position: Position?
-    /// The message at the beginning of the thread it is a reply in.
+    /// The first message of the thread in which the message is a reply.
     public var thread: MessageID?
-    /// What was stored, or passed on, where that is not what was sent: the server's filter replaced words.
+    /// The stored or delivered content, if a moderation filter of the server changed it.
     ///
-    /// Its type is that of the submission.
+    /// It has the same type as the submission.
     public var content: RawJSON?
 
-    /// A place in a log.
+    /// A position in a log.
     public struct Position: Hashable, Sendable {
-        /// The place, 1 or above.
+        /// The sequence number, 1 or above.
         public var seq: Seq
-        /// The running number there: how many messages up to it count as unread for somebody who read nothing.
+        /// The counted index: the number of messages up to this one that count as unread.
         public var n: Int64
-        /// The log the place is in.
+        /// The log that the sequence number belongs to.
         public var epoch: Epoch
 
-        /// A place with all that belongs to it.
+        /// Creates a position.
         public init(seq: Seq, n: Int64, epoch: Epoch) {
             self.seq = seq
             self.n = n
@@ -200,7 +206,7 @@ public struct SendResult: Hashable, Sendable {
         }
     }
 
-    /// A result with all that belongs to it.
+    /// Creates a result.
     public init(
         outcome: Outcome, id: MessageID, timetoken: Timetoken, position: Position?, thread: MessageID? = nil,
         content: RawJSON? = nil
@@ -214,30 +220,32 @@ public struct SendResult: Hashable, Sendable {
     }
 }
 
-/// A message that is not stored: it reaches whoever is connected now.
+/// A message that is not stored and reaches only users who are connected at the moment.
 public struct TransientMessage: Hashable, Identifiable, Sendable {
-    /// By the name the reader knows it by: a direct conversation is named by the peer.
+    /// The ID under which the reader knows the conversation.
+    ///
+    /// A direct conversation is identified by the peer.
     public var conversation: ConversationID
-    /// Given by the sender's device; one that comes again is the same message, sent once more.
+    /// The ID, which the sender's device creates; a retry has the same ID.
     public var id: MessageID
-    /// When the server passed it on; two of them may have the same time.
+    /// The time when the server delivered the message; two messages can have the same time.
     public var timetoken: Timetoken
-    /// Whose token sent it.
+    /// The user of the token that sent the message.
     public var sender: UserID
-    /// What it says.
+    /// The content.
     public var content: MessageContent
-    /// What accompanies the content.
+    /// The attributes that accompany the content.
     public var attributes: MessageAttributes
-    /// Whether its content, and its `metadata` and `extra` where it has them, came encrypted by a key of the app's.
+    /// Whether the content, and `metadata` and `extra` if present, were encrypted with the app's key.
     public var isEncrypted = false
-    /// Why something of it can't be read here, `decryption-failed`; what can't is as it came.
+    /// The reason why a part of the message could not be decrypted (`decryption-failed`); such parts stay encrypted.
     public var decryptionError: ChatError? {
         get { failure.error }
         set { failure = RareError(newValue) }
     }
     private var failure = RareError.none
 
-    /// A message with all that is known of it.
+    /// Creates a transient message.
     public init(
         conversation: ConversationID, id: MessageID, timetoken: Timetoken, sender: UserID, content: MessageContent,
         attributes: MessageAttributes

@@ -1,19 +1,21 @@
-/// Something somebody attached to a message: a reaction, or any other annotation with a type and a value.
+/// An annotation on a message with a type and a value, such as a reaction.
 ///
-/// One person attaches the same type and value to a message once.
+/// A user can attach the same type and value to a message only once.
 public struct MessageAction: Hashable, Sendable {
-    /// The message it is attached to.
+    /// The message.
     public var message: MessageID
-    /// Its own time, which no other action of the conversation has: what removes it, and what a list is read on by.
+    /// The time of the action, which is unique among the actions of the conversation.
+    ///
+    /// It identifies the action for removal and serves as the cursor of lists.
     public var timetoken: Timetoken
-    /// Who attached it.
+    /// The user who attached the action.
     public var sender: UserID
     /// The type, such as `reaction`; 1...64 bytes of UTF-8.
     public var type: String
     /// The value, such as an emoji; 1...128 bytes of UTF-8.
     public var value: String
 
-    /// An action with all that belongs to it.
+    /// Creates an action.
     public init(message: MessageID, timetoken: Timetoken, sender: UserID, type: String, value: String) {
         self.message = message
         self.timetoken = timetoken
@@ -25,10 +27,12 @@ public struct MessageAction: Hashable, Sendable {
     /// The type of reactions.
     public static let reaction = "reaction"
 
-    /// The longest type and value, in bytes.
+    /// The maximum lengths of a type and a value in bytes.
     package static let longest = (type: 64, value: 128)
 
-    /// - Throws: `invalid-parameter` when a type or a value is empty or too long.
+    /// Validates a type and a value.
+    ///
+    /// - Throws: `invalid-parameter` if one of them is empty or too long.
     package static func check(type: String, value: String) throws(ChatError) {
         for (name, text, limit) in [("type", type, longest.type), ("value", value, longest.value)]
         where !(1...limit).contains(text.utf8.count) {
@@ -37,20 +41,21 @@ public struct MessageAction: Hashable, Sendable {
     }
 }
 
-/// What a message's actions of one type and value come to.
+/// A summary of a message's actions of one type and value.
 ///
-/// A message carries at most ``maximum`` of these, those that were there first; a list of actions has them all.
+/// A message carries at most ``maximum`` summaries, those that were attached first. The list of actions has all of
+/// them.
 public struct ActionSummary: Hashable, Sendable {
     /// The type, such as `reaction`.
     public var type: String
     /// The value, such as an emoji.
     public var value: String
-    /// How many people attached it.
+    /// The number of users who attached the action.
     public var count: Int64
-    /// The first of them, at most ``maximumSenders``.
+    /// The first users who attached it, at most ``maximumSenders``.
     public var senders: [UserID]
 
-    /// A summary with all that belongs to it.
+    /// Creates a summary.
     public init(type: String, value: String, count: Int64, senders: [UserID]) {
         self.type = type
         self.value = value
@@ -58,20 +63,20 @@ public struct ActionSummary: Hashable, Sendable {
         self.senders = senders
     }
 
-    /// The most summaries a message carries.
+    /// The maximum number of summaries that a message carries.
     public static let maximum = 32
-    /// The most senders a summary names.
+    /// The maximum number of senders in a summary.
     public static let maximumSenders = 20
 }
 
-/// What a message's replies come to.
+/// A summary of a message's replies.
 public struct ReplySummary: Hashable, Sendable {
-    /// How many replies there are now.
+    /// The current number of replies.
     public var count: Int64
-    /// The newest reply's time.
+    /// The time of the newest reply.
     public var lastReplyAt: Timetoken
 
-    /// A summary with all that belongs to it.
+    /// Creates a summary.
     public init(count: Int64, lastReplyAt: Timetoken) {
         self.count = count
         self.lastReplyAt = lastReplyAt

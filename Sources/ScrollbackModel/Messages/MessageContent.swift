@@ -1,17 +1,17 @@
-/// What a message says: a type and a JSON object that travels byte for byte.
+/// The content of a message: a type and a JSON object that is preserved byte for byte.
 ///
-/// The types of this version are made and read by name (``text(_:)``, ``location(_:)``, …), an application's own by
-/// ``CustomContent``. A type this version does not know keeps its bytes, so a newer app's messages survive a round trip
-/// through an older one.
+/// This version creates and reads its own types by name (``text(_:)``, ``location(_:)``, …), and application-defined
+/// types with ``CustomContent``. Unknown types keep their bytes, so messages of newer apps survive a round trip through
+/// older ones.
 public struct MessageContent: Hashable, Sendable {
-    /// Decides what the message does besides being read, and what the JSON must hold.
+    /// The type, which determines the message's traits and the required members of the JSON.
     public let type: MessageType
     /// The content as it was sent.
     public let json: RawJSON
 
-    /// Content of any type.
+    /// Creates content of any type.
     ///
-    /// - Throws: `invalid-parameter` when the JSON is not an object, or does not hold what its type takes.
+    /// - Throws: `invalid-parameter` if the JSON is not an object or lacks members that its type requires.
     public init(type: MessageType, json: RawJSON) throws(ChatError) {
         guard json.isObject else { throw .invalidParameter("content", "must be a JSON object") }
         self.init(known: type, json: json)
@@ -23,14 +23,16 @@ public struct MessageContent: Hashable, Sendable {
         self.json = json
     }
 
-    /// Content whose members are written.
+    /// Creates content by writing its members.
     init(_ type: MessageType, _ members: (inout JSONWriter) -> Void) {
         var writer = JSONWriter()
         writer.object(members)
         self.init(known: type, json: writer.json)
     }
 
-    /// What each type must hold; types that are not listed may hold anything, and what is encrypted has its type outside.
+    /// Checks the members that the type requires.
+    ///
+    /// Other types can have any members. In encrypted content, only the type is readable.
     private func check() throws(ChatError) {
         if encrypted != nil { return }
         switch type {
@@ -43,16 +45,16 @@ public struct MessageContent: Hashable, Sendable {
         }
     }
 
-    /// Plain text.
+    /// Creates plain text content.
     public static func text(_ text: String) -> MessageContent {
         MessageContent(.text) { $0.field("text", text) }
     }
 
-    /// The content's `text` member, which a content of type `text` or `reference` always has.
+    /// The `text` member of the content, which the types `text` and `reference` always have.
     public var text: String? { json.string(at: "text") }
 }
 
-/// The members of a `text`.
+/// The members of the type `text`.
 private struct TextFields {
     init(_ json: RawJSON) throws(ChatError) {
         guard json.string(at: "text") != nil else {

@@ -1,12 +1,12 @@
-/// What an edit makes of a message: new content of the same type, and of what accompanies it as much as is said.
+/// An edit of a message: new content of the same type, and changes of its attributes.
 public struct MessageEdit: Hashable, Sendable {
-    /// What becomes of an attribute.
+    /// A change of an attribute.
     public enum Change<Value: Hashable & Sendable>: Hashable, Sendable {
-        /// It stays as it is.
+        /// Keeps the attribute.
         case keep
-        /// It goes.
+        /// Removes the attribute.
         case remove
-        /// It is this from now on.
+        /// Sets the attribute.
         case set(Value)
 
         package func applied(to value: Value?) -> Value? {
@@ -18,18 +18,18 @@ public struct MessageEdit: Hashable, Sendable {
         }
     }
 
-    /// The new content, of the type the message has.
+    /// The new content, of the same type as the message.
     public var content: MessageContent
-    /// Whom it calls by name from now on.
+    /// The change of the mentions.
     public var mentions: Change<Mentions>
-    /// The application's own object.
+    /// The change of the application-defined object.
     public var metadata: Change<RawJSON>
-    /// The application's own JSON.
+    /// The change of the application-defined JSON.
     public var extra: Change<RawJSON>
-    /// The free name to filter by.
+    /// The change of the application-defined name to filter by.
     public var customType: Change<String>
 
-    /// An edit of the content, and of the attributes that are given.
+    /// Creates an edit.
     public init(
         _ content: MessageContent, mentions: Change<Mentions> = .keep, metadata: Change<RawJSON> = .keep,
         extra: Change<RawJSON> = .keep, customType: Change<String> = .keep

@@ -1,13 +1,13 @@
-/// Which messages of a room are streamed when there are more than can be.
+/// The priority with which a room streams a message under load.
 ///
-/// All of them are stored and acknowledged, whatever their priority; a message that was not streamed is in the room's
-/// history. Other conversations stream everything.
+/// The server stores and acknowledges all messages regardless of their priority. Messages that were not streamed are in
+/// the history of the room. Other conversations stream all messages.
 public enum MessagePriority: String, CaseIterable, Codable, Sendable, Comparable {
-    /// The first to be left out: likes, gifts, "joined".
+    /// Dropped first: likes, gifts, "joined".
     case low
-    /// Left out when leaving out what is low was not enough.
+    /// Dropped if dropping low-priority messages is not enough.
     case normal
-    /// Always streamed: what a host or a moderator says, and nobody else may.
+    /// Always streamed; only hosts and moderators may send with this priority.
     case high
 
     private var rank: Int {
@@ -18,7 +18,7 @@ public enum MessagePriority: String, CaseIterable, Codable, Sendable, Comparable
         }
     }
 
-    /// Whether `a` is left out before `b`.
+    /// Returns whether `a` is dropped before `b`.
     public static func < (a: MessagePriority, b: MessagePriority) -> Bool {
         a.rank < b.rank
     }

@@ -1,23 +1,23 @@
-/// What a message does besides being read.
+/// The effects of a message in addition to its content.
 ///
-/// Its type decides; a sender may switch each off for one message, never on.
+/// The type determines the traits. A sender can turn off traits for a message but can't turn them on.
 public struct MessageTraits: Hashable, Sendable {
-    /// Whether it goes into the log.
+    /// Whether the message is stored in the log.
     ///
-    /// Otherwise it reaches whoever is connected now and nobody else.
+    /// Otherwise it reaches only users who are connected at the moment.
     public var isStored: Bool
-    /// Whether it raises the unread count of everybody but its sender; what is not stored never does.
+    /// Whether the message increases the unread count of everyone except its sender; requires ``isStored``.
     public var countsUnread: Bool
-    /// Whether a push may tell of it.
+    /// Whether the message can trigger a push.
     ///
-    /// Of a type that has no push by itself one tells where the sender says what it shows (rows 124 and 147).
+    /// A message of a type without pushes triggers one only if the sender sets its push text.
     public var notifies: Bool
-    /// Whether it is the conversation's last message in the list of recents, and moves it up there.
+    /// Whether the message becomes the last message in the recents list and moves the conversation to the top.
     ///
-    /// Where none of the newest 100 is, the newest is all the same.
+    /// If none of the newest 100 messages has this trait, the list shows the newest message.
     public var updatesRecents: Bool
 
-    /// Traits that are on unless they are switched off.
+    /// Creates traits, which are on by default.
     public init(isStored: Bool = true, countsUnread: Bool = true, notifies: Bool = true, updatesRecents: Bool = true) {
         self.isStored = isStored
         self.countsUnread = countsUnread
@@ -25,7 +25,7 @@ public struct MessageTraits: Hashable, Sendable {
         self.updatesRecents = updatesRecents
     }
 
-    /// These, less what the sender switched off.
+    /// Returns these traits without those that the sender turned off.
     package func less(_ off: MessageTraits) -> MessageTraits {
         MessageTraits(
             isStored: isStored && off.isStored,
@@ -34,15 +34,15 @@ public struct MessageTraits: Hashable, Sendable {
             updatesRecents: updatesRecents && off.updatesRecents && isStored && off.isStored)
     }
 
-    /// As a number for storage: a bit for each that is off.
+    /// The traits as a number for storage, with one bit for each trait that is off.
     package var bits: Int64 {
         (isStored ? 0 : 1) | (countsUnread ? 0 : 2) | (notifies ? 0 : 4) | (updatesRecents ? 0 : 8)
     }
 
-    /// The bit of a message that the list of recents passes over.
+    /// The bit of a message that does not update recents.
     package static let passedOver: Int64 = 8
 
-    /// How many places the list of recents looks back for a message it does not pass over.
+    /// The number of sequence numbers that the recents list searches for a message that updates it.
     package static let recentsDepth: Int64 = 100
 
     package init(bits: Int64) {

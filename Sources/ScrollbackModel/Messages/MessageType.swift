@@ -1,16 +1,18 @@
-/// The type of a content: a short name, or an application's own, reverse-DNS (`com.example.poll`) or `app:` prefixed.
+/// The type of a content: a short name, or an application-defined name.
+///
+/// Application-defined names are in reverse-DNS form (`com.example.poll`) or have the prefix `app:`.
 public struct MessageType: RawRepresentable, Hashable, Sendable {
-    /// The name, 1...64 bytes of `a-z A-Z 0-9 . _ : -` on the wire.
+    /// The name, on the wire 1...64 bytes of `a-z A-Z 0-9 . _ : -`.
     public let rawValue: String
 
-    /// A type by its name, which is not checked here; ``init(_:parameter:)`` checks it.
+    /// Creates a type without validating its name; ``init(_:parameter:)`` validates it.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
 
-    /// Reads a type's name.
+    /// Parses the name of a type.
     ///
-    /// - Throws: `invalid-parameter` when it is not 1...64 bytes of `a-z A-Z 0-9 . _ : -`.
+    /// - Throws: `invalid-parameter` if the name is not 1...64 bytes of `a-z A-Z 0-9 . _ : -`.
     public init(_ name: String, parameter: String = "type") throws(ChatError) {
         guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy(Self.isAllowed) else {
             throw .invalidParameter(parameter, "must be 1...64 of the characters a-z A-Z 0-9 . _ : -")
@@ -25,36 +27,36 @@ public struct MessageType: RawRepresentable, Hashable, Sendable {
         }
     }
 
-    /// Plain text: the content is `{"text": …}`.
+    /// Plain text; the content is `{"text": …}`.
     public static let text = MessageType(rawValue: "text")
-    /// A notice, which nobody counts as unread and no push tells of.
+    /// A notice from the server, which does not count as unread and triggers no push.
     public static let notice = MessageType(rawValue: "notice")
-    /// A command, which is not stored: it reaches whoever is connected now.
+    /// A command, which is not stored and reaches only users who are connected at the moment.
     public static let command = MessageType(rawValue: "command")
 
-    /// Text about a message that it quotes: a ``Quote``.
+    /// Text that quotes a message: a ``Quote``.
     public static let reference = MessageType(rawValue: "reference")
-    /// A place on the earth: a ``Location``.
+    /// A geographic location: a ``Location``.
     public static let location = MessageType(rawValue: "location")
 
-    /// A picture.
+    /// An image.
     public static let image = MessageType(rawValue: "image")
-    /// A moving picture, sent as it is.
+    /// An animated image, sent unchanged.
     public static let gif = MessageType(rawValue: "gif")
-    /// A file of any kind.
+    /// A file of any type.
     public static let file = MessageType(rawValue: "file")
     /// A voice message.
     public static let voice = MessageType(rawValue: "voice")
     /// A video.
     public static let video = MessageType(rawValue: "video")
 
-    /// The types whose content is a file of its own.
+    /// The types whose content is a file.
     package static let media: Set<MessageType> = [.image, .gif, .file, .voice, .video]
 
-    /// Whether its content is a file of its own: an image, GIF, file, voice message or video.
+    /// Whether the content is a file: an image, GIF, file, voice message or video.
     public var isMedia: Bool { Self.media.contains(self) }
 
-    /// What a message of this type does besides being read.
+    /// The default traits of messages of this type.
     public var traits: MessageTraits {
         switch self {
         case .command: MessageTraits(isStored: false, countsUnread: false, notifies: false, updatesRecents: false)
@@ -65,6 +67,6 @@ public struct MessageType: RawRepresentable, Hashable, Sendable {
 }
 
 extension MessageType: CustomStringConvertible {
-    /// The name.
+    /// The name of the type.
     public var description: String { rawValue }
 }

@@ -1,61 +1,61 @@
 import Foundation
 
-/// What a server says of a change to a group: who joined, who was put out, what it is called now.
+/// A server message about a change to a group, such as a new member or a new name.
 ///
-/// It is the content of a message of type `notice` whose sender is who made the change. It counts as unread for nobody, and
-/// no push tells of it. Servers write notices where their operator has switched them on.
+/// It is the content of a message of type `notice` whose sender is the user who made the change. Notices don't count as
+/// unread and trigger no push. Servers create notices only if the setting is on.
 public struct Notice: Hashable, Sendable {
-    /// What happened; newer servers may send events this version does not list.
+    /// The kind of change; newer servers may send events that this version does not list.
     public struct Event: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-        /// As it travels, for example `member-added`.
+        /// The wire form, for example `member-added`.
         public let rawValue: String
 
-        /// An event by its name, whether this version lists it or not.
+        /// Creates an event, which need not be one that this version lists.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
 
-        /// The name as it travels.
+        /// The wire form.
         public var description: String { rawValue }
 
-        /// The user joined by themselves.
+        /// The user joined.
         public static let memberJoined = Event(rawValue: "member-joined")
-        /// The user was put in.
+        /// The user was added.
         public static let memberAdded = Event(rawValue: "member-added")
         /// The user left.
         public static let memberLeft = Event(rawValue: "member-left")
-        /// The user was put out.
+        /// The user was removed.
         public static let memberRemoved = Event(rawValue: "member-removed")
-        /// The user was put out, and may not come back.
+        /// The user was removed and banned.
         public static let memberBanned = Event(rawValue: "member-banned")
-        /// The user has another ``Notice/role``.
+        /// The user's role changed to ``Notice/role``.
         public static let roleChanged = Event(rawValue: "role-changed")
-        /// The user may not write any more, as ``Notice/mute`` says.
+        /// The user was muted, as ``Notice/mute`` describes.
         public static let memberMuted = Event(rawValue: "member-muted")
-        /// The user may write again.
+        /// The user was unmuted.
         public static let memberUnmuted = Event(rawValue: "member-unmuted")
-        /// The conversation is called ``Notice/name``.
+        /// The conversation was renamed to ``Notice/name``.
         public static let nameChanged = Event(rawValue: "name-changed")
-        /// The conversation has another picture.
+        /// The conversation's picture changed.
         public static let avatarChanged = Event(rawValue: "avatar-changed")
-        /// Only moderators and owners may write.
+        /// The conversation was frozen: only moderators and owners may write.
         public static let frozen = Event(rawValue: "frozen")
-        /// Everybody may write again.
+        /// The conversation was unfrozen.
         public static let unfrozen = Event(rawValue: "unfrozen")
     }
 
-    /// What happened.
+    /// The kind of change.
     public var event: Event
-    /// Whom it happened to; absent where it is about the conversation.
+    /// The affected user; `nil` if the change is about the conversation.
     public var user: UserID?
-    /// Their role from then on, of `role-changed`.
+    /// The new role, for `role-changed`.
     public var role: Role?
-    /// Until when they may not write, of `member-muted`.
+    /// The mute, for `member-muted`.
     public var mute: Mute?
-    /// What the conversation is called from then on, of `name-changed`.
+    /// The new name of the conversation, for `name-changed`.
     public var name: String?
 
-    /// A notice with what belongs to its event.
+    /// Creates a notice.
     public init(_ event: Event, user: UserID? = nil, role: Role? = nil, mute: Mute? = nil, name: String? = nil) {
         self.event = event
         self.user = user
@@ -64,7 +64,7 @@ public struct Notice: Hashable, Sendable {
         self.name = name
     }
 
-    /// A sentence in English for apps that do not know the event, by the names of accounts.
+    /// Returns an English sentence with user IDs, for apps that don't know the event.
     package func text(by sender: UserID) -> String {
         let user = user?.text ?? ""
         return switch event {
@@ -73,20 +73,20 @@ public struct Notice: Hashable, Sendable {
         case .memberLeft: "\(user) left"
         case .memberRemoved: "\(sender) removed \(user)"
         case .memberBanned: "\(sender) banned \(user)"
-        case .roleChanged: "\(sender) made \(user) \(role?.rawValue ?? "something else")"
+        case .roleChanged: "\(sender) made \(user) \(role?.rawValue ?? "unknown")"
         case .memberMuted: "\(sender) muted \(user)"
-        case .memberUnmuted: "\(sender) lets \(user) write again"
-        case .nameChanged: "\(sender) called this \(name ?? "")"
+        case .memberUnmuted: "\(sender) unmuted \(user)"
+        case .nameChanged: "\(sender) renamed the conversation to \(name ?? "")"
         case .avatarChanged: "\(sender) changed the picture"
-        case .frozen: "\(sender) froze this"
-        case .unfrozen: "\(sender) lets everybody write again"
+        case .frozen: "\(sender) froze the conversation"
+        case .unfrozen: "\(sender) unfroze the conversation"
         default: "\(sender): \(event)"
         }
     }
 }
 
 extension MessageContent {
-    /// What a server writes.
+    /// Returns the content of a notice.
     package static func notice(_ notice: Notice, by sender: UserID) -> MessageContent {
         MessageContent(.notice) { writer in
             writer.field("event", notice.event.rawValue)
@@ -102,7 +102,7 @@ extension MessageContent {
         }
     }
 
-    /// The notice, where the content is one of a server's; ``text`` is a sentence for who does not know its event.
+    /// The notice, if the content is one; ``text`` has a sentence for apps that don't know the event.
     public var notice: Notice? {
         guard type == .notice, let event = json.string(at: "event") else { return nil }
         let until = json.string(at: "mutedUntil")

@@ -1,18 +1,18 @@
-/// Text about a message, with a copy of that message as it was.
+/// Text about another message, with a copy of that message.
 ///
-/// The copy stays as it is when the message is edited or recalled. A quote is no reply: ``MessageAttributes/replyTo`` puts
-/// a message into a thread, and a quote may do both.
+/// The copy does not change when the message is edited or recalled. A quote is not a reply:
+/// ``MessageAttributes/replyTo`` adds a message to a thread. A message can be both.
 public struct Quote: Hashable, Sendable {
-    /// What is said about it.
+    /// The text about the quoted message.
     public var text: String
-    /// The id of the message that is quoted.
+    /// The ID of the quoted message.
     public var id: MessageID
-    /// Who sent that.
+    /// The sender of the quoted message.
     public var sender: UserID
-    /// What that says.
+    /// The content of the quoted message.
     public var content: MessageContent
 
-    /// A quote of what somebody sent.
+    /// Creates a quote.
     public init(_ text: String, id: MessageID, sender: UserID, content: MessageContent) {
         self.text = text
         self.id = id
@@ -22,24 +22,23 @@ public struct Quote: Hashable, Sendable {
 }
 
 extension MessageContent {
-    /// Text about a message, with a copy of that message.
+    /// Returns content that quotes a message.
     ///
-    /// A quote of a quote has the inner text alone, so that copies do not grow.
+    /// A quote of a quote copies only the inner text, so that copies don't grow.
     ///
-    /// - Throws: `invalid-parameter` when the message was recalled or deleted, so that nothing is left of it to quote, or
-    ///   can't be read here.
+    /// - Throws: `invalid-parameter` if the message was recalled or deleted, or if it can't be decrypted here.
     public static func reference(_ text: String, to message: Message) throws(ChatError) -> MessageContent {
         guard let content = message.content else {
-            throw .invalidParameter("to", "was recalled or deleted: there is nothing left to quote")
+            throw .invalidParameter("to", "was recalled or deleted and has no content to quote")
         }
         guard content.encrypted == nil else {
-            throw .invalidParameter("to", "can't be read here: there is nothing to quote")
+            throw .invalidParameter("to", "can't be decrypted here and so can't be quoted")
         }
         let inner = content.quote.map { MessageContent.text($0.text) } ?? content
         return .reference(Quote(text, id: message.id, sender: message.sender, content: inner))
     }
 
-    /// A quote of one's own making.
+    /// Returns the content of a quote.
     public static func reference(_ quote: Quote) -> MessageContent {
         MessageContent(.reference) { writer in
             writer.field("text", quote.text)
@@ -53,12 +52,14 @@ extension MessageContent {
         }
     }
 
-    /// The quote, where the content is one.
+    /// The quote, if the content is one.
     public var quote: Quote? { type == .reference ? try? Quote(json) : nil }
 }
 
 extension Quote {
-    /// - Throws: `invalid-parameter` naming the member that is wrong.
+    /// Parses the JSON of a quote.
+    ///
+    /// - Throws: `invalid-parameter` naming the invalid member.
     init(_ json: RawJSON) throws(ChatError) {
         var text: String?
         var id: MessageID?

@@ -1,23 +1,23 @@
 public import Foundation
 
-/// That somebody may join a conversation which takes more than wanting to.
+/// An invitation to join a conversation that users can't join by themselves.
 public struct Invitation: Hashable, Sendable {
-    /// What they may join: a group, a community, or a private channel.
+    /// The conversation: a group, a community, or a private channel.
     public var conversation: ConversationID
-    /// Who may.
+    /// The invited user.
     public var user: UserID
-    /// Who has invited them.
+    /// The user who sent the invitation.
     public var by: UserID
-    /// When they were invited, or were so again.
+    /// The date of the invitation, or of its last renewal.
     public var at: Date
-    /// When it ends by itself; absent where it does not.
+    /// The date when the invitation expires; `nil` if it does not.
     public var expiresAt: Date?
-    /// What the conversation is called, for who can't see it yet; absent where nobody gave it a name.
+    /// The name of the conversation, which the invited user can't see yet; `nil` if it has none.
     public var name: String?
-    /// Where a picture of the conversation is, as it was given to the server.
+    /// The URL of the conversation's picture, as it was stored on the server.
     public var avatar: String?
 
-    /// An invitation with all that is known of it.
+    /// Creates an invitation.
     public init(
         conversation: ConversationID, user: UserID, by: UserID, at: Date, expiresAt: Date? = nil, name: String? = nil,
         avatar: String? = nil
@@ -31,10 +31,12 @@ public struct Invitation: Hashable, Sendable {
         self.avatar = avatar
     }
 
-    /// For how long somebody may be invited, in seconds: a minute to a year.
+    /// The valid lifetimes of an invitation in seconds: a minute to a year.
     package static let lifetimes: ClosedRange<Int64> = 60...31_536_000
 
-    /// - Throws: `invalid-parameter` when it is out of range.
+    /// Returns the lifetime if it is valid.
+    ///
+    /// - Throws: `invalid-parameter` if it is out of range.
     package static func validated(lifetime: Int64?) throws(ChatError) -> Int64? {
         if let lifetime, !lifetimes.contains(lifetime) {
             throw .invalidParameter(

@@ -1,11 +1,11 @@
-/// Somebody who has read a message.
+/// A user who has read a message.
 public struct MessageReader: Hashable, Sendable, Identifiable {
-    /// Who it is.
+    /// The user.
     public var id: UserID
-    /// The newest place they have read: at or above the message's.
+    /// The newest sequence number that the user has read, at or above that of the message.
     public var readSeq: Seq
 
-    /// Somebody, and how far they have read.
+    /// Creates a reader.
     public init(id: UserID, readSeq: Seq) {
         self.id = id
         self.readSeq = readSeq

@@ -1,13 +1,15 @@
 public import Foundation
 
-/// Whether somebody is there.
+/// The online status of a user.
 public struct Presence: Hashable, Sendable {
-    /// Whether the app is in front of them on one of their devices; who does not share it never is.
+    /// Whether the app is in the foreground on one of the user's devices.
+    ///
+    /// It is always `false` for users who don't share their presence.
     public var isOnline: Bool
-    /// When they were there last, to the second; absent while they are, and where nothing is known.
+    /// The date when the user was last online, in seconds; `nil` if they are online or nothing is known.
     public var lastSeen: Date?
 
-    /// Whether somebody is there, and when they were.
+    /// Creates a status.
     public init(isOnline: Bool, lastSeen: Date? = nil) {
         self.isOnline = isOnline
         self.lastSeen = lastSeen

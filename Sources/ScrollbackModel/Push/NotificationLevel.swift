@@ -1,13 +1,13 @@
-/// Which messages somebody wants pushed.
+/// The messages for which a user wants pushes.
 public enum NotificationLevel: String, CaseIterable, Codable, Sendable {
-    /// Every message a push may tell of.
+    /// All messages that can trigger a push.
     case all
-    /// Messages that mention them, by name or because everyone is meant.
+    /// Messages that mention the user by name or mention everyone.
     case mentions
-    /// None.
+    /// No messages.
     case none
 
-    /// Whether a message passes.
+    /// Returns whether the level allows a push for a message.
     package func allows(mention: Bool) -> Bool {
         switch self {
         case .all: true

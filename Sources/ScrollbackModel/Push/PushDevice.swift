@@ -1,4 +1,4 @@
-/// A service that brings pushes to devices.
+/// A push service.
 public enum PushService: String, CaseIterable, Codable, Sendable {
     /// Apple Push Notification service.
     case apns
@@ -18,30 +18,30 @@ public enum PushService: String, CaseIterable, Codable, Sendable {
     case harmony
     /// Web Push (RFC 8030).
     case web
-    /// The operator's own program, for anything else.
+    /// The operator's webhook, for other services.
     case webhook
 }
 
-/// Where one device of a user is reached by push.
+/// The push registration of one device of a user.
 public struct PushDevice: Hashable, Sendable, Identifiable {
-    /// Names the device among its user's, 1...128 bytes; registering it again replaces what was known of it.
+    /// The ID of the device among its user's devices, 1...128 bytes; a new registration replaces the previous one.
     public var id: Identifier
-    /// The service that reaches it.
+    /// The push service of the device.
     public var service: PushService
-    /// What the service calls the device: its token, or of Web Push the subscription's endpoint; 1...4,096 bytes.
+    /// The device's token at the service, or the endpoint of a Web Push subscription; 1...4,096 bytes.
     ///
-    /// A token is one user's: who registers it last has it.
+    /// A token belongs to one user, the one who registered it last.
     public var token: String
-    /// What the service calls the app where it serves several: of APNs the bundle id.
+    /// The app's identifier at a service that serves several apps; for APNs, the bundle ID.
     public var topic: String?
-    /// The device's language, a BCP 47 tag.
+    /// The language of the device, a BCP 47 tag.
     public var language: String?
-    /// Whether it is reached by the service's environment for development (APNs).
+    /// Whether the device uses the development environment of the service (APNs).
     public var isDevelopment: Bool
-    /// What payloads are encrypted with, of Web Push.
+    /// The keys for encrypting payloads (Web Push).
     public var keys: WebPushKeys?
 
-    /// A device with what its service needs.
+    /// Creates a registration.
     public init(
         id: Identifier, service: PushService, token: String, topic: String? = nil, language: String? = nil,
         isDevelopment: Bool = false, keys: WebPushKeys? = nil
@@ -58,7 +58,9 @@ public struct PushDevice: Hashable, Sendable, Identifiable {
     private static let longestToken = 4096
     private static let longestTopic = 255
 
-    /// - Throws: `invalid-parameter` naming what is out of range or missing.
+    /// Returns the registration if it is valid.
+    ///
+    /// - Throws: `invalid-parameter` naming the invalid or missing member.
     package func validated() throws(ChatError) -> PushDevice {
         guard (1...Self.longestToken).contains(token.utf8.count) else {
             throw .invalidParameter("token", "must be 1...\(Self.longestToken) bytes", limit: Self.longestToken)
@@ -69,8 +71,8 @@ public struct PushDevice: Hashable, Sendable, Identifiable {
         if let language { try PushLanguage.check(language, "language") }
         guard (service == .web) == (keys != nil) else {
             throw service == .web
-                ? .invalidParameter("keys", "is missing: a device of Web Push has p256dh and auth")
-                : .invalidParameter("keys", "goes with Web Push alone")
+                ? .invalidParameter("keys", "is missing; Web Push requires p256dh and auth")
+                : .invalidParameter("keys", "is allowed only for Web Push")
         }
         if service == .web { _ = try Media.url(token, parameter: "token") }
         if service == .apns, !token.utf8.allSatisfy({ $0.isHexDigit }) || token.utf8.count % 2 != 0 {
@@ -80,14 +82,14 @@ public struct PushDevice: Hashable, Sendable, Identifiable {
     }
 }
 
-/// The keys of a Web Push subscription, as browsers give them (RFC 8291): base64url without padding.
+/// The keys of a Web Push subscription as browsers provide them (RFC 8291), in base64url without padding.
 public struct WebPushKeys: Hashable, Sendable {
-    /// The receiver's public key, a point of P-256: 65 bytes.
+    /// The receiver's public key: a P-256 point of 65 bytes.
     public var p256dh: String
     /// The authentication secret: 16 bytes.
     public var auth: String
 
-    /// Keys as `PushSubscription.toJSON()` has them.
+    /// Creates keys from the values of `PushSubscription.toJSON()`.
     public init(p256dh: String, auth: String) {
         self.p256dh = p256dh
         self.auth = auth

@@ -1,30 +1,30 @@
-/// What a push tells the app it reaches, besides the text it shows.
+/// The data that a push delivers to the app, in addition to the displayed text.
 ///
-/// It is a hint and never the message: services keep one of several, drop some and order none. What the app shows comes from
+/// A push is a hint and not the message: services may collapse, drop and reorder pushes. The app displays messages from
 /// the conversation.
 public struct PushMessage: Hashable, Sendable {
-    /// What happened.
+    /// The kind of event.
     public enum Kind: Hashable, Sendable {
-        /// There is a message.
+        /// A new message.
         case message
-        /// The message was recalled: what was shown of it is to be shown no more.
+        /// A recalled message, whose notification the app should remove.
         case recall
     }
 
-    /// Which message it is about, and whom it is for.
+    /// The message and the receiver.
     public var place: PushPlace
-    /// What happened.
+    /// The kind of event.
     public var kind: Kind
-    /// What the sender handed over to the app (``PushOptions/data``).
+    /// The sender's data for the app (``PushOptions/data``).
     public var data: String?
-    /// Whether the sender handed something over that the push had no room for; it stands with the message.
+    /// Whether the push omits the sender's data because it was too large; the message has it.
     public var omitsData: Bool
-    /// Where the app is to open, by the operator's pattern.
+    /// The URL that the app should open, from the operator's pattern.
     public var link: String?
-    /// How many messages its user has not read in all, where the service hands that to the app.
+    /// The user's total number of unread messages, if the service delivers it to the app.
     public var badge: Int64?
 
-    /// A push about a message.
+    /// Creates a push about a message.
     public init(
         place: PushPlace, kind: Kind = .message, data: String? = nil, omitsData: Bool = false, link: String? = nil,
         badge: Int64? = nil

@@ -1,7 +1,7 @@
 extension PushOptions {
-    /// These options, and what they leave open as others have it (row 126, contradiction A15).
+    /// Returns these options, completed by the values of `others` that these lack.
     ///
-    /// A vendor's configuration of a message goes before its arguments: `configuration.over(arguments)` is both.
+    /// The configuration of a message takes precedence over its arguments: `configuration.over(arguments)`.
     public func over(_ others: PushOptions) -> PushOptions {
         var merged = self
         merged.title = title ?? others.title

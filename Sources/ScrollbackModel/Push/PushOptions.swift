@@ -1,160 +1,162 @@
 public import Foundation
 
-/// What a push about one message should say, and how it should look on each service (rows 121 to 148).
+/// The text and appearance of a message's push on each service.
 ///
-/// All of it is optional: what is not given follows from the message's type. It travels with the message, so that
-/// receivers see it too.
+/// All options are optional; defaults follow from the message's type. The options travel with the message, so receivers
+/// see them too.
 public struct PushOptions: Hashable, Sendable, Codable {
-    /// The title, in place of the sender's or the conversation's name.
+    /// The title, in place of the name of the sender or the conversation.
     public var title: String?
-    /// The text, in place of the type's; who is mentioned sees the mention's push text if there is one.
+    /// The text, in place of the text for the type; the push text of a mention takes precedence for mentioned users.
     public var text: String?
-    /// The application's own, handed to the receiving app with the push; at most 4 KiB.
+    /// Application-defined data for the receiving app, at most 4 KiB.
     public var data: String?
-    /// The id of a template: its text in the receiver's push language takes the place of title and text.
+    /// The ID of a template whose text in the receiver's push language replaces title and text.
     public var templateID: String?
-    /// Whether there is no title (iOS receivers; other systems show one always).
+    /// Whether to omit the title on iOS; other systems always show one.
     public var hidesTitle: Bool?
-    /// Whether details are shown to receivers who hide them.
+    /// Whether to show details even to receivers who hide them.
     public var forcesDetail: Bool?
-    /// For the Apple Push Notification service; Web Push heeds it too.
+    /// The options for the Apple Push Notification service, which also apply to Web Push.
     public var ios: IOS?
-    /// For the services of Android phones.
+    /// The options for the push services of Android devices.
     public var android: Android?
-    /// For HarmonyOS.
+    /// The options for HarmonyOS.
     public var harmony: Harmony?
 
-    /// Options that are set one by one.
+    /// Creates options; further options are set as properties.
     public init(title: String? = nil, text: String? = nil, data: String? = nil) {
         self.title = title
         self.text = text
         self.data = data
     }
 
-    /// For the Apple Push Notification service; Web Push heeds it too, and others where they have a field for it.
+    /// The options for the Apple Push Notification service.
+    ///
+    /// They also apply to Web Push, and to other services that have a corresponding field.
     public struct IOS: Hashable, Sendable, Codable {
-        /// Groups notifications: `thread-id`, and Huawei's `group`.
+        /// Groups notifications: `thread-id`, and `group` of Huawei.
         public var threadID: String?
-        /// A later push with the same one replaces this: `apns-collapse-id`, at most 64 bytes.
+        /// A later push with the same ID replaces this one: `apns-collapse-id`, at most 64 bytes.
         public var collapseID: String?
-        /// A picture that the app's notification extension shows, or a browser.
+        /// The URL of an image that a browser or the app's notification extension displays.
         public var imageURL: URL?
-        /// How much it interrupts: `interruption-level`, and what is nearest to it elsewhere.
+        /// The interruption level: `interruption-level`, and its closest equivalent on other services.
         public var interruption: Interruption?
 
-        /// `interruption-level` of iOS 15 and later.
+        /// The values of `interruption-level` in iOS 15 and later.
         public enum Interruption: String, Hashable, Sendable, Codable {
             case passive, active, critical
             case timeSensitive = "time-sensitive"
         }
 
-        /// Options that are set one by one.
+        /// Creates empty options.
         public init() {}
     }
 
-    /// For the services of Android phones, each under its maker's name.
+    /// The options for the push services of Android devices, by vendor.
     public struct Android: Hashable, Sendable, Codable {
-        /// A later push with the same one replaces this; the message's id by default.
+        /// A later push with the same ID replaces this one; the default is the ID of the message.
         public var notificationID: String?
-        /// Xiaomi.
+        /// The channel for Xiaomi.
         public var xiaomi: Channel?
-        /// Huawei.
+        /// The options for Huawei.
         public var huawei: Huawei?
-        /// Honor.
+        /// The options for Honor.
         public var honor: Honor?
-        /// OPPO.
+        /// The channel for OPPO.
         public var oppo: Channel?
-        /// vivo.
+        /// The options for vivo.
         public var vivo: Vivo?
-        /// Firebase Cloud Messaging.
+        /// The options for Firebase Cloud Messaging.
         public var fcm: FCM?
 
-        /// A notification channel by its id.
+        /// A notification channel.
         public struct Channel: Hashable, Sendable, Codable {
-            /// The channel's id.
+            /// The ID of the channel.
             public var channel: String
 
-            /// A channel by its id.
+            /// Creates a channel.
             public init(channel: String) {
                 self.channel = channel
             }
         }
 
-        /// Huawei's own.
+        /// The options for Huawei.
         public struct Huawei: Hashable, Sendable, Codable {
             /// The notification channel.
             public var channel: String?
-            /// A picture under 512 KB.
+            /// The URL of an image smaller than 512 KB.
             public var imageURL: URL?
-            /// The category, in capitals.
+            /// The category in upper case.
             public var category: String?
-            /// `low` is silent, `normal` makes a sound.
+            /// The importance: `low` is silent, `normal` makes a sound.
             public var importance: Importance?
 
-            /// Options that are set one by one.
+            /// Creates empty options.
             public init() {}
         }
 
-        /// Honor's own.
+        /// The options for Honor.
         public struct Honor: Hashable, Sendable, Codable {
-            /// A picture under 512 KB.
+            /// The URL of an image smaller than 512 KB.
             public var imageURL: URL?
-            /// `low` is marketing, `normal` is a service.
+            /// The importance: `low` is for marketing, `normal` is for services.
             public var importance: Importance?
 
-            /// Options that are set one by one.
+            /// Creates empty options.
             public init() {}
         }
 
-        /// How loud a notification is.
+        /// The importance of a notification.
         public enum Importance: String, Hashable, Sendable, Codable {
             case low, normal
         }
 
-        /// vivo's own.
+        /// The options for vivo.
         public struct Vivo: Hashable, Sendable, Codable {
-            /// `marketing` or `system`; a category goes with one of them only.
+            /// The message type, `marketing` or `system`; each category requires a certain type.
             public var type: Kind
             /// The category.
             public var category: String?
 
-            /// What a push is for.
+            /// The message types of vivo.
             public enum Kind: String, Hashable, Sendable, Codable {
                 case marketing, system
             }
 
-            /// A type and perhaps a category.
+            /// Creates options with a type and an optional category.
             public init(type: Kind, category: String? = nil) {
                 self.type = type
                 self.category = category
             }
         }
 
-        /// Firebase Cloud Messaging's own.
+        /// The options for Firebase Cloud Messaging.
         public struct FCM: Hashable, Sendable, Codable {
-            /// A later push with the same one replaces this.
+            /// A later push with the same key replaces this one.
             public var collapseKey: String?
-            /// A picture.
+            /// The URL of an image.
             public var imageURL: URL?
             /// The notification channel.
             public var channel: String?
 
-            /// Options that are set one by one.
+            /// Creates empty options.
             public init() {}
         }
 
-        /// Options that are set one by one.
+        /// Creates empty options.
         public init() {}
     }
 
-    /// For HarmonyOS.
+    /// The options for HarmonyOS.
     public struct Harmony: Hashable, Sendable, Codable {
-        /// A picture of fewer than 25,000 pixels.
+        /// The URL of an image with fewer than 25,000 pixels.
         public var imageURL: URL?
-        /// The category, in capitals.
+        /// The category in upper case.
         public var category: String?
 
-        /// Options that are set one by one.
+        /// Creates empty options.
         public init() {}
     }
 }
@@ -163,21 +165,21 @@ extension PushOptions {
     private static let longestCollapseID = 64
     private static let longestData = 4096
 
-    /// Reads what a message has under `push`.
+    /// Decodes the `push` member of a message.
     ///
-    /// - Throws: `invalid-parameter` naming the member that is wrong.
+    /// - Throws: `invalid-parameter` naming the invalid member.
     package init(_ json: RawJSON) throws(ChatError) {
         do {
             self = try JSONDecoder().decode(PushOptions.self, from: Data(json.text.utf8))
         } catch let error as DecodingError {
             throw .invalidParameter("push", error.whatIsWrong)
         } catch {
-            throw .invalidParameter("push", "can't be read")
+            throw .invalidParameter("push", "can't be decoded")
         }
         try check()
     }
 
-    /// As a message has it.
+    /// Encodes the options as the `push` member of a message.
     ///
     /// - Throws: `invalid-parameter` naming the member that is out of range.
     package func json() throws(ChatError) -> RawJSON {
@@ -187,7 +189,8 @@ extension PushOptions {
         do {
             return RawJSON(known: String(decoding: try encoder.encode(self), as: UTF8.self))
         } catch {
-            throw ChatError(.invalidParameter, "push can't be encoded", parameter: "push", cause: error)
+            throw ChatError(
+                .invalidParameter, "The push options can't be encoded as JSON.", parameter: "push", cause: error)
         }
     }
 
@@ -203,7 +206,7 @@ extension PushOptions {
             ("push.android.huawei.category", android?.huawei?.category), ("push.harmony.category", harmony?.category),
         ] {
             guard let category, category != category.uppercased() else { continue }
-            throw .invalidParameter(name, "must be in capitals")
+            throw .invalidParameter(name, "must be in upper case")
         }
         for (name, url) in [
             ("push.ios.imageURL", ios?.imageURL), ("push.android.huawei.imageURL", android?.huawei?.imageURL),
@@ -216,7 +219,7 @@ extension PushOptions {
 }
 
 extension DecodingError {
-    /// In our words, with the path to the member.
+    /// A description of the error with the path to the member.
     fileprivate var whatIsWrong: String {
         func place(_ path: [any CodingKey], _ key: (any CodingKey)? = nil) -> String {
             (path + (key.map { [$0] } ?? [])).map(\.stringValue).joined(separator: ".")
@@ -224,9 +227,9 @@ extension DecodingError {
         switch self {
         case .keyNotFound(let key, let context): return "must have \(place(context.codingPath, key))"
         case .typeMismatch(_, let context), .valueNotFound(_, let context):
-            return "has a \(place(context.codingPath)) of another type"
-        case .dataCorrupted(let context): return "has no such \(place(context.codingPath))"
-        @unknown default: return "can't be read"
+            return "has a \(place(context.codingPath)) of an unexpected type"
+        case .dataCorrupted(let context): return "has an invalid \(place(context.codingPath))"
+        @unknown default: return "can't be decoded"
         }
     }
 }

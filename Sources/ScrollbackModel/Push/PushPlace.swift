@@ -1,21 +1,21 @@
-/// Which message a push is about: what a receiving app finds beside the text.
+/// The message that a push is about, as the receiving app sees it.
 public struct PushPlace: Hashable, Sendable {
-    /// As its receiver names it.
+    /// The ID under which the receiver knows the conversation.
     public var conversation: ConversationID
-    /// Where the message stands; nothing of one that is not stored.
+    /// The sequence number of the message; `nil` if it is not stored.
     public var seq: Seq?
-    /// The log the place is of.
+    /// The log that the sequence number belongs to.
     public var epoch: Epoch?
-    /// The message.
+    /// The ID of the message.
     public var message: MessageID
-    /// Who sent it.
+    /// The sender of the message.
     public var sender: UserID
-    /// What it is.
+    /// The type of the message.
     public var type: MessageType
-    /// Whom it is for: a device may have had another user when it was sent.
+    /// The receiver; the device may have had another user when the push was sent.
     public var receiver: UserID
 
-    /// A message's place.
+    /// Creates a push place.
     public init(
         conversation: ConversationID, seq: Seq?, epoch: Epoch?, message: MessageID, sender: UserID, type: MessageType,
         receiver: UserID

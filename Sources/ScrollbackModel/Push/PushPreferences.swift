@@ -1,17 +1,21 @@
 package import Foundation
 
-/// How somebody wants to be told by push; it holds on all their devices, and only they see it.
+/// A user's push preferences, which apply to all their devices and are visible only to them.
 public struct PushPreferences: Hashable, Sendable {
-    /// The language of texts and templates, a BCP 47 tag such as `pt-BR`; without one the device's, or else the server's.
+    /// The language of texts and templates, a BCP 47 tag such as `pt-BR`.
+    ///
+    /// `nil` means the language of the device or, if it has none, of the server.
     public var language: String?
-    /// Whether a push shows who wrote what; otherwise it says only that there is a message (row 144).
+    /// Whether a push shows the sender and the text; otherwise it only announces a message.
     public var showsDetail: Bool
-    /// What is pushed in conversations that say nothing else; without one everything, and in communities mentions.
+    /// The level for conversations without a level of their own.
+    ///
+    /// `nil` means all messages, and mentions in communities.
     public var level: NotificationLevel?
-    /// When less is pushed.
+    /// The times with fewer pushes.
     public var quietHours: QuietHours?
 
-    /// Preferences; without arguments those of who never set any.
+    /// Creates preferences; the default arguments are the initial preferences of every user.
     public init(
         language: String? = nil, showsDetail: Bool = true, level: NotificationLevel? = nil,
         quietHours: QuietHours? = nil
@@ -22,12 +26,13 @@ public struct PushPreferences: Hashable, Sendable {
         self.quietHours = quietHours
     }
 
-    /// What passes in a conversation at a time.
+    /// Returns the level that applies in a conversation at a date.
     ///
     /// - Parameters:
-    ///   - own: what was set for the conversation itself.
-    ///   - isMuted: whether it is muted: then nothing passes, unless mentions were asked for there.
-    ///   - kind: which has a level where nobody set one.
+    ///   - own: The level set for the conversation itself.
+    ///   - isMuted: Whether the conversation is muted; only the level `mentions` then allows pushes.
+    ///   - kind: The kind of the conversation, which has a default level.
+    ///   - now: The date.
     package func level(own: NotificationLevel?, isMuted: Bool, kind: ConversationKind, at now: Date)
         -> NotificationLevel
     {
@@ -36,16 +41,18 @@ public struct PushPreferences: Hashable, Sendable {
         return usual == .none ? .none : quietHours.level
     }
 
-    /// What passes outside of quiet hours.
+    /// Returns the level that applies outside of quiet hours.
     package func standingLevel(own: NotificationLevel?, isMuted: Bool, kind: ConversationKind) -> NotificationLevel {
         if isMuted { return own == .mentions ? .mentions : .none }
         return own ?? level ?? kind.traits.pushes
     }
 }
 
-/// Languages by their tags.
+/// Validation and matching of language tags.
 package enum PushLanguage {
-    /// - Throws: `invalid-parameter` when it is no BCP 47 tag as far as its form tells.
+    /// Validates the form of a BCP 47 tag.
+    ///
+    /// - Throws: `invalid-parameter` if the form is invalid.
     package static func check(_ tag: String, _ parameter: String) throws(ChatError) {
         let parts = tag.split(separator: "-", omittingEmptySubsequences: false)
         let isTag = parts.allSatisfy { part in
@@ -57,14 +64,14 @@ package enum PushLanguage {
         }
     }
 
-    /// A tag and those it falls back on (RFC 4647, lookup): `zh-Hant-TW`, `zh-Hant`, `zh`; in lower case.
+    /// Returns a tag and its fallbacks in lower case (RFC 4647, lookup): `zh-Hant-TW`, `zh-Hant`, `zh`.
     package static func ranges(of tag: String) -> [String] {
         var parts = tag.lowercased().split(separator: "-")
         var ranges: [String] = []
         while !parts.isEmpty {
             ranges.append(parts.joined(separator: "-"))
             parts.removeLast()
-            // A single letter introduces what follows, and stands for nothing without it.
+            // A single letter introduces a subtag and has no meaning without it.
             while parts.last?.count == 1 { parts.removeLast() }
         }
         return ranges

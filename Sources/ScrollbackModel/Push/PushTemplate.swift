@@ -1,7 +1,7 @@
-/// Texts of a push by language, with places for what differs from message to message (row 132).
+/// The texts of a push by language, with placeholders.
 ///
-/// In a text `{sender}` stands for who wrote, by their profile's name; `{conversation}` for the name of the conversation;
-/// `{text}` for what the push would say without the template; `{count}` for how many messages wait unread.
+/// `{sender}` is the profile name of the sender, `{conversation}` the name of the conversation, and `{text}` the text
+/// of the push without the template. `{count}` is the number of unread messages.
 package struct PushTemplate: Hashable, Sendable {
     package struct Text: Hashable, Sendable {
         package var title: String?
@@ -13,9 +13,9 @@ package struct PushTemplate: Hashable, Sendable {
         }
     }
 
-    /// By language tag, in lower case.
+    /// The texts by lowercase language tag.
     package var texts: [String: Text]
-    /// For who speaks none of them, where neither the message nor its argument says something.
+    /// The text for users without a matching language, if neither the message nor its arguments have one.
     package var fallback: Text?
 
     package init(texts: [String: Text], fallback: Text? = nil) {
@@ -23,20 +23,20 @@ package struct PushTemplate: Hashable, Sendable {
         self.fallback = fallback
     }
 
-    /// The text in a language, or in one it falls back on.
+    /// Returns the text in a language or in one of its fallbacks.
     package func text(in language: String?) -> Text? {
         guard let language else { return nil }
         return PushLanguage.ranges(of: language).lazy.compactMap { texts[$0] }.first
     }
 }
 
-/// Names of what a text has places for.
+/// The placeholders in a text.
 package enum PushPlaceholder: String, CaseIterable, Sendable {
     case sender, conversation, text, count
 
-    /// A text with its places filled.
+    /// Replaces the placeholders in a text.
     ///
-    /// What is filled in is not looked at again: somebody whose name is `{text}` is called that.
+    /// Inserted values are not searched for placeholders, so a user can be named `{text}`.
     package static func fill(_ template: String, _ value: (PushPlaceholder) -> String) -> String {
         var filled = ""
         var rest = Substring(template)

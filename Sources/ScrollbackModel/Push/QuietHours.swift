@@ -1,16 +1,18 @@
 public import Foundation
 
-/// The hours of a day in which somebody wants fewer pushes, or none; what is unread is counted all the same.
+/// The hours of a day in which a user gets fewer pushes or none; unread messages are counted nevertheless.
 ///
-/// They begin at ``start`` and end before ``end`` by the clock of ``timeZone``; where the end is the earlier of the two they
-/// last past midnight, and where both are the same all day.
+/// The hours start at ``start`` and end before ``end`` in the time zone ``timeZone``. If the end is earlier than the
+/// start, they extend past midnight. If both are equal, they last all day.
 public struct QuietHours: Hashable, Sendable {
-    /// A time of day, in whole minutes.
+    /// A time of day in whole minutes.
     public struct Time: Hashable, Sendable, Comparable, CustomStringConvertible {
-        /// 0...1439, from midnight.
+        /// The minutes since midnight, 0...1439.
         public let minute: Int
 
-        /// - Throws: `invalid-parameter` when it is not a time of day.
+        /// Creates a time of day.
+        ///
+        /// - Throws: `invalid-parameter` if it is out of range.
         public init(hour: Int, minute: Int = 0) throws(ChatError) {
             guard (0...23).contains(hour), (0...59).contains(minute) else {
                 throw .invalidParameter("time", "must be a time of day, 00:00 to 23:59")
@@ -18,9 +20,9 @@ public struct QuietHours: Hashable, Sendable {
             self.minute = hour * 60 + minute
         }
 
-        /// Reads `HH:MM`.
+        /// Parses `HH:MM`.
         ///
-        /// - Throws: `invalid-parameter` when it is not one.
+        /// - Throws: `invalid-parameter` if the text is not a time of day.
         public init(_ text: String, parameter: String = "time") throws(ChatError) {
             let parts = text.split(separator: ":", omittingEmptySubsequences: false)
             guard parts.count == 2, parts.allSatisfy({ $0.utf8.count == 2 && $0.utf8.allSatisfy(Self.isDigit) }),
@@ -31,33 +33,33 @@ public struct QuietHours: Hashable, Sendable {
 
         private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
-        /// Earlier in the day.
+        /// Returns whether a time is earlier in the day.
         public static func < (left: Time, right: Time) -> Bool { left.minute < right.minute }
 
-        /// `HH:MM`.
+        /// The text form `HH:MM`.
         public var description: String {
             let parts = [minute / 60, minute % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
             return parts.joined(separator: ":")
         }
     }
 
-    /// When they begin.
+    /// The start of the quiet hours.
     public var start: Time
-    /// When they are over.
+    /// The end of the quiet hours.
     public var end: Time
-    /// Whose clock it is, by its name in the IANA database (`Europe/Paris`).
+    /// The name of the time zone in the IANA database (`Europe/Paris`).
     public var timeZone: String
-    /// Whether messages that mention the person are pushed still.
+    /// Whether messages that mention the user are still pushed.
     public var allowsMentions: Bool
 
-    /// Hours from a time of day to another.
+    /// Creates quiet hours.
     ///
-    /// - Throws: `invalid-parameter` when there is no such time zone.
+    /// - Throws: `invalid-parameter` if the time zone does not exist.
     public init(
         from start: Time, to end: Time, timeZone: String = TimeZone.current.identifier, allowsMentions: Bool = false
     ) throws(ChatError) {
         guard TimeZone(identifier: timeZone) != nil else {
-            throw .invalidParameter("quietHours.timeZone", "must be a name of the IANA time zone database")
+            throw .invalidParameter("quietHours.timeZone", "must be a name from the IANA time zone database")
         }
         self.start = start
         self.end = end
@@ -65,12 +67,12 @@ public struct QuietHours: Hashable, Sendable {
         self.allowsMentions = allowsMentions
     }
 
-    /// What passes while they last.
+    /// The notification level during the quiet hours.
     var level: NotificationLevel { allowsMentions ? .mentions : .none }
 
-    /// Whether they last at a time.
+    /// Returns whether the quiet hours include a date.
     ///
-    /// A time zone that this machine no longer knows has no quiet hours.
+    /// If the system doesn't know the time zone, the result is `false`.
     public func contains(_ date: Date) -> Bool {
         guard let zone = TimeZone(identifier: timeZone) else { return false }
         var calendar = Calendar(identifier: .gregorian)

@@ -1,28 +1,30 @@
-/// Why somebody reports a message: one of these, or a name of the application's own, 1...64 bytes of UTF-8.
+/// The reason for reporting a message: one of these, or an application-defined name of 1...64 bytes of UTF-8.
 public struct ReportReason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-    /// As it travels.
+    /// The wire form.
     public let rawValue: String
 
-    /// A reason by its name, whether this version lists it or not.
+    /// Creates a reason, which need not be one that this version lists.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
 
-    /// The name as it travels.
+    /// The wire form.
     public var description: String { rawValue }
 
-    /// Advertising, or the same again and again.
+    /// Advertising or repetition.
     public static let spam = Self(rawValue: "spam")
-    /// It is meant to hurt or to frighten somebody.
+    /// Content intended to hurt or frighten a person.
     public static let harassment = Self(rawValue: "harassment")
-    /// It calls for violence, or threatens with it.
+    /// Calls for violence, or threats.
     public static let violence = Self(rawValue: "violence")
-    /// What is not for everybody's eyes.
+    /// Sexual content.
     public static let sexual = Self(rawValue: "sexual")
-    /// It breaks the law.
+    /// Illegal content.
     public static let illegal = Self(rawValue: "illegal")
 
-    /// - Throws: `invalid-parameter` when it is empty or above 64 bytes.
+    /// Validates a reason.
+    ///
+    /// - Throws: `invalid-parameter` if it is empty or longer than 64 bytes.
     package init(_ text: String) throws(ChatError) {
         guard (1...64).contains(text.utf8.count) else {
             throw .invalidParameter("reason", "must be 1...64 bytes of UTF-8")

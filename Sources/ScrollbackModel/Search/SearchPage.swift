@@ -1,21 +1,22 @@
-/// A message that has what was looked for.
+/// A message that matches a search.
 public struct SearchHit: Hashable, Sendable {
     /// The message as it is now.
     public var message: Message
-    /// Where in its ``Message/searchableText`` the words stand, in bytes of UTF-8: rising, apart from each other, from
-    /// character to character as readers see them.
+    /// The matches in ``Message/searchableText``, as offsets in bytes of UTF-8.
+    ///
+    /// The ranges are ascending, don't overlap, and start and end at grapheme boundaries.
     public var ranges: [Range<Int>]
 
-    /// A hit with all that is known of it.
+    /// Creates a hit.
     public init(message: Message, ranges: [Range<Int>]) {
         self.message = message
         self.ranges = ranges
     }
 
-    /// The text the ranges are in.
+    /// The text that the ranges refer to.
     public var text: String { message.searchableText ?? "" }
 
-    /// The ranges as places in ``text``, for an attributed string; what is no place in it is left out.
+    /// The ranges as string indices in ``text``, for an attributed string; invalid ranges are omitted.
     public var highlights: [Range<String.Index>] {
         let text = text
         return ranges.compactMap { range in
@@ -27,21 +28,22 @@ public struct SearchHit: Hashable, Sendable {
     }
 }
 
-/// A page of what was found.
+/// A page of search results.
 public struct SearchPage: Sendable {
-    /// In the order that was asked for.
+    /// The hits in the requested order.
     public var hits: [SearchHit]
-    /// Goes on to what else there is; absent exactly where there is no more.
+    /// The cursor for the next page; `nil` if no further hits exist.
     ///
-    /// A page that has one may have fewer hits than asked for, even none.
+    /// A page with a cursor can have fewer hits than requested, or none.
     public var next: SearchCursor?
-    /// Whether the server is still reading what is there, after an upgrade or when its index was lost: the same question
-    /// finds more later.
+    /// Whether the server is still building its index, for example after an upgrade.
+    ///
+    /// The same query finds more later.
     public var isIndexing: Bool
-    /// Why the server could not be asked: the page has what this device has.
+    /// The reason why the server could not be reached; the page then has only the hits on this device.
     public var shortfall: ChatError?
 
-    /// A page with all that belongs to it.
+    /// Creates a page.
     public init(
         hits: [SearchHit], next: SearchCursor?, isIndexing: Bool = false, shortfall: ChatError? = nil
     ) {

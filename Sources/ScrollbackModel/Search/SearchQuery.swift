@@ -1,33 +1,32 @@
-/// The order of what is found.
+/// The order of search results.
 public enum SearchSort: String, CaseIterable, Sendable {
     /// The newest message first.
     case newestFirst
-    /// The message that answers best first: words that stand there whole and often, in a short text.
+    /// The best match first, by whole words, frequency and short text.
     ///
-    /// Of a word that very many messages have, the newest 1,000 of these are compared.
+    /// For very frequent words, only the newest 1,000 matching messages are compared.
     case bestFirst
 }
 
-/// One question for messages that have certain words.
+/// A query for messages that contain certain words.
 ///
-/// Everything typed between spaces must be found, and is found where words begin so: `mig data` finds "data migration".
-/// What stands in double quotes is found as it is, with whole words. Neither case nor width nor accents matter. There is no
-/// other syntax.
+/// All terms between spaces must match, and each matches the start of a word: `mig data` finds "data migration". A term
+/// in double quotes matches whole words exactly. Matching ignores case, width and accents. No other syntax exists.
 public struct SearchQuery: Hashable, Sendable {
-    /// What was typed, 1...256 bytes of UTF-8.
+    /// The search text, 1...256 bytes of UTF-8.
     ///
-    /// Where it has nothing but punctuation, nothing is found.
+    /// A text that consists of punctuation matches nothing.
     public var text: String
-    /// Where to look; without it in every conversation.
+    /// The conversation to search; `nil` for all conversations.
     public var conversation: ConversationID?
-    /// The order of what is found.
+    /// The order of the results.
     public var sort: SearchSort
-    /// How many messages at most, 1...100.
+    /// The maximum number of messages, 1...100.
     public var limit: Int
-    /// Where a page of the same question ended: its ``SearchPage/next``.
+    /// The cursor of the previous page (``SearchPage/next``).
     public var cursor: SearchCursor?
 
-    /// A question; whoever answers it checks the ranges.
+    /// Creates a query; the ranges are checked when it is executed.
     public init(
         _ text: String, in conversation: ConversationID? = nil, sort: SearchSort = .newestFirst, limit: Int = 20,
         after cursor: SearchCursor? = nil
@@ -39,10 +38,12 @@ public struct SearchQuery: Hashable, Sendable {
         self.cursor = cursor
     }
 
-    /// How many bytes of UTF-8 may be looked for.
+    /// The maximum length of the search text in bytes of UTF-8.
     public static let maximumBytes = 256
 
-    /// Refuses what is out of range; nothing is clamped.
+    /// Validates the ranges; values are never clamped.
+    ///
+    /// - Throws: `invalid-parameter` if a value is out of range.
     package func check(pageSize: Int) throws(ChatError) {
         guard (1...Self.maximumBytes).contains(text.utf8.count) else {
             throw .invalidParameter(
@@ -54,15 +55,15 @@ public struct SearchQuery: Hashable, Sendable {
     }
 }
 
-/// Where a page of what was found ended.
+/// A cursor with which a search continues.
 ///
-/// Opaque: pass it back as it came, with the same text, conversation and sort, to whom it is from; another one is
-/// `invalid-parameter`.
+/// The cursor is opaque: pass it back unchanged to its source, with the same text, conversation and sort. Any other
+/// cursor fails with `invalid-parameter`.
 public struct SearchCursor: RawRepresentable, Hashable, Sendable {
-    /// A text fit for a URL.
+    /// The text of the cursor, which is safe in URLs.
     public let rawValue: String
 
-    /// A cursor that a page gave earlier; it is checked when it is used.
+    /// Creates a cursor from the text of an earlier page; it is checked when it is used.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }

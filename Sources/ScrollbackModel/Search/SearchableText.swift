@@ -1,8 +1,8 @@
-/// Which parts of a content people look for: its `text`, `caption` and `name`, if they are strings.
+/// The searchable parts of a content: its members `text`, `caption` and `name`, if they are strings.
 package enum SearchableText {
     private static let members = ["text", "caption", "name"]
 
-    /// The parts in this order with a line break between them; nothing where there is none.
+    /// Returns the parts in this order, joined by line breaks; `nil` if the content has none.
     package static func of(_ content: MessageContent?) -> String? {
         guard let content else { return nil }
         if content.type == .text { return content.text }
@@ -12,9 +12,9 @@ package enum SearchableText {
 }
 
 extension Message {
-    /// What a search looks through: the text of a `text`, and of any other content its `text`, `caption` and `name` if they
-    /// are strings, with a line break between them.
+    /// The text that search uses; `nil` if the message was recalled or deleted.
     ///
-    /// Nothing of a message that was recalled or deleted.
+    /// It is the text of a `text` message. For other content, it is the members `text`, `caption` and `name`, joined by
+    /// line breaks, if they are strings.
     public var searchableText: String? { SearchableText.of(content) }
 }

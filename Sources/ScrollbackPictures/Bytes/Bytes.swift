@@ -1,9 +1,9 @@
 import Foundation
 
-/// A view of a file's bytes: every read is checked, and nothing is copied until it is asked for.
+/// A view of a file's bytes with checked access; nothing is copied unless requested.
 struct Bytes: Sendable {
     private let data: Data
-    /// Where in `data`, by its own indices.
+    /// The range in the indices of `data`.
     private let range: Range<Int>
 
     init(_ data: Data) {
@@ -18,22 +18,22 @@ struct Bytes: Sendable {
 
     var count: Int { range.count }
 
-    /// The same bytes on their own.
+    /// A copy of the bytes.
     var copy: Data { data.subdata(in: range) }
 
-    /// Whether so many bytes stand at a place.
+    /// Returns whether `count` bytes exist at an offset.
     func hold(_ count: Int, at place: Int) -> Bool {
         place >= 0 && count >= 0 && place <= self.count && count <= self.count - place
     }
 
-    /// The part at a place.
+    /// Returns the part at an offset.
     func part(at place: Int, count: Int) throws(PictureError) -> Bytes {
         guard hold(count, at: place) else { throw .corrupt }
         let start = range.lowerBound + place
         return Bytes(data, start..<start + count)
     }
 
-    /// The part from a place to another, or to the end.
+    /// Returns the part from an offset to another, or to the end.
     func part(from start: Int, to end: Int? = nil) throws(PictureError) -> Bytes {
         let end = end ?? count
         guard start >= 0, start <= end else { throw .corrupt }
@@ -45,7 +45,7 @@ struct Bytes: Sendable {
         return Int(data[range.lowerBound + place])
     }
 
-    /// A number of up to 8 bytes; one that is too large to count with is as good as a place beyond the end.
+    /// Reads an integer of up to 8 bytes; a value that exceeds `Int` counts as corrupt.
     func number(at place: Int, bytes: Int, littleEndian: Bool = false) throws(PictureError) -> Int {
         guard hold(bytes, at: place), bytes <= 8 else { throw .corrupt }
         var number: UInt64 = 0
@@ -57,7 +57,7 @@ struct Bytes: Sendable {
         return number
     }
 
-    /// The name of a chunk or a box.
+    /// Reads the name of a chunk or box.
     func code(at place: Int) throws(PictureError) -> Code {
         guard hold(4, at: place) else { throw .corrupt }
         var value: UInt32 = 0
@@ -65,13 +65,13 @@ struct Bytes: Sendable {
         return Code(value: value)
     }
 
-    /// Whether these bytes stand at a place.
+    /// Returns whether certain bytes are at an offset.
     func has(_ expected: some Collection<UInt8>, at place: Int = 0) -> Bool {
         guard hold(expected.count, at: place) else { return false }
         return data[(range.lowerBound + place)...].starts(with: expected)
     }
 
-    /// The first place of a byte from a place on.
+    /// Returns the first offset of a byte at or after an offset.
     func place(of byte: UInt8, from place: Int) -> Int? {
         guard hold(1, at: place) else { return nil }
         let start = range.lowerBound + place
@@ -82,13 +82,13 @@ struct Bytes: Sendable {
         }
     }
 
-    /// Appends the bytes to a file that is being written.
+    /// Appends the bytes to an output file.
     func write(to file: inout Data) {
         file.append(data[range])
     }
 }
 
-/// Four letters, as chunks and boxes are named.
+/// A four-letter name of a chunk or box.
 struct Code: Hashable, Sendable, ExpressibleByStringLiteral {
     let value: UInt32
 
@@ -102,7 +102,7 @@ struct Code: Hashable, Sendable, ExpressibleByStringLiteral {
 }
 
 extension Data {
-    /// Appends a number in so many bytes.
+    /// Appends an integer with a number of bytes.
     mutating func append(_ number: UInt32, bytes: Int, littleEndian: Bool = false) {
         for index in 0..<bytes {
             append(UInt8(truncatingIfNeeded: number >> UInt32(8 * (littleEndian ? index : bytes - 1 - index))))

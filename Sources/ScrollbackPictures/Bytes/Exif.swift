@@ -1,8 +1,8 @@
 import Foundation
 
-/// The orientation in an Exif block, and nothing else of it (Exif 2.32, TIFF 6.0).
+/// Reads and writes the orientation of Exif blocks and nothing else (Exif 2.32, TIFF 6.0).
 enum Exif {
-    /// 1 for anything odd: a bad block never makes a picture unreadable.
+    /// Returns the orientation, or 1 for an invalid block, so that a bad block never makes an image unreadable.
     static func orientation(in block: Bytes) -> Int {
         (try? firstOrientation(in: block)) ?? 1
     }
@@ -14,7 +14,7 @@ enum Exif {
         func number(_ place: Int, _ bytes: Int) throws(PictureError) -> Int {
             try tiff.number(at: place, bytes: bytes, littleEndian: littleEndian)
         }
-        // The first directory only, and a bounded part of it: there is nothing to go round in.
+        // Reads only the first directory, and a bounded number of entries, so loops are impossible.
         let directory = try number(4, 4)
         guard tiff.hold(2, at: directory) else { throw .corrupt }
         for index in 0..<min(try number(directory, 2), 512) {
@@ -29,7 +29,7 @@ enum Exif {
         return 1
     }
 
-    /// A block that holds an orientation and nothing else, 26 bytes.
+    /// Returns a 26-byte block that contains only an orientation.
     static func block(orientation: Int) -> Data {
         var block = Data("MM\0*".utf8)
         block.append(8, bytes: 4)

@@ -2,8 +2,8 @@ import Foundation
 
 /// Inflates a zlib stream (RFC 1950, RFC 1951) up to a limit.
 ///
-/// It is here for the colour profiles of PNG files, which are small: simple rather than fast, and it can't be made to
-/// fill the memory.
+/// It decompresses the color profiles of PNG files, which are small. It favors simplicity over speed, and the limit
+/// bounds its memory.
 struct Inflater {
     private let input: Bytes
     private let limit: Int
@@ -123,17 +123,17 @@ struct Inflater {
         (0..<288).map { $0 < 144 ? 8 : $0 < 256 ? 9 : $0 < 280 ? 7 : 8 })
     private static let fixedDistances = PrefixCode([Int](repeating: 5, count: 30))
 
-    /// The shortest match of each symbol from 257 on, and how many bits are added to it.
+    /// The shortest match of each symbol from 257, and its number of extra bits.
     private static let lengths: [(base: Int, extra: Int)] =
         (3...10).map { ($0, 0) }
         + (1...5).flatMap { extra in (0..<4).map { ((4 + $0) << extra + 3, extra) } } + [(258, 0)]
 }
 
-/// A Huffman code by the lengths of its codes, as Deflate gives it.
+/// A Huffman code, built from code lengths as in Deflate.
 private struct PrefixCode {
-    /// How many codes have each length from 1 to 15.
+    /// The number of codes of each length from 1 to 15.
     private(set) var counts = [Int](repeating: 0, count: 15)
-    /// All symbols, in the order of their codes.
+    /// All symbols in the order of their codes.
     private(set) var symbols: [Int] = []
 
     init(_ lengths: [Int]) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// GIF (CompuServe, 89a), block by block.
+/// A parser for GIF files (CompuServe, 89a).
 enum GIF {
     static func header(of bytes: Bytes) throws(PictureError) -> PictureHeader {
         var header = PictureHeader(type: .gif)
@@ -24,7 +24,7 @@ enum GIF {
                     try block.whole.number(at: place, bytes: 2, littleEndian: true)
                 }
                 header.frames += 1
-                // Some decoders make room for a frame that sticks out.
+                // Some decoders extend the canvas for a frame that exceeds it.
                 header.width = max(header.width, try number(1) + number(5))
                 header.height = max(header.height, try number(3) + number(7))
             }
@@ -32,7 +32,7 @@ enum GIF {
     }
 }
 
-/// The blocks of a GIF file behind its head, up to its end mark; a file without one throws at its end.
+/// The blocks of a GIF file after its header, up to the trailer; a file without a trailer throws at its end.
 private struct GIFBlocks {
     enum Kind {
         case image, other, end
@@ -48,7 +48,7 @@ private struct GIFBlocks {
 
     init(_ bytes: Bytes) throws(PictureError) {
         self.bytes = bytes
-        // Behind the screen and its colour table.
+        // Skip the screen descriptor and its color table.
         place = 13 + Self.colourTable(try bytes.byte(at: 10))
     }
 
@@ -70,7 +70,7 @@ private struct GIFBlocks {
         return Block(kind: kind, whole: try bytes.part(from: start, to: end))
     }
 
-    /// How long the colour table is that these flags announce.
+    /// Returns the length of the color table that the flags declare.
     private static func colourTable(_ flags: Int) -> Int {
         flags & 0x80 == 0 ? 0 : 3 << (flags & 7 + 1)
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// HEIC and AVIF (ISO/IEC 23008-12, MIAF), as far as header and metadata go.
+/// A parser for the headers and metadata of HEIC and AVIF files (ISO/IEC 23008-12, MIAF).
 enum HEIF {
     static func type(of bytes: Bytes) -> PictureType? {
         guard (try? bytes.code(at: 4)) == "ftyp", let length = try? bytes.number(at: 0, bytes: 4),
@@ -44,9 +44,9 @@ enum HEIF {
         return header
     }
 
-    /// What `irot` (quarter turns against the clock) and then `imir` come to.
+    /// Combines `irot` (counterclockwise quarter turns) and then `imir` into an Exif orientation.
     ///
-    /// They are the whole truth: the orientation in a HEIF file's Exif block says nothing.
+    /// The orientation in the Exif block of a HEIF file must be ignored.
     private static func orientation(turn: Int, mirror: Int?) -> Int {
         switch mirror {
         case nil: [1, 8, 3, 6][turn]
@@ -55,11 +55,12 @@ enum HEIF {
         }
     }
 
-    /// The file with its metadata written over in place: lengths and offsets stay, and the compressed picture is not
-    /// touched.
+    /// Returns the file with its metadata overwritten in place.
+    ///
+    /// Lengths, offsets and the compressed image don't change.
     static func cleaned(_ bytes: Bytes, _ header: PictureHeader) throws(PictureError) -> Data {
         let items = try HEIFItems(bytes)
-        // A sequence has a second set of metadata, among its tracks.
+        // A sequence has a second set of metadata in its tracks.
         guard !items.isSequence else { throw .unsupported }
         let surplus = items.surplus
         var file = bytes.copy
@@ -77,30 +78,30 @@ enum HEIF {
             file.replaceSubrange(box.body, with: Data(count: box.body.count))
         }
         file = file.prefix(surplus.end)
-        // In a file that was made for it, metadata could stand where the file is described.
+        // A crafted file could place metadata over the boxes that describe the file.
         guard try Self.header(of: Bytes(file)) == header, try HEIFItems(Bytes(file)).surplus == surplus else {
             throw .corrupt
         }
         return file
     }
 
-    /// A TIFF block without entries, behind the offset at which it starts.
+    /// A TIFF block without entries, preceded by its offset.
     private static let emptyExif = Data("\0\0\0\0MM\0*\0\0\0\u{8}\0\0\0\0\0\0".utf8)
     private static let emptyXMP = Data("<x:xmpmeta xmlns:x='adobe:ns:meta/'/>".utf8)
 }
 
-/// The boxes in a part of a file, one after the other; what is inside them is not looked at.
+/// The consecutive boxes in a part of a file, without their nested boxes.
 struct HEIFBoxes {
     struct Box {
         let name: Code
-        /// Where the box starts and ends in the part.
+        /// The start and end of the box in the part.
         let start: Int
         let end: Int
         let body: Bytes
     }
 
     private let bytes: Bytes
-    /// Where the next box starts.
+    /// The start of the next box.
     private(set) var place: Int
 
     init(_ bytes: Bytes, from place: Int = 0) {

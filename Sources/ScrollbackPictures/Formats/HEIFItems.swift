@@ -1,34 +1,34 @@
-/// What the `meta` box of a HEIF file says of its items (ISO/IEC 14496-12, 8.11; ISO/IEC 23008-12, 9.3).
+/// The items in the `meta` box of a HEIF file (ISO/IEC 14496-12, 8.11; ISO/IEC 23008-12, 9.3).
 struct HEIFItems {
-    /// An item that is not a picture: Exif, XMP or the like.
+    /// A metadata item, such as Exif or XMP.
     struct Metadata: Hashable {
         let isExif: Bool
-        /// Where it stands in the file.
+        /// The ranges of the item in the file.
         fileprivate(set) var extents: [Range<Int>] = []
     }
 
-    /// A box that holds neither the picture nor what is said of it.
+    /// A box that contains neither the image nor its description.
     struct Box: Hashable {
         let name: Range<Int>
         let body: Range<Int>
     }
 
-    /// What of the file the picture does not need, by places in the file.
+    /// The parts of the file that the image does not need.
     struct Surplus: Hashable {
         fileprivate(set) var metadata: [Metadata] = []
         fileprivate(set) var boxes: [Box] = []
-        /// Where the last box ends.
+        /// The end of the last box.
         fileprivate(set) var end = 0
     }
 
-    /// The properties of the picture that is shown.
+    /// The properties of the primary image.
     private(set) var properties: [HEIFBoxes.Box] = []
     private(set) var surplus = Surplus()
-    /// Whether the file has tracks, as moving pictures have.
+    /// Whether the file has tracks, as image sequences have.
     private(set) var isSequence = false
 
     private let bytes: Bytes
-    /// Where in the metadata an item is.
+    /// The indices of items in the metadata.
     private var indices: [Int: Int] = [:]
     private var written = 0
 
@@ -47,7 +47,7 @@ struct HEIFItems {
         surplus.end = boxes.place
         guard let meta else { throw .corrupt }
 
-        // By name: the parts refer to each other, and stand in any order. Version and flags come before them.
+        // The boxes refer to each other and come in any order. The version and flags precede them.
         var parts: [Code: HEIFBoxes.Box] = [:]
         boxes = HEIFBoxes(meta.body, from: 4)
         let wanted: Set<Code> = ["pitm", "iinf", "iloc", "iprp", "idat"]
@@ -56,14 +56,14 @@ struct HEIFItems {
             let properties = parts["iprp"]
         else { throw .corrupt }
         try readNames(names.body)
-        // Where the item data box is in the file.
+        // The offset of the item data box in the file.
         let dataBox = parts["idat"].map { meta.end - meta.body.count + $0.end - $0.body.count }
         try readPlaces(places.body, dataBox: dataBox)
         let isWide = try primary.body.byte(at: 0) != 0
         try readProperties(properties.body, of: try primary.body.number(at: 4, bytes: isWide ? 4 : 2))
     }
 
-    /// Finds the items that are metadata.
+    /// Finds the metadata items.
     private mutating func readNames(_ body: Bytes) throws(PictureError) {
         var entries = HEIFBoxes(body, from: try body.byte(at: 0) == 0 ? 6 : 8)
         while let entry = try entries.next() {
@@ -71,7 +71,7 @@ struct HEIFItems {
             let version = try entry.body.byte(at: 0)
             let isWide = version == 3
             let item = try entry.body.number(at: 4, bytes: isWide ? 4 : 2)
-            // The older versions are for items with a media type: never pictures.
+            // Older versions describe items with a media type, which are never images.
             let kind: Code = version < 2 ? "mime" : try entry.body.code(at: isWide ? 10 : 8)
             if ["Exif", "mime", "uri "].contains(kind) {
                 indices[item] = surplus.metadata.count
@@ -80,7 +80,7 @@ struct HEIFItems {
         }
     }
 
-    /// Checks that every item lies in the file, and notes where the metadata is.
+    /// Verifies that all items are inside the file, and records the ranges of the metadata.
     private mutating func readPlaces(_ body: Bytes, dataBox: Int?) throws(PictureError) {
         let version = try body.byte(at: 0)
         let sizes = try body.number(at: 4, bytes: 2)
@@ -92,7 +92,7 @@ struct HEIFItems {
             defer { place += bytes }
             return try body.number(at: place, bytes: bytes)
         }
-        // Entries can take no room at all: without a bound, a small file could announce billions.
+        // Entries can have a size of 0, so a small file could declare billions of them.
         var left = 65_536
         for _ in 0..<(try next(idSize)) {
             let item = try next(idSize)
@@ -113,7 +113,7 @@ struct HEIFItems {
         _ item: Int, _ method: Int, _ dataBox: Int?, _ base: Int, _ offset: Int, _ length: Int
     ) throws(PictureError) {
         let index = indices[item]
-        // What is made of other items has no place of its own. Metadata is never made so, nor all of a file.
+        // Derived items have no range of their own. Metadata is never derived.
         guard method < 2 else {
             guard index == nil else { throw .unsupported }
             return
@@ -122,13 +122,13 @@ struct HEIFItems {
         let (sum, overflows) = base.addingReportingOverflow(offset)
         guard !overflows, sum <= bytes.count - origin, bytes.hold(length, at: origin + sum) else { throw .corrupt }
         guard let index else { return }
-        // Counted, so that a file can't ask to be written over and over.
+        // Limit the total, so that a file can't cause repeated overwriting.
         written += length
         guard length > 0, written <= bytes.count else { throw .unsupported }
         surplus.metadata[index].extents.append(origin + sum..<origin + sum + length)
     }
 
-    /// Reads what is said of the picture that is shown.
+    /// Reads the properties of the primary image.
     private mutating func readProperties(_ body: Bytes, of primary: Int) throws(PictureError) {
         var all: [HEIFBoxes.Box] = []
         var boxes = HEIFBoxes(body)
@@ -147,7 +147,7 @@ struct HEIFItems {
         }
     }
 
-    /// Reads which item has which property.
+    /// Reads the associations of items and properties.
     private static func readLinks(
         _ body: Bytes, each: (_ item: Int, _ index: Int) -> Void
     ) throws(PictureError) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// JPEG (ISO/IEC 10918-1), segment by segment.
+/// A parser for JPEG files (ISO/IEC 10918-1).
 enum JPEG {
     static func header(of bytes: Bytes) throws(PictureError) -> PictureHeader {
         var header = PictureHeader(type: .jpeg)
@@ -11,7 +11,7 @@ enum JPEG {
         while let segment = try segments.next() {
             switch segment.marker {
             case 0xC0, 0xC1, 0xC2, 0xC9, 0xCA: try readFrame(segment.body, into: &header)
-            // Lossless and hierarchical.
+            // Lossless and hierarchical modes.
             case 0xC3, 0xC5...0xC7, 0xCB, 0xCD...0xCF: throw .unsupported
             case 0xE1: if exif == nil, segment.body.has("Exif\0\0".utf8) { exif = segment.body }
             case 0xE2: if segment.isProfile { try profile.add(segment.body) }
@@ -31,18 +31,18 @@ enum JPEG {
         header.height = try body.number(at: 1, bytes: 2)
         header.width = try body.number(at: 3, bytes: 2)
         header.components = try body.byte(at: 5)
-        // 12 bits a sample, or lines that are counted only after they are there.
+        // Rejects 12 bits per sample, and heights that are defined after the scan.
         guard try body.byte(at: 0) == 8, [1, 3, 4].contains(header.components), header.width > 0, header.height > 0
         else { throw .unsupported }
     }
 
-    /// The segments that pixels and colours need, and an Exif segment that holds the orientation alone.
+    /// Returns the file with the segments that pixels and colors need, and an Exif segment with only the orientation.
     static func cleaned(_ bytes: Bytes, _ header: PictureHeader) throws(PictureError) -> Data {
         var file = Data([0xFF, 0xD8])
         var needsOrientation = header.orientation != 1
         var segments = JPEGSegments(bytes)
         while let segment = try segments.next() {
-            // JFIF must come first. The pixels of its preview are cut off.
+            // The JFIF segment must come first. Its preview pixels are removed.
             if segment.marker == 0xE0 {
                 guard segment.isJFIF else { continue }
                 file.append(contentsOf: [0xFF, 0xE0, 0, 16])
@@ -50,7 +50,7 @@ enum JPEG {
                 file.append(0, bytes: 2)
                 continue
             }
-            // Without Adobe's segment printing colours would turn over.
+            // Without Adobe's segment, CMYK colors would be inverted.
             let isApplication = (0xE0...0xEF).contains(segment.marker)
             guard segment.isProfile || segment.isAdobe || !isApplication && segment.marker != 0xFE else { continue }
             if needsOrientation {
@@ -69,7 +69,7 @@ enum JPEG {
         return segment + block
     }
 
-    /// A cleaned file with a colour profile, which must fit into one segment; the file must have none.
+    /// Returns a cleaned file without a profile with a color profile, which must fit into one segment.
     static func file(_ cleaned: Data, with profile: Data) -> Data {
         guard profile.count <= 0xFFFF - 16 else { return cleaned }
         let bytes = Bytes(cleaned)
@@ -83,7 +83,7 @@ enum JPEG {
     }
 }
 
-/// The parts of a profile, which may be spread over up to 255 segments (ICC.1, B.4).
+/// The parts of a profile, which can be split into up to 255 segments (ICC.1, B.4).
 private struct ProfileParts {
     private var parts: [Int: (of: Int, part: Bytes)] = [:]
 
@@ -93,7 +93,7 @@ private struct ProfileParts {
         if parts[number] == nil { parts[number] = (try body.byte(at: 13), try body.part(from: 14)) }
     }
 
-    /// The profile; nothing when a part is missing.
+    /// The joined profile; empty if a part is missing.
     var joined: Data {
         var profile = Data()
         for number in 0..<parts.count {

@@ -1,12 +1,13 @@
-/// The segments of a JPEG file, from its start to its end mark; a scan includes the compressed data that follows it.
+/// The segments of a JPEG file from the start marker to the end marker.
 ///
-/// The last one is marked `0xD9` when the file is complete.
+/// A scan segment includes the compressed data that follows it. In a complete file, the last segment has the marker
+/// `0xD9`.
 struct JPEGSegments {
     struct Segment {
         let marker: Int
-        /// With its marker and length.
+        /// The segment with its marker and length.
         let whole: Bytes
-        /// What the marker and the length stand before.
+        /// The segment without its marker and length.
         let body: Bytes
 
         var isJFIF: Bool { marker == 0xE0 && body.has("JFIF\0".utf8) && body.count >= 14 }
@@ -43,7 +44,7 @@ struct JPEGSegments {
             marker: marker, whole: try bytes.part(from: start, to: end), body: try bytes.part(from: start + 4, to: end))
     }
 
-    /// The place of the next marker, past fill bytes and whatever else does not belong there, as decoders do it.
+    /// Returns the offset of the next marker, skipping fill bytes and stray bytes as decoders do.
     private func markerPlace() throws(PictureError) -> Int? {
         var from = place
         while let place = from.flatMap({ bytes.place(of: 0xFF, from: $0) }) {
@@ -57,7 +58,7 @@ struct JPEGSegments {
         return nil
     }
 
-    /// The place of the first marker that is not part of the compressed data, or the end of the file.
+    /// Returns the offset of the first marker after the compressed data, or the end of the file.
     private func endOfScan(from start: Int) throws(PictureError) -> Int {
         var from = start
         while let place = bytes.place(of: 0xFF, from: from), bytes.hold(2, at: place) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// PNG (W3C, third edition), chunk by chunk.
+/// A parser for PNG files (W3C, third edition).
 enum PNG {
     static func header(of bytes: Bytes) throws(PictureError) -> PictureHeader {
         guard try bytes.number(at: 8, bytes: 4) == 13, try bytes.code(at: 12) == "IHDR" else { throw .corrupt }
@@ -18,7 +18,7 @@ enum PNG {
     }
 
     private static func readChunks(of bytes: Bytes, into header: inout PictureHeader) throws(PictureError) {
-        // Only the first profile is read, and none that comes too late.
+        // Read only the first profile, and only before the pixels.
         var takesProfile = true
         var isBeforePixels = true
         var chunks = PNGChunks(bytes)
@@ -35,13 +35,13 @@ enum PNG {
         }
     }
 
-    /// What a colour profile chunk holds: a name, how it is compressed, the profile.
+    /// Reads the profile of an `iCCP` chunk: a name, the compression method, the profile.
     private static func profile(in body: Bytes) throws(PictureError) -> Data {
         guard let end = body.place(of: 0, from: 0), end < 80 else { throw .corrupt }
         return try Inflater.inflate(try body.part(from: end + 2), atMost: ColourProfile.mostBytes)
     }
 
-    /// The chunks that pixels, colours and animation need.
+    /// The chunks that pixels, colors and animation need.
     private static let kept: Set<Code> = [
         "IHDR", "PLTE", "IDAT", "IEND", "tRNS", "sRGB", "gAMA", "cHRM", "cICP", "mDCV", "cLLI", "sBIT", "bKGD", "hIST",
         "pHYs", "acTL", "fcTL", "fdAT",
@@ -76,7 +76,7 @@ enum PNG {
         return chunk
     }
 
-    /// CRC-32 (annex D), bit by bit: it is taken of 30 bytes.
+    /// Computes a CRC-32 (annex D) bit by bit, which is fast enough for 30 bytes.
     private static func checksum(of data: Data) -> UInt32 {
         ~data.reduce(~0 as UInt32) { sum, byte in
             (0..<8).reduce(sum ^ UInt32(byte)) { sum, _ in sum & 1 == 1 ? sum >> 1 ^ 0xEDB8_8320 : sum >> 1 }
@@ -84,11 +84,11 @@ enum PNG {
     }
 }
 
-/// The chunks of a PNG file, up to its end chunk; a file without one throws at its end.
+/// The chunks of a PNG file, up to the end chunk; a file without one throws at its end.
 private struct PNGChunks {
     struct Chunk {
         let name: Code
-        /// With its length, name and checksum.
+        /// The chunk with its length, name and checksum.
         let whole: Bytes
         let body: Bytes
     }

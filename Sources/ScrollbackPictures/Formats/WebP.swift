@@ -1,6 +1,6 @@
 import Foundation
 
-/// WebP (RFC 9649), chunk by chunk.
+/// A parser for WebP files (RFC 9649).
 enum WebP {
     static func header(of bytes: Bytes) throws(PictureError) -> PictureHeader {
         var header = PictureHeader(type: .webp)
@@ -34,7 +34,7 @@ enum WebP {
             case "EXIF": if isExtended { header.orientation = Exif.orientation(in: chunk.body) }
             case "ICCP": if isExtended { header.profile = chunk.body.copy }
             case "VP8 ", "VP8L":
-                // A still picture fills its canvas.
+                // A still image fills its canvas.
                 let picture = try picture(chunk.name, chunk.body)
                 guard picture.width == header.width, picture.height == header.height else { throw .corrupt }
                 isThere = true
@@ -45,7 +45,7 @@ enum WebP {
         guard isThere || frames > 0 else { throw .corrupt }
     }
 
-    /// What the compressed picture itself says (RFC 6386, 9.1; RFC 9649, 3.4).
+    /// Reads the size from the compressed image (RFC 6386, 9.1; RFC 9649, 3.4).
     private static func picture(
         _ name: Code, _ body: Bytes
     ) throws(PictureError) -> (width: Int, height: Int) {
@@ -63,7 +63,7 @@ enum WebP {
         }
     }
 
-    /// The chunks that pixels, colours and animation need, with flags and length made to fit.
+    /// Returns the file with the chunks that pixels, colors and animation need, and updated flags and length.
     static func cleaned(_ bytes: Bytes, _ header: PictureHeader) throws(PictureError) -> Data {
         var file = Data("RIFF\0\0\0\0WEBP".utf8)
         var isExtended = false
@@ -98,7 +98,7 @@ enum WebP {
     }
 }
 
-/// The chunks of a WebP file, up to the length that it names; a file that is shorter throws.
+/// The chunks of a WebP file, up to its declared length; a shorter file throws.
 private struct WebPChunks {
     struct Chunk {
         let name: Code

@@ -4,12 +4,12 @@ import ScrollbackModel
 import ScrollbackWire
 
 extension APNS {
-    /// The most bytes of a payload that is no call.
+    /// The maximum payload size in bytes, except for calls.
     static let payloadLimit = 4096
 
-    /// What a push looks like to the Apple Push Notification service: `Documentation/push-services/apns.md`.
+    /// Creates the request for the Apple Push Notification service, see `Documentation/push-services/apns.md`.
     ///
-    /// - Returns: nil where it does not fit into a payload.
+    /// - Returns: The request, or `nil` if the notification does not fit into a payload.
     package static func request(
         for notification: PushNotification, topic: String, endpoint: String, token: String
     ) -> PushRequest? {
@@ -25,7 +25,7 @@ extension APNS {
                 "apns-push-type": "alert", "apns-priority": ios?.interruption == .passive ? "5" : "10",
                 "apns-id": notification.id.uuidString.lowercased(),
                 "apns-expiration": String(Int(notification.expiresAt.timeIntervalSince1970)),
-                // A later push of the same message takes the place of this one.
+                // A later push of the same message replaces this one.
                 "apns-collapse-id": ios?.collapseID ?? "\(notification.place.message)",
                 "content-type": "application/json",
             ], body: body)
@@ -48,7 +48,7 @@ extension APNS {
                 writeSound(ios?.interruption, isReplacement: notification.replaces, to: &writer)
                 writer.field("thread-id", ios?.threadID ?? "\(notification.place.conversation)")
                 writer.field("interruption-level", ios?.interruption?.rawValue)
-                // The app's extension may look at it first: it shows pictures, and hands it to the store.
+                // Lets the app's extension process the push, which displays pictures and passes the push to the store.
                 writer.field("mutable-content", 1)
             }
             writer.field("image", ios?.imageURL?.absoluteString)
@@ -69,7 +69,7 @@ extension APNS {
                 writer.field("name", "default")
                 writer.field("volume", 1)
             }
-        // That something was taken back is no reason to ring.
+        // A recall makes no sound.
         default: if !isReplacement { writer.field("sound", "default") }
         }
     }

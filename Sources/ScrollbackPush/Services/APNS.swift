@@ -3,7 +3,7 @@ import JWTKit
 import ScrollbackEngine
 import ScrollbackModel
 
-/// The Apple Push Notification service: HTTP/2 with a token for the provider.
+/// The Apple Push Notification service over HTTP/2 with token-based authentication.
 package struct APNS: PushProvider {
     private let transport: any PushTransport
     private let topic: String
@@ -12,7 +12,7 @@ package struct APNS: PushProvider {
     private let retrySeconds: Double
     private let tokens: TokenCache
 
-    /// A provider's token is an hour's, and another one in less than twenty minutes is an error.
+    /// Apple requires that provider tokens are at most one hour old and are not replaced within 20 minutes.
     private static let tokenLifetime: TimeInterval = 45 * 60
     private static let tokenLeastAge: TimeInterval = 20 * 60
 
@@ -29,15 +29,15 @@ package struct APNS: PushProvider {
         topic = try credentials.text("topic")
         production = try credentials.endpoint(or: "https://api.push.apple.com")
         development = try credentials.endpoint(or: "https://api.sandbox.push.apple.com")
-        // After 5xx: Apple asks for a quarter of an hour.
+        // The delay after a 5xx error. Apple recommends 15 minutes.
         retrySeconds = try credentials.seconds("retrySeconds", in: 0...86_400, or: 900)
         let (keyID, teamID) = (try credentials.text("keyID"), try credentials.text("teamID"))
         for (name, id) in [("keyID", keyID), ("teamID", teamID)] where id.utf8.count != 10 {
-            throw credentials.wrong(name, "must be 10 characters")
+            throw credentials.wrong(name, "must have 10 characters")
         }
         let text = try credentials.text("key")
         guard let key = try? ES256PrivateKey(pem: text) else {
-            throw credentials.wrong("key", "must be the text of a .p8 file: a PEM private key for ES256")
+            throw credentials.wrong("key", "must be the content of a .p8 file: a PEM private key for ES256")
         }
         tokens = TokenCache(leastAge: Self.tokenLeastAge, clock: clock) {
             let now = clock()
@@ -81,7 +81,7 @@ package struct APNS: PushProvider {
         case (400, "BadDeviceToken"): return .gone(since: nil)
         case (400, "IdleTimeout"), (503, "Shutdown"): return .later(after: response.retryAfter, reason)
         case (403, "ExpiredProviderToken"): return .later(after: nil, reason)
-        // The operator's to mend: it is tried until they have, or it is too late.
+        // Retry until the operator fixes the credentials or the push expires.
         case (403, _): return .later(after: retrySeconds, reason)
         case (429, "TooManyProviderTokenUpdates"): return .later(after: max(60, response.retryAfter ?? 0), reason)
         case (429, _): return .later(after: response.retryAfter, reason)

@@ -4,16 +4,16 @@ import ScrollbackModel
 import ScrollbackWire
 
 extension FCM {
-    /// The most bytes of a message.
+    /// The maximum message size in bytes.
     static let payloadLimit = 4096
-    /// The longest a message is kept for a device that is away.
+    /// The maximum time for which FCM stores a message for an offline device, in seconds.
     private static let longestLife: TimeInterval = 28 * 86_400
 
-    /// What a push looks like to Firebase Cloud Messaging: `Documentation/push-services/fcm.md`.
+    /// Creates the request body for Firebase Cloud Messaging, see `Documentation/push-services/fcm.md`.
     ///
-    /// - Returns: nil where it does not fit into a message.
+    /// - Returns: The body, or `nil` if the notification does not fit into a message.
     package static func body(for notification: PushNotification, mode: Mode, now: Date) -> [UInt8]? {
-        // The token does not reach the device, and is not counted.
+        // The token is not sent to the device and does not count toward the limit.
         let room = payloadLimit + notification.device.token.utf8.count
         return fittingPayload(room, text: notification.text.body, hasData: notification.data != nil) {
             text, omitsData in
@@ -33,7 +33,7 @@ extension FCM {
         writer.field("token", notification.device.token)
         writer.key("data")
         writer.object { writer in
-            // Values are strings.
+            // All values must be strings.
             for (name, text) in PushFields.texts(notification, omitsData: omitsData).sorted(by: { $0.key > $1.key }) {
                 writer.field(name, text)
             }
@@ -69,7 +69,7 @@ extension FCM {
             guard mode == .notification else { return }
             writer.key("notification")
             writer.object { writer in
-                // A later push of the same message takes the place of this one.
+                // A later push of the same message replaces this one.
                 writer.field("tag", tag(of: notification))
                 writer.field("channel_id", fcm?.channel)
                 writer.field("image", fcm?.imageURL?.absoluteString)
@@ -79,9 +79,11 @@ extension FCM {
         }
     }
 
-    /// How loud it is before Android 8; from then on its channel says.
+    /// The priority before Android 8.
+    ///
+    /// Later versions use the notification channel's importance.
     private static func priority(of notification: PushNotification) -> String? {
-        // That something was taken back is no reason to ring.
+        // A recall makes no sound.
         if notification.replaces { return "LOW" }
         return switch notification.options.ios?.interruption {
         case .passive: "LOW"
@@ -92,7 +94,7 @@ extension FCM {
         }
     }
 
-    /// For apps on Apple's systems that take their pushes by way of Firebase.
+    /// Adds the APNs options for apps on Apple platforms that receive pushes through Firebase.
     private static func writeAPNS(_ notification: PushNotification, to writer: inout JSONWriter) {
         let ios = notification.options.ios
         writer.key("apns")

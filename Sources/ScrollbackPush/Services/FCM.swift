@@ -3,13 +3,13 @@ import JWTKit
 import ScrollbackEngine
 import ScrollbackModel
 
-/// Firebase Cloud Messaging, HTTP v1.
+/// Firebase Cloud Messaging (HTTP v1 API).
 package struct FCM: PushProvider {
-    /// How a push is shown on Android.
+    /// How Android devices display a push.
     package enum Mode: String, CaseIterable, Sendable {
-        /// By the system: it is shown whether or not the app runs, in its order and with its limits.
+        /// The system displays the notification.
         case notification
-        /// By the app, which gets all of it as data.
+        /// The app displays the notification from the data.
         case data
     }
 
@@ -20,7 +20,7 @@ package struct FCM: PushProvider {
     private let tokens: TokenCache
     private let clock: @Sendable () -> Date
 
-    /// The members of a service account's key file that matter.
+    /// The required members of a service account's key file.
     private struct Account: Decodable {
         var projectID: String
         var email: String
@@ -53,13 +53,13 @@ package struct FCM: PushProvider {
         self.clock = clock
         let account: Account = try credentials.decoded(
             "serviceAccount",
-            "must be the JSON of a service account's key file, with project_id, client_email, "
+            "must be the JSON object of a service account's key file with project_id, client_email, "
                 + "private_key, private_key_id and token_uri")
         guard !account.projectID.isEmpty, !account.projectID.contains("/") else {
             throw credentials.wrong("serviceAccount", "must have a project_id")
         }
         guard let key = try? Insecure.RSA.PrivateKey(pem: account.key) else {
-            throw credentials.wrong("serviceAccount", "must have a PEM private key for RSA as its private_key")
+            throw credentials.wrong("serviceAccount", "must have a PEM RSA private key as its private_key")
         }
         let host = try credentials.endpoint(or: "https://fcm.googleapis.com")
         endpoint = "\(host)/v1/projects/\(account.projectID)/messages:send"
@@ -81,7 +81,7 @@ package struct FCM: PushProvider {
 
     func send(_ notification: PushNotification) async -> PushOutcome {
         guard let body = Self.body(for: notification, mode: mode, now: clock()) else {
-            return .refused("the payload is larger than \(Self.payloadLimit) bytes")
+            return .refused("the payload exceeds \(Self.payloadLimit) bytes")
         }
         return await withToken(of: tokens) { token in
             let headers = ["authorization": "Bearer \(token)", "content-type": "application/json"]
@@ -101,7 +101,7 @@ package struct FCM: PushProvider {
             var error: Error
         }
         if response.status == 200 { return .settled(.sent) }
-        // A gateway may answer with something else.
+        // A proxy may return a body in another format.
         let failure = try? JSONDecoder().decode(Failure.self, from: Data(response.body))
         let code =
             failure?.error.details?.lazy.compactMap(\.errorCode).first ?? failure?.error.status
@@ -109,7 +109,7 @@ package struct FCM: PushProvider {
         switch (response.status, code) {
         case (404, "UNREGISTERED"): return .settled(.gone(since: nil))
         case (403, "SENDER_ID_MISMATCH"): return .settled(.refused(code))
-        // The operator's to mend: another token would be no better.
+        // The operator must fix the permissions. A new token would not help.
         case (403, _): return .settled(.later(after: PushWait.denial, code))
         default: return PushAnswer(response, retrySeconds: retrySeconds, reason: code)
         }

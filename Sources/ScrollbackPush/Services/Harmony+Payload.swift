@@ -3,25 +3,27 @@ package import ScrollbackEngine
 import ScrollbackModel
 
 extension Harmony {
-    /// What an operator says of every push.
+    /// The operator's settings for all pushes.
     package struct Setup: Hashable, Sendable {
-        /// The service wants one; without the right to it everything counts as marketing, and is not refused.
+        /// The message category, which the service requires.
+        ///
+        /// Without the right to use it, the service treats pushes as marketing.
         package var category = "IM"
-        /// The title of a push that has none.
+        /// The title of pushes without a title.
         package var title: String?
 
-        /// All of it set one by one.
+        /// Creates default settings.
         package init() {}
     }
 
-    /// The most bytes of a request, its tokens apart.
+    /// The maximum size of a request in bytes, without its tokens.
     static let payloadLimit = 4096
-    /// For how many seconds a push is kept for a device that is away.
+    /// The supported range of the lifetime in seconds.
     private static let life = 1...1_296_000
 
-    /// What a push looks like to Push Kit of HarmonyOS: `Documentation/push-services/harmonyos.md`.
+    /// Creates the request body for HarmonyOS Push Kit, see `Documentation/push-services/harmonyos.md`.
     ///
-    /// - Returns: nil where it does not fit into a request.
+    /// - Returns: The body, or `nil` if the notification does not fit.
     package static func body(
         for notification: PushNotification, _ setup: Setup = Setup(), now: Date
     ) -> [UInt8]? {
@@ -41,7 +43,7 @@ extension Harmony {
         }
     }
 
-    /// What takes a message's notification back: `Documentation/push-services/harmonyos.md`, 41.
+    /// Creates the request body that withdraws a notification, see `Documentation/push-services/harmonyos.md`, item 41.
     package static func revocation(of notification: PushNotification) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
@@ -52,7 +54,7 @@ extension Harmony {
         return writer.bytes
     }
 
-    /// What sets the badge and shows nothing: `Documentation/push-services/harmonyos.md`, 35.
+    /// Creates a request body that only sets the badge, see `Documentation/push-services/harmonyos.md`, item 35.
     package static func badge(for notification: PushNotification, now: Date) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
@@ -89,12 +91,13 @@ extension Harmony {
         writer.field("title", notification.title(or: setup.title).fitting(256))
         writer.field("body", text.visible)
         writer.field("image", harmony?.imageURL?.picture)
-        // A later push of the same message takes the place of this one; the same one again shows nothing.
+        // A later push of the same message replaces this one. The service ignores a repeated push with the same message
+        // ID.
         writer.field("notifyId", notification.number)
         writer.field("appMessageId", notification.id.uuidString.lowercased())
         writer.key("clickAction")
         writer.object { writer in
-            // It opens the app's first page.
+            // Opens the app's start page.
             writer.field("actionType", 0)
             writer.key("data")
             writer.object { PushFields.write(notification, omitsData: omitsData, to: &$0) }

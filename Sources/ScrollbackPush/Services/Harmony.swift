@@ -7,25 +7,25 @@ import ScrollbackModel
 package struct Harmony: PushProvider {
     private let transport: any PushTransport
     private let address: String
-    /// Where what is shown is taken back, if the operator set what it takes.
+    /// The URL for withdrawing notifications, or `nil` if the operator did not set `clientID`.
     private let revocationAddress: String?
     private let setup: Setup
     private let retrySeconds: Double
     private let tokens: TokenCache
     private let clock: @Sendable () -> Date
 
-    /// For whom a token is, in the service's own words.
+    /// The audience of the token, as the service requires it.
     private static let audience = "https://oauth-login.cloud.huawei.com/oauth2/v3/token"
     private static let tokenLifetime = 3600
-    /// Of the answer to a push whose picture was not looked at by the service.
+    /// The code for a push whose picture the service could not check.
     private static let pictureRefused = "80100022"
-    /// Why a token is one that reaches nothing.
+    /// The reasons that mark a token as permanently invalid.
     ///
-    /// The last says that its app is of another project; where a request has a single token, it is rather one from
-    /// before the phone had this system.
+    /// The documentation of `noRight` names an app of another project. For a request with one token, the usual cause is
+    /// a token from before the phone's upgrade to HarmonyOS 5.
     private static let deadTokens = ["tokenFormatError", "tokenPlatformNotSupport", "noRight"]
 
-    /// The members of a service account's key file that matter.
+    /// The required members of a service account's key file.
     private struct Account: Decodable {
         var projectID: String
         var keyID: String
@@ -55,14 +55,14 @@ package struct Harmony: PushProvider {
         self.clock = clock
         let account: Account = try credentials.decoded(
             "serviceAccount",
-            "must be the JSON of a service account's key file, with project_id, key_id, private_key and sub_account")
+            "must be the JSON object of a service account's key file with project_id, key_id, private_key, sub_account")
         guard !account.projectID.isEmpty else { throw credentials.wrong("serviceAccount", "must have a project_id") }
         guard let key = try? Insecure.RSA.PrivateKey(pem: account.key) else {
-            throw credentials.wrong("serviceAccount", "must have a PEM private key for RSA as its private_key")
+            throw credentials.wrong("serviceAccount", "must have a PEM RSA private key as its private_key")
         }
         let host = try credentials.endpoint(or: "https://push-api.cloud.huawei.com")
         address = "\(host)/v3/\(account.projectID.percentEncoded)/messages:send"
-        // By the app, not by its project.
+        // The path contains the app's client ID instead of the project ID.
         revocationAddress = try credentials.optionalText("clientID").map {
             "\(host)/v1/\($0.percentEncoded)/messages:revoke"
         }
@@ -89,15 +89,15 @@ package struct Harmony: PushProvider {
         guard case .refused(let reason) = outcome, reason.hasPrefix(Self.pictureRefused),
             notification.options.harmony?.imageURL != nil
         else { return outcome }
-        // It is better shown without its picture than not at all.
+        // Send the push again without its picture.
         var plain = notification
         plain.options.harmony?.imageURL = nil
         return await post(plain)
     }
 
-    /// Takes back what is shown of a message that was recalled.
+    /// Withdraws the notification of a recalled message.
     ///
-    /// - Returns: nil where it is to be replaced.
+    /// - Returns: The outcome, or `nil` if the notification must be replaced instead.
     private func withdraw(_ notification: PushNotification) async -> PushOutcome? {
         guard notification.canBeWithdrawn, let revocationAddress else { return nil }
         let outcome = await post(Self.revocation(of: notification), to: revocationAddress, notification)
@@ -106,7 +106,7 @@ package struct Harmony: PushProvider {
         case .gone, .later: return outcome
         case .refused: return nil
         }
-        // That left the badge as it was. Who is refused one has to wait for the next push.
+        // Withdrawing does not change the badge. If the service refuses this push, the next one updates the badge.
         let badge = await post(Self.badge(for: notification, now: clock()), to: address, notification)
         if case .refused = badge { return .sent }
         return badge
@@ -114,21 +114,21 @@ package struct Harmony: PushProvider {
 
     private func post(_ notification: PushNotification) async -> PushOutcome {
         guard let body = Self.body(for: notification, setup, now: clock()) else {
-            return .refused("the payload is larger than \(Self.payloadLimit) bytes")
+            return .refused("the payload exceeds \(Self.payloadLimit) bytes")
         }
         return await post(body, to: address, notification)
     }
 
     private func post(_ body: [UInt8], to address: String, _ notification: PushNotification) async -> PushOutcome {
         await withToken(of: tokens) { token in
-            // 0 is a notification.
+            // The push type 0 is a notification.
             let headers = ["authorization": "Bearer \(token)", "push-type": "0"]
             let response = try await transport.post(PushRequest(url: address, headers: headers, json: body))
             return answer(to: response, of: notification)
         }
     }
 
-    /// Its code goes before the status.
+    /// The code in the body takes precedence over the HTTP status.
     private func answer(to response: PushResponse, of notification: PushNotification) -> PushAnswer {
         guard let answer = CodedAnswer(response, code: "code", words: "msg") else {
             return PushAnswer(response, retrySeconds: retrySeconds, reason: nil)
@@ -138,7 +138,7 @@ package struct Harmony: PushProvider {
         case "80100000", "80300007": return .settled(outcome(of: answer, for: notification.device.token))
         case "80200001", "80200003", "80200005", "80300036": return .denied(answer.code)
         case "80300029": return .settled(.later(after: response.retryAfter ?? PushWait.quota, answer.code))
-        // The first is a revocation's.
+        // The first code belongs to withdrawals.
         case "80000001", "81000001": return .settled(.later(after: response.retryAfter ?? retrySeconds, answer.code))
         default:
             let reason = notification.reason(answer.code, answer.words)
@@ -146,7 +146,9 @@ package struct Harmony: PushProvider {
         }
     }
 
-    /// Some tokens are refused, or all, of the one there is; the words say each one's reason.
+    /// Handles a response that refuses some or all tokens.
+    ///
+    /// Its description contains the reason for each token.
     private func outcome(of answer: CodedAnswer, for token: String) -> PushOutcome {
         let reasons = answer.details?["illegalTokens"] as? [String: [String]]
         if let reason = reasons?.first(where: { $0.value.contains(token) })?.key {

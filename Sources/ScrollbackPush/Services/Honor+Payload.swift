@@ -3,32 +3,40 @@ package import ScrollbackEngine
 import ScrollbackModel
 
 extension Honor {
-    /// What a message is for: marketing is shown silently, and a few times a day at most.
+    /// The importance of a message.
+    ///
+    /// The service displays low-importance messages silently and only a few times a day.
     package enum Importance: String, CaseIterable, Sendable {
         case low, normal
     }
 
-    /// What an operator says of every push.
+    /// The operator's settings for all pushes.
     package struct Setup: Hashable, Sendable {
-        /// The activity that the launcher starts: without it there is no badge.
+        /// The launcher activity.
+        ///
+        /// Without it, pushes set no badge.
         package var badgeClass: String?
-        /// Honor itself takes for marketing what does not say.
+        /// The default importance.
+        ///
+        /// The service treats pushes without an importance as marketing.
         package var importance = Importance.normal
-        /// The title of a push that has none.
+        /// The title of pushes without a title.
         package var title: String?
 
-        /// All of it set one by one.
+        /// Creates default settings.
         package init() {}
     }
 
-    /// The most bytes of a request: nobody says that its token is not counted.
+    /// The maximum size of a request in bytes.
+    ///
+    /// The documentation does not exclude the token.
     static let payloadLimit = 4096
-    /// For how many seconds a push is kept for a device that is away.
+    /// The supported range of the lifetime in seconds.
     private static let life = 1...1_296_000
 
-    /// What a push looks like to Honor Push: `Documentation/push-services/honor.md`.
+    /// Creates the request body for Honor Push, see `Documentation/push-services/honor.md`.
     ///
-    /// - Returns: nil where it does not fit into a request.
+    /// - Returns: The body, or `nil` if the notification does not fit.
     package static func body(
         for notification: PushNotification, _ setup: Setup = Setup(), now: Date
     ) -> [UInt8]? {
@@ -58,12 +66,12 @@ extension Honor {
         writer.field("title", notification.title(or: setup.title).fitting(256))
         writer.field("body", text.visible)
         writer.field("importance", importance.uppercased())
-        // Marketing with a picture is refused.
+        // The service refuses marketing messages with a picture.
         if importance != Importance.low.rawValue { writer.field("image", honor?.imageURL?.picture) }
-        // A later push of the same message takes the place of this one.
+        // A later push of the same message replaces this one.
         writer.field("notifyId", notification.number)
         writer.key("clickAction")
-        // It opens the app, which finds the place in the data.
+        // Opens the app, which reads the destination from the data.
         writer.object { $0.field("type", 3) }
         guard let badgeClass = setup.badgeClass else { return }
         writer.key("badge")

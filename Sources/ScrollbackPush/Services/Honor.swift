@@ -16,7 +16,7 @@ package struct Honor: PushProvider {
     {
         self.transport = transport
         self.clock = clock
-        // The app's id is another one than its client's.
+        // The app ID differs from the client ID.
         let appID = try credentials.text("appID")
         let (client, secret) = (try credentials.text("clientID"), try credentials.text("clientSecret"))
         let host = try credentials.endpoint(or: "https://push-api.cloud.honor.com")
@@ -35,7 +35,7 @@ package struct Honor: PushProvider {
 
     func send(_ notification: PushNotification) async -> PushOutcome {
         guard let body = Self.body(for: notification, setup, now: clock()) else {
-            return .refused("the payload is larger than \(Self.payloadLimit) bytes")
+            return .refused("the payload exceeds \(Self.payloadLimit) bytes")
         }
         return await withToken(of: tokens) { token in
             let milliseconds = Int64(clock().timeIntervalSince1970 * 1000)
@@ -45,7 +45,9 @@ package struct Honor: PushProvider {
         }
     }
 
-    /// Whether 400 to 503 are statuses or codes nobody says: they mean the same as both.
+    /// The documentation does not say whether 400 to 503 are HTTP statuses or codes.
+    ///
+    /// Both have the same meaning.
     private func answer(to response: PushResponse, of notification: PushNotification) -> PushAnswer {
         guard let answer = CodedAnswer(response, code: "code", words: "message") else {
             return PushAnswer(response, retrySeconds: retrySeconds, reason: nil)
@@ -57,7 +59,7 @@ package struct Honor: PushProvider {
         case "80200047": return .settled(.later(after: response.retryAfter ?? PushWait.quota, answer.code))
         case "429": return .settled(.later(after: response.retryAfter ?? PushWait.pace, answer.code))
         case "500", "502", "503": return .settled(.later(after: response.retryAfter ?? retrySeconds, answer.code))
-        // Its words may be the text's.
+        // Omit the description, because it can contain the message's text.
         case "80200056": return .settled(.refused(answer.code))
         default:
             let reason = notification.reason(answer.code, answer.words)
@@ -65,7 +67,7 @@ package struct Honor: PushProvider {
         }
     }
 
-    /// A request that was taken, as a whole or in part, names the tokens it was not taken for.
+    /// An accepted request lists the tokens for which it failed.
     private func outcome(of answer: CodedAnswer, for token: String) -> PushOutcome {
         let data = answer.object("data")
         func names(_ list: String) -> Bool { (data[list] as? [String])?.contains(token) ?? false }

@@ -3,27 +3,29 @@ package import ScrollbackEngine
 import ScrollbackModel
 
 extension Huawei {
-    /// What an operator says of every push.
+    /// The operator's settings for all pushes.
     package struct Setup: Hashable, Sendable {
-        /// The activity that the launcher starts: without it there is no badge.
+        /// The launcher activity.
+        ///
+        /// Without it, pushes set no badge.
         package var badgeClass: String?
         package var category: String?
         package var channel: String?
-        /// The title of a push that has none.
+        /// The title of pushes without a title.
         package var title: String?
 
-        /// All of it set one by one.
+        /// Creates default settings.
         package init() {}
     }
 
-    /// The most bytes of a request, its tokens apart.
+    /// The maximum size of a request in bytes, without its tokens.
     static let payloadLimit = 4096
-    /// For how many seconds a push is kept for a device that is away.
+    /// The supported range of the lifetime in seconds.
     private static let life = 1...1_296_000
 
-    /// What a push looks like to Huawei Push Kit: `Documentation/push-services/huawei.md`.
+    /// Creates the request body for Huawei Push Kit, see `Documentation/push-services/huawei.md`.
     ///
-    /// - Returns: nil where it does not fit into a request.
+    /// - Returns: The body, or `nil` if the notification does not fit.
     package static func body(
         for notification: PushNotification, _ setup: Setup = Setup(), now: Date
     ) -> [UInt8]? {
@@ -36,7 +38,7 @@ extension Huawei {
                 writer.object { writer in
                     writer.key("token")
                     writer.array([notification.device.token]) { $0.value($1) }
-                    // With a notification beside it, it must be JSON.
+                    // The data must be JSON if the message also has a notification.
                     writer.field("data", PushFields.json(notification, omitsData: omitsData))
                     writer.key("android")
                     writer.object { write(notification, setup, text: text, now: now, to: &$0) }
@@ -58,16 +60,16 @@ extension Huawei {
             writer.field("body", text.visible)
             writer.field("image", huawei?.imageURL?.picture)
             writer.field("channel_id", huawei?.channel ?? setup.channel)
-            // That something was taken back is no reason to ring.
+            // A recall makes no sound.
             let isQuiet = notification.replaces || huawei?.importance == nil && ios?.interruption == .passive
             let importance: PushOptions.Android.Importance? = isQuiet ? .low : huawei?.importance
             writer.field("importance", importance?.rawValue.uppercased())
-            // Of a group only the newest is seen, so it is one where its sender says so.
+            // Only the newest notification of a group is visible, so group pushes only if the sender requests it.
             writer.field("group", ios?.threadID)
-            // A later push of the same message takes the place of this one.
+            // A later push of the same message replaces this one.
             writer.field("notify_id", notification.number)
             writer.key("click_action")
-            // It opens the app, which finds the place in the data.
+            // Opens the app, which reads the destination from the data.
             writer.object { $0.field("type", 3) }
             guard let badgeClass = setup.badgeClass else { return }
             writer.key("badge")

@@ -2,7 +2,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 
-/// Huawei Push Kit, for phones with Android's HMS Core and with HarmonyOS before 5.
+/// Huawei Push Kit, for Android phones with HMS Core and for HarmonyOS before version 5.
 package struct Huawei: PushProvider {
     private let transport: any PushTransport
     private let address: String
@@ -34,7 +34,7 @@ package struct Huawei: PushProvider {
 
     func send(_ notification: PushNotification) async -> PushOutcome {
         guard let body = Self.body(for: notification, setup, now: clock()) else {
-            return .refused("the payload is larger than \(Self.payloadLimit) bytes")
+            return .refused("the payload exceeds \(Self.payloadLimit) bytes")
         }
         return await withToken(of: tokens) { token in
             let request = PushRequest(url: address, headers: ["authorization": "Bearer \(token)"], json: body)
@@ -42,7 +42,7 @@ package struct Huawei: PushProvider {
         }
     }
 
-    /// Its code goes before the status.
+    /// The code in the body takes precedence over the HTTP status.
     private func answer(to response: PushResponse, of notification: PushNotification) -> PushAnswer {
         guard let answer = CodedAnswer(response, code: "code", words: "msg") else {
             return PushAnswer(response, retrySeconds: retrySeconds, reason: nil)
@@ -50,7 +50,7 @@ package struct Huawei: PushProvider {
         switch answer.code {
         case "80000000": return .settled(.sent)
         case "80100000":
-            // Some tokens are refused, of the one there is.
+            // Some tokens are invalid. The request has only one.
             guard let refused = answer.details?["illegal_tokens"] as? [String] else {
                 return .settled(.refused(answer.code))
             }
@@ -60,7 +60,7 @@ package struct Huawei: PushProvider {
         case "80100017": return .settled(.later(after: response.retryAfter ?? PushWait.pace, answer.code))
         case "80600003", "81000001":
             return .settled(.later(after: response.retryAfter ?? retrySeconds, answer.code))
-        // Its words may be the text's.
+        // Omit the description, because it can contain the message's text.
         case "80100016": return .settled(.refused(answer.code))
         default:
             let reason = notification.reason(answer.code, answer.words)

@@ -3,12 +3,14 @@ package import ScrollbackEngine
 import ScrollbackModel
 
 extension OPPO {
-    /// A text that OPPO knows, with places: its class for chats wants one.
+    /// A message template registered with OPPO.
+    ///
+    /// The chat category requires a template.
     package struct Template: Hashable, Sendable {
         package var id: String
-        /// What stands where in its title, by the template's own names.
+        /// The fields of the title by the template's parameter names.
         package var title: [String: PushTemplateField]
-        /// What stands where in its text.
+        /// The fields of the text by the template's parameter names.
         package var text: [String: PushTemplateField]
 
         package init(
@@ -20,30 +22,32 @@ extension OPPO {
         }
     }
 
-    /// What an operator says of every push.
+    /// The operator's settings for all pushes.
     package struct Setup: Hashable, Sendable {
         package var category: String?
-        /// Android 9 and later show nothing without one.
+        /// The notification channel.
+        ///
+        /// Android 9 and later display no notification without one.
         package var channel: String?
         package var template: Template?
-        /// The title of a push that has none.
+        /// The title of pushes without a title.
         package var title: String?
 
-        /// All of it set one by one.
+        /// Creates default settings.
         package init() {}
     }
 
-    /// The most characters of each.
+    /// The maximum lengths in UTF-16 code units.
     private static let titleLimit = 50
     private static let shortTextLimit = 50
     private static let longTextLimit = 128
     private static let parametersLimit = 4000
-    /// For how many seconds a push is kept for a device that is away.
+    /// The supported range of the lifetime in seconds.
     private static let life = 1...864_000
 
-    /// What a push looks like to OPPO Push, the form's field `message`: `Documentation/push-services/oppo.md`.
+    /// Creates the form field `message` for OPPO Push, see `Documentation/push-services/oppo.md`.
     ///
-    /// - Returns: nil where it does not fit.
+    /// - Returns: The JSON message, or `nil` if the notification does not fit.
     package static func message(
         for notification: PushNotification, _ setup: Setup = Setup(), now: Date
     ) -> [UInt8]? {
@@ -54,14 +58,14 @@ extension OPPO {
         guard let parameters else { return nil }
         var writer = JSONWriter(reserving: 1024)
         writer.object { writer in
-            // One device, by its registration.
+            // Addresses one device by its registration ID.
             writer.field("target_type", 2)
             writer.field("target_value", notification.device.token)
             writer.key("notification")
             writer.object { writer in
-                // The same again goes to the same device no second time.
+                // The service ignores a repeated push with the same message ID.
                 writer.field("app_message_id", notification.id.uuidString.lowercased())
-                // It opens the app, which finds the place in the parameters.
+                // Opens the app, which reads the destination from the parameters.
                 writer.field("click_action_type", 0)
                 writer.field("action_parameters", parameters)
                 writer.field("off_line", true)
@@ -74,7 +78,7 @@ extension OPPO {
 
     private static func write(_ notification: PushNotification, _ setup: Setup, to writer: inout JSONWriter) {
         let text = notification.text.body.visible
-        // What is longer than a line takes is the style of long texts.
+        // Texts that exceed one line need the style for long texts.
         let style: Int = text.utf16.count > shortTextLimit ? 2 : 1
         writer.field("style", style)
         writer.field("title", notification.title(or: setup.title).fitting(units: titleLimit))
@@ -82,7 +86,7 @@ extension OPPO {
         writer.field("channel_id", notification.options.android?.oppo?.channel ?? setup.channel)
         if let category = setup.category {
             writer.field("category", category)
-            // That something was taken back is no reason to ring. A level goes with a category alone.
+            // A recall makes no sound. The notification level requires a category.
             if notification.replaces { writer.field("notify_level", 1) }
         }
         if let template = setup.template {
@@ -90,14 +94,14 @@ extension OPPO {
             writer.field("private_title_parameters", parameters(template.title, of: notification, titleLimit))
             writer.field("private_content_parameters", parameters(template.text, of: notification, longTextLimit))
         }
-        // A later push of the same message takes the place of this one.
+        // A later push of the same message replaces this one.
         writer.field("notify_id", notification.number)
-        // It is set, not added to.
+        // Sets the badge instead of adding to it.
         writer.field("badge_operation_type", 0)
         writer.field("badge_message_count", notification.smallBadge)
     }
 
-    /// Nothing where a template's part has no places.
+    /// Returns the template parameters as JSON, or `nil` if the template has none.
     private static func parameters(
         _ fields: [String: PushTemplateField], of notification: PushNotification, _ limit: Int
     ) -> String? {

@@ -3,14 +3,14 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 
-/// OPPO Push, which serves OnePlus and realme too.
+/// OPPO Push, also for OnePlus and realme.
 package struct OPPO: PushProvider {
     private let mainland: PushBatcher<Message>
     private let elsewhere: PushBatcher<Message>
     private let setup: Setup
     private let clock: @Sendable () -> Date
 
-    /// A token is a day's.
+    /// The service's tokens are valid for 24 hours.
     private static let tokenLifetime: TimeInterval = 23 * 3600
 
     init(_ credentials: PushCredentials, over transport: any PushTransport, clock: @escaping @Sendable () -> Date)
@@ -34,14 +34,16 @@ package struct OPPO: PushProvider {
                 try await Self.token(key, secret, at: host, retrySeconds, over: transport, now: clock())
             }
             let region = Region(host: host, tokens: tokens, transport: transport, retrySeconds: retrySeconds)
-            // A thousand may go together; of how many bytes nobody says.
+            // OPPO accepts up to 1,000 pushes in a request and documents no size limit.
             return PushBatcher(atOnce: 4, pushes: 100, bytes: 128 << 10) { await region.post($0) }
         }
         mainland = region(try credentials.endpoint(or: "https://api.push.oppomobile.com"))
         elsewhere = region(try credentials.endpoint(or: "https://api-intl.push.oppomobile.com"))
     }
 
-    /// Asks for a token, with a signature in place of the secret.
+    /// Requests an access token.
+    ///
+    /// The request contains a signature instead of the secret.
     private static func token(
         _ key: String, _ secret: String, at host: String, _ retrySeconds: Double, over transport: any PushTransport,
         now: Date
@@ -61,13 +63,13 @@ package struct OPPO: PushProvider {
 
     func send(_ notification: PushNotification) async -> PushOutcome {
         guard let message = Self.message(for: notification, setup, now: clock()) else {
-            return .refused("the parameters are longer than OPPO Push takes")
+            return .refused("the parameters exceed the limit of OPPO Push")
         }
         let region = Self.isMainland(notification.device.token) ? mainland : elsewhere
         return await region.send(Message(notification: notification, json: message))
     }
 
-    /// Whether a registration id is of mainland China, where another host serves than elsewhere.
+    /// Whether a registration ID belongs to mainland China, which has its own host.
     package static func isMainland(_ token: String) -> Bool {
         let parts = token.split(separator: "_", omittingEmptySubsequences: false)
         return switch parts.count {
@@ -78,7 +80,7 @@ package struct OPPO: PushProvider {
         }
     }
 
-    /// How long it is waited after a code that passes.
+    /// Returns the delay in seconds after a temporary error, or `nil` for other codes.
     fileprivate static func wait(after code: String, _ retrySeconds: Double) -> Double? {
         switch code {
         case "-1", "-3": retrySeconds
@@ -89,7 +91,7 @@ package struct OPPO: PushProvider {
     }
 }
 
-/// A push as this service gets it.
+/// A push in the format of OPPO Push.
 private struct Message: BatchablePush {
     let notification: PushNotification
     let json: [UInt8]
@@ -98,7 +100,9 @@ private struct Message: BatchablePush {
     var size: Int { json.count }
 }
 
-/// A host with the tokens that it gave out: another's are none to it.
+/// An API host and its access tokens.
+///
+/// Each host accepts only its own tokens.
 private struct Region: Sendable {
     let host: String
     let tokens: TokenCache
@@ -108,7 +112,7 @@ private struct Region: Sendable {
     func post(_ messages: [Message]) async -> [PushOutcome] {
         if messages.count == 1 { return [await post(messages[0])] }
         var outcomes: [PushOutcome]?
-        // Whether what was answered is of the service, and of no single push.
+        // Whether the response concerns the service instead of individual pushes.
         var isForAll = true
         let all = await withToken(of: tokens) { token in
             let array = "[\(messages.map { String(decoding: $0.json, as: UTF8.self) }.joined(separator: ","))]"
@@ -120,7 +124,7 @@ private struct Region: Sendable {
         }
         if let outcomes { return outcomes }
         if isForAll, case .later = all { return Array(repeating: all, count: messages.count) }
-        // What is wrong with one is to keep none of the others, and to end none of their devices.
+        // Send the pushes one by one, so that an invalid push does not affect other devices.
         return await withTaskGroup(of: (Int, PushOutcome).self) { group in
             for (index, message) in messages.enumerated() { group.addTask { (index, await post(message)) } }
             return await group.reduce(into: Array(repeating: all, count: messages.count)) { $0[$1.0] = $1.1 }
@@ -140,9 +144,11 @@ private struct Region: Sendable {
         return try await transport.post(PushRequest(url: url, form: form))
     }
 
-    /// What came of each in a batch that was taken: those that were not are named, with a code.
+    /// Returns the outcomes of an accepted batch.
     ///
-    /// - Returns: nil where it was not taken.
+    /// The response lists only failed pushes, each with a code.
+    ///
+    /// - Returns: The outcomes, or `nil` if the batch was refused.
     private func outcomes(
         in taken: CodedAnswer, _ response: PushResponse, of messages: [Message]
     ) -> [PushOutcome]? {
@@ -174,7 +180,7 @@ private struct Region: Sendable {
             return .settled(.later(after: response.retryAfter ?? wait, answer.code))
         }
         return switch answer.code {
-        // The second says that it had this push before.
+        // Code 32 means that the service already received this push.
         case "0", "32": .settled(.sent)
         case "10000": .settled(.gone(since: nil))
         case "11", "29": .denied(answer.code)

@@ -3,15 +3,17 @@ package import ScrollbackEngine
 package import ScrollbackModel
 
 extension Vivo {
-    /// What an operator says of every push.
+    /// The operator's settings for all pushes.
     package struct Setup: Hashable, Sendable {
-        /// The app's id, which is a number.
+        /// The numeric app ID.
         package var appID: Int
-        /// What a push is for where a message does not say.
+        /// The default classification of messages.
         package var purpose = PushOptions.Android.Vivo(type: .system, category: "IM")
-        /// Whether each push adds one to the badge, to which vivo gives the right: a number can't be set.
+        /// Whether each push increases the badge by 1, which requires a permission from vivo.
+        ///
+        /// The badge can't be set.
         package var addsBadge = false
-        /// The title of a push that has none.
+        /// The title of pushes without a title.
         package var title: String?
 
         package init(appID: Int) {
@@ -19,21 +21,23 @@ extension Vivo {
         }
     }
 
-    /// The most characters of each, where one that is not ASCII counts as two.
+    /// The maximum lengths.
     ///
-    /// So vivo's own program counts; its newer pages count each as one.
+    /// Characters outside ASCII count as two.
+    ///
+    /// vivo's own SDK counts this way. Its newer documentation counts each character as one.
     private static let titleLimit = 40
     private static let textLimit = 100
-    /// The most characters of all names and values for the app.
+    /// The maximum total length of names and values of the custom data, in UTF-16 code units.
     private static let fieldsLimit = 1024
-    /// For how many seconds a push is kept for a device that is away.
+    /// The supported range of the lifetime in seconds.
     ///
-    /// Of vivo's own program it may be a week, of its newer pages a day.
+    /// vivo's own SDK supports a week. Its newer documentation specifies a day.
     private static let life = 60...86_400
 
-    /// What a push looks like to vivo Push: `Documentation/push-services/vivo.md`.
+    /// Creates the request body for vivo Push, see `Documentation/push-services/vivo.md`.
     ///
-    /// - Returns: nil where it does not fit.
+    /// - Returns: The body, or `nil` if the notification does not fit.
     package static func body(for notification: PushNotification, _ setup: Setup, now: Date) -> [UInt8]? {
         let fields: [String: String]? = PushFields.fitting(notification) { omitsData in
             let texts = PushFields.texts(notification, omitsData: omitsData)
@@ -43,7 +47,7 @@ extension Vivo {
         guard let fields else { return nil }
         let purpose = notification.options.android?.vivo ?? setup.purpose
         let classification: Int = purpose.type == .system ? 1 : 0
-        // By sound and by vibration; that something was taken back is no reason to do either.
+        // 1 is silent, 4 is sound and vibration. A recall is silent.
         let notice: Int = notification.replaces ? 1 : 4
         var writer = JSONWriter(reserving: 1024)
         writer.object { writer in
@@ -55,10 +59,10 @@ extension Vivo {
             writer.field("classification", classification)
             writer.field("category", purpose.category)
             writer.field("notifyType", notice)
-            // A later push of the same message takes the place of this one.
+            // A later push of the same message replaces this one.
             writer.field("notifyId", notification.number)
             writer.field("timeToLive", notification.life(from: now, in: life))
-            // It opens the app, which finds the place in the map.
+            // Opens the app, which reads the destination from the custom data.
             writer.field("skipType", 1)
             writer.key("clientCustomMap")
             writer.splice(encoded: Array(jsonObject(fields).utf8))

@@ -3,7 +3,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 
-/// vivo Push, which serves iQOO too.
+/// vivo Push, also for iQOO.
 package struct Vivo: PushProvider {
     private let transport: any PushTransport
     private let host: String
@@ -12,10 +12,10 @@ package struct Vivo: PushProvider {
     private let tokens: TokenCache
     private let clock: @Sendable () -> Date
 
-    /// A token is a day's; vivo asks for another one every hour or two.
+    /// The service's tokens are valid for 24 hours, but vivo recommends renewing them every one to two hours.
     private static let tokenLifetime: TimeInterval = 2 * 3600
 
-    /// What a push is for.
+    /// The message classification.
     private enum Purpose: String, CaseIterable {
         case marketing, system
     }
@@ -31,7 +31,7 @@ package struct Vivo: PushProvider {
         self.host = host
         var setup = Setup(appID: appID)
         let purpose: Purpose = try credentials.choice("type", or: .system)
-        // A category goes with one of the two only.
+        // A category is valid only for one of the two types.
         if purpose == .marketing { setup.purpose = PushOptions.Android.Vivo(type: .marketing) }
         if let category = try credentials.optionalText("category") { setup.purpose.category = category }
         setup.addsBadge = try credentials.flag("addsBadge")
@@ -45,13 +45,15 @@ package struct Vivo: PushProvider {
         }
     }
 
-    /// Asks for a token, with a signature in place of the secret.
+    /// Requests an access token.
+    ///
+    /// The request contains a signature instead of the secret.
     private static func token(
         _ appID: Int, _ key: String, _ secret: String, at host: String, _ retrySeconds: Double,
         over transport: any PushTransport, now: Date
     ) async throws -> TokenCache.Token {
         let milliseconds = Int64(now.timeIntervalSince1970 * 1000)
-        // It proves who asks, and nothing of it can be changed: that MD5 is weak does no harm.
+        // The API requires MD5. Its weakness does no harm here, because an attacker can't choose the signed text.
         let signature = Insecure.MD5.hash(data: Data("\(appID)\(key)\(milliseconds)\(secret)".utf8)).hexadecimal
         var writer = JSONWriter()
         writer.object { writer in
@@ -72,7 +74,7 @@ package struct Vivo: PushProvider {
 
     func send(_ notification: PushNotification) async -> PushOutcome {
         guard let body = Self.body(for: notification, setup, now: clock()) else {
-            return .refused("the fields are longer than vivo Push takes")
+            return .refused("the custom data exceeds the limit of vivo Push")
         }
         return await withToken(of: tokens) { token in
             let request = PushRequest(url: "\(host)/message/send", headers: ["authtoken": token], json: body)
@@ -88,12 +90,12 @@ package struct Vivo: PushProvider {
             return .settled(.later(after: response.retryAfter ?? wait, answer.code))
         }
         switch (answer.code, answer.object("invalidUser")["status"] as? Int) {
-        // Not of this app, or uninstalled.
+        // The token belongs to another app, or the app was uninstalled.
         case (_, 1?), (_, 2?), ("10302", _): return .settled(.gone(since: nil))
         case ("0", nil): return .settled(.sent)
         case ("0", let status?): return .settled(.refused("invalidUser \(status)"))
         case ("10000", _): return .denied(answer.code)
-        // Its words may be the text's.
+        // Omit the description, because it can contain the message's text.
         case ("10085", _), ("10103", _), ("10104", _): return .settled(.refused(answer.code))
         default:
             let reason = notification.reason(answer.code, answer.words)
@@ -101,11 +103,11 @@ package struct Vivo: PushProvider {
         }
     }
 
-    /// How long it is waited after a code that passes.
+    /// Returns the delay in seconds after a temporary error, or `nil` for other codes.
     private static func wait(after code: String) -> Double? {
         switch code {
         case "10040", "10072", "10093": PushWait.pace
-        // The second says that it is night, when some kinds are not taken.
+        // Code 10071 means that the service does not accept this kind of message at night.
         case "10070", "10071", "10073": PushWait.quota
         default: nil
         }

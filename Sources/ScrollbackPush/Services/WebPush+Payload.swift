@@ -5,25 +5,26 @@ package import ScrollbackModel
 import ScrollbackWire
 
 extension WebPush {
-    /// The most bytes of a payload before it is encrypted: what every way to a browser takes, the bridge over Android's service
-    /// being the narrowest.
+    /// The maximum payload size in bytes before encryption.
+    ///
+    /// All browsers' services support this size. The bridge over Android's service has the lowest limit.
     static let payloadLimit = 2744
-    /// The longest a service keeps a push.
+    /// The maximum time for which services store a push, in seconds.
     private static let longestLife: TimeInterval = 28 * 86_400
 
-    /// What a push looks like to a Web Push service: `Documentation/push-services/web-push.md`.
+    /// Creates the request for a Web Push service, see `Documentation/push-services/web-push.md`.
     ///
-    /// - Returns: nil where it does not fit.
+    /// - Returns: The request, or `nil` if the notification does not fit.
     package static func request(
         for notification: PushNotification, keys: WebPushKeys, authorization: String, now: Date
     ) throws -> PushRequest? {
         let image = notification.options.ios?.imageURL?.absoluteString
-        // A picture's address may be as long as all there is room for: then it goes first.
+        // A picture's URL may be as long as the payload. If the payload does not fit, omit the picture first.
         guard
             let payload = fittingPayload(of: notification, image: image)
                 ?? (image == nil ? nil : fittingPayload(of: notification, image: nil))
         else { return nil }
-        // Apple's takes no 0.
+        // Apple's service rejects a TTL of 0.
         let seconds = Int(min(longestLife, max(1, notification.expiresAt.timeIntervalSince(now))))
         return PushRequest(
             url: notification.device.token,
@@ -35,12 +36,16 @@ extension WebPush {
             ], body: try WebPushEncryption.encrypt(payload, for: keys))
     }
 
-    /// What a notification is called by its sender; a later one of the same name takes its place.
+    /// The name that the sender chose.
+    ///
+    /// A later notification with the same name replaces this one.
     private static func name(of notification: PushNotification) -> String? {
         notification.options.ios?.collapseID ?? notification.options.android?.notificationID
     }
 
-    /// What replaces a push that still waits for its browser: 32 letters and digits, which pass everywhere.
+    /// The topic, which replaces a pending push with the same topic.
+    ///
+    /// 32 letters and digits are valid for all services.
     private static func topic(of notification: PushNotification) -> String {
         guard let name = name(of: notification) else {
             return "\(notification.place.message)".filter { $0 != "-" }
@@ -54,7 +59,7 @@ extension WebPush {
         ) { text, omitsData in payload(of: notification, text: text, image: image, omitsData: omitsData) }
     }
 
-    /// What the page's service worker reads: the members of a notification, and this server's own.
+    /// Creates the payload for the page's service worker: notification options and the server's own fields.
     private static func payload(
         of notification: PushNotification, text: String, image: String?, omitsData: Bool
     ) -> [UInt8] {
@@ -64,10 +69,10 @@ extension WebPush {
         writer.object { writer in
             writer.field("title", notification.text.title?.fitting(256))
             writer.field("body", text)
-            // A later push of the same message takes the place of this one.
+            // A later push of the same message replaces this one.
             writer.field("tag", name(of: notification) ?? "\(notification.place.message)")
             writer.field("image", image)
-            // That something was taken back is no reason to ring, nor to stay until somebody looks.
+            // A recall makes no sound and does not require interaction.
             writer.field("silent", interruption == .passive || notification.replaces ? true : nil)
             writer.field("requireInteraction", isUrgent && !notification.replaces ? true : nil)
             writer.field("badge", notification.badge)
@@ -79,11 +84,11 @@ extension WebPush {
 }
 
 extension WebPushKeys {
-    /// They are no keys.
+    /// The keys of the subscription are invalid.
     struct Unusable: Error {}
 }
 
-/// Encrypts a push for one browser: RFC 8291 over RFC 8188.
+/// Encrypts a push for one browser (RFC 8291 and RFC 8188).
 package enum WebPushEncryption {
     private static let recordSize: UInt32 = 4096
 
@@ -93,13 +98,17 @@ package enum WebPushEncryption {
             salt: SymmetricKey(size: .bits128).withUnsafeBytes { Array($0) })
     }
 
+    /// Encrypts a payload.
+    ///
     /// - Parameters:
-    ///   - sender: a key for this message alone.
+    ///   - payload: The payload.
+    ///   - keys: The keys of the browser's subscription.
+    ///   - sender: A key that is used only for this message.
     ///   - salt: 16 random bytes.
     package static func encrypt(
         _ payload: [UInt8], for keys: WebPushKeys, with sender: P256.KeyAgreement.PrivateKey, salt: [UInt8]
     ) throws -> [UInt8] {
-        // The library looks whether the point is on the curve.
+        // CryptoKit verifies that the point is on the curve.
         guard let point = Data(base64URL: keys.p256dh), let auth = Data(base64URL: keys.auth), auth.count == 16,
             let receiver = try? P256.KeyAgreement.PublicKey(x963Representation: point)
         else { throw WebPushKeys.Unusable() }
@@ -114,7 +123,7 @@ package enum WebPushEncryption {
         }
         let key = derived("Content-Encoding: aes128gcm\0", 16)
         let nonce = try derived("Content-Encoding: nonce\0", 12).withUnsafeBytes { try AES.GCM.Nonce(data: $0) }
-        // One record, which is the last.
+        // The payload is the last and only record.
         let sealed = try AES.GCM.seal(Data(payload + [2]), using: key, nonce: nonce)
         let size = withUnsafeBytes(of: recordSize.bigEndian) { Array($0) }
         return salt + size + [UInt8(ours.count)] + Array(ours) + Array(sealed.ciphertext) + Array(sealed.tag)

@@ -5,7 +5,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import Synchronization
 
-/// Web Push: RFC 8030, with the server's own key (RFC 8292) and payloads that only the browser can read (RFC 8291).
+/// Web Push (RFC 8030) with VAPID authentication (RFC 8292) and end-to-end encrypted payloads (RFC 8291).
 package final class WebPush: PushProvider {
     private let transport: any PushTransport
     private let key: P256.Signing.PrivateKey
@@ -13,17 +13,18 @@ package final class WebPush: PushProvider {
     private let hosts: [String]
     private let retrySeconds: Double
     private let clock: @Sendable () -> Date
-    /// A token for each service there is.
+    /// The access tokens by service origin.
     private let tokens = Mutex<[String: TokenCache]>([:])
 
-    /// Where browsers' subscriptions lead.
+    /// The hosts of known push services.
     ///
-    /// A user names the address that this server posts to: it must not be one of the
-    /// operator's own network.
+    /// Users choose the URL to which the server posts. The list prevents requests to the operator's internal network.
     private static let knownHosts = [
         "push.apple.com", "fcm.googleapis.com", "push.services.mozilla.com", "notify.windows.com",
     ]
-    /// Valid for twelve hours, of the twenty-four that are allowed.
+    /// The token lifetime in seconds.
+    ///
+    /// The standard allows up to 24 hours.
     private static let tokenLifetime: TimeInterval = 12 * 3600
     private static let mostOrigins = 1000
 
@@ -41,12 +42,12 @@ package final class WebPush: PushProvider {
         self.clock = clock
         let bytes = Data(base64URL: try credentials.text("privateKey"))
         guard let bytes, let key = try? P256.Signing.PrivateKey(rawRepresentation: bytes) else {
-            throw credentials.wrong("privateKey", "must be a private key of P-256, its 32 bytes in base64url")
+            throw credentials.wrong("privateKey", "must be a P-256 private key: 32 bytes in base64url")
         }
         self.key = key
         subject = try credentials.text("subject")
         guard subject.hasPrefix("mailto:") || subject.hasPrefix("https://") else {
-            throw credentials.wrong("subject", "must be a mailto: or https: address by which the services reach you")
+            throw credentials.wrong("subject", "must be a mailto: or https: URL with your contact address")
         }
         hosts = Self.knownHosts + (try credentials.texts("hosts"))
         retrySeconds = try credentials.seconds("retrySeconds", in: 0...86_400, or: 10)
@@ -55,9 +56,9 @@ package final class WebPush: PushProvider {
     func send(_ notification: PushNotification) async -> PushOutcome {
         guard let keys = notification.device.keys, let url = URL(string: notification.device.token),
             url.scheme == "https", let host = url.host()?.lowercased()
-        else { return .refused("the device is no subscription with an https address and keys") }
+        else { return .refused("the device has no subscription with an https URL and keys") }
         guard hosts.contains(where: { host == $0 || host.hasSuffix(".\($0)") }) else {
-            return .refused("\(host) is none of the services that subscriptions may lead to (hosts)")
+            return .refused("\(host) is not an allowed push service: add it to hosts")
         }
         do {
             let origin = url.port.map { "https://\(host):\($0)" } ?? "https://\(host)"
@@ -65,10 +66,10 @@ package final class WebPush: PushProvider {
             let application = Data(key.publicKey.x963Representation).base64URL
             let request = try Self.request(
                 for: notification, keys: keys, authorization: "vapid t=\(token), k=\(application)", now: clock())
-            guard let request else { return .refused("the payload is larger than \(Self.payloadLimit) bytes") }
+            guard let request else { return .refused("the payload exceeds \(Self.payloadLimit) bytes") }
             return outcome(of: try await transport.post(request))
         } catch is WebPushKeys.Unusable {
-            // No browser reads what is encrypted with them.
+            // No browser can decrypt the push.
             return .gone(since: nil)
         } catch {
             return .later(after: nil, "no answer: \(error)")
@@ -94,7 +95,7 @@ package final class WebPush: PushProvider {
         switch response.status {
         case 200..<300: .sent
         case 404, 410: .gone(since: nil)
-        // The operator's to mend: their key is not the one the subscription was made with.
+        // The server's key differs from the subscription's key. The operator must fix this.
         case 401, 403: .refused("status \(response.status)")
         case 429: .later(after: response.retryAfter ?? 60, "status 429")
         case 408, 500...: .later(after: response.retryAfter ?? retrySeconds, "status \(response.status)")

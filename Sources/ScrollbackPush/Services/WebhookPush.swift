@@ -3,7 +3,9 @@ package import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
 
-/// The operator's own program, for services that this server does not know: each push is posted to it, signed as webhooks are.
+/// The operator's own push endpoint, for services that the server does not support.
+///
+/// Each push is posted to the endpoint and signed in the same way as webhooks.
 package struct WebhookPush: PushProvider {
     private let transport: any PushTransport
     private let url: String
@@ -21,7 +23,7 @@ package struct WebhookPush: PushProvider {
             _ = try Media.url(url, parameter: "url")
         } catch { throw credentials.wrong("url", "must be an http or https URL") }
         guard (16...256).contains(secret.utf8.count) else {
-            throw credentials.wrong("secret", "must be 16...256 bytes")
+            throw credentials.wrong("secret", "must have 16...256 bytes")
         }
     }
 
@@ -47,7 +49,7 @@ package struct WebhookPush: PushProvider {
         return PushRequest(url: url, headers: headers, body: webhook.body)
     }
 
-    /// All that is known of a push.
+    /// Creates the request body with all fields of a push.
     package static func body(of notification: PushNotification) -> [UInt8] {
         var writer = JSONWriter(reserving: 1024)
         writer.object { writer in

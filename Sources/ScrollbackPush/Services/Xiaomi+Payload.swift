@@ -3,10 +3,12 @@ package import ScrollbackEngine
 import ScrollbackModel
 
 extension Xiaomi {
-    /// A text that Xiaomi knows, with places: a channel for private messages takes no other.
+    /// A message template registered with Xiaomi.
+    ///
+    /// Channels for private messages require a template.
     package struct Template: Hashable, Sendable {
         package var id: String
-        /// What stands where, by the template's own names.
+        /// The fields by the template's parameter names.
         package var parameters: [String: PushTemplateField]
 
         package init(id: String, parameters: [String: PushTemplateField] = [:]) {
@@ -15,14 +17,16 @@ extension Xiaomi {
         }
     }
 
-    /// What an operator says of every push.
+    /// The operator's settings for all pushes.
     package struct Setup: Hashable, Sendable {
-        /// The app, by its package's name.
+        /// The package name of the app.
         package var app: String
         package var channel: String?
-        /// It goes with ``channel``: a message that names another one goes without.
+        /// The template of ``channel``.
+        ///
+        /// Messages for other channels don't use it.
         package var template: Template?
-        /// The title of a push that has none.
+        /// The title of pushes without a title.
         package var title: String?
 
         package init(app: String) {
@@ -30,20 +34,19 @@ extension Xiaomi {
         }
     }
 
-    /// The most characters of each, less one: they must be shorter.
+    /// The maximum lengths in UTF-16 code units, one less than the service's exclusive limits.
     private static let titleLimit = 49
     private static let textLimit = 127
     private static let payloadLimit = 4095
     private static let parameterLimit = 128
     static let mostParameters = 9
-    /// For how many seconds a push is kept for a device that is away: by a template, which a private channel's has, ten
-    /// days, else one.
+    /// The supported ranges of the lifetime in seconds: 10 days with a template (private channels), otherwise one day.
     private static let privateLife = 1...864_000
     private static let publicLife = 1...86_400
 
-    /// What a push looks like to Mi Push: `Documentation/push-services/xiaomi.md`.
+    /// Creates the request's form for Mi Push, see `Documentation/push-services/xiaomi.md`.
     ///
-    /// - Returns: nil where it does not fit.
+    /// - Returns: The form fields, or `nil` if the notification does not fit.
     package static func form(
         for notification: PushNotification, _ setup: Setup, now: Date
     ) -> [String: String]? {
@@ -56,11 +59,12 @@ extension Xiaomi {
             "pass_through": "0", "payload": payload,
             "title": notification.title(or: setup.title).fitting(units: titleLimit),
             "description": notification.text.body.visible.fitting(units: textLimit),
-            // Of what was taken back no more than the light is seen.
+            // A recall only shows the notification light.
             "notify_type": notification.replaces ? "4" : "-1",
-            // A later push of the same message takes the place of this one; without it every push would of the last.
+            // A later push of the same message replaces this one. Without an ID, every push would replace the previous
+            // one.
             "notify_id": String(notification.number), "time_to_live": String(life * 1000),
-            // It opens the app, which finds the place in the payload.
+            // Opens the app, which reads the destination from the payload.
             "extra.notify_effect": "1",
         ]
         form["extra.channel_id"] = channel
@@ -72,7 +76,7 @@ extension Xiaomi {
         return form
     }
 
-    /// What takes a message's notification back: `Documentation/push-services/xiaomi.md`, 34 to 36.
+    /// Creates the form that withdraws a notification, see `Documentation/push-services/xiaomi.md`, items 34 to 36.
     package static func revocation(of notification: PushNotification, _ setup: Setup) -> [String: String] {
         [
             "registration_ids": notification.device.token, "restricted_package_name": setup.app,
@@ -80,7 +84,9 @@ extension Xiaomi {
         ]
     }
 
-    /// It must be encoded before the form encodes it once more.
+    /// Returns the percent-encoded payload.
+    ///
+    /// The form encodes it a second time, as the service requires.
     private static func payload(of notification: PushNotification) -> String? {
         PushFields.fitting(notification) { omitsData in
             let text = PushFields.json(notification, omitsData: omitsData).percentEncoded
@@ -88,7 +94,9 @@ extension Xiaomi {
         }
     }
 
-    /// What a template takes: no emoji and other pictures, nothing blank, and not much of it.
+    /// Converts a text to a template parameter: removes emoji and other symbols, and truncates the text.
+    ///
+    /// Never blank.
     private static func parameter(_ text: String) -> String {
         let plain = text.filter { character in character.unicodeScalars.allSatisfy { !isPicture($0) } }
         return plain.visible.fitting(units: parameterLimit)
@@ -97,7 +105,7 @@ extension Xiaomi {
     private static func isPicture(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .otherSymbol, .unassigned: true
-        // Digits can become emoji too, by the mark that makes them keys.
+        // Combining marks can turn digits into emoji.
         default: scalar.value == 0x20E3 || scalar.value == 0xFE0F || scalar.properties.isEmoji && !scalar.isASCII
         }
     }

@@ -17,18 +17,18 @@ package struct Xiaomi: PushProvider {
         self.transport = transport
         self.clock = clock
         secret = try credentials.text("appSecret")
-        // Outside China each region has its own.
+        // Each region outside mainland China has its own host.
         address = try credentials.endpoint(or: "https://api.xmpush.xiaomi.com") + "/v3/message/regid"
         var setup = Setup(app: try credentials.text("package"))
         setup.channel = try credentials.optionalText("channel")
         setup.title = try credentials.optionalText("title")
         if let template = try credentials.optionalText("templateID") {
             guard setup.channel != nil else {
-                throw credentials.wrong("channel", "is missing: a template goes with a channel")
+                throw credentials.wrong("channel", "is required with templateID")
             }
             setup.template = Template(id: template, parameters: try credentials.choices("templateParameters"))
             guard setup.template?.parameters.count ?? 0 <= Self.mostParameters else {
-                throw credentials.wrong("templateParameters", "must be at most \(Self.mostParameters)")
+                throw credentials.wrong("templateParameters", "must have at most \(Self.mostParameters) members")
             }
         }
         self.setup = setup
@@ -36,15 +36,16 @@ package struct Xiaomi: PushProvider {
     }
 
     func send(_ notification: PushNotification) async -> PushOutcome {
-        // A comma would make it the devices of others too.
+        // A comma would address other users' devices.
         guard !notification.device.token.contains(",") else { return .gone(since: nil) }
         if notification.canBeWithdrawn {
             let outcome = await post(Self.revocation(of: notification, setup), to: "\(address)/revoke", notification)
-            // What it does not take back is replaced: of its newest pages it is not known what it wants to be told.
+            // If withdrawing is refused, replace the notification. The service's newest documentation does not specify
+            // the response.
             guard case .refused = outcome else { return outcome }
         }
         guard let form = Self.form(for: notification, setup, now: clock()) else {
-            return .refused("the payload is larger than Mi Push takes")
+            return .refused("the payload exceeds the limit of Mi Push")
         }
         return await post(form, to: address, notification)
     }
@@ -52,7 +53,7 @@ package struct Xiaomi: PushProvider {
     private func post(
         _ form: [String: String], to address: String, _ notification: PushNotification
     ) async -> PushOutcome {
-        // What it is shown is the app's secret itself.
+        // The service authenticates requests with the app's secret itself.
         let headers = [
             "authorization": "key=\(secret)", "content-type": "application/x-www-form-urlencoded;charset=UTF-8",
         ]
@@ -75,10 +76,10 @@ package struct Xiaomi: PushProvider {
         case "0":
             let bad = (answer.object("data")["bad_regids"] as? String)?.split(separator: ",") ?? []
             return .settled(bad.contains { $0 == notification.device.token } ? .gone(since: nil) : .sent)
-        // The second says that sending failed, which it does where a request has no device that is known.
+        // Code 20301 is a general failure, which the service also returns for a request without any known device.
         case "10029", "20301", "66007": return .settled(.gone(since: nil))
         case "21301", "21302": return .denied(answer.code)
-        // Its words may be the text's.
+        // Omit the description, because it can contain the message's text.
         case "10041": return .settled(.refused(answer.code))
         default:
             let reason = notification.reason(answer.code, answer.words)
@@ -86,11 +87,11 @@ package struct Xiaomi: PushProvider {
         }
     }
 
-    /// How long it is waited after a code that passes.
+    /// Returns the delay in seconds after a temporary error, or `nil` for other codes.
     private func wait(after code: String) -> Double? {
         switch code {
         case "-1", "1", "10001", "10002", "10003", "10037", "22102", "26003": retrySeconds
-        // The last says that the device was not found, which it is not while it is away.
+        // Code 65003 means that the device was not found, which also occurs while it is offline.
         case "10022", "10023", "10024", "10027", "26004", "200002", "65003": PushWait.pace
         case "10034", "200001": PushWait.quota
         default: nil

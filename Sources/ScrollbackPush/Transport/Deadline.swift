@@ -1,8 +1,10 @@
 import Foundation
 
-/// Waits for an answer no longer than it may take, all of it.
+/// Runs an operation with a deadline for its complete result.
 ///
-/// A client's own deadline ends with the answer's head: a body may drip for ever after it.
+/// AsyncHTTPClient's own deadline covers only the response head, but a slow body could take forever.
+///
+/// - Throws: `URLError.timedOut` after `time`, or the operation's error.
 package func withDeadline<Answer: Sendable>(
     _ time: Duration, _ body: @escaping @Sendable () async throws -> Answer
 ) async throws -> Answer {

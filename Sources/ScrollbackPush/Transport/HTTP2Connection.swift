@@ -6,14 +6,15 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// One HTTP/2 connection to a service, on which many requests are under way at once.
+/// An HTTP/2 connection to a push service with concurrent requests.
 ///
-/// The service says how many: the library holds back what is more. Until one request went through there is only one.
+/// NIO's multiplexer enforces the service's limit of concurrent streams. Until one request has succeeded, requests are
+/// sent one at a time.
 final class HTTP2Connection: Sendable {
     private typealias Multiplexer = NIOHTTP2Handler.AsyncStreamMultiplexer<Void>
     private typealias Stream = NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
 
-    /// The most bytes of an answer that are read.
+    /// The maximum number of bytes read from a response.
     private static let answerBytes = 64 << 10
 
     private let channel: any Channel
@@ -51,10 +52,12 @@ final class HTTP2Connection: Sendable {
         return connection
     }
 
-    /// How many requests are under way; nothing more is to be sent where it is closed.
+    /// The number of requests in progress, or `nil` if the connection is closed.
     var load: Int? { state.withLock { $0.isClosed ? nil : $0.load } }
 
-    /// Takes no more requests; those under way may end.
+    /// Stops accepting requests.
+    ///
+    /// Requests in progress can complete.
     func retire() {
         let waiting = state.withLock { state in
             state.isClosed = true
@@ -81,7 +84,7 @@ final class HTTP2Connection: Sendable {
             return response
         } catch {
             passTurn(isProven: false)
-            // Told to go away it opens no stream any more; what else is wrong with it the next request finds out.
+            // After a GOAWAY frame, the connection opens no more streams. The next request detects other failures.
             if error is NIOHTTP2Errors.CreatedStreamAfterGoaway || error is ChannelError { retire() }
             throw error
         }
@@ -123,9 +126,9 @@ final class HTTP2Connection: Sendable {
         }
     }
 
-    // MARK: Turns
+    // MARK: First request
 
-    /// Waits until somebody's request went through, or it is one's own turn to try.
+    /// Waits until a request has succeeded, or until no other request is the trial request.
     private func waitForTurn() async {
         await withCheckedContinuation { continuation in
             let goesOn = state.withLock { state in

@@ -2,16 +2,16 @@ import Foundation
 import NIOSSL
 import Synchronization
 
-/// Services that speak HTTP/2 alone: a few connections to each, kept open.
+/// A transport for services that require HTTP/2, with a few persistent connections to each service.
 ///
-/// Not by AsyncHTTPClient, which has one connection to a host, and whose pool holds that a service which changes how many streams
-/// it takes while nothing is under way, as Apple's does after the first push, can't be (decision 23).
+/// AsyncHTTPClient is unsuitable: it opens only one connection per host. Its pool also fails when an idle service
+/// changes its stream limit, as Apple's service does after the first push. See decision 0023.
 package final class HTTP2PushTransport: PushTransport {
     private let services = Mutex<[Origin: HTTP2Service]>([:])
     private let authorities: String?
     private let agent: String
 
-    /// How long a service may take to answer.
+    /// The time limit for a response.
     private static let timeout = Duration.seconds(30)
 
     private struct Origin: Hashable {
@@ -19,9 +19,11 @@ package final class HTTP2PushTransport: PushTransport {
         var port: Int
     }
 
+    /// Creates a transport.
+    ///
     /// - Parameters:
-    ///   - agent: what it calls itself.
-    ///   - authorities: a PEM file of certificate authorities that are trusted besides the system's.
+    ///   - agent: The value of the `User-Agent` header.
+    ///   - authorities: A PEM file of certificate authorities to trust in addition to the system's.
     package init(agent: String, authorities: String? = nil) {
         self.agent = agent
         self.authorities = authorities
@@ -58,10 +60,10 @@ package final class HTTP2PushTransport: PushTransport {
     }
 }
 
-/// The connections to one service.
+/// The connections to one push service.
 private actor HTTP2Service {
     private static let mostConnections = 4
-    /// How many requests are under way on a connection before another one is opened.
+    /// The number of requests in progress on each connection from which another connection is opened.
     private static let fullLoad = 200
 
     private let host: String
@@ -76,7 +78,9 @@ private actor HTTP2Service {
         self.tls = tls
     }
 
-    /// The one with the least to do; another one where all have much.
+    /// Returns the least busy connection.
+    ///
+    /// Opens a new one if all are busy and the maximum is not reached.
     func connection() async throws -> HTTP2Connection {
         connections.removeAll { $0.load == nil }
         let best = connections.min { $0.load ?? .max < $1.load ?? .max }

@@ -4,21 +4,25 @@ import NIOHTTP1
 import NIOSSL
 import Synchronization
 
-/// The services that speak HTTP/1.1, over TLS.
+/// A transport for push services that support HTTP/1.1 over TLS.
 package final class HTTPPushTransport: PushTransport {
-    /// Made when it is needed first: most servers push nothing.
+    /// The HTTP client, created on first use because most servers send no pushes.
     private let client = Mutex<HTTPClient?>(nil)
     private let authorities: String?
     private let agent: String
 
-    /// How long a service may take to answer.
+    /// The time limit for a response.
     private static let timeout = Duration.seconds(30)
-    /// The most bytes of an answer that are read: one to a batch names its devices.
+    /// The maximum number of bytes read from a response.
+    ///
+    /// The response to a batch lists its devices.
     private static let answerBytes = 512 << 10
 
+    /// Creates a transport.
+    ///
     /// - Parameters:
-    ///   - agent: what it calls itself.
-    ///   - authorities: a PEM file of certificate authorities that are trusted besides the system's.
+    ///   - agent: The value of the `User-Agent` header.
+    ///   - authorities: A PEM file of certificate authorities to trust in addition to the system's.
     package init(agent: String, authorities: String? = nil) {
         self.agent = agent
         self.authorities = authorities
@@ -30,7 +34,7 @@ package final class HTTPPushTransport: PushTransport {
             var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
             configuration.timeout.connect = .seconds(10)
             configuration.httpVersion = .http1Only
-            // Opening and closing often is treated as an attack by some of them.
+            // Some services treat frequent reconnecting as an attack.
             configuration.connectionPool.idleTimeout = .hours(1)
             configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
             configuration.connectionPool.retryConnectionEstablishment = false

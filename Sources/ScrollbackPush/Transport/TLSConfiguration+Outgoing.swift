@@ -1,9 +1,11 @@
 package import NIOSSL
 
 extension TLSConfiguration {
-    /// How the server speaks to others, push services and the operator's program: by TLS 1.2 or newer, whatever else they take.
+    /// The TLS configuration of outgoing connections to push services and webhooks.
     ///
-    /// - Parameter authorities: a PEM file to trust beside the system's certificates.
+    /// Requires TLS 1.2 or newer.
+    ///
+    /// - Parameter authorities: A PEM file of certificate authorities to trust in addition to the system's.
     package static func outgoing(trustingAlso authorities: String? = nil) -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12

@@ -3,7 +3,7 @@ import GRDB
 package import ScrollbackEngine
 package import ScrollbackModel
 
-/// What a store's file holds.
+/// A summary of a store file.
 package struct StoreContents: Hashable, Codable, Sendable {
     package var schema: Int
     package var generation: UInt64
@@ -12,38 +12,38 @@ package struct StoreContents: Hashable, Codable, Sendable {
 }
 
 extension SQLiteStore {
-    /// How many pages of 4 KiB are copied between two reports.
+    /// The number of 4 KiB pages that are copied between two progress reports.
     private static let pagesPerStep: CInt = 1_000
 
-    /// Copies the store of a directory into a new file, as it is at one moment, whoever has it open and writes to it.
+    /// Copies the store of a directory into a new file as a consistent snapshot, even while a server writes to it.
     ///
-    /// The whole copy is read from one snapshot, so a busy writer neither waits for it nor makes it begin anew; the log of
-    /// recent commits grows until it has ended (decision 13). The copy needs no file beside it.
+    /// The copy reads one snapshot, so a busy writer neither waits nor restarts the copy. The write-ahead log grows
+    /// until the copy ends (decision 13). The copy needs no other files.
     ///
-    /// - Parameter progress: told bytes that are copied, and of how many.
-    /// - Returns: what is in the copy.
-    /// - Throws: `invalid-parameter` where there is no store, `storage-full` where there is no room for the copy.
+    /// - Parameter progress: Called with the copied bytes and the total bytes.
+    /// - Returns: A summary of the copy.
+    /// - Throws: `invalid-parameter` if no store exists there; `storage-full` if the disk has no room for the copy.
     package static func copy(
         from directory: URL, to file: URL, progress: (_ done: Int64, _ total: Int64) -> Void
     ) throws(ChatError) -> StoreContents {
         let path = directory.appending(component: fileName).path
         guard access(directory.path, X_OK) == 0 || errno != EACCES else {
-            throw .invalidParameter("data", "can't be read by this user (\(directory.path)): run this as the server's")
+            throw .invalidParameter("data", "can't be read by this user (\(directory.path)); use the server's user")
         }
         guard FileManager.default.fileExists(atPath: path) else {
-            throw .invalidParameter("data", "has no store (\(path)): name a server's data directory")
+            throw .invalidParameter("data", "has no store (\(path)); pass a server's data directory")
         }
-        return try translating("the store \(path) can't be read") {
+        return try translating("The store \(path) can't be read.") {
             var configuration = Configuration()
             configuration.readonly = true
             configuration.busyMode = .timeout(10)
             let source = try DatabaseQueue(path: path, configuration: configuration)
             let copy = try DatabaseQueue(path: file.path)
             try source.read { source in
-                // The snapshot begins with the first thing that is read.
+                // The snapshot starts with the first read.
                 _ = try schema(of: source)
                 try copy.writeWithoutTransaction { copy in
-                    try translating(on: copy, "\(file.path) can't be written") {
+                    try translating(on: copy, "The file \(file.path) can't be written.") {
                         try withoutActuallyEscaping(progress) { progress in
                             try source.backup(to: copy, pagesPerStep: pagesPerStep) { step in
                                 progress(Int64(step.completedPageCount) * 4096, Int64(step.totalPageCount) * 4096)
@@ -56,9 +56,9 @@ extension SQLiteStore {
         }
     }
 
-    /// The bytes that a store's file refers to, thumbnails too, in order.
+    /// Returns the sorted IDs of the blobs that a store's file refers to, including thumbnails.
     package static func blobs(of file: URL) throws(ChatError) -> [BlobID] {
-        try translating("\(file.path) can't be read") {
+        try translating("The file \(file.path) can't be read.") {
             var configuration = Configuration()
             configuration.readonly = true
             return try DatabaseQueue(path: file.path, configuration: configuration).read { database in
@@ -73,31 +73,32 @@ extension SQLiteStore {
         }
     }
 
-    /// Gives a restored file its own random generation: devices notice that their positions are of another log.
+    /// Sets a new random generation in a restored file, so that clients discard positions of the old log.
     ///
-    /// - Returns: what is in the file, with the new generation.
+    /// - Returns: A summary of the file with the new generation.
     package static func renewGeneration(of file: URL) throws(ChatError) -> StoreContents {
-        try translating("\(file.path) can't be written") {
+        try translating("The file \(file.path) can't be written.") {
             let queue = try DatabaseQueue(path: file.path)
             try queue.write { database in
                 try database.execute(
                     sql: "UPDATE meta SET value = ? WHERE name = 'generation'",
                     arguments: [Int64.random(in: .min ... .max)])
-                // The bytes of uploads that were under way are not in a backup.
+                // A backup does not contain the bytes of unfinished uploads.
                 if try schema(of: database) >= 2 { try database.execute(sql: "DELETE FROM upload") }
             }
             return try finish(queue)
         }
     }
 
-    /// Reads what is in a copy, and makes it one file that can be read where nothing can be written.
+    /// Summarizes a copy and converts it to a single file that can be read from read-only storage.
     private static func finish(_ queue: DatabaseQueue) throws -> StoreContents {
         let found = try queue.writeWithoutTransaction { database in
             let found = try contents(of: database)
-            // It says of itself that it has a log beside it, as the store does. That was read just now, so it can be left.
-            try translating(on: database, "\(queue.path) can't be written") {
+            // The file header says WAL, as in the original. The log is empty after the read above, so leaving WAL is
+            // possible.
+            try translating(on: database, "The file \(queue.path) can't be written.") {
                 guard try String.fetchOne(database, sql: "PRAGMA journal_mode = DELETE") == "delete" else {
-                    throw ChatError(.internalError, "\(queue.path) is in use")
+                    throw ChatError(.internalError, "The file \(queue.path) is in use.")
                 }
             }
             return found
@@ -112,8 +113,8 @@ extension SQLiteStore {
         guard schema <= schemaVersion else {
             throw ChatError(
                 .internalError,
-                "the store has schema \(schema), and this version knows schemas up to \(schemaVersion): use the newer "
-                    + "version that wrote it")
+                "The store has schema \(schema), but this version supports only \(schemaVersion). Use the newer "
+                    + "version that wrote it.")
         }
         return schema
     }
@@ -127,7 +128,7 @@ extension SQLiteStore {
             messages: try count("SELECT count(*) FROM message"))
     }
 
-    /// Runs what may fail in SQLite, with words that fit a copy.
+    /// Runs `body` and converts SQLite errors into errors that start with the sentence `what`.
     private static func translating<Answer>(
         on database: Database? = nil, _ what: String, _ body: () throws -> Answer
     ) throws(ChatError) -> Answer {
@@ -137,9 +138,9 @@ extension SQLiteStore {
             throw error
         } catch let error as DatabaseError {
             guard !error.isOutOfSpace(database) else {
-                throw ChatError(.storageFull, "\(what): there is no room left", cause: error)
+                throw ChatError(.storageFull, "\(what) No space is left.", cause: error)
             }
-            throw ChatError(.internalError, "\(what): \(error.message ?? "no reason given")", cause: error)
+            throw ChatError(.internalError, "\(what) SQLite reports: \(error.message ?? "no reason").", cause: error)
         } catch {
             throw ChatError(.internalError, what, cause: error)
         }

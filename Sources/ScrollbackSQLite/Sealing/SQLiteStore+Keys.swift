@@ -7,9 +7,9 @@ extension Connection: SealingConnection {
 }
 
 extension SQLiteStore {
-    /// Makes sure that everything which is sealed can be opened, before anything is.
+    /// Verifies that all encrypted texts can be decrypted, before any of them is read.
     ///
-    /// - Throws: `invalid-parameter` naming the keys that are missing, `internal-error` when the file is not what it was.
+    /// - Throws: `invalid-parameter` naming the missing keys; `internal-error` if the file was altered.
     static func checkKeys(_ connection: Connection, _ keys: StoreKeys?) throws {
         let missing = try connection.seals.missingKeys(in: keys)
         guard missing.isEmpty else {
@@ -17,7 +17,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Notes the key that is to seal everything, before it seals anything.
+    /// Records the key for re-encryption before it encrypts anything.
     static func adopt(_ keys: StoreKeys?, _ connection: Connection) throws {
         guard let keys, try connection.seals.isNew(keys) else { return }
         try connection.run(.beginWrite)

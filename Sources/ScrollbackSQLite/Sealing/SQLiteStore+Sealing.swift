@@ -1,22 +1,23 @@
 import GRDB
 package import StoreFiles
 
-/// The walk that seals what is there with the newest key, or takes its seals off.
+/// Background encryption of existing rows with the newest key, or their decryption.
 extension SQLiteStore {
-    /// How far the walk has come; nothing for a store that was never sealed.
+    /// Returns the progress of the background encryption; `nil` for a store that was never encrypted.
     package func sealingProgress() throws -> SealingProgress? {
         try readConnection { try $0.seals.progress() }
     }
 
-    /// Seals the next rows, in one commit.
+    /// Encrypts the next rows in one commit.
     ///
-    /// - Returns: whether there are more; when there are not, the files are next, and then ``finishSealing()``.
+    /// - Returns: Whether more rows remain. If not, encrypt the files next, and then call ``finishSealing()``.
     package func sealSome(rows limit: Int = 500) throws -> Bool {
         try changingSeals { try $0.sealSome(rows: limit) }
     }
 
-    /// Ends a walk that is done, here and over the files: forgets the keys that nothing is sealed with any more, and lets
-    /// nothing of what was overwritten lie beside the file.
+    /// Completes the background encryption of rows and files.
+    ///
+    /// It removes unused keys and truncates the write-ahead log, so that no overwritten text remains on disk.
     package func finishSealing() throws {
         try changingSeals { try $0.finish() }
         pool.writeWithoutTransaction { database in _ = try? database.checkpoint(.truncate) }
@@ -28,7 +29,7 @@ extension SQLiteStore {
             try pool.writeWithoutTransaction { database in
                 let connection = self.connection(database)
                 defer { connection.rollBack() }
-                return try translatingErrors(on: database, "the store could not be written") {
+                return try translatingErrors(on: database, "The store could not be written.") {
                     try connection.run(.beginWrite)
                     let answer = try body(connection.seals)
                     try connection.run(.commit)

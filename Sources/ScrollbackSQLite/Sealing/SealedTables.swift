@@ -4,15 +4,16 @@ import ScrollbackModel
 import StoreFiles
 
 extension SealedTable {
-    /// Every table that has texts.
+    /// All tables with texts.
     ///
-    /// What is in none of these columns stays readable (Documentation/threat-model.md).
+    /// Other columns stay readable (Documentation/threat-model.md).
     static let all = [
         SealedTable("setting", key: ["name"], texts: ["value"]),
         SealedTable("user", key: ["id"], texts: ["name", "avatar", "metadata"]),
-        // Its number is given by the insert that has to know it.
+        // The number can't be part of the binding, because the insert itself assigns it.
         SealedTable(
-            "conversation", key: ["number"], binding: ["kind", "target", "part"], texts: ["name", "avatar", "metadata"]),
+            "conversation", key: ["number"], binding: ["kind", "target", "part"],
+            texts: ["name", "avatar", "metadata"]),
         SealedTable(
             "message", key: ["conversation", "seq"],
             texts: ["mentions", "actions", "metadata", "extra", "push", "content"]),
@@ -31,7 +32,7 @@ extension SealedTable {
     ]
 }
 
-/// The rows as `SealedTable` binds them.
+/// The rows in the form in which ``SealedTable`` binds them.
 extension SealedRow {
     static let settings = SealedRow("setting", .text("server"))
 

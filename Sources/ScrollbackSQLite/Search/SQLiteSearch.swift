@@ -7,57 +7,57 @@ package import ScrollbackWords
 import StoreFiles
 import Synchronization
 
-/// The words of a store's messages, in `search.sqlite` beside it; in memory alone where the store seals its texts.
+/// The search index of a store's messages, in `search.sqlite` beside it, or in memory if the store is encrypted.
 ///
-/// How far each conversation is indexed, by its newest message and its newest change, is kept in the index's own
-/// transactions. So a crash at any moment, or a file that was dropped, means to go on from there: what the index has not, it
-/// reads from the log and the change log, in steps that take bounded time and memory. Steps are taken one after the other
-/// on a queue of its own, in the background (``follow()``) and for searches that wait (``catchUp(with:within:completion:)``).
+/// The index stores its progress for each conversation, as the newest indexed message and revision, in its own
+/// transactions. After a crash or the loss of the file, it continues from there. It reads missing messages from the log
+/// and the change log, in steps of bounded time and memory. All steps run on one serial queue, in the background
+/// (``follow()``) and for searches that wait (``catchUp(with:within:completion:)``).
 ///
-/// Matches are proposals: the reader's rows decide, so being behind shows nothing that should not be seen.
+/// Matches are only candidates. The engine checks the current rows, so an outdated index never reveals hidden messages.
 package final class SQLiteSearch: MessageIndex {
     private let store: SQLiteStore
     private let index: SearchIndex
-    /// Its transactions take a while, which neither the log's writer nor a reader should wait for.
+    /// The queue for index transactions, which are too slow for the writer and the readers of the log.
     private let queue = DispatchQueue(label: "scrollback.search", qos: .utility)
     private let state = Mutex(State())
-    /// Says that something was committed.
+    /// Emits an element after a commit.
     package let commits: AsyncStream<Void>
     private let commit: AsyncStream<Void>.Continuation
 
-    /// How many messages or changes, and about how many bytes of them, a step takes.
+    /// The limits of one step in messages or changes, and in approximate bytes.
     private static let batch = 500
     private static let batchBytes = 1 << 20
-    /// How many searches can wait at once: more are answered with what is there.
+    /// The maximum number of waiting searches; further ones are answered from the current index.
     private static let maximumWaiting = 32
 
     private struct State {
         var isClosed = false
         var waiting = 0
-        /// A pass over everything that moved since the index was whole.
+        /// A pass over all conversations that changed since the index was last complete.
         var pass: Pass?
-        /// Whether there was one since the index was opened: from then on commits say what moves.
+        /// Whether a pass has completed since the index was opened; from then on, commits report changes.
         var hasPassed = false
-        /// What commits touched, the last of them, and what is being looked at of that.
+        /// The conversations that commits changed, the last of these commits, and the conversations being processed.
         var touched: Set<ConversationID> = []
         var moved: Int64 = 0
         var current: [ConversationID] = []
         var currentMoved: Int64 = 0
     }
 
-    /// Where a pass is.
+    /// The state of a pass.
     private struct Pass {
-        /// The commit up to which the index was whole.
+        /// The commit up to which the index was complete.
         var since: Int64
-        /// The store's commit when the pass began.
+        /// The store's commit at the start of the pass.
         var until: Int64
-        /// The last conversation that is done.
+        /// The last completed conversation.
         var last: Int64 = 0
     }
 
     /// Opens the index beside a store's file.
     ///
-    /// - Throws: `internal-error` where nothing can be written there.
+    /// - Throws: `internal-error` if the file can't be written.
     package init(_ store: SQLiteStore) throws(ChatError) {
         self.store = store
         (commits, commit) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -67,11 +67,11 @@ package final class SQLiteSearch: MessageIndex {
             index = try SearchIndex(directory: isSealed ? nil : store.directory)
         } catch {
             throw ChatError(
-                .internalError, "the search index in \(store.directory.path) can't be opened", cause: error)
+                .internalError, "The search index in \(store.directory.path) can't be opened.", cause: error)
         }
     }
 
-    /// Waits for the step under way and closes the file; what is asked afterwards fails.
+    /// Waits for the running step and closes the file; later calls fail.
     package func close() throws {
         state.withLock { $0.isClosed = true }
         commit.finish()
@@ -89,7 +89,7 @@ package final class SQLiteSearch: MessageIndex {
         commit.yield()
     }
 
-    /// Indexes all there is, until there is nothing more, the task is cancelled, or a step fails.
+    /// Indexes all commits until nothing is left, the task is cancelled, or a step fails.
     package func follow() async throws {
         while !Task.isCancelled {
             let result: Result<Bool, any Error> = await withCheckedContinuation { continuation in
@@ -99,7 +99,9 @@ package final class SQLiteSearch: MessageIndex {
         }
     }
 
-    /// - Returns: whether there is more to do.
+    /// Executes one step in the background.
+    ///
+    /// - Returns: Whether more work remains.
     private func backgroundStep() throws -> Bool {
         if state.withLock({ $0.isClosed }) { return false }
         guard state.withLock({ $0.hasPassed }) else {
@@ -126,9 +128,9 @@ package final class SQLiteSearch: MessageIndex {
         return true
     }
 
-    /// Takes a step towards having everything that was committed before the first of these steps.
+    /// Executes one step of a pass over everything that was committed before the pass started.
     ///
-    /// - Returns: whether there is more to do.
+    /// - Returns: Whether more work remains.
     package func catchUp() throws -> Bool {
         try queue.sync { try passStep() }
     }
@@ -179,7 +181,7 @@ package final class SQLiteSearch: MessageIndex {
         }
     }
 
-    /// Takes a step for one search; others, and the background, take theirs in between.
+    /// Executes one step for a search; steps of other searches and of the background run in between.
     private func advance(
         _ conversations: ArraySlice<ConversationRow>, until end: ContinuousClock.Instant,
         completion: @escaping @Sendable (Bool) -> Void
@@ -190,7 +192,7 @@ package final class SQLiteSearch: MessageIndex {
                 while let first = behind.first, try isWhole([first]) { behind.removeFirst() }
                 guard let first = behind.first else { return completion(true) }
                 guard ContinuousClock.now < end, !state.withLock({ $0.isClosed }) else { return completion(false) }
-                // Where nothing is left to do it is gone, or another by now.
+                // No remaining work means that the conversation was deleted or recreated.
                 if try watching({ try step(first.number) }) == false { behind.removeFirst() }
                 advance(behind, until: end, completion: completion)
             } catch {
@@ -199,7 +201,7 @@ package final class SQLiteSearch: MessageIndex {
         }
     }
 
-    /// How far a conversation is indexed.
+    /// Returns the indexing progress of a conversation.
     package func progress(of conversation: Int64) throws -> SearchProgress? {
         try watching { try index.read { try $0.progress(of: conversation) } } ?? nil
     }
@@ -217,7 +219,9 @@ package final class SQLiteSearch: MessageIndex {
 
     // MARK: Steps
 
-    /// - Returns: nothing when the index was damaged, and has begun anew.
+    /// Runs `body` and handles the loss of the index.
+    ///
+    /// - Returns: `nil` if the index was damaged and restarted.
     private func watching<Answer>(_ body: () throws -> Answer) throws -> Answer? {
         do {
             return try body()
@@ -232,8 +236,8 @@ package final class SQLiteSearch: MessageIndex {
     }
 
     private func begin() throws -> Pass {
-        // The store's generation is kept where a conversation's epoch would be, of one there is none of: a store restored
-        // from a backup has another, and counts its commits anew.
+        // Progress entry 0 has the store's generation as its epoch. A restored store has another generation and counts
+        // commits from the start.
         let generation = Epoch(rawValue: store.generation)
         let until = store.moved
         let since = try index.write { writer in
@@ -260,9 +264,9 @@ package final class SQLiteSearch: MessageIndex {
         }
     }
 
-    /// Brings a conversation nearer to what its log is.
+    /// Executes one step for a conversation.
     ///
-    /// - Returns: whether there is more to do.
+    /// - Returns: Whether more work remains.
     private func step(_ number: Int64) throws -> Bool {
         let known = try index.read { try $0.progress(of: number) }
         let step = try store.read { reader in
@@ -270,7 +274,7 @@ package final class SQLiteSearch: MessageIndex {
         }
         return try index.write { writer in
             guard var progress = step.progress else {
-                // Of another log, or of one whose changes are not known any more: it goes, and is read anew.
+                // The log has another epoch or no longer has the missed changes: remove its entries and read it again.
                 let isEmpty = try writer.remove(SearchScope(conversation: number), limit: Self.batch)
                 if isEmpty, known != nil { try writer.setProgress(nil, of: number) }
                 return !isEmpty || known != nil && step.hasMore
@@ -291,13 +295,13 @@ package final class SQLiteSearch: MessageIndex {
     }
 }
 
-/// What a step changes: read from one snapshot of the store.
+/// The changes of one step, read from one snapshot of the store.
 private struct Step {
-    /// How far the conversation is indexed after it; nothing where all of it must go.
+    /// The progress after the step; `nil` if all entries of the conversation must be removed.
     var progress: SearchProgress?
-    /// Messages as they are now; those that are gone have no text.
+    /// The current messages; removed ones have no text.
     var rows: [SearchRow] = []
-    /// A run of places that is gone, and the change that says so.
+    /// A deleted range and the revision of its deletion.
     var removal: (places: SeqRange, rev: Int64)?
     var firstSeq: Seq = 1
     var hasMore = false
@@ -313,7 +317,7 @@ private struct Step {
         var gone = SeqRangeSet()
         if row.hasVoids { for void in try store.voids(of: nil, in: number) { gone.insert(void.places) } }
 
-        // What is read below is as the newest change left it.
+        // The messages below are read in their state at the newest revision.
         var progress = known ?? SearchProgress(epoch: epoch, seq: 0, rev: row.rev)
         defer { self.progress = progress }
         if progress.rev < row.rev {
@@ -330,13 +334,15 @@ private struct Step {
         var room = PageRoom(messages: batch, bytes: bytes)
         let messages = try store.messages(
             in: number, next...row.head, newestFirst: false, room: &room, filter: .all, reader: UserID(known: ""))
-        // What a range delete took is there yet, until it is swept.
+        // Messages in a deleted range exist until they are swept.
         rows += messages.filter { !gone.contains($0.seq) }.map(\.searchRow)
         hasMore = room.isFull
         progress.seq = room.isFull ? messages.last?.seq ?? row.head : row.head
     }
 
-    /// - Returns: whether those are all the changes there are.
+    /// Reads the next changes.
+    ///
+    /// - Returns: Whether no further changes remain.
     private mutating func readChanges(
         _ progress: inout SearchProgress, _ row: ConversationRow, _ gone: SeqRangeSet, batch: Int, bytes: Int,
         _ store: any StoreReader
@@ -350,7 +356,7 @@ private struct Step {
                 return false
             }
             let seq = change.places.lowerBound
-            // What lies above is not indexed yet, and will be as it is then.
+            // Messages above are not indexed yet and will be read in their final state.
             if seq <= progress.seq, seen.insert(seq).inserted {
                 let message = try store.message(at: seq, in: row.number)
                 if let message, seq >= row.firstSeq, !gone.contains(seq) {
@@ -368,6 +374,6 @@ private struct Step {
 }
 
 extension MessageRow {
-    /// The row as it is to be found: nothing of what was recalled.
+    /// The row for the index; recalled messages have no text.
     fileprivate var searchRow: SearchRow { SearchRow(seq: seq, time: timetoken, text: searchableText) }
 }

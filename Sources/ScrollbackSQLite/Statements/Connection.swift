@@ -3,15 +3,15 @@ import GRDB
 import GRDBSQLite
 import StoreFiles
 
-/// One connection's prepared statements, each compiled when it is first used.
+/// The prepared statements of one connection, compiled on first use.
 ///
-/// `@unchecked Sendable`: it is used only while GRDB lends out its database, which it does to one thread at a time.
+/// `@unchecked Sendable`: it is used only with GRDB's access to the database, which one thread has at a time.
 final class Connection: @unchecked Sendable {
     let database: Database
-    /// Seals and opens texts, where the store has keys.
+    /// The cipher for texts; `nil` without keys.
     let cipher: StoreCipher?
     private var statements: [Statement?] = Array(repeating: nil, count: Query.allCases.count)
-    /// Set when SQLite gave a transaction up by itself: whatever came after would be outside of it.
+    /// The error after which SQLite rolled back a transaction; later statements would run outside of it.
     private var loss: DatabaseError?
 
     init(_ database: Database, cipher: StoreCipher? = nil) {
@@ -19,16 +19,16 @@ final class Connection: @unchecked Sendable {
         self.cipher = cipher
     }
 
-    /// Runs a statement, handing over each row.
+    /// Runs a statement and passes each row to `row`.
     ///
-    /// - Parameter row: answers whether to go on.
+    /// - Parameter row: Returns whether to continue.
     func run(
         _ query: Query, bind: (inout Parameters) -> Void = { _ in }, row: (inout Columns) throws -> Bool = { _ in true }
     ) throws {
         try run(try statement(query), bind: bind, row: row)
     }
 
-    /// Runs a statement that is not kept: there are too many like it.
+    /// Runs a statement that is not cached, because it has too many variants.
     func run(
         once sql: String, bind: (inout Parameters) -> Void = { _ in }, row: (inout Columns) throws -> Bool
     ) throws {
@@ -44,7 +44,7 @@ final class Connection: @unchecked Sendable {
         }
     }
 
-    /// The first row's value.
+    /// Returns the value of the first row.
     func first<Value>(
         _ query: Query, bind: (inout Parameters) -> Void, row: (inout Columns) throws -> Value
     ) throws -> Value? {
@@ -56,7 +56,7 @@ final class Connection: @unchecked Sendable {
         return value
     }
 
-    /// The values of at most `limit` rows.
+    /// Returns the values of at most `limit` rows.
     func all<Value>(
         _ query: Query, limit: Int = .max, bind: (inout Parameters) -> Void, row: (inout Columns) throws -> Value
     ) throws -> [Value] {
@@ -70,17 +70,17 @@ final class Connection: @unchecked Sendable {
         return values
     }
 
-    /// Ends a transaction that failed, if SQLite has not done so itself.
+    /// Rolls back a failed transaction, unless SQLite already did.
     func rollBack() {
         loss = nil
         guard sqlite3_get_autocommit(database.sqliteConnection) == 0 else { return }
         try? run(.rollback)
     }
 
-    /// How many rows the last statement changed.
+    /// The number of rows that the last statement changed.
     var changes: Int { Int(sqlite3_changes(database.sqliteConnection)) }
 
-    /// How many steps of SQLite's machine the kept statements have taken.
+    /// The number of virtual machine steps that the cached statements have executed.
     var steps: Int {
         statements.reduce(0) { sum, statement in
             sum + (statement.map { Int(sqlite3_stmt_status($0.sqliteStatement, SQLITE_STMTSTATUS_VM_STEP, 0)) } ?? 0)
@@ -94,8 +94,10 @@ final class Connection: @unchecked Sendable {
         return made
     }
 
-    /// SQLite itself calls a write that found no room "full" where the system said ENOSPC, and an I/O error where a quota or
-    /// a limit on the file's size was in the way; and of a commit that failed it does not tell what the system said.
+    /// Creates an error for a failed statement and detects a full disk.
+    ///
+    /// SQLite reports ENOSPC as full, but reports an exceeded quota or file size limit as an I/O error. For a failed
+    /// commit, it does not report the system error.
     private func failure(_ code: CInt, systemError: CInt, _ statement: Statement) -> DatabaseError {
         let isFull = code & 0xFF == SQLITE_IOERR && DatabaseError.meansOutOfSpace(systemError)
         let error = DatabaseError(

@@ -1,5 +1,5 @@
 extension Query {
-    /// Blocks, mutes, and what waits to be delivered.
+    /// The SQL of blocks, mutes and webhook deliveries.
     var manners: String {
         switch self {
         case .block: "SELECT 1 FROM block WHERE user = ? AND blocked = ?"
@@ -19,12 +19,12 @@ extension Query {
             "SELECT conversation FROM delivery WHERE conversation > ? ORDER BY conversation LIMIT 1"
         case .deliveries: "SELECT number, conversation, body FROM delivery WHERE conversation = ? ORDER BY number"
         case .deliveryCount: "SELECT count(*) FROM delivery WHERE number > 0"
-        // As AUTOINCREMENT itself would number it.
+        // The number that AUTOINCREMENT would assign.
         case .nextDelivery: "SELECT seq + 1 FROM sqlite_sequence WHERE name = 'delivery'"
         case .insertDelivery: "INSERT INTO delivery (number, conversation, body) VALUES (?, ?, ?)"
         case .dropDeliveriesOf: "DELETE FROM delivery WHERE conversation = ? AND number <= ?"
         case .dropDeliveries: "DELETE FROM delivery"
-        default: preconditionFailure("\(self) is not about manners")
+        default: preconditionFailure("\(self) is not a moderation query.")
         }
     }
 }

@@ -1,10 +1,13 @@
 extension Query {
-    /// What is asked about files and uploads, and what changes them; nothing for the other statements.
+    /// The SQL of files and uploads; `nil` for other statements.
     var mediaSQL: String? {
         switch self {
         case .media: "SELECT \(Self.mediaColumns) FROM media WHERE id = ?"
         case .mediaUnused:
-            "SELECT \(Self.mediaColumns) FROM media WHERE unusedSince IS NOT NULL AND unusedSince < ? ORDER BY unusedSince"
+            """
+            SELECT \(Self.mediaColumns) FROM media WHERE unusedSince IS NOT NULL AND unusedSince < ?
+            ORDER BY unusedSince
+            """
         case .mediaCreated: "SELECT \(Self.mediaColumns) FROM media WHERE createdAt < ? ORDER BY createdAt"
         case .blobInFile: "SELECT 1 FROM media WHERE blob = ? LIMIT 1"
         case .blobInThumbnail: "SELECT 1 FROM media WHERE thumbnail = ? LIMIT 1"
@@ -44,9 +47,9 @@ extension Query {
         }
     }
 
-    // MARK: Columns, in the order rows are read and written
+    // MARK: Columns, in the order in which rows are read and written
 
-    /// What may change: the bytes of a file never do.
+    /// The columns that can change; the bytes of a file never do.
     private static let mediaState =
         "thumbnail, thumbnailSize, thumbnailType, thumbnailWidth, thumbnailHeight, unusedSince"
     static let mediaColumns =

@@ -1,5 +1,5 @@
 extension Query {
-    /// Who is there, who is banned, what was reported, and who is to be forgotten; nothing for the other statements.
+    /// The SQL of users, bans, reports and erasures; `nil` for other statements.
     var operatorSQL: String? {
         switch self {
         case .usersKnown:
@@ -88,13 +88,13 @@ extension Query {
         }
     }
 
-    // MARK: Columns, in the order rows are read and written
+    // MARK: Columns, in the order in which rows are read and written
 
     static let userColumns = "id, name, avatar, metadata, rev, revokedAt, state, isBanned"
     private static let banColumns = "conversation, user, until, by, reason, at"
     private static let reportColumns = """
-        conversation, message, seq, sender, type, timetoken, reporter, content, reason, text, at, isOpen, note, closedBy, \
-        closedAt
+        conversation, message, seq, sender, type, timetoken, reporter, content, reason, text, at, isOpen, note, \
+        closedBy, closedAt
         """
     private static let erasureColumns = """
         id, user, messages, replacement, stage, through, throughSeq, conversationCount, messageCount, fileCount, \

@@ -1,5 +1,5 @@
 extension Query {
-    /// Receipts, invitations, and when people were there last; nothing for the other statements.
+    /// The SQL of receipts, invitations and presence; `nil` for other statements.
     var people: String? {
         switch self {
         case .receipt: "SELECT seq FROM receipt WHERE conversation = ? AND user = ?"
@@ -34,7 +34,7 @@ extension Query {
             WHERE inviter = ? AND (conversation, user) > (?, ?) ORDER BY conversation, user
             """
         case .invitationsEnded:
-            // By the index: deleting what a query selects would walk every invitation of a conversation.
+            // Uses the index. A DELETE with a subquery would scan all invitations of a conversation.
             """
             SELECT \(Self.invitationColumns) FROM invitation WHERE until IS NOT NULL AND until <= ? ORDER BY until
             """

@@ -1,5 +1,5 @@
 extension Query {
-    /// Who can be reached by push and how, and what waits; nothing for the other statements.
+    /// The SQL of push preferences, devices, queued pushes and retries; `nil` for other statements.
     var pushSQL: String? {
         switch self {
         case .pushPerson:

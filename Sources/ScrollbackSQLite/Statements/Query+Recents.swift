@@ -1,9 +1,10 @@
 import ScrollbackModel
 
-/// The two looks at everything that is somebody's, which may be ten thousand conversations: what takes a few columns and
-/// a few comparisons is done here, row by row, and little is handed on.
+/// Queries over all conversations of a user, which can be ten thousand.
+///
+/// They evaluate simple conditions in SQL and return few columns.
 extension Query {
-    /// Nothing for the other statements.
+    /// The SQL of these queries; `nil` for other statements.
     var recents: String? {
         switch self {
         case .listed: Self.listing
@@ -12,11 +13,12 @@ extension Query {
         }
     }
 
-    /// Communities come as themselves, in place of the channels they have.
+    /// Lists communities themselves instead of their channels.
     ///
-    /// Conditions stand at the top and not in a function: so a row is looked at no further than its answer takes.
+    /// The conditions are at the top level, so that SQLite stops evaluating a row as early as possible.
     private static let listing = """
-        SELECT c.number, iif(c.recentSeq > 0, c.recentTime, c.timetoken), m.isPinned, m.standing = 1, c.kind = 'community'
+        SELECT c.number, iif(c.recentSeq > 0, c.recentTime, c.timetoken), m.isPinned, m.standing = 1,
+            c.kind = 'community'
         FROM member m CROSS JOIN conversation c ON c.number = m.conversation
         WHERE m.user = ?1 AND (?2 = '' OR c.kind = ?2) AND (c.kind <> 'community' OR c.part = '')
             AND (c.kind = 'community' OR NOT c.isDeleted AND c.kind NOT IN (\(kindsWithoutRecents)) AND c.head > 0
@@ -24,8 +26,8 @@ extension Query {
                 AND (NOT ?4 OR m.isMarkedUnread OR c.head > \(position)))
         """
 
-    /// A row for each block of bits, which are what is removed for everyone (kind 0, nobody's) and what the user does not
-    /// count (kind 2, theirs).
+    /// Returns a row for each block of bits: the removed messages (kind 0, user '') and those that the user does not
+    /// count (kind 2).
     private static let uneven = """
         SELECT c.number, \(isMentioned), b.block, b.words
         FROM member m CROSS JOIN conversation c ON c.number = m.conversation
@@ -40,11 +42,11 @@ extension Query {
             OR EXISTS (SELECT 1 FROM mention WHERE conversation = c.number AND user = '' AND seq > \(position)))
         """
 
-    /// The place up to which nothing is unread to a member.
+    /// The sequence number up to which nothing is unread for a member.
     private static let position = "max(c.firstSeq - 1, m.joinSeq, m.readSeq, m.clearSeq)"
-    /// The block (`BitBlock`: 1,024 numbers) of the first running number that may be unread.
+    /// The block (`BitBlock`: 1,024 numbers) of the first counted index that may be unread.
     private static let firstBlock = "(max(c.floorN, m.joinN, m.readN, m.clearN) + 1) / 1024"
-    /// One, so that no table is made of them and searched for each row.
+    /// A literal list, so that SQLite does not build a temporary table and search it for each row.
     private static let kindsWithoutRecents =
         ConversationKind.allCases.filter { !$0.traits.hasRecents }.map { "'\($0.rawValue)'" }.joined(separator: ", ")
 }

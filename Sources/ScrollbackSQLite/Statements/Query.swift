@@ -1,4 +1,6 @@
-/// The statements that are kept compiled: one for each question and change, besides the filtered pages, whose text varies.
+/// The cached statements.
+///
+/// Each query and change of the engine has one, except for filtered pages, whose SQL varies.
 enum Query: Int, CaseIterable {
     case beginRead, beginWrite, commit, rollback
     case conversationByName, conversationByNumber, channels
@@ -58,7 +60,7 @@ enum Query: Int, CaseIterable {
             """
         case .memberships: "SELECT \(Self.memberColumns) FROM member WHERE user = ? ORDER BY conversation"
         case .involvements:
-            // The user's rows first: the other way round would be every conversation there is.
+            // CROSS JOIN makes SQLite start with the user's rows; the other order would scan all conversations.
             """
             SELECT \(Self.involvementColumns) FROM member m CROSS JOIN conversation c ON c.number = m.conversation
             WHERE m.user = ?1 AND (c.moved > ?2 OR m.userRev > ?3 OR c.kind = 'community' AND c.part = '')
@@ -158,7 +160,7 @@ enum Query: Int, CaseIterable {
             RETURNING number
             """
         case .updateConversation:
-            // Not its name: SQLite would write the index on names anew, though a name never changes.
+            // Does not set the ID columns: they never change, but SQLite would rewrite their index.
             "UPDATE conversation SET (\(Self.settings)) = (\(Self.places(28))) WHERE number = ?"
         case .putMember:
             """
@@ -225,21 +227,25 @@ enum Query: Int, CaseIterable {
             ON CONFLICT (conversation, user, seq) DO NOTHING
             """
         case .putMoved: "UPDATE meta SET value = ? WHERE name = 'moved'"
-        default: preconditionFailure("\(self) changes nothing")
+        default: preconditionFailure("\(self) is not a change.")
         }
     }
 
-    /// A page, from one end of a run of places or the other; `condition` begins with `AND`.
+    /// Returns the SQL of a page that starts at either end of a range of sequence numbers.
     ///
-    /// - Parameter index: the one to walk; without one all messages of the run are looked at.
+    /// - Parameters:
+    ///   - newestFirst: Whether the page starts at the upper end.
+    ///   - index: The index to scan; `nil` scans all messages of the range.
+    ///   - condition: An additional condition, which starts with `AND`.
     static func messages(newestFirst: Bool, index: String? = nil, where condition: String = "") -> String {
         """
-        SELECT \(messageColumns) FROM message\(index.map { " INDEXED BY \($0)" } ?? "") WHERE conversation = ? AND seq BETWEEN ? AND ?\(condition)
+        SELECT \(messageColumns) FROM message\(index.map { " INDEXED BY \($0)" } ?? "")
+        WHERE conversation = ? AND seq BETWEEN ? AND ?\(condition)
         ORDER BY seq\(newestFirst ? " DESC" : "")
         """
     }
 
-    // MARK: Columns, in the order rows are read and written
+    // MARK: Columns, in the order in which rows are read and written
 
     private static let settings = """
         name, avatar, metadata, visibility, isPrivate, isDeleted, createdAt, salt, head, n, timetoken, rev, firstSeq, \
@@ -252,7 +258,7 @@ enum Query: Int, CaseIterable {
         isMarkedUnread, markedRev, view, userRev, hasVoids, level
         """
     static let memberColumns = "conversation, user, \(memberState)"
-    /// As they are: what is made of them is made faster of numbers, and who has no row has 0 everywhere.
+    /// Raw columns, because computing values from them is faster in Swift; without a member row, its columns are 0.
     private static let involvementColumns = """
         c.number, c.kind, c.part = '', c.isDeleted, c.isPrivate, c.head, c.n, c.moved, \
         iif(c.recentSeq > 0, c.recentTime, c.timetoken), c.recentSeq, m.standing, m.userRev, m.isMuted, m.isPinned, \
@@ -262,7 +268,7 @@ enum Query: Int, CaseIterable {
     static let changeColumns = "rev, kind, lower, upper, at, operation, digest, answer"
     static let actionColumns = "seq, timetoken, sender, type, value"
     static let retiredColumns = "id, sender, digest, seq, n, timetoken"
-    /// What a change may alter.
+    /// The columns that a change can alter.
     private static let messageState = """
         flags, rev, editedAt, customType, mentions, replyTo, thread, replyCount, lastReply, actions, metadata, extra, \
         push, content

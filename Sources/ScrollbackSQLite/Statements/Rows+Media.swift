@@ -3,7 +3,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import StoreFiles
 
-// How the rows of files and uploads are taken from columns and handed to parameters, in the order `Query` lists them.
+// Conversions between columns, parameters and the rows of files and uploads, in the column order of `Query`.
 
 extension Columns {
     mutating func media() throws -> MediaRow {

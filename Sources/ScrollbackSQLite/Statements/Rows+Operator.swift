@@ -3,7 +3,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import StoreFiles
 
-// How an operator's rows are taken from columns and handed to parameters, in the order `Query` lists them.
+// Conversions between columns, parameters and the rows of bans, reports and erasures, in the column order of `Query`.
 
 extension Columns {
     private mutating func date() -> Date { optionalDate() ?? Date(timeIntervalSinceReferenceDate: 0) }
@@ -80,7 +80,7 @@ extension Parameters {
         add(row.ban.at)
     }
 
-    /// Everything but the number.
+    /// Binds all columns except the number.
     mutating func add(_ row: ReportRow) {
         let sealed = SealedRow.report(row.message, row.conversation, row.reporter)
         add(row.conversation)
@@ -100,7 +100,7 @@ extension Parameters {
         add(row.closedAt)
     }
 
-    /// Everything but the number.
+    /// Binds all columns except the number.
     mutating func add(_ row: ErasureRow) {
         add(row.id)
         add(row.user.text)

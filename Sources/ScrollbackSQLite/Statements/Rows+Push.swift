@@ -11,7 +11,7 @@ extension Columns {
             level: optionalText().flatMap { NotificationLevel(rawValue: $0) })
         let (from, to, zone, allowsMentions) = (optionalText(), optionalText(), optionalText(), flag())
         if let from, let to, let zone {
-            // A zone that this machine does not know was known to the one that stored it.
+            // A time zone can be unknown on this system and known on the one that stored it.
             preferences.quietHours = try? QuietHours(
                 from: .init(from), to: .init(to), timeZone: zone, allowsMentions: allowsMentions)
         }
@@ -32,7 +32,9 @@ extension Columns {
         return PushDeviceRow(user: user, device: device, registeredAt: registeredAt)
     }
 
-    /// - Parameter row: which holds the push, where that is not a row of its own.
+    /// Reads a queued push.
+    ///
+    /// - Parameter row: Returns the row that contains the push if it is embedded in another row.
     mutating func push(in row: ((_ number: Int64) -> SealedRow)? = nil) throws -> PushRow {
         let number = integer()
         let conversation = integer()
@@ -83,6 +85,6 @@ extension Parameters {
 }
 
 extension NotificationLevel {
-    /// As the index of who is reached has it.
+    /// The level as stored in `pushReach`.
     var stored: Int64 { self == .all ? 2 : self == .mentions ? 1 : 0 }
 }

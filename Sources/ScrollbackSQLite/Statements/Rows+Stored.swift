@@ -1,7 +1,7 @@
 import ScrollbackModel
 import ScrollbackWire
 
-// What a column holds as JSON.
+// Values that are stored as JSON in a column.
 
 extension Mentions {
     var stored: String {
@@ -10,7 +10,7 @@ extension Mentions {
         return writer.text
     }
 
-    /// Reads what was stored as it is: the rules for what comes from outside may be stricter than they were.
+    /// Decodes a stored value without validating it, because the rules for new values may be stricter.
     init(stored text: String) throws {
         var reader = JSONReader(text)
         var everyone = false

@@ -4,7 +4,7 @@ import ScrollbackModel
 import ScrollbackWire
 import StoreFiles
 
-// How the engine's rows are taken from columns and handed to parameters, in the order `Query` lists them.
+// Conversions between columns, parameters and the engine's rows, in the column order of `Query`.
 
 extension Columns {
     mutating func conversation() throws -> ConversationRow {
@@ -210,19 +210,19 @@ extension Columns {
     }
 
     static func unreadable(_ column: String) -> ChatError {
-        ChatError(.internalError, "the store holds a \(column) that this version can't read")
+        ChatError(.internalError, "The store has a value in column \(column) that this version can't read.")
     }
 }
 
 extension Parameters {
-    /// A conversation's kind, target and part.
+    /// Binds the kind, target and part of a conversation.
     mutating func add(_ id: ConversationID) {
         add(id.kind.rawValue)
         add(id.target.text)
         add(id.part?.text ?? "")
     }
 
-    /// Everything but the number and the name.
+    /// Binds all columns except the number and the ID.
     mutating func add(settingsOf row: ConversationRow) {
         let sealed = SealedRow.conversation(row.id)
         add(row.name, "name", of: sealed)
@@ -278,7 +278,7 @@ extension Parameters {
         add(row.level?.rawValue)
     }
 
-    /// A set's kind and whose it is.
+    /// Binds the kind and user of a set.
     mutating func add(_ set: BitSet) {
         switch set {
         case .removed, .deleted:
@@ -329,7 +329,7 @@ extension Parameters {
         add(stateOf: row, in: conversation)
     }
 
-    /// What a change may alter.
+    /// Binds the columns that a change can alter.
     mutating func add(stateOf row: MessageRow, in conversation: Int64) {
         let sealed = SealedRow.message(conversation, row.seq)
         add(row.attributes.flagBits)

@@ -4,7 +4,7 @@ import ScrollbackEngine
 import ScrollbackModel
 package import StoreFiles
 
-/// How far a check of a store has come.
+/// The progress of a store verification.
 package struct VerifyProgress: Hashable, Sendable {
     package var conversations: Int64
     package var totalConversations: Int64
@@ -12,22 +12,26 @@ package struct VerifyProgress: Hashable, Sendable {
 }
 
 extension SQLiteStore {
-    /// Checks the file, and everything the engine relies on in it, from one snapshot and in constant memory.
+    /// Verifies the file and the engine's invariants, from one snapshot and in constant memory.
     ///
-    /// The server can go on meanwhile, but the log of recent commits grows until the check has ended.
+    /// The server can continue to write, but the write-ahead log grows until the verification ends.
     ///
     /// - Parameters:
-    ///   - blobSize: tells how many bytes of a file are on disk; without it they are not looked for.
-    ///   - progress: told now and then how far it has come.
-    /// - Returns: what is wrong, in words; empty for a sound store. After a thousand findings it stops.
+    ///   - blobSize: Returns the size of a blob on disk in bytes; `nil` skips the check of blobs.
+    ///   - progress: Called regularly with the progress.
+    /// - Returns: The findings; empty for a valid store. The verification stops after a thousand findings.
     package func verify(blobSize: BlobSize? = nil, progress: (VerifyProgress) -> Void) throws -> [String] {
         try readConnection { try Self.findings($0, blobSize, progress) }
     }
 
-    /// Checks a file that nobody writes to, such as a backup's, and leaves it as it is.
+    /// Verifies a file that no process writes to, such as a backup, without changing it.
     ///
-    /// - Parameter keys: of a store that is sealed.
-    /// - Returns: what is wrong, and the schema of a file that an older version wrote: of that only the pages are checked.
+    /// - Parameters:
+    ///   - file: The file.
+    ///   - keys: The keys of an encrypted store.
+    ///   - blobSize: Returns the size of a blob on disk in bytes; `nil` skips the check of blobs.
+    ///   - progress: Called regularly with the progress.
+    /// - Returns: The findings. For a file of an older version, also its schema; then only its pages are checked.
     package static func verify(
         file: URL, keys: StoreKeys? = nil, blobSize: BlobSize? = nil, progress: (VerifyProgress) -> Void
     ) throws -> (findings: [String], olderSchema: Int?) {
@@ -42,7 +46,7 @@ extension SQLiteStore {
                 return (try findings(connection, blobSize, progress), nil)
             }
         } catch let error as DatabaseError {
-            throw error.chatError("\(file.path) can't be read: \(error.message ?? "no reason given")")
+            throw error.chatError("The file \(file.path) can't be read: \(error.message ?? "no reason").")
         }
     }
 
@@ -59,36 +63,36 @@ extension SQLiteStore {
                 try verification.checkBans()
                 try verification.checkMedia()
             } catch is Verification.Stop {
-                // Enough was found.
+                // The maximum number of findings was reached.
             } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
                 verification.foundDamage(error)
             } catch let error as ChatError where error.code == .internalError {
-                // What can't be read, because its seal does not open: the rest leans on it.
-                try? verification.found("what comes after can't be checked: \(error.message)")
+                // A value can't be decrypted, and the following checks depend on it.
+                try? verification.found("the verification stopped early: \(error.message)")
             }
             return verification.findings
         }
     }
 }
 
-/// A check under way.
+/// A running verification.
 struct Verification {
-    /// Thrown when enough was found.
+    /// The error that stops the verification after too many findings.
     struct Stop: Error {}
 
     static let maximumFindings = 1000
 
     let connection: Connection
-    /// The engine's own questions, of the same snapshot.
+    /// The engine's queries on the same snapshot.
     let reader: SQLiteReader
-    /// Tells how many bytes of a file are on disk, where that is asked for.
+    /// Returns the size of a blob on disk in bytes; `nil` skips the check of blobs.
     var blobSize: BlobSize?
     private(set) var findings: [String] = []
     private var state: VerifyProgress
     private let report: (VerifyProgress) -> Void
     let statements: Statements
 
-    /// What is asked of every conversation.
+    /// The statements that run for each conversation.
     struct Statements {
         let messages, ids, members, spans, blocks, counted, mentions, changes: Statement
 
@@ -106,7 +110,10 @@ struct Verification {
             blocks = try statement(
                 "SELECT user, block, words FROM bits WHERE conversation = ? AND kind = 2 ORDER BY user, block")
             counted = try statement(
-                "SELECT seq, n, sender, type, flags FROM message WHERE conversation = ? AND seq BETWEEN ? AND ? ORDER BY seq"
+                """
+                SELECT seq, n, sender, type, flags FROM message WHERE conversation = ? AND seq BETWEEN ? AND ?
+                ORDER BY seq
+                """
             )
             mentions = try statement(
                 """
@@ -133,7 +140,7 @@ struct Verification {
     }
 
     mutating func foundDamage(_ error: DatabaseError) {
-        findings.append("the file is damaged: what comes after can't be read (\(error.message ?? "no more is known"))")
+        findings.append("the file is damaged and can't be read further (\(error.message ?? "no details"))")
     }
 
     mutating func countMessage() {
@@ -145,7 +152,7 @@ struct Verification {
         for damage in try connection.damage() { try found(damage) }
     }
 
-    /// Opens everything that is sealed: a value that was altered or is another row's does not.
+    /// Decrypts all encrypted values, which detects values that were altered or moved to another row.
     mutating func checkSeals() throws {
         guard connection.cipher != nil else { return }
         try connection.seals.check { try found($0) }
@@ -165,20 +172,20 @@ struct Verification {
         try checkOrphans()
     }
 
-    /// Rows whose conversation is not there.
+    /// Finds rows whose conversation does not exist.
     private mutating func checkOrphans() throws {
         let tables = [
             "message", "member", "span", "bits", "void", "mention", "change", "action", "retired", "receipt",
             "invitation", "mute", "report", "guest", "ban",
         ]
         for table in tables {
-            // Of 0 are bans from the server.
+            // Conversation 0 has the bans from the server.
             let sql = """
                 SELECT DISTINCT conversation FROM \(table)
                 WHERE conversation NOT IN (SELECT number FROM conversation UNION SELECT 0) LIMIT 10
                 """
             try connection.run(once: sql) { columns in
-                try found("the table \(table) has rows of a conversation \(columns.integer()) that is not there")
+                try found("the table \(table) has rows of conversation \(columns.integer()), which does not exist")
                 return true
             }
         }
@@ -186,7 +193,7 @@ struct Verification {
 }
 
 extension Connection {
-    /// What is wrong with the pages of the file.
+    /// Returns the damage of the file's pages.
     fileprivate func damage() throws -> [String] {
         var damage: [String] = []
         try run(once: "PRAGMA integrity_check") { columns in

@@ -3,12 +3,15 @@ import ScrollbackModel
 import StoreFiles
 
 extension Verification {
-    /// Places are dense but for what is gone, times rise, and the running number rises by one exactly where a message
-    /// counts, or did before it was deleted; the conversation's row stands where its newest message does.
+    /// Verifies the log of a conversation.
+    ///
+    /// Sequence numbers must be dense except for deleted ranges, and timetokens must increase. The counted index must
+    /// increase by one for each message that counts, or counted before it was deleted. The conversation's row must
+    /// match its newest message.
     mutating func checkLog(of row: ConversationRow) throws {
         let voids = SeqRangeSet(try reader.voids(of: nil, in: row.number).map(\.places))
         var seq = row.sweptSeq - 1
-        // Of what is gone nothing tells how much of it counted.
+        // Removed messages leave no record of how many of them counted.
         var n: Int64?
         var time: Timetoken?
         var traits: [String: MessageTraits] = [:]
@@ -23,7 +26,7 @@ extension Verification {
             countMessage()
 
             if place <= seq {
-                try found("\(row.id): message \(place) lies below the first place, \(row.sweptSeq)")
+                try found("\(row.id): message \(place) is below the first sequence number, \(row.sweptSeq)")
                 return true
             }
             if place > seq + 1 {
@@ -36,61 +39,61 @@ extension Verification {
             if place == row.firstSeq {
                 if let n, !(n...max(n, number)).contains(row.floorN) {
                     try found(
-                        "\(row.id): the running number below the floor is \(row.floorN), and the message's there \(n)")
+                        "\(row.id): the index below the floor is \(row.floorN), but that of the message is \(n)")
                 }
                 n = row.floorN
             }
             let typeTraits = traits[type] ?? MessageType(rawValue: type).traits
             if traits.count < 100 { traits[type] = typeTraits }
             if let n {
-                // A stub that counted has a number of its own, which is removed.
+                // A tombstone of a message that counted has its own counted index, which is in the removed set.
                 let counts =
                     try typeTraits.less(off).countsUnread
                     || isStub && number == n + 1 && reader.isIn(.removed, number, of: row.number)
                 if number != n + (counts ? 1 : 0) {
                     try found(
-                        "\(row.id): message \(place) has the running number \(number), not \(n + (counts ? 1 : 0))")
+                        "\(row.id): message \(place) has the counted index \(number), not \(n + (counts ? 1 : 0))")
                 }
             }
             if let time, timetoken <= time {
-                try found("\(row.id): message \(place) has the time \(timetoken), not after \(time) of the one before")
+                try found("\(row.id): message \(place) has the timetoken \(timetoken), not after the previous \(time)")
             }
-            if rev > row.rev { try found("\(row.id): message \(place) was changed by \(rev), above \(row.rev)") }
+            if rev > row.rev { try found("\(row.id): message \(place) has revision \(rev), above \(row.rev)") }
             if place >= row.firstSeq, try reader.isIn(.deleted, place, of: row.number) != isStub {
-                try found("\(row.id): whether message \(place) was deleted is said in two ways")
+                try found("\(row.id): the deletion of message \(place) is recorded inconsistently")
             }
             (seq, n, time) = (place, number, timetoken)
             return true
         }
         let end = voids.range(containing: row.head)?.lowerBound ?? row.head + 1
         if row.firstSeq <= row.head, seq < end - 1 {
-            try found("\(row.id): the head is \(row.head), and the newest message \(seq)")
+            try found("\(row.id): the head is \(row.head), but the newest message is \(seq)")
         }
         if row.recentSeq > row.head {
             try found(
-                "\(row.id): the head is \(row.head), and the newest message of the list of recents \(row.recentSeq)")
+                "\(row.id): the head is \(row.head), but the newest message in recents is \(row.recentSeq)")
         }
-        if seq > row.head { try found("\(row.id): the head is \(row.head), and the newest message \(seq)") }
+        if seq > row.head { try found("\(row.id): the head is \(row.head), but the newest message is \(seq)") }
         if seq == row.head, let n, n != row.n {
-            try found("\(row.id): the running number is \(row.n), and the newest message's \(n)")
+            try found("\(row.id): the counted index is \(row.n), but that of the newest message is \(n)")
         }
         if seq == row.head, let time, time != row.timetoken {
-            try found("\(row.id): the newest time is \(row.timetoken), and the newest message's \(time)")
+            try found("\(row.id): the newest timetoken is \(row.timetoken), but that of the newest message is \(time)")
         }
         try checkIDs(of: row)
     }
 
-    /// Changes are numbered without holes from what was forgotten up to the newest.
+    /// Verifies that the change log has all revisions above the oldest kept one.
     mutating func checkChanges(of row: ConversationRow) throws {
         var last = row.changeFloor
         try connection.run(statements.changes, bind: { $0.add(row.number) }) { columns in
             let rev = columns.integer()
-            if rev != last + 1 { try found("\(row.id): change \(rev) comes after \(last)") }
+            if rev != last + 1 { try found("\(row.id): revision \(rev) follows \(last)") }
             last = rev
             return true
         }
         if last != row.rev {
-            try found("\(row.id): the newest change is \(row.rev), and the log of changes ends at \(last)")
+            try found("\(row.id): the newest revision is \(row.rev), but the change log ends at \(last)")
         }
     }
 
@@ -98,11 +101,11 @@ extension Verification {
         var last: MessageID?
         try connection.run(statements.ids, bind: { $0.add(row.number) }) { columns in
             guard let uuid = columns.optionalUUID() else {
-                try found("\(row.id): a message's id is not sixteen bytes")
+                try found("\(row.id): the ID of a message does not have 16 bytes")
                 return true
             }
             let id = MessageID(uuid)
-            if id == last { try found("\(row.id): two messages have the id \(id)") }
+            if id == last { try found("\(row.id): two messages have the ID \(id)") }
             last = id
             return true
         }
@@ -112,7 +115,7 @@ extension Verification {
         first == last ? "message \(first) is" : "messages \(first) to \(last) are"
     }
 
-    /// The running number at a place.
+    /// Returns the counted index at a sequence number.
     func number(at seq: Seq, in row: ConversationRow) throws -> Int64 {
         try reader.place(atOrBelow: seq, in: row.number)?.n ?? row.floorN
     }

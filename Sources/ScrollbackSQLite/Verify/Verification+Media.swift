@@ -2,18 +2,21 @@ package import ScrollbackEngine
 import ScrollbackModel
 import StoreFiles
 
-/// Tells how many bytes a blob has on disk; nothing where it is not there.
+/// Returns the size of a blob on disk in bytes; `nil` if it does not exist.
 package typealias BlobSize = (BlobID) -> Int64?
 
 extension Verification {
-    /// Every reference to a file has its message, every file its bytes, and what no message refers to says since when.
+    /// Verifies files.
+    ///
+    /// Every reference must have its message and every file its bytes. A file without references must have the time
+    /// since when.
     mutating func checkMedia() throws {
         var hasTables = false
         try connection.run(once: "SELECT 1 FROM sqlite_schema WHERE name = 'mediaUse'") { _ in
             hasTables = true
             return false
         }
-        // A backup that an older version wrote has none.
+        // A backup of an older version does not have the table.
         guard hasTables else { return }
         try connection.run(
             once: """
@@ -26,8 +29,8 @@ extension Verification {
             let (conversation, seq, hasNoFile) = (columns.integer(), columns.integer(), columns.flag())
             try found(
                 hasNoFile
-                    ? "conversation \(conversation): message \(seq) refers to a file that has no row"
-                    : "conversation \(conversation): a file is referred to at \(seq), where there is no message")
+                    ? "conversation \(conversation): message \(seq) refers to a file without a row"
+                    : "conversation \(conversation): message \(seq), which refers to a file, does not exist")
             return true
         }
         try connection.run(
@@ -37,7 +40,7 @@ extension Verification {
         ) { columns in
             let row = try columns.media()
             if columns.flag() != (row.unusedSince == nil) {
-                try found("file \(row.id): whether a message refers to it is said in two ways")
+                try found("file \(row.id): its use by messages is recorded inconsistently")
             }
             guard let blobSize else { return true }
             try check(row.blob, row.size, of: "file \(row.id)", blobSize)
@@ -49,7 +52,7 @@ extension Verification {
     }
 
     private mutating func check(_ blob: BlobID, _ size: Int64, of what: String, _ blobSize: BlobSize) throws {
-        guard let found = blobSize(blob) else { return try self.found("\(what): its bytes, \(blob), are missing") }
-        if found != size { try self.found("\(what): \(size) bytes were stored, and there are \(found)") }
+        guard let found = blobSize(blob) else { return try self.found("\(what): the bytes \(blob) are missing") }
+        if found != size { try self.found("\(what): \(size) bytes were stored, but \(found) exist") }
     }
 }

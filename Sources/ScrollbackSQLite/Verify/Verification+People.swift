@@ -3,7 +3,7 @@ import ScrollbackModel
 import StoreFiles
 
 extension Verification {
-    /// What belongs to somebody: positions, times of membership, runs they don't count, and mentions.
+    /// Verifies the data of users: positions, membership times, uncounted indexes, mentions and receipts.
     mutating func checkPeople(of row: ConversationRow) throws {
         try checkPositions(of: row)
         try checkSpans(of: row)
@@ -18,36 +18,36 @@ extension Verification {
             let member = try columns.member()
             func check(_ name: String, _ seq: Seq, _ n: Int64) throws {
                 guard (0...row.head).contains(seq) else {
-                    return try found("\(row.id): \(member.user)'s \(name) place \(seq) is not in 0...\(row.head)")
+                    return try found("\(row.id): \(member.user)'s \(name) position \(seq) is not in 0...\(row.head)")
                 }
-                // In a hole nothing says how much counted.
+                // In a deleted range, the counted index is unknown.
                 if voids.contains(seq) { return }
-                // Below the floor the log no longer says; the number there was no higher than at the floor.
+                // Below the floor, the log has no counted index; it was not higher than that at the floor.
                 let isGone = seq < row.firstSeq
                 let expected = isGone ? row.floorN : try number(at: seq, in: row)
                 if isGone ? n > expected : n != expected {
                     try found(
-                        "\(row.id): \(member.user)'s \(name) number at \(seq) is \(n), and the message's \(expected)")
+                        "\(row.id): \(member.user)'s \(name) index at \(seq) is \(n), but the message has \(expected)")
                 }
             }
             try check("read", member.readSeq, member.readN)
             try check("clear", member.clearSeq, member.clearN)
-            // A reader has the number, but not the place: they joined the community, at a time.
+            // Readers of a channel joined the community at a time, so they have a counted index but no join position.
             if member.standing != .reader { try check("join", member.joinSeq, member.joinN) }
             return true
         }
     }
 
-    /// Nobody has read what was not said.
+    /// Verifies that read receipts are within the log.
     private mutating func checkReceipts(of row: ConversationRow) throws {
         for user in Set(row.id.namedUsers).sorted() {
             let seq = try reader.receipt(of: user, in: row.number)
             guard row.id.kind == .direct ? !(0...row.head).contains(seq) : seq != 0 else { continue }
-            try found("\(row.id): \(user) has read place \(seq), which is not in 0...\(row.head)")
+            try found("\(row.id): \(user) has the receipt \(seq), which is not in 0...\(row.head)")
         }
     }
 
-    /// What says that a ban is to be looked for says so where there is one.
+    /// Verifies that the flags of users and conversations mark all bans.
     mutating func checkBans() throws {
         try connection.run(
             once: """
@@ -60,25 +60,26 @@ extension Verification {
             let user = columns.text()
             let place = [columns.optionalText(), columns.optionalText(), columns.optionalText()].compactMap(\.self)
                 .filter { !$0.isEmpty }.joined(separator: " ")
-            try found("\(user) is banned from \(place.isEmpty ? "the server" : place), and nothing says to look for it")
+            try found("\(user) is banned from \(place.isEmpty ? "the server" : place), but no flag marks the ban")
             return true
         }
     }
 
-    /// Times of membership come one after the other; in one from the beginning, as an import makes it for who left, those
-    /// from before may lie.
+    /// Verifies that membership times don't overlap.
+    ///
+    /// A membership from the beginning, as an import creates for users who left, may contain others.
     private mutating func checkSpans(of row: ConversationRow) throws {
         var user = ""
-        // Of the one before, and of one from the beginning.
+        // The ends of the previous membership, and of one from the beginning.
         var (end, firstEnd): (UInt64, UInt64) = (0, 0)
         try connection.run(statements.spans, bind: { $0.add(row.number) }) { columns in
             let name = columns.text()
-            // Of a community these are times without a sign; places have the same order either way.
+            // Communities have unsigned times; the order of sequence numbers is the same either way.
             let joined = columns.bits()
             let left = columns.optionalInteger().map { UInt64(bitPattern: $0) }
             if name != user { (user, end, firstEnd) = (name, 0, 0) }
             if let left, left < joined {
-                try found("\(row.id): \(user)'s membership from \(joined) ended before, at \(left)")
+                try found("\(row.id): \(user)'s membership from \(joined) ended earlier, at \(left)")
             }
             if joined == 0 {
                 firstEnd = left ?? .max
@@ -86,15 +87,17 @@ extension Verification {
             }
             let isWithin = left.map { $0 <= firstEnd } ?? false
             if joined < (isWithin ? end : max(end, firstEnd)) {
-                try found("\(row.id): \(user)'s membership from \(joined) begins before the one before it ended")
+                try found("\(row.id): \(user)'s membership from \(joined) starts before the previous one ended")
             }
             end = left ?? .max
             return true
         }
     }
 
-    /// What somebody does not count is their own, or deleted for themselves; and what is their own above their position
-    /// they do not count.
+    /// Verifies the uncounted indexes of users.
+    ///
+    /// They must belong to the user's own or hidden messages, and must include the user's own messages above their
+    /// position.
     private mutating func checkUncounted(of row: ConversationRow) throws {
         var blocks: [(user: UserID, block: BitBlock)] = []
         try connection.run(statements.blocks, bind: { $0.add(row.number) }) { columns in
@@ -124,11 +127,12 @@ extension Verification {
                     let traits = MessageType(rawValue: columns.text()).traits
                         .less(MessageTraits(bits: columns.integer()))
                     defer { before = (seq, n) }
-                    // Of those that share a number only the first counts, and above a hole that may be gone.
+                    // Of messages with the same index, only the first one counts. After a deleted range, it may be
+                    // gone.
                     guard n > before.n, n > base, numbers.contains(n), seq == before.seq + 1 || traits.countsUnread
                     else { return true }
                     if block.contains(n) ? !isMine && !hidden.contains(seq) : isMine && traits.countsUnread {
-                        try found("\(row.id): whether \(user) counts message \(seq) is not what the log says")
+                        try found("\(row.id): whether \(user) counts message \(seq) contradicts the log")
                     }
                     return true
                 })
@@ -140,12 +144,12 @@ extension Verification {
             let seq = columns.integer()
             let sender = columns.text()
             guard let actual = columns.optionalText() else {
-                try found("\(row.id): a mention points at message \(seq), which is not there")
+                try found("\(row.id): a mention refers to message \(seq), which does not exist")
                 return true
             }
             if !sender.utf8.elementsEqual(actual.utf8) {
                 try found(
-                    "\(row.id): the mention at \(seq) says it was sent by \(sender), and the message by \(actual)")
+                    "\(row.id): the mention at \(seq) has the sender \(sender), but the message has \(actual)")
             }
             return true
         }

@@ -1,15 +1,16 @@
 import GRDB
 
 extension SearchIndex {
-    /// Makes the tables in a new file, and refuses a file of another format.
+    /// Creates the tables in a new file, or opens an existing file.
     ///
-    /// - Returns: the index's identity.
+    /// - Returns: The index's identity.
+    /// - Throws: ``SearchIndexLost`` if the file has another format.
     static func start(_ database: Database) throws -> Int64 {
         let found = try Int64.fetchOne(database, sql: "PRAGMA user_version") ?? 0
         if found == format {
             let identity = try Int64.fetchOne(database, sql: "SELECT value FROM meta WHERE key = 'identity'")
             guard let identity else { throw SearchIndexLost() }
-            // Opens FTS5's own tables.
+            // Opens the tables of FTS5.
             _ = try Row.fetchOne(database, sql: "SELECT rowid FROM word WHERE word MATCH '\"##\"' LIMIT 1")
             return identity
         }
@@ -17,9 +18,9 @@ extension SearchIndex {
             throw SearchIndexLost()
         }
         let identity = Int64.random(in: 1...(.max))
-        // The words are kept beside the index over them: FTS5 takes a row out by the words it had. They are separated
-        // already, so the tokenizer takes them apart at the spaces. Beginnings of up to three characters have an index of
-        // their own: few letters begin many words. Only bm25() would need the sizes of columns.
+        // The words are stored beside their FTS5 index, because FTS5 needs them to remove a row. The words are already
+        // separated, so the tokenizer splits only at spaces. Prefixes of up to three characters have their own indexes,
+        // because few letters match many words. Only bm25() would need the column sizes.
         try database.execute(
             sql: """
                 CREATE TABLE meta (key TEXT NOT NULL PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;

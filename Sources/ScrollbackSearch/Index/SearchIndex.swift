@@ -2,16 +2,18 @@ package import Foundation
 import GRDB
 import Synchronization
 
-/// The words of a store's messages, in a file of their own beside it.
+/// The search index of a store's messages, in a separate file.
 ///
-/// The store's rows decide: the index only proposes which of them to look at. So it may be dropped at any time, and is: when
-/// another version wrote it, or when it is damaged. Whoever fills it finds by its ``identity`` that it has begun anew.
+/// The index only returns candidates; the caller checks the store's rows. The index can therefore be deleted at any
+/// time. It is deleted automatically if another version wrote it or if it is damaged. A new ``identity`` shows that it
+/// is empty again.
 ///
-/// The file is in WAL mode with `synchronous=NORMAL`: after a power cut the newest commits may be missing, never half there.
+/// The file is in WAL mode with `synchronous=NORMAL`. After a power failure, the newest commits can be missing but are
+/// never partially stored.
 package final class SearchIndex: Sendable {
     package static let fileName = "search.sqlite"
 
-    /// Of the tables and of how words are taken from texts: an index of another format is made anew.
+    /// The version of the tables and of word splitting; an index of another format is recreated.
     static let format: Int64 = 1
 
     private let file: URL?
@@ -23,9 +25,10 @@ package final class SearchIndex: Sendable {
         var isClosed = false
     }
 
-    /// Opens the index in a directory, or in memory without one.
+    /// Opens the index in a directory, or in memory if `directory` is `nil`.
     ///
-    /// - Throws: only where nothing could be written there either: no room, no permission.
+    /// - Throws: An error only if a new file can't be written either, for example because of permissions or a full
+    ///   disk.
     package init(directory: URL?) throws {
         file = directory?.appending(path: Self.fileName)
         let (database, identity) = try Self.open(file)
@@ -36,14 +39,14 @@ package final class SearchIndex: Sendable {
         try? close()
     }
 
-    /// Random, given when the index began: with another one, whoever fills it begins anew too.
+    /// A random number that is created with the index; if it changes, the index must be filled again.
     package var identity: Int64 { state.withLock { $0.identity } }
 
     private static func open(_ file: URL?) throws -> (any DatabaseWriter, Int64) {
         do {
             return try openKnown(file)
         } catch {
-            // Whatever is there is no index of this version; without it there is room for one.
+            // The existing file is not an index of this version: replace it.
             guard let file else { throw error }
             try erase(file)
             return try openKnown(file)
@@ -73,7 +76,7 @@ package final class SearchIndex: Sendable {
         }
     }
 
-    /// Removes the index of a directory; nobody may have it open.
+    /// Deletes the index of a directory, which must not be open.
     package static func erase(in directory: URL) throws {
         try erase(directory.appending(path: fileName))
     }
@@ -85,30 +88,30 @@ package final class SearchIndex: Sendable {
         }
     }
 
-    /// Closes the file; what is asked afterwards fails.
+    /// Closes the file; later calls fail.
     package func close() throws {
         let database = state.withLock { state in
             defer { state.isClosed = true }
             return state.isClosed ? nil : state.database
         }
-        // Into the file, once readers are done: GRDB's last connection to close may be one that can't write.
+        // Checkpoint after readers have finished, because the last connection that GRDB closes may be read-only.
         try? database?.barrierWriteWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         try database?.close()
     }
 
     // MARK: Transactions
 
-    /// Reads one snapshot.
+    /// Reads from one snapshot.
     ///
-    /// - Throws: ``SearchIndexLost`` when the index was damaged, and has begun anew.
+    /// - Throws: ``SearchIndexLost`` if the index was damaged and recreated.
     package func read<Answer>(_ body: (SearchReader) throws -> Answer) throws -> Answer {
         let (database, identity) = state.withLock { ($0.database, $0.identity) }
         return try watching(identity) { try database.read { try body(SearchReader(database: $0)) } }
     }
 
-    /// Changes in one transaction.
+    /// Writes in one transaction.
     ///
-    /// - Throws: ``SearchIndexLost`` when the index was damaged, and has begun anew.
+    /// - Throws: ``SearchIndexLost`` if the index was damaged and recreated.
     package func write<Answer>(_ body: (SearchWriter) throws -> Answer) throws -> Answer {
         let (database, identity) = state.withLock { ($0.database, $0.identity) }
         return try watching(identity) { try database.write { try body(SearchWriter(database: $0)) } }
@@ -123,7 +126,7 @@ package final class SearchIndex: Sendable {
         }
     }
 
-    /// Drops the file and starts another, unless somebody else has already.
+    /// Replaces the file with a new one, unless another thread already did.
     private func beginAnew(after identity: Int64) throws {
         try state.withLock { state in
             guard state.identity == identity, !state.isClosed else { return }
@@ -134,13 +137,13 @@ package final class SearchIndex: Sendable {
     }
 }
 
-/// The index was damaged and has begun anew, empty: what was asked is to be asked again once it is filled.
+/// The error for an index that was damaged and recreated empty; retry after it has been filled.
 package struct SearchIndexLost: Error {
     package init() {}
 }
 
 extension DatabaseError {
-    /// Whether the file is not what it was, as opposed to busy, full or out of reach.
+    /// Whether the error means a damaged file, as opposed to a busy, full or inaccessible one.
     fileprivate var meansDamage: Bool {
         switch resultCode {
         case .SQLITE_CORRUPT, .SQLITE_NOTADB: true

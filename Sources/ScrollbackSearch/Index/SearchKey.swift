@@ -1,9 +1,11 @@
 package import ScrollbackModel
 import ScrollbackWords
 
-/// The key of a message's row: the conversation's number before the place, so that a conversation is one run of keys.
+/// The key of a message's row: the conversation number, then the sequence number.
+///
+/// Each conversation is thus a contiguous range of keys.
 package enum SearchKey {
-    /// 36 bits of place leave 27 for the conversation: 69 billion messages in each of 134 million.
+    /// 36 bits for the sequence number leave 27 for the conversation: 69 billion messages in each of 134 million.
     private static let bits: Int64 = 36
     package static let lastSeq = SearchScope.lastSeq
     static let lastConversation: Int64 = 1 << (63 - bits) - 1
@@ -19,7 +21,7 @@ package enum SearchKey {
     static func conversation(_ key: Int64) -> Int64 { key >> bits }
     static func seq(_ key: Int64) -> Seq { key & lastSeq }
 
-    /// 64 bits without a sign, in the order of a column that has one.
+    /// Converts an unsigned timetoken so that a signed column has the same order.
     static func column(_ time: Timetoken) -> Int64 { Int64(bitPattern: time.rawValue ^ 1 << 63) }
     static func time(_ column: Int64) -> Timetoken { Timetoken(rawValue: UInt64(bitPattern: column) ^ 1 << 63) }
 }

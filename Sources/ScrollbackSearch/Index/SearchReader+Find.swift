@@ -3,18 +3,21 @@ package import ScrollbackModel
 package import ScrollbackWords
 
 extension SearchReader {
-    /// Up to how many matches of the whole index are looked through at once.
+    /// The maximum number of matches in the whole index that are read at once.
     static let probe = 2000
 
-    /// The next matches of a question.
+    /// Returns the next matches of a query.
     ///
-    /// Newest first costs no more for a common word than for a rare one: what is common is found after a few conversations,
-    /// taken in the order of their newest messages. Best first gives the best of the newest ``SearchTerms/candidates`` matches there
-    /// were when it was asked first.
+    /// Sorted by newest first, a frequent word costs no more than a rare one. Conversations are searched in the order
+    /// of their newest messages, so a frequent word is found quickly. Sorted by best first, the result has the best of
+    /// the newest ``SearchTerms/candidates`` matches at the time of the first page.
     ///
     /// - Parameters:
-    ///   - scopes: where to look, each place in one of them only; everywhere without any.
-    ///   - position: where the page before ended.
+    ///   - terms: The search terms.
+    ///   - scopes: The disjoint ranges to search; `nil` for everything.
+    ///   - sort: The order of the matches.
+    ///   - position: The end of the previous page.
+    ///   - limit: The maximum number of matches.
     package func find(
         _ terms: SearchTerms, in scopes: [SearchScope]? = nil, sort: SearchSort = .newestFirst,
         after position: SearchPosition? = nil, limit: Int
@@ -45,16 +48,16 @@ extension SearchReader {
     }
 }
 
-/// One question to FTS5, and the places it is asked of.
+/// A query to FTS5 and its scopes.
 struct SearchQuestion {
     let database: Database
     let expression: String
     let scopes: [SearchScope]?
 
-    /// Up to how many scopes are asked one by one at once.
+    /// The maximum number of scopes that are queried one by one without a probe.
     private static let few = 4
 
-    /// The newest matches, newest first.
+    /// Returns the newest matches, newest first.
     func newest(below end: SearchPlace? = nil, upTo top: SearchPlace? = nil, limit: Int) throws -> [SearchPlace] {
         let bound = Bound(below: end, upTo: top)
         if scopes?.count ?? .max > Self.few, let all = try matchesIfFew() {
@@ -65,7 +68,7 @@ struct SearchQuestion {
             try newestEntry(in: scope, bound).map { (scope: scope, entry: $0) }
         }
         for (scope, entry) in asked.sorted(by: { $0.entry > $1.entry }) {
-            // What a conversation has is no newer than its newest message.
+            // No match of a conversation is newer than its newest message.
             if found.count == limit, let last = found.last, entry < last { break }
             found += try matches(in: scope, upTo: entry.seq, limit: limit)
             found = Array(found.sorted(by: >).prefix(limit))
@@ -73,7 +76,7 @@ struct SearchQuestion {
         return found
     }
 
-    /// Which matches are wanted, by their place.
+    /// Bounds for the positions of matches.
     private struct Bound {
         var below: SearchPlace?
         var upTo: SearchPlace?
@@ -85,9 +88,9 @@ struct SearchQuestion {
         }
     }
 
-    // MARK: A rare word: all of its matches
+    // MARK: Rare words: read all matches
 
-    /// The keys of all matches, if there are not many.
+    /// Returns the keys of all matches, or `nil` if there are too many.
     private func matchesIfFew() throws -> [Int64]? {
         let statement = try database.cachedStatement(
             sql: "SELECT rowid FROM word WHERE word MATCH ? ORDER BY rowid DESC LIMIT ?")
@@ -95,7 +98,7 @@ struct SearchQuestion {
         return keys.count > SearchReader.probe ? nil : keys
     }
 
-    /// The newest of matches whose keys fall.
+    /// Returns the newest matches from descending keys.
     private func newest(of keys: [Int64], _ bound: Bound, limit: Int) throws -> [SearchPlace] {
         let wanted = scopes.map { Dictionary(grouping: $0, by: \.conversation) }
         var found: [SearchPlace] = []
@@ -103,7 +106,7 @@ struct SearchQuestion {
         for key in keys {
             let (conversation, seq) = (SearchKey.conversation(key), SearchKey.seq(key))
             if conversation != taken.conversation { taken = (conversation, 0) }
-            // Of each conversation the newest are enough.
+            // The newest matches of each conversation are sufficient.
             guard taken.count < limit else { continue }
             if let wanted, wanted[conversation]?.contains(where: { $0.places.contains(seq) }) != true { continue }
             guard let place = try place(key), bound.allows(place) else { continue }
@@ -123,7 +126,7 @@ struct SearchQuestion {
             time: SearchKey.time(time), conversation: SearchKey.conversation(key), seq: SearchKey.seq(key))
     }
 
-    // MARK: A common word: conversation by conversation
+    // MARK: Frequent words: search conversation by conversation
 
     private func matches(in scope: SearchScope, upTo seq: Seq, limit: Int) throws -> [SearchPlace] {
         let keys = SearchKey.keys(scope)
@@ -138,7 +141,7 @@ struct SearchQuestion {
         return try Row.fetchAll(statement, arguments: arguments).map { Self.place($0[0], time: $0[1]) }
     }
 
-    /// Every conversation that has words, by a seek for each.
+    /// Returns all conversations in the index, with one seek for each.
     private func everywhere() throws -> [SearchScope] {
         let statement = try database.cachedStatement(sql: "SELECT key FROM entry WHERE key > ? ORDER BY key LIMIT 1")
         var scopes: [SearchScope] = []
@@ -150,7 +153,9 @@ struct SearchQuestion {
         return scopes
     }
 
-    /// The newest message of a scope that is within the bound: times rise with places, so it is sought by halves.
+    /// Returns the newest message of a scope within the bounds.
+    ///
+    /// Times increase with sequence numbers, so this is a binary search.
     private func newestEntry(in scope: SearchScope, _ bound: Bound) throws -> SearchPlace? {
         let keys = SearchKey.keys(scope)
         guard let newest = try entry(keys) else { return nil }
@@ -173,7 +178,7 @@ struct SearchQuestion {
         return found
     }
 
-    /// The newest message of a run of keys.
+    /// Returns the newest message of a range of keys.
     private func entry(_ keys: ClosedRange<Int64>) throws -> SearchPlace? {
         let statement = try database.cachedStatement(
             sql: "SELECT key, time FROM entry WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1")

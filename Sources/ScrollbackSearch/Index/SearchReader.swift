@@ -2,13 +2,13 @@ import GRDB
 package import ScrollbackModel
 package import ScrollbackWords
 
-/// How far a conversation is indexed.
+/// The indexing progress of a conversation.
 package struct SearchProgress: Hashable, Sendable {
-    /// The log it is indexed of.
+    /// The log that was indexed.
     package var epoch: Epoch
-    /// Everything up to here.
+    /// The sequence number up to which all messages are indexed.
     package var seq: Seq
-    /// Every change up to here.
+    /// The revision up to which all changes are indexed.
     package var rev: Int64
 
     package init(epoch: Epoch, seq: Seq, rev: Int64) {
@@ -18,11 +18,11 @@ package struct SearchProgress: Hashable, Sendable {
     }
 }
 
-/// The questions asked of one snapshot of the index.
+/// Queries on one snapshot of the index.
 package struct SearchReader {
     let database: Database
 
-    /// How far a conversation is indexed; nothing where it has not begun.
+    /// Returns the indexing progress of a conversation; `nil` if indexing has not started.
     package func progress(of conversation: Int64) throws -> SearchProgress? {
         let statement = try database.cachedStatement(
             sql: "SELECT epoch, seq, rev FROM progress WHERE conversation = ?")
@@ -31,17 +31,17 @@ package struct SearchReader {
         }
     }
 
-    /// How far the whole store is indexed, by a number of whoever fills the index; 0 at first.
+    /// Returns the indexing progress of the whole store, as a number that the caller defined; initially 0.
     package func watermark() throws -> Int64 {
         try Int64.fetchOne(database.cachedStatement(sql: "SELECT value FROM meta WHERE key = 'watermark'")) ?? 0
     }
 
-    /// How many messages have words.
+    /// Returns the number of messages in the index.
     package func count() throws -> Int {
         try Int.fetchOne(database, sql: "SELECT count(*) FROM entry") ?? 0
     }
 
-    /// The lowest of the newest rows of a run of places, if there are that many.
+    /// Returns the sequence number of the row at position `count` from the newest in a scope, if it exists.
     package func lowest(ofNewest count: Int, in scope: SearchScope) throws -> Seq? {
         let keys = SearchKey.keys(scope)
         let statement = try database.cachedStatement(

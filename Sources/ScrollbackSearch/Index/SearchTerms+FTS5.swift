@@ -1,7 +1,7 @@
 import ScrollbackWords
 
 extension SearchTerms {
-    /// For FTS5: strings and what this type puts between them, nothing of what was typed as it was typed.
+    /// The FTS5 expression, which contains only quoted strings and operators, never raw user input.
     var expression: String {
         terms.map { term in
             let star = term.isPrefix ? "*" : ""

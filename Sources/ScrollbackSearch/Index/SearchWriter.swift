@@ -2,11 +2,11 @@ import GRDB
 package import ScrollbackModel
 package import ScrollbackWords
 
-/// A message's text as it is to be found.
+/// The searchable text of a message.
 package struct SearchRow: Sendable {
     package var seq: Seq
     package var time: Timetoken
-    /// Nothing where there is no text, or none any more.
+    /// The text; `nil` if the message has none or no longer has any.
     package var text: String?
 
     package init(seq: Seq, time: Timetoken, text: String?) {
@@ -16,12 +16,12 @@ package struct SearchRow: Sendable {
     }
 }
 
-/// A transaction of the index under way.
+/// A write transaction of the index.
 ///
-/// Every change says how things are and not how they change, so it can be made again.
+/// All operations set absolute state, so they can be repeated.
 package struct SearchWriter {
     private let database: Database
-    /// The questions, which see what was changed.
+    /// A reader that sees the changes of this transaction.
     package let reader: SearchReader
 
     init(database: Database) {
@@ -29,7 +29,7 @@ package struct SearchWriter {
         reader = SearchReader(database: database)
     }
 
-    /// Makes these the only rows of a run of places.
+    /// Replaces all rows of a scope.
     package func replace(_ scope: SearchScope, with rows: [SearchRow]) throws {
         var stale = try entries(SearchKey.keys(scope))
         for row in rows where scope.places.contains(row.seq) {
@@ -39,7 +39,7 @@ package struct SearchWriter {
         for (key, entry) in stale { try remove(key, entry) }
     }
 
-    /// Adds rows, or replaces those that are there.
+    /// Inserts or replaces rows.
     package func put(_ rows: [SearchRow], in conversation: Int64) throws {
         for row in rows {
             let key = SearchKey.key(conversation, row.seq)
@@ -47,9 +47,9 @@ package struct SearchWriter {
         }
     }
 
-    /// Removes the newest rows of a run of places.
+    /// Removes the newest rows of a scope.
     ///
-    /// - Returns: whether that were all.
+    /// - Returns: Whether all rows were removed.
     @discardableResult
     package func remove(_ scope: SearchScope, limit: Int = .max) throws -> Bool {
         let found = try entries(SearchKey.keys(scope), limit: limit)
@@ -57,7 +57,7 @@ package struct SearchWriter {
         return found.count < limit
     }
 
-    /// How far a conversation is indexed; nothing begins it anew.
+    /// Sets the indexing progress of a conversation; `nil` restarts its indexing.
     package func setProgress(_ progress: SearchProgress?, of conversation: Int64) throws {
         if let progress {
             try database.cachedStatement(sql: "INSERT OR REPLACE INTO progress VALUES (?, ?, ?, ?)").execute(
@@ -68,13 +68,13 @@ package struct SearchWriter {
         }
     }
 
-    /// How far the whole store is indexed, by a number of whoever fills the index.
+    /// Sets the indexing progress of the whole store, as a number that the caller defines.
     package func setWatermark(_ watermark: Int64) throws {
         try database.cachedStatement(sql: "UPDATE meta SET value = ? WHERE key = 'watermark'")
             .execute(arguments: [watermark])
     }
 
-    /// What is wrong with the index: nothing, as long as FTS5's tables say the same as the words kept beside them.
+    /// Returns the differences between the FTS5 tables and the stored words; empty for a consistent index.
     package func violations() throws -> [String] {
         var found = try String.fetchAll(database, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
         do {

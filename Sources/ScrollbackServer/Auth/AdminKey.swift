@@ -1,7 +1,9 @@
 package import Foundation
 import ScrollbackModel
 
-/// An administrator's token in `admin.key` of the data directory, which does not expire.
+/// The administrator token in the file `admin.key` of the data directory.
+///
+/// It does not expire.
 package enum AdminKey {
     private static func file(in directory: URL) -> URL { directory.appending(path: "admin.key") }
 

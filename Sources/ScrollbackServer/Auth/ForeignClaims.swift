@@ -4,15 +4,17 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
 
-/// Whose tokens are taken besides those that are made here.
+/// Settings for accepting tokens that an external issuer signs, in addition to the server's own tokens.
 package struct TokenTrust: Sendable {
-    /// A file of public keys, PEM or a JWK Set, or a directory of them.
+    /// The path of a file with public keys (PEM or a JWK Set), or of a directory with such files.
     package var keys: String
-    /// What such a token must say in `iss`; anything, if nothing.
+    /// The required value of the claim `iss`, or `nil` to accept any issuer.
     package var issuer: String?
-    /// What must be among those a token says in `aud`; without it a token may say none.
+    /// A value that the claim `aud` must contain.
+    ///
+    /// If `nil`, tokens that have an `aud` claim are rejected.
     package var audience: String?
-    /// Whether such a token may have the scope admin.
+    /// Whether an external token may contain the scope `admin`.
     package var mayGrantAdmin: Bool
 
     package init(keys: String, issuer: String? = nil, audience: String? = nil, mayGrantAdmin: Bool = false) {
@@ -23,7 +25,7 @@ package struct TokenTrust: Sendable {
     }
 }
 
-/// What a token says that somebody else signed (RFC 7519, RFC 9068).
+/// The claims of a token that an external issuer signed (RFC 7519, RFC 9068).
 struct ForeignClaims: JWTPayload {
     var sub: String?
     var iat: Double?
@@ -31,12 +33,14 @@ struct ForeignClaims: JWTPayload {
     var nbf: Double?
     var iss: String?
     var aud: Audience?
-    /// As this server's own tokens have them.
+    /// Scopes as an array, the format of this server's own tokens.
     var scopes: [String]?
-    /// As OAuth has them, with spaces between (RFC 8693 section 4.2): names of other services may be among them.
+    /// Scopes separated by spaces, the OAuth format (RFC 8693 section 4.2).
+    ///
+    /// May contain scopes of other services.
     var scope: String?
 
-    /// One or several.
+    /// The claim `aud`: one string or an array of strings.
     struct Audience: Codable, Sendable {
         var names: [String]
 
@@ -51,43 +55,49 @@ struct ForeignClaims: JWTPayload {
         }
     }
 
-    /// The signature is checked by the library; all else where the clock and the settings are.
+    /// Does nothing: JWTKit checks the signature, and `TokenTrust.verified` checks the claims.
     func verify(using algorithm: some JWTAlgorithm) throws {}
 }
 
 extension TokenTrust {
-    /// By how much the clock of who signs may be ahead.
+    /// The tolerated clock difference to the issuer, in seconds.
     private static let leeway: TimeInterval = 60
 
-    /// Whom a token lets in whose signature was found right.
+    /// Checks the claims of a token whose signature is valid.
     ///
-    /// - Parameter evenExpired: whether its time may be over.
-    /// - Throws: `invalid-token`, naming the claim; `token-expired`.
+    /// - Parameter evenExpired: Whether to accept an expired token.
+    /// - Throws: `invalid-token` with the name of the claim, or `token-expired`.
     func verified(_ claims: ForeignClaims, now: Date, evenExpired: Bool) throws(ChatError) -> VerifiedToken {
         let now = now.timeIntervalSince1970
         guard let sub = claims.sub, let iat = claims.iat, let exp = claims.exp else {
-            throw refusal("must have sub, iat and exp")
+            throw refusal("must have the claims sub, iat and exp")
         }
-        if let issuer, claims.iss != issuer { throw refusal("is by another issuer: iss must be \(issuer)") }
+        if let issuer, claims.iss != issuer { throw refusal("is from another issuer, because iss must be \(issuer)") }
         let audiences = claims.aud?.names ?? []
         if let audience {
-            guard audiences.contains(audience) else { throw refusal("is for others: aud must have \(audience)") }
+            guard audiences.contains(audience) else {
+                throw refusal("is for another audience, because aud must contain \(audience)")
+            }
         } else if claims.aud != nil {
-            // Whoever is not who it names must refuse it (RFC 7519 section 4.1.3).
-            throw refusal("names an audience in aud, and this server has no name: set token-audience")
+            // A recipient that `aud` does not identify must reject the token (RFC 7519 section 4.1.3).
+            throw refusal("has the claim aud, but the server's setting token-audience is not set")
         }
-        // One from the future would outlive a revocation.
-        guard (0...now + Self.leeway).contains(iat) else { throw refusal("has an iat that is not now or before") }
-        guard claims.nbf ?? 0 <= now + Self.leeway else { throw refusal("is not good yet: nbf is still to come") }
+        // A token from the future would remain valid after a revocation.
+        guard (0...now + Self.leeway).contains(iat) else {
+            throw refusal("has an invalid iat, which must not be in the future")
+        }
+        guard claims.nbf ?? 0 <= now + Self.leeway else { throw refusal("is not valid yet, according to nbf") }
         guard exp > iat, exp - iat <= TokenService.maximumLifetime else {
-            throw refusal("must end within \(Int(TokenService.maximumLifetime / 86_400)) days: exp less iat")
+            throw refusal(
+                "must have an exp after iat, by at most \(Int(TokenService.maximumLifetime / 86_400)) days"
+            )
         }
-        guard evenExpired || exp > now else { throw ChatError(.tokenExpired, "the token expired: ask for a new one") }
+        guard evenExpired || exp > now else { throw ChatError(.tokenExpired, "The token has expired. Get a new one.") }
         let user: UserID
         do {
             user = try UserID(sub, parameter: "sub")
         } catch {
-            throw refusal("names nobody: \(error.message)")
+            throw refusal("has an invalid subject: \(error.message)")
         }
         let scopes = try scopes(of: claims)
         return VerifiedToken(
@@ -95,7 +105,7 @@ extension TokenTrust {
             issuedAt: Date(timeIntervalSince1970: iat), expiresAt: Date(timeIntervalSince1970: exp))
     }
 
-    /// All that its user may do, where it names none.
+    /// Returns the scopes of the token, or all scopes of a user if the token does not list any.
     private func scopes(of claims: ForeignClaims) throws(ChatError) -> Scopes {
         let known = Scope.allCases.filter { $0 != .admin || mayGrantAdmin }
         do throws(ChatError) {
@@ -106,13 +116,13 @@ extension TokenTrust {
                 let names = text.split(separator: " ").map(String.init)
                 let own = names.filter { name in known.contains { $0.rawValue == name } }
                 return try Scopes(names: own, "scope", known: known)
-            case (.some, .some): throw refusal("has both scope and scopes: give one of them")
+            case (.some, .some): throw refusal("must have either scope or scopes, not both")
             }
         } catch {
             guard error.code == .invalidParameter else { throw error }
-            throw refusal("is good for nothing here: \(error.message)")
+            throw refusal("has no valid scope: \(error.message)")
         }
     }
 
-    private func refusal(_ reason: String) -> ChatError { ChatError(.invalidToken, "the token \(reason)") }
+    private func refusal(_ reason: String) -> ChatError { ChatError(.invalidToken, "The token \(reason).") }
 }

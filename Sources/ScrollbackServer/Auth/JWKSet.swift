@@ -1,24 +1,27 @@
 import Foundation
 import ScrollbackModel
 
-/// The keys of a JWK Set (RFC 7517), as whoever signs tokens publishes them.
+/// The public keys of a JWK Set (RFC 7517).
 struct JWKSet: Sendable {
-    /// With their ids, where they have one.
+    /// The usable keys, each with its `kid` if it has one.
     private(set) var keys: [(id: String?, key: PublicKey)] = []
-    /// Keys that are for something else, which a set may well have (RFC 7517 section 5), and why they are.
+    /// Descriptions of the ignored keys: keys for another purpose or algorithm, which a set may contain (RFC 7517
+    /// section 5).
     private(set) var passedOver: [String] = []
 
-    /// - Throws: for what is no set, and for a key that must not lie here or that nobody should rely on.
+    /// Parses a JWK Set.
+    ///
+    /// - Throws: `KeyFault` if the data is not a JWK Set, or if a key is private, symmetric or insecure.
     init(_ data: Data) throws(KeyFault) {
         struct Set: Decodable { var keys: [JWK] }
         let list: [JWK]
         do {
             list = try JSONDecoder().decode(Set.self, from: data).keys
         } catch {
-            throw KeyFault("is no JWK Set, {\"keys\": [{\"kty\": …}]}")
+            throw KeyFault("is not a JWK Set of the form {\"keys\": [{\"kty\": …}]}")
         }
         for (index, jwk) in list.enumerated() {
-            let name = jwk.kid.map { "the key \"\($0)\"" } ?? "the key at \(index)"
+            let name = jwk.kid.map { "the key \"\($0)\"" } ?? "the key at index \(index)"
             do throws(KeyFault) {
                 try jwk.checkIsPublic()
                 if let reason = jwk.otherUse {
@@ -26,7 +29,7 @@ struct JWKSet: Sendable {
                 } else if let key = try jwk.key() {
                     keys.append((jwk.kid, key))
                 } else {
-                    passedOver.append("\(name) is of another kind than RS256, ES256 and EdDSA")
+                    passedOver.append("\(name) is not for RS256, ES256 or EdDSA")
                 }
             } catch {
                 throw KeyFault("\(error.reason) (\(name))")
@@ -35,7 +38,7 @@ struct JWKSet: Sendable {
     }
 }
 
-/// One key of a set, as it comes.
+/// One key of a JWK Set, before its parameters are checked.
 private struct JWK: Decodable {
     var kty: String
     var use: String?
@@ -47,7 +50,7 @@ private struct JWK: Decodable {
     var e: String?
     var x: String?
     var y: String?
-    /// Members that only a private key has, or one that is shared.
+    /// The names of the key's members that belong only to a private or symmetric key.
     let secrets: [String]
 
     private enum CodingKeys: String, CodingKey, CaseIterable {
@@ -66,27 +69,32 @@ private struct JWK: Decodable {
         secrets = [CodingKeys.d, .p, .q, .dp, .dq, .qi, .oth, .k].filter { members.contains($0) }.map(\.rawValue)
     }
 
-    /// A shared secret would let whoever can read it sign, and a private key does not belong with who only checks.
+    /// Throws if the key is symmetric or private.
+    ///
+    /// A symmetric key lets everyone who can read it sign tokens. A private key does not belong on a server that only
+    /// verifies.
     func checkIsPublic() throws(KeyFault) {
         guard kty != "oct", !(alg?.hasPrefix("HS") ?? false) else {
-            throw KeyFault("has a key for HS256 and the like, a shared secret: it takes RS256, ES256 or EdDSA")
+            throw KeyFault("has a symmetric key (HS256 or similar), but only RS256, ES256 and EdDSA are supported")
         }
-        guard alg != "none" else { throw KeyFault("has a key of the algorithm none, which signs nothing") }
+        guard alg != "none" else { throw KeyFault("has a key with the algorithm none, which does not sign tokens") }
         guard secrets.isEmpty else {
             throw KeyFault(
-                "has a private key (\(secrets.joined(separator: ", "))): keep it with who signs, and leave these out here"
+                "has a private key (\(secrets.joined(separator: ", "))): keep these members with the issuer only"
             )
         }
     }
 
-    /// What it is for, if not for checking signatures.
+    /// Why the key can't be used for verifying signatures, or `nil` if it can.
     var otherUse: String? {
-        if let use, use != "sig" { return "is for \(use)" }
-        if let keyOperations, !keyOperations.contains("verify") { return "is not for verifying" }
+        if let use, use != "sig" { return "has the use \(use) instead of sig" }
+        if let keyOperations, !keyOperations.contains("verify") { return "does not have the key operation verify" }
         return nil
     }
 
-    /// - Returns: nothing for one of another kind.
+    /// Converts the key.
+    ///
+    /// - Returns: `nil` if the key is for an unsupported algorithm.
     func key() throws(KeyFault) -> PublicKey? {
         let key: PublicKey
         switch (kty, crv) {
@@ -101,7 +109,7 @@ private struct JWK: Decodable {
 
     private func bytes(_ text: String?, _ name: String) throws(KeyFault) -> Data {
         guard let data = text.flatMap({ Data(base64URL: $0) }) else {
-            throw KeyFault("has a key whose member \(name) is missing or not base64url")
+            throw KeyFault("has a key whose member \(name) is missing or is not base64url")
         }
         return data
     }

@@ -3,11 +3,11 @@ import JWTKit
 import ScrollbackEngine
 import ScrollbackModel
 
-/// What a link gives: one file, or its thumbnail, and nothing else.
+/// The scope of a download link: one file or its thumbnail.
 struct MediaLink: Hashable, Sendable {
     var media: MediaID
     var isThumbnail: Bool
 
-    /// As a token names it.
+    /// The text that identifies the link in a token.
     var text: String { isThumbnail ? "\(media)/thumbnail" : "\(media)" }
 }

@@ -1,18 +1,18 @@
 import Foundation
 
 extension PublicKey {
-    /// The one key of a PEM file (RFC 7468): a `PUBLIC KEY`, or the `RSA PUBLIC KEY` that OpenSSL once wrote.
+    /// Parses the only key of a PEM file (RFC 7468): a `PUBLIC KEY`, or an `RSA PUBLIC KEY` of old OpenSSL versions.
     init(pem text: String) throws(KeyFault) {
         let blocks = try PEMBlock.all(in: text)
-        // Before anything else: such a file is in the wrong place, whatever else it has.
+        // Check this first: a file with a private key is in the wrong place, whatever else it contains.
         if let secret = blocks.first(where: { $0.label.hasSuffix("PRIVATE KEY") }) {
             throw KeyFault(
-                "has a private key (\(secret.label)): keep it with who signs, and put the public one here: "
+                "has a private key (\(secret.label)): keep that with the issuer, and use the public key instead: "
                     + "openssl pkey -in FILE -pubout")
         }
-        guard let block = blocks.first else { throw KeyFault("has no PEM block, -----BEGIN PUBLIC KEY-----") }
+        guard let block = blocks.first else { throw KeyFault("has no PEM block (-----BEGIN PUBLIC KEY-----)") }
         guard blocks.count == 1 else {
-            throw KeyFault("has \(blocks.count) keys: give each a file, whose name is the key's kid, or use a JWK Set")
+            throw KeyFault("has \(blocks.count) keys: use one file for each key, named after its kid, or a JWK Set")
         }
         var reader = DERReader(block.bytes)
         let key: PublicKey?
@@ -20,16 +20,16 @@ extension PublicKey {
         case "PUBLIC KEY": key = try PublicKey(subjectPublicKeyInfo: &reader)
         case "RSA PUBLIC KEY": key = try PublicKey(rsaPublicKey: &reader)
         case "CERTIFICATE":
-            throw KeyFault("has a certificate: put its key here: openssl x509 -in FILE -noout -pubkey")
-        default: throw KeyFault("has a \(block.label): it takes a PUBLIC KEY")
+            throw KeyFault("has a certificate: extract its public key with openssl x509 -in FILE -noout -pubkey")
+        default: throw KeyFault("has a \(block.label) instead of a PUBLIC KEY")
         }
-        guard let key else { throw KeyFault("has a public key that can't be read") }
+        guard let key else { throw KeyFault("has a public key that can't be parsed") }
         self = key
     }
 
-    /// RFC 5280 section 4.1.2.7.
+    /// Parses a `SubjectPublicKeyInfo` (RFC 5280 section 4.1.2.7).
     ///
-    /// - Returns: nothing where it is not one.
+    /// - Returns: `nil` if the data is malformed.
     private init?(subjectPublicKeyInfo reader: inout DERReader) throws(KeyFault) {
         guard var info = reader.sequence(), var kind = info.sequence(), let algorithm = kind.take(.objectIdentifier),
             let bits = info.take(.bitString), bits.first == 0
@@ -41,21 +41,21 @@ extension PublicKey {
             try self.init(rsaPublicKey: &inner)
         case .ellipticCurve:
             guard let curve = kind.take(.objectIdentifier), ObjectIdentifier(curve) == .p256 else {
-                throw KeyFault("has a key of another curve than P-256, which ES256 is of")
+                throw KeyFault("has a key of another curve than P-256 (ES256)")
             }
             guard key.first == 4, key.count == 65 else {
                 throw KeyFault(
-                    "has a compressed point: write it whole: openssl ec -pubin -in FILE -conv_form uncompressed -pubout"
+                    "has a compressed point: convert it with openssl ec -pubin -in FILE -conv_form uncompressed -pubout"
                 )
             }
             try self.init(x: key.dropFirst().prefix(32), y: key.suffix(32))
         case .ed25519: try self.init(ed25519: key)
         case .p256, nil:
-            throw KeyFault("has a key of another kind: it takes RSA (RS256), P-256 (ES256) or Ed25519 (EdDSA)")
+            throw KeyFault("has an unsupported key: use RSA (RS256), P-256 (ES256) or Ed25519 (EdDSA)")
         }
     }
 
-    /// RFC 8017 appendix A.1.1.
+    /// Parses an `RSAPublicKey` (RFC 8017 appendix A.1.1).
     private init?(rsaPublicKey reader: inout DERReader) throws(KeyFault) {
         guard var numbers = reader.sequence(), let modulus = numbers.take(.integer),
             let exponent = numbers.take(.integer)
@@ -78,7 +78,9 @@ extension PublicKey {
     }
 }
 
-/// What stands between `BEGIN` and `END`; text around it is passed over, as people put there whose key it is.
+/// A PEM block.
+///
+/// Text before, between and after blocks is ignored, because files often contain comments there.
 private struct PEMBlock {
     var label: String
     var bytes: [UInt8]
@@ -89,16 +91,16 @@ private struct PEMBlock {
         for line in text.split(whereSeparator: \.isNewline) {
             let line = line.trimmingCharacters(in: .whitespaces)
             if let label = line.between("-----BEGIN ", "-----") {
-                guard open == nil else { throw KeyFault("has a PEM block that does not end") }
+                guard open == nil else { throw KeyFault("has a PEM block without an end") }
                 open = (label, "")
             } else if let label = line.between("-----END ", "-----") {
                 guard let block = open, block.label == label else {
-                    throw KeyFault("has an end of a PEM block without its beginning")
+                    throw KeyFault("has an end of a PEM block without a matching beginning")
                 }
-                // What is in a private key, perhaps encrypted, is not looked at.
+                // The content of a private key may be encrypted and is not decoded.
                 let bytes = Data(base64Encoded: block.base64)
                 guard bytes != nil || label.hasSuffix("PRIVATE KEY") else {
-                    throw KeyFault("has a PEM block that is not base64")
+                    throw KeyFault("has a PEM block that is not valid base64")
                 }
                 blocks.append(PEMBlock(label: label, bytes: bytes.map { Array($0) } ?? []))
                 open = nil
@@ -106,7 +108,7 @@ private struct PEMBlock {
                 open?.base64 += line
             }
         }
-        guard open == nil else { throw KeyFault("has a PEM block that does not end") }
+        guard open == nil else { throw KeyFault("has a PEM block without an end") }
         return blocks
     }
 }
@@ -118,7 +120,7 @@ extension String {
     }
 }
 
-/// Just enough of DER (X.690) to tell what a public key is, and to say of a wrong one what is wrong with it.
+/// A minimal DER reader (X.690), enough to recognize public keys and to explain why a key is unsupported.
 private struct DERReader {
     enum Tag: UInt8 {
         case integer = 0x02
@@ -135,7 +137,7 @@ private struct DERReader {
 
     mutating func sequence() -> DERReader? { take(.sequence).map { DERReader(Array($0)) } }
 
-    /// The content of the next element, if it has a tag and is whole.
+    /// Returns the content of the next element, or `nil` if it has another tag or is incomplete.
     mutating func take(_ tag: Tag) -> ArraySlice<UInt8>? {
         guard rest.popFirst() == tag.rawValue, let first = rest.popFirst() else { return nil }
         var length = Int(first)

@@ -1,7 +1,9 @@
 import Foundation
 import JWTKit
 
-/// What is wrong with a key, in words that go on after the name of its file.
+/// An invalid key.
+///
+/// `reason` continues a sentence that starts with the name of the file.
 struct KeyFault: Error {
     var reason: String
 
@@ -10,28 +12,34 @@ struct KeyFault: Error {
     }
 }
 
-/// How a token is signed, of the ways whose signatures a public key can check.
+/// The supported signature algorithms.
+///
+/// All are asymmetric.
 enum KeyAlgorithm: String, CaseIterable, Sendable {
     case rs256 = "RS256"
     case es256 = "ES256"
     case eddsa = "EdDSA"
 
-    /// By its name in a token or a JWK; RFC 9864 calls EdDSA by the name of its curve.
+    /// Creates an algorithm from its name in a token or JWK.
+    ///
+    /// RFC 9864 names EdDSA after its curve, Ed25519.
     init?(named name: String) {
         guard let found = name == "Ed25519" ? .eddsa : KeyAlgorithm(rawValue: name) else { return nil }
         self = found
     }
 }
 
-/// A public key of one of the three kinds that are taken, each for one algorithm and no other (RFC 8725 section 3.1).
+/// A public key.
+///
+/// Each kind of key belongs to exactly one algorithm (RFC 8725 section 3.1).
 enum PublicKey: Sendable {
     case rsa(Insecure.RSA.PublicKey)
     case p256(ES256PublicKey)
     case ed25519(EdDSA.PublicKey)
 
-    /// Weaker ones can't be relied on (RFC 7518 section 3.3).
+    /// The minimum key size in bits (RFC 7518 section 3.3).
     private static let leastBits = 2048
-    /// What a larger one costs to check, anybody could make the server pay.
+    /// The maximum key size in bits, which limits the CPU time of one verification.
     private static let mostBits = 8192
 
     var algorithm: KeyAlgorithm {
@@ -42,43 +50,46 @@ enum PublicKey: Sendable {
         }
     }
 
+    /// Creates an RSA key.
+    ///
     /// - Parameters:
-    ///   - modulus: big-endian, as the exponent.
+    ///   - modulus: The modulus in big-endian byte order.
+    ///   - exponent: The public exponent in big-endian byte order.
     init(modulus: some Collection<UInt8>, exponent: some Collection<UInt8>) throws(KeyFault) {
         let modulus = Data(modulus.drop { $0 == 0 })
         let exponent = Data(exponent.drop { $0 == 0 })
         let bits = modulus.count * 8 - (modulus.first?.leadingZeroBitCount ?? 0)
         guard (Self.leastBits...Self.mostBits).contains(bits) else {
-            throw KeyFault("has an RSA key of \(bits) bits: it takes \(Self.leastBits) to \(Self.mostBits)")
+            throw KeyFault("has an RSA key of \(bits) bits, but \(Self.leastBits) to \(Self.mostBits) are supported")
         }
         guard let last = exponent.last, last & 1 == 1, exponent != Data([1]) else {
-            throw KeyFault("has an RSA key whose exponent is 1 or even, with which anybody could sign")
+            throw KeyFault("has an insecure RSA key, because its exponent is 1 or even")
         }
         do {
             self = .rsa(
                 try Insecure.RSA.PublicKey(
                     modulus: modulus.base64EncodedString(), exponent: exponent.base64EncodedString()))
         } catch {
-            throw KeyFault("has an RSA key that is none")
+            throw KeyFault("has an invalid RSA key")
         }
     }
 
-    /// A point of P-256: two coordinates of 32 bytes.
+    /// Creates a P-256 key from the two coordinates of its point, 32 bytes each.
     init(x: some Collection<UInt8>, y: some Collection<UInt8>) throws(KeyFault) {
         guard x.count == 32, y.count == 32,
             let key = try? ES256PublicKey(parameters: (Data(x).base64EncodedString(), Data(y).base64EncodedString()))
-        else { throw KeyFault("has a key that is no point of P-256") }
+        else { throw KeyFault("has a key that is not a point of P-256") }
         self = .p256(key)
     }
 
     init(ed25519 x: some Collection<UInt8>) throws(KeyFault) {
         guard x.count == 32, let key = try? EdDSA.PublicKey(x: Data(x).base64EncodedString(), curve: .ed25519) else {
-            throw KeyFault("has a key that is none of Ed25519")
+            throw KeyFault("has an invalid Ed25519 key")
         }
         self = .ed25519(key)
     }
 
-    /// A collection that has this key alone, so that no other can be meant.
+    /// Creates a key collection with only this key, so that JWTKit can't choose another one.
     func verifier() async -> JWTKeyCollection {
         let collection = JWTKeyCollection()
         switch self {

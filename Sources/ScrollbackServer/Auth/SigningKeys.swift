@@ -1,18 +1,19 @@
 package import Foundation
 import ScrollbackModel
 
-/// The secrets tokens are signed with, in `secrets.json` of the data directory.
+/// The secrets that sign the server's own tokens, in the file `secrets.json` of the data directory.
 ///
-/// The newest signs; older ones are accepted until they retire, so that rotating them interrupts nobody.
+/// The newest key signs. Older keys verify tokens until they retire, so that rotating the keys does not invalidate
+/// tokens.
 package struct SigningKeys: Codable, Sendable {
     package var keys: [Key]
 
     package struct Key: Codable, Sendable {
         package var kid: String
-        /// 32 random bytes, base64.
+        /// 32 random bytes, encoded as base64.
         package var secret: String
         package var createdAt: Date
-        /// After this it is not accepted any more.
+        /// The time after which the key is no longer accepted, or `nil` for the current key.
         package var retiresAt: Date?
     }
 
@@ -23,7 +24,9 @@ package struct SigningKeys: Codable, Sendable {
             retiresAt: nil)
     }
 
-    /// Reads the file, or makes it, readable by its owner alone.
+    /// Reads `secrets.json`, or creates the file with mode 0600 if it does not exist.
+    ///
+    /// - Throws: `internal-error` if the file can't be read or written.
     package static func open(in directory: URL, now: Date = Date()) throws -> SigningKeys {
         let file = directory.appending(path: "secrets.json")
         if FileManager.default.fileExists(atPath: file.path) {
@@ -33,7 +36,8 @@ package struct SigningKeys: Codable, Sendable {
                 return try decoder.decode(SigningKeys.self, from: Data(contentsOf: file))
             } catch {
                 throw ChatError(
-                    .internalError, "\(file.path) can't be read: put it back, or remove it and every token with it",
+                    .internalError,
+                    "Can't read \(file.path). Restore the file, or delete it to invalidate every token.",
                     cause: error)
             }
         }
@@ -42,7 +46,9 @@ package struct SigningKeys: Codable, Sendable {
         return keys
     }
 
-    /// Adds a key that signs from now on; those before it are accepted for `overlap` more.
+    /// Adds a new signing key.
+    ///
+    /// Tokens of the existing keys remain valid for `overlap` seconds.
     package mutating func rotate(overlap: TimeInterval, now: Date = Date()) {
         keys.removeAll { key in key.retiresAt.map { $0 <= now } ?? false }
         for index in keys.indices where keys[index].retiresAt == nil {
@@ -66,7 +72,7 @@ private enum SymmetricKeyBytes {
     }
 }
 
-/// Files that only their owner may read.
+/// Writes files that only their owner may read.
 package enum PrivateFile {
     package static func write(_ data: Data, to file: URL) throws {
         let temporary = file.appendingPathExtension("new")
@@ -75,11 +81,11 @@ package enum PrivateFile {
             FileManager.default.createFile(
                 atPath: temporary.path, contents: data, attributes: [.posixPermissions: 0o600])
         else {
-            throw ChatError(.internalError, "\(temporary.path) can't be written")
+            throw ChatError(.internalError, "Can't write \(temporary.path).")
         }
-        // Renaming replaces the old file at once: nobody ever reads half of it.
+        // The rename is atomic, so that readers never see a partial file.
         guard rename(temporary.path, file.path) == 0 else {
-            throw ChatError(.internalError, "\(file.path) can't be replaced: \(String(cString: strerror(errno)))")
+            throw ChatError(.internalError, "Can't replace \(file.path): \(String(cString: strerror(errno))).")
         }
     }
 }

@@ -1,9 +1,9 @@
 import Foundation
 import ScrollbackModel
 
-/// What stands before a token's claims, and says how it is signed (RFC 7515 section 4).
+/// The JOSE header of a token: its signature algorithm and key ID (RFC 7515 section 4).
 ///
-/// It is the sender's word: it chooses among the keys that are known, and never how one of them is used.
+/// The header is untrusted input. It selects one of the known keys, but never determines the algorithm of a key.
 struct TokenHeader: Sendable {
     let algorithm: String
     let kid: String?
@@ -25,23 +25,25 @@ struct TokenHeader: Sendable {
         }
     }
 
-    /// What tokens that let one in say that they are.
+    /// The accepted values of `typ`.
     ///
-    /// Others are for something else (RFC 8725 section 3.11): a provider's notice that somebody signed out is signed by the
-    /// same key.
+    /// Tokens of other types serve other purposes (RFC 8725 section 3.11). For example, a provider signs logout tokens
+    /// with the same key.
     private static let types: Set<String> = ["jwt", "at+jwt", "application/at+jwt"]
 
+    /// Parses the header of a token.
+    ///
     /// - Throws: `invalid-token`.
     init(of token: String) throws(ChatError) {
         guard let part = token.split(separator: ".", omittingEmptySubsequences: false).first,
             let data = Data(base64URL: String(part)), let fields = try? JSONDecoder().decode(Fields.self, from: data)
-        else { throw ChatError(.invalidToken, "the token is not valid: ask for a new one") }
-        // Whoever signed it relies on an extension being understood, and none is here (RFC 7515 section 4.1.11).
+        else { throw ChatError(.invalidToken, "The token is not valid. Get a new one.") }
+        // A critical extension must be understood (RFC 7515 section 4.1.11), and none is supported.
         guard !fields.isCritical else {
-            throw ChatError(.invalidToken, "the token has a header crit, of which nothing is understood here")
+            throw ChatError(.invalidToken, "The token has the header crit, which is not supported.")
         }
         guard fields.typ.map({ Self.types.contains($0.lowercased()) }) ?? true else {
-            throw ChatError(.invalidToken, "the token is one for something else: its typ must be JWT or at+jwt")
+            throw ChatError(.invalidToken, "The token has another purpose, because its typ is not JWT or at+jwt.")
         }
         algorithm = fields.alg
         kid = fields.kid

@@ -3,28 +3,30 @@ import JWTKit
 import Logging
 package import ScrollbackModel
 
-/// A file of public keys, as it lies on the disk.
+/// A file of public keys and its content.
 struct KeyFile: Hashable, Sendable {
     var path: String
     var data: Data
 
-    /// A set of many keys takes some hundred KiB.
+    /// The maximum file size in bytes.
+    ///
+    /// A set with many keys has a few hundred KiB.
     private static let mostBytes = 1 << 20
 
-    /// The file, or what is called `*.pem` and `*.json` in the directory, by name.
+    /// Reads the file at `path`, or all files `*.pem` and `*.json` of the directory at `path`, sorted by name.
     ///
-    /// - Throws: what the system says, and of a directory that it has none.
+    /// - Throws: `invalid-parameter` if a file can't be read, or if a directory has no such file.
     static func all(at path: String) throws(ChatError) -> [KeyFile] {
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
-            throw fault(path, "is not there")
+            throw fault(path, "does not exist")
         }
         guard isDirectory.boolValue else { return [try KeyFile(at: path)] }
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
             throw fault(path, "can't be read")
         }
         let wanted = names.filter { !$0.hasPrefix(".") && ($0.hasSuffix(".pem") || $0.hasSuffix(".json")) }.sorted()
-        guard !wanted.isEmpty else { throw fault(path, "has neither a *.pem nor a *.json") }
+        guard !wanted.isEmpty else { throw fault(path, "has no *.pem or *.json file") }
         var files: [KeyFile] = []
         let folder = path.hasSuffix("/") ? path : path + "/"
         for name in wanted { files.append(try KeyFile(at: folder + name)) }
@@ -42,7 +44,8 @@ struct KeyFile: Hashable, Sendable {
         .invalidParameter("token-keys", "\(path) \(reason)")
     }
 
-    /// The keys it has: a JWK Set where it begins with a brace, else one in PEM, called as the file is.
+    /// Parses the keys of the file: a JWK Set if the file starts with a brace, otherwise one PEM key with the file's
+    /// name as `kid`.
     fileprivate func keys() throws(ChatError) -> (keys: [(id: String?, key: PublicKey)], passedOver: [String]) {
         let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         do throws(KeyFault) {
@@ -58,22 +61,24 @@ struct KeyFile: Hashable, Sendable {
     }
 }
 
-/// A key by which tokens of somebody else are known.
+/// A public key that verifies tokens of an external issuer.
 struct TokenKey: Sendable {
-    /// Which `kid` means it.
+    /// The `kid` that selects this key.
     let id: String?
     let algorithm: KeyAlgorithm
-    /// Has this key alone.
+    /// A collection with only this key.
     let verifier: JWTKeyCollection
 }
 
-/// The public keys of people who sign tokens themselves.
+/// The public keys of the external token issuers.
 package struct TokenKeys: Sendable {
     private let keys: [TokenKey]
-    /// Keys of the files that are for something else, and why.
+    /// Descriptions of the keys that are ignored because they have another purpose or algorithm.
     package let passedOver: [String]
 
-    /// - Throws: `invalid-parameter`, naming the file and what is wrong with it.
+    /// Reads the keys of a file or directory.
+    ///
+    /// - Throws: `invalid-parameter` with the path and what is wrong with the file.
     package static func read(_ path: String) async throws(ChatError) -> TokenKeys {
         try await TokenKeys(KeyFile.all(at: path))
     }
@@ -88,7 +93,7 @@ package struct TokenKeys: Sendable {
             for (id, key) in found.keys {
                 if let id, let other = paths.updateValue(file.path, forKey: id) {
                     throw KeyFile.fault(
-                        file.path, "has a second key \"\(id)\", after that of \(other): give each a kid of its own")
+                        file.path, "has the key \"\(id)\", which \(other) also has: give each key a unique kid")
                 }
                 keys.append(TokenKey(id: id, algorithm: key.algorithm, verifier: await key.verifier()))
             }
@@ -103,19 +108,22 @@ package struct TokenKeys: Sendable {
         self.passedOver = passedOver
     }
 
-    /// For people: `RS256 "a", EdDSA without a kid`.
+    /// A readable list of the keys, for example `RS256 "a", EdDSA without a kid`.
     package var summary: String {
         keys.map { "\($0.algorithm.rawValue) \($0.id.map { "\"\($0)\"" } ?? "without a kid")" }
             .joined(separator: ", ")
     }
 
-    /// The key that a token names, which must be of the token's algorithm; of a token that names none, the only one of it.
+    /// Returns the key for a token.
     ///
-    /// - Throws: `invalid-token`.
+    /// If the token has a `kid`, the key must have this `kid` and the token's algorithm. Without a `kid`, the token's
+    /// algorithm must have exactly one key.
+    ///
+    /// - Throws: `invalid-token` if no key or more than one key matches.
     func key(of header: TokenHeader, _ algorithm: KeyAlgorithm) throws(ChatError) -> TokenKey {
         if let kid = header.kid {
             guard let key = keys.first(where: { $0.id == kid && $0.algorithm == algorithm }) else {
-                throw ChatError(.invalidToken, "the token's key is not known here: is its kid that of the key's file?")
+                throw ChatError(.invalidToken, "The server does not know the token's key. Check its kid and algorithm.")
             }
             return key
         }
@@ -123,14 +131,14 @@ package struct TokenKeys: Sendable {
         guard fitting.count == 1, let key = fitting.first else {
             throw ChatError(
                 .invalidToken,
-                "the token names no key, and \(fitting.isEmpty ? "none" : "more than one") is known here "
-                    + "of its algorithm: give it the kid of its key")
+                "The token has no kid, and the server knows \(fitting.isEmpty ? "no key" : "several keys") "
+                    + "for its algorithm. Add the key's kid to the token's header.")
         }
         return key
     }
 
     func tell(_ logger: Logger) {
-        logger.notice("tokens by others' keys are taken", metadata: ["keys": "\(summary)"])
-        for reason in passedOver { logger.warning("a key is passed over", metadata: ["reason": "\(reason)"]) }
+        logger.notice("Accepting tokens signed with external keys.", metadata: ["keys": "\(summary)"])
+        for reason in passedOver { logger.warning("Ignoring a key.", metadata: ["reason": "\(reason)"]) }
     }
 }

@@ -6,7 +6,9 @@ package import ScrollbackModel
 package import ScrollbackWire
 import Synchronization
 
-/// Makes and checks tokens: JWT (RFC 7519), its own by HS256, and those of others whose public keys are known.
+/// Issues and verifies tokens in the JWT format (RFC 7519).
+///
+/// The server signs its own tokens with HS256. It also accepts tokens of external issuers whose public keys it knows.
 package final class TokenService: Sendable {
     private let directory: URL
     private let trust: TokenTrust?
@@ -17,14 +19,16 @@ package final class TokenService: Sendable {
         var keys: SigningKeys
         var collection: JWTKeyCollection
         var modifiedAt: Date?
-        /// Others' keys, and the files they were looked for in last: of files that are no good the keys before stay.
+        /// The external keys, and the content of the files at the last check.
+        ///
+        /// If new files are invalid, the previous keys remain.
         var foreignKeys: TokenKeys?
         var files: [KeyFile] = []
-        /// What was said last of what can't be read, so that it is not said every time.
+        /// The last logged error of each file, so that the server logs an error only once.
         var faults: [String: String] = [:]
-        /// Another one with each change of keys.
+        /// A counter that increases with each change of keys.
         var generation = 0
-        /// What tokens say whose signatures were found right, as long as the keys are these.
+        /// The claims of tokens with a valid signature, cached until the keys change.
         var known: [String: Known] = [:]
 
         mutating func keysChanged() {
@@ -33,24 +37,27 @@ package final class TokenService: Sendable {
         }
     }
 
-    /// A token whose signature was found right.
+    /// A token whose signature was verified.
     private enum Known {
         case own(Claims, kid: String)
         case foreign(ForeignClaims, TokenTrust)
     }
 
-    /// How many tokens are known without looking at their signatures again.
+    /// The maximum number of cached tokens.
     private static let mostKnown = 4096
-    /// How this server signs.
+    /// The signature algorithm of the server's own tokens.
     private static let ownAlgorithm = "HS256"
 
-    /// The longest a token may be valid, unless it is an administrator's.
+    /// The maximum lifetime of a token in seconds, except for the administrator token.
     package static let maximumLifetime: TimeInterval = 366 * 86_400
     package static let standardLifetime: TimeInterval = 30 * 86_400
 
+    /// Creates a token service.
+    ///
     /// - Parameters:
-    ///   - directory: has the secrets, and is given some where it has none.
-    ///   - trust: whose tokens are taken besides.
+    ///   - directory: The data directory. If it has no `secrets.json`, the service creates the file.
+    ///   - trust: Settings for external tokens, or `nil` to accept only the server's own tokens.
+    ///   - clock: Returns the current time.
     package init(
         directory: URL, trust: TokenTrust? = nil, clock: @escaping @Sendable () -> Date = { Date() }
     ) async throws {
@@ -82,14 +89,14 @@ package final class TokenService: Sendable {
         return collection
     }
 
-    // MARK: Keys that change
+    // MARK: Reloading keys
 
-    /// Others' keys; nothing where no others are trusted.
+    /// The keys of external issuers, or `nil` if external tokens are not accepted.
     package var foreignKeys: TokenKeys? { state.withLock { $0.foreignKeys } }
 
-    /// Takes over secrets that another process rotated, and others' keys that were put there.
+    /// Reloads `secrets.json` and the external keys if they changed.
     ///
-    /// What can't be read, or is no good, is logged once, and what was there before stays.
+    /// If a file can't be loaded, the service logs the error once and keeps using the previous keys.
     package func reloadIfChanged(logger: Logger) async {
         do {
             try await reloadSecrets()
@@ -101,7 +108,7 @@ package final class TokenService: Sendable {
         do {
             try await reloadKeys(trust)?.tell(logger)
         } catch {
-            tell(ChatError(wrapping: error).message, of: "the keys of tokens", logger)
+            tell(ChatError(wrapping: error).message, of: "the token keys", logger)
         }
     }
 
@@ -111,7 +118,9 @@ package final class TokenService: Sendable {
             return state.faults[what] != fault
         }
         guard isNews, let fault else { return }
-        logger.error("\(what) changed and can't be used: what was there before stays", metadata: ["reason": "\(fault)"])
+        logger.error(
+            "Can't load \(what) after a change. The server keeps using the previous version.",
+            metadata: ["reason": "\(fault)"])
     }
 
     private func reloadSecrets() async throws {
@@ -125,16 +134,19 @@ package final class TokenService: Sendable {
         }
     }
 
-    /// The bytes are compared, not times: behind a link, as orchestrators place files, and within one second those stay.
+    /// Reloads the external keys if the files changed.
     ///
-    /// - Returns: the keys, where they changed.
-    /// - Throws: why the files are no good; once for the same bytes.
+    /// Compares the files' content, not their modification times. Orchestrators mount files behind symbolic links, and
+    /// two changes within one second can have the same time.
+    ///
+    /// - Returns: The new keys, or `nil` if nothing changed.
+    /// - Throws: The reason why the files are invalid, once for the same content.
     private func reloadKeys(_ trust: TokenTrust) async throws(ChatError) -> TokenKeys? {
         let files: [KeyFile]
         do {
             files = try KeyFile.all(at: trust.keys)
         } catch {
-            // When they are there again they are looked at, be they what they were.
+            // Once the files are readable again, load them even if their content did not change.
             state.withLock { $0.files = [] }
             throw error
         }
@@ -146,22 +158,26 @@ package final class TokenService: Sendable {
         let keys = try await TokenKeys(files)
         state.withLock { state in
             state.foreignKeys = keys
-            state.faults["the keys of tokens"] = nil
+            state.faults["the token keys"] = nil
             state.keysChanged()
         }
         return keys
     }
 
-    // MARK: Making
+    // MARK: Issuing
 
-    /// - Parameter lifetime: seconds; `nil` for a token that does not expire.
+    /// Issues a token with the scope `admin` or with all scopes of a user.
+    ///
+    /// - Parameter lifetime: The lifetime in seconds, or `nil` for a token that does not expire.
     package func token(for user: UserID, isAdmin: Bool, lifetime: TimeInterval?) async throws -> String {
         try await token(for: user, scopes: isAdmin ? Scopes([.admin]) : .all, lifetime: lifetime)
     }
 
+    /// Issues a token.
+    ///
     /// - Parameters:
-    ///   - scopes: what it is good for.
-    ///   - lifetime: seconds; `nil` for a token that does not expire.
+    ///   - scopes: The scopes of the token.
+    ///   - lifetime: The lifetime in seconds, or `nil` for a token that does not expire.
     package func token(for user: UserID, scopes: Scopes, lifetime: TimeInterval?) async throws -> String {
         let now = clock()
         return try await sign(
@@ -170,7 +186,7 @@ package final class TokenService: Sendable {
                 exp: lifetime.map { now.timeIntervalSince1970 + $0 }))
     }
 
-    /// A token that is good for a link alone: it sees what who made it sees.
+    /// Issues a token that is valid only for one download link and has the visibility of `caller`.
     func token(for link: MediaLink, by caller: Caller, expiresAt: Date) async throws -> String {
         try await sign(
             Claims(
@@ -181,26 +197,26 @@ package final class TokenService: Sendable {
     private func sign(_ claims: Claims) async throws -> String {
         let (keys, collection) = state.withLock { ($0.keys, $0.collection) }
         guard let key = keys.keys.last(where: { $0.retiresAt == nil }) else {
-            throw ChatError(.internalError, "secrets.json has no key to sign with")
+            throw ChatError(.internalError, "secrets.json has no active signing key.")
         }
         return try await collection.sign(claims, kid: JWKIdentifier(string: key.kid))
     }
 
-    // MARK: Checking
+    // MARK: Verifying
 
-    /// Checks a token.
+    /// Verifies a token.
     ///
-    /// - Parameter evenExpired: whether its time may be over; its key's may not.
+    /// - Parameter evenExpired: Whether to accept an expired token. A token of a retired key is always rejected.
     /// - Throws: `invalid-token` or `token-expired`.
     package func verify(_ token: String, evenExpired: Bool = false) async throws(ChatError) -> VerifiedToken {
         switch try await known(token) {
         case .own(let claims, let kid):
             try check(claims, kid, evenExpired: evenExpired)
-            // A link's token is for its file and for nothing else.
+            // The token of a download link is valid only for that link.
             guard claims.media == nil, claims.scopes?.contains("media") != true else {
-                throw ChatError(.invalidToken, "the token is a link's, which is good for its file alone")
+                throw ChatError(.invalidToken, "The token belongs to a download link and is valid only for its file.")
             }
-            // A name that a newer server gave is nothing here, and no reason to be good for all.
+            // Ignore scopes of newer server versions. Unknown scopes must not turn into `.all`.
             let scopes = claims.scopes.map { Scopes(Set($0.compactMap { Scope(rawValue: $0) })) } ?? .all
             return try Self.verified(claims, scopes)
         case .foreign(let claims, let trust):
@@ -208,16 +224,18 @@ package final class TokenService: Sendable {
         }
     }
 
-    /// Checks a link's token, which this server made.
+    /// Verifies the token of a download link.
     ///
     /// - Throws: `invalid-token` or `token-expired`.
     func verify(_ token: String, for link: MediaLink) async throws(ChatError) -> VerifiedToken {
         guard case .own(let claims, let kid) = try await known(token) else {
-            throw ChatError(.invalidToken, "the link is not of this server: make one with POST /v1/media/{id}/link")
+            throw ChatError(
+                .invalidToken, "The link is from another server. Create a link with POST /v1/media/{id}/link.")
         }
         try check(claims, kid, evenExpired: false)
         guard claims.scopes?.contains("media") == true, claims.media == link.text else {
-            throw ChatError(.invalidToken, "the link is not of this file: make one with POST /v1/media/{id}/link")
+            throw ChatError(
+                .invalidToken, "The link is for another file. Create a link with POST /v1/media/{id}/link.")
         }
         return try Self.verified(claims, Scopes(claims.scopes?.contains("admin") == true ? [.admin] : [.read]))
     }
@@ -234,20 +252,20 @@ package final class TokenService: Sendable {
         let now = clock()
         let key = state.withLock { state in state.keys.keys.first { $0.kid == kid } }
         guard let key, key.retiresAt.map({ now < $0 }) ?? true else {
-            throw ChatError(.invalidToken, "the token's key is retired: ask for a new token")
+            throw ChatError(.invalidToken, "The token's key is retired. Get a new token.")
         }
         if !evenExpired, let exp = claims.exp, exp <= now.timeIntervalSince1970 {
-            throw ChatError(.tokenExpired, "the token expired: ask for a new one")
+            throw ChatError(.tokenExpired, "The token has expired. Get a new one.")
         }
     }
 
-    /// What a token says, if its signature is right.
+    /// Returns the claims of a token after verifying its signature, from the cache if possible.
     private func known(_ token: String) async throws(ChatError) -> Known {
         let (known, generation) = state.withLock { ($0.known[token], $0.generation) }
         if let known { return known }
         let new = try await signed(token)
         state.withLock { state in
-            // Keys that were read anew meanwhile may not have this one.
+            // If the keys changed during the verification, the new keys may not include this one.
             guard state.generation == generation else { return }
             if state.known.count >= Self.mostKnown { state.known.removeAll(keepingCapacity: true) }
             state.known[token] = new
@@ -259,12 +277,12 @@ package final class TokenService: Sendable {
         let header = try TokenHeader(of: token)
         if header.algorithm == Self.ownAlgorithm {
             guard let kid = header.kid else {
-                throw ChatError(.invalidToken, "the token names no key: ask for a new one")
+                throw ChatError(.invalidToken, "The token has no kid. Get a new one.")
             }
             let (collection, isKnown) = state.withLock { state in
                 (state.collection, state.keys.keys.contains { $0.kid == kid })
             }
-            // With another the library would try its first key.
+            // For an unknown `kid`, JWTKit would try its first key.
             guard isKnown else { throw Self.notValid }
             return .own(try await claims(of: token, by: collection), kid: kid)
         }
@@ -275,9 +293,9 @@ package final class TokenService: Sendable {
         return .foreign(try await claims(of: token, by: key.verifier), trust)
     }
 
-    /// What was wrong with it is nobody's business but the log's, and the token is not for the log either.
+    /// A deliberately unspecific error: details could help an attacker, and tokens must not appear in logs.
     private static var notValid: ChatError {
-        ChatError(.invalidToken, "the token is not valid: ask for a new one")
+        ChatError(.invalidToken, "The token is not valid. Get a new one.")
     }
 
     private func claims<Payload: JWTPayload>(
@@ -291,23 +309,24 @@ package final class TokenService: Sendable {
     }
 }
 
+/// A token with a valid signature and valid claims.
 package struct VerifiedToken: Sendable {
     package var caller: Caller
     package var issuedAt: Date
     package var expiresAt: Date?
 }
 
-/// What a token says.
+/// The claims of the server's own tokens.
 ///
-/// Times are seconds since 1970, with fractions, so that a token made right after a revocation counts.
+/// Times are seconds since 1970 with fractions, so that a token issued right after a revocation is valid.
 private struct Claims: JWTPayload {
     var sub: String
     var scopes: [String]?
     var iat: Double
     var exp: Double?
-    /// What a link is of.
+    /// The download link for which the token is valid.
     var media: String?
 
-    /// The signature is checked by the library; times are checked where the clock is.
+    /// Does nothing: JWTKit checks the signature, and `TokenService.check` checks the times.
     func verify(using algorithm: some JWTAlgorithm) throws {}
 }

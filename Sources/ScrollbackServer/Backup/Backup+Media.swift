@@ -4,15 +4,16 @@ import ScrollbackModel
 import ScrollbackSQLite
 import StoreFiles
 
-/// The bytes of files in backups: under the same names, which are their hashes.
+/// Media files in backups. Blobs have the same names as in the data directory: their hashes.
 extension Backup {
-    /// Holds on to all bytes that are there, under second names: whatever the store's copy refers to can be taken from
-    /// there, though the server may remove it meanwhile.
+    /// Creates hard links to all blobs, so that the backup can copy them even if the server removes them from the data
+    /// directory.
     ///
-    /// - Returns: where they are held: in the backup where it lies on the same volume, else beside them.
+    /// - Returns: The directory with the links: the backup if it is on the same volume, otherwise a temporary directory
+    ///   next to the blobs.
     static func holdMedia(of data: URL, in partial: URL) throws(ChatError) -> MediaDirectory {
         let source = MediaDirectory(in: data)
-        // What a backup that was ended left.
+        // Remove links of an interrupted backup.
         for name in source.names(in: source.root) where name.hasPrefix(held) {
             try? FileManager.default.removeItem(at: source.root.appending(component: name))
         }
@@ -24,7 +25,7 @@ extension Backup {
         let (here, there) = (source.path(of: first, isSealed: isSealed), target.path(of: first, isSealed: isSealed))
         if link(here, there) != 0, errno == EXDEV {
             let folder = source.root.appending(component: held + UUID().uuidString)
-            guard mkdir(folder.path, 0o700) == 0 else { throw DurableFile.failure("\(folder.path) can't be made") }
+            guard mkdir(folder.path, 0o700) == 0 else { throw DurableFile.failure("Can't create \(folder.path)") }
             hold = MediaDirectory(in: folder)
             try hold.make(hasUploads: false)
         } else {
@@ -33,9 +34,9 @@ extension Backup {
         var after: BlobID?
         while case let blobs = source.list(after: after, limit: 1000), let last = blobs.last {
             after = last
-            // Where a file system has no second names, what goes meanwhile is missing.
+            // If the file system has no hard links, blobs that the server removes during the backup are missing.
             for blob in blobs {
-                // In either form: it may be changing from one to the other.
+                // Try both forms, because the server may be encrypting or decrypting the blob.
                 for isSealed in [true, false] {
                     link(source.path(of: blob, isSealed: isSealed), hold.path(of: blob, isSealed: isSealed))
                 }
@@ -46,11 +47,12 @@ extension Backup {
 
     private static let held = "backup-"
 
-    /// Takes what the store's copy refers to, and lets go of the rest.
+    /// Puts the blobs that the backup's store refers to into the backup and removes the others.
     ///
-    /// What is missing in the data directory is missing in the backup: `verify` says so of both.
+    /// A blob that is missing in the data directory is also missing in the backup. The command `verify` reports such
+    /// blobs.
     ///
-    /// - Parameter hold: what ``holdMedia(of:in:)`` gave.
+    /// - Parameter hold: The directory that ``holdMedia(of:in:)`` returned.
     static func takeMedia(
         of data: URL, from hold: MediaDirectory, in partial: URL, referredToBy store: URL
     ) throws(ChatError) {
@@ -71,7 +73,7 @@ extension Backup {
             for isSealed in [true, false] { unlink(target.path(of: blob, isSealed: isSealed)) }
         }
         for blob in wanted where target.size(of: blob) == nil {
-            // What came after they were held is there still: it is younger than a day.
+            // Newer blobs have no link in `hold`, but the server does not remove a blob during its first day.
             guard let place = [hold, source].first(where: { $0.size(of: blob) != nil }),
                 let isSealed = place.isSealed(blob)
             else { continue }
@@ -82,7 +84,7 @@ extension Backup {
         try syncFolders(of: target)
     }
 
-    /// Copies a backup's bytes into a data directory, checking each against its name.
+    /// Copies the blobs of a backup into a data directory and verifies their hashes.
     static func restoreMedia(
         from directory: URL, to data: URL, keys: StoreKeys?
     ) throws(ChatError) {
@@ -92,7 +94,7 @@ extension Backup {
         for blob in source.list(after: nil, limit: .max) {
             let isSealed = source.isSealed(blob) ?? false
             let (here, there) = (source.url(of: blob, isSealed: isSealed), target.url(of: blob, isSealed: isSealed))
-            // A backup's bytes may be what lies there, under a second name: they are not written over.
+            // The existing file may be a hard link to the backup's blob, so don't overwrite its bytes.
             unlink(there.path)
             let copied = try DurableFile.copy(here, to: there)
             guard isSealed else {
@@ -104,7 +106,7 @@ extension Backup {
         try syncFolders(of: target)
     }
 
-    /// Checks a backup's bytes against their names.
+    /// Verifies the hashes of the blobs in a backup.
     static func checkMedia(_ directory: URL, keys: StoreKeys?) throws(ChatError) {
         let media = MediaDirectory(in: directory)
         for blob in media.list(after: nil, limit: .max) {
@@ -116,7 +118,7 @@ extension Backup {
         }
     }
 
-    /// - Parameter file: as errors name it.
+    /// - Parameter file: The file that errors name.
     private static func checkSealed(
         _ blob: BlobID, in media: MediaDirectory, _ keys: StoreKeys?, _ file: URL
     ) throws(ChatError) {
@@ -129,7 +131,7 @@ extension Backup {
 
     private static func check(_ hash: String, _ blob: BlobID, _ file: URL) throws(ChatError) {
         guard hash == blob.description else {
-            throw .invalidParameter("directory", "can't be restored: \(file.path) was changed since it was backed up")
+            throw .invalidParameter("directory", "can't be restored: \(file.path) changed after the backup")
         }
     }
 

@@ -5,20 +5,25 @@ package import ScrollbackSQLite
 package import StoreFiles
 
 extension Backup {
-    /// Ends the names of files that are not in place yet.
+    /// The suffix of files that are not yet complete.
     private static let unfinished = ".restoring"
 
-    /// Puts a backup into a data directory where there is no store, under a new generation: devices that know the server
-    /// notice at its first answer, and start over.
+    /// Restores a backup into a data directory that has no store.
     ///
-    /// The store gets its name last, and on disk before that: a restore that was stopped half way can be run again.
+    /// The restored store gets a new generation, so that clients notice the change and synchronize again. The store
+    /// file is synced first and renamed last, so that an interrupted restore can be repeated.
     ///
-    /// - Parameter erasures: an `erasures.jsonl`, of the directory that is replaced or of a later backup: whom it names is
-    ///   erased again when the server starts, as are those whom one in the data directory names, or in the backup itself.
-    /// - Parameter keys: of files that are sealed, which are opened to see that they are what was backed up.
-    /// - Returns: what is in the backup, and how many are known to have been erased; nothing where no list told.
-    /// - Throws: `invalid-parameter` where either directory is not what it must be, or a file is not what was backed up;
-    ///   `conflict` where a server runs.
+    /// - Parameters:
+    ///   - directory: The backup.
+    ///   - data: The data directory. It may exist, but must not contain a store.
+    ///   - erasures: An `erasures.jsonl` of the replaced data directory or of a later backup. The server erases its
+    ///     users again when it starts, as well as the users listed in `data` and in the backup.
+    ///   - keys: The storage encryption keys, required to verify encrypted files.
+    ///   - progress: Called with the number of copied bytes and the total.
+    /// - Returns: The manifest, the contents of the store, and the number of known erasures. The number is `nil` if
+    ///   only the backup has a list.
+    /// - Throws: `invalid-parameter` if a directory is unsuitable or a file differs from the backup's manifest;
+    ///   `conflict` if a server uses the data directory.
     package static func restore(
         _ directory: URL, to data: URL, erasures: URL? = nil, keys: StoreKeys? = nil,
         progress: Progress = { _, _ in }
@@ -27,7 +32,7 @@ extension Backup {
         let known = try erasures.map { (file) throws(ChatError) in try FileErasureRegister.read(file) }
         let exists = FileManager.default.fileExists(atPath: data.path)
         try makeDirectory(data, for: "data")
-        let lock = try DirectoryLock(data, else: .conflict, "stop the server that runs there")
+        let lock = try DirectoryLock(data, else: .conflict, "stop the server that uses it")
         defer { lock.release() }
         do {
             try checkHasNoStore(data)
@@ -50,28 +55,32 @@ extension Backup {
 
     private static var names: [String] { [SQLiteStore.fileName] + secrets }
 
-    /// Whether a restore into a directory was stopped half way.
+    /// Whether a restore into the directory was interrupted.
     static func isUnfinished(in data: URL) -> Bool {
         FileManager.default.fileExists(atPath: data.appending(component: SQLiteStore.fileName + unfinished).path)
     }
 
-    /// Refuses what a server must not be started on: it would go on under the generation of the store that was backed up,
-    /// or make an empty store where one was to be.
+    /// Rejects data directories on which a server must not start.
+    ///
+    /// On a backup, the server would continue the generation of the original store. After an interrupted restore, it
+    /// would create an empty store.
     static func checkIsNone(_ data: URL) throws(ChatError) {
         if BackupManifest.exists(in: data) {
             throw .invalidParameter(
-                "data", "is a backup (\(data.path)): restore it into another directory with `scrollback restore`")
+                "data", "is a backup (\(data.path)): restore it to another directory with `scrollback restore`")
         }
         if isUnfinished(in: data) {
             throw .invalidParameter(
-                "data", "was being restored, and that has not ended (\(data.path)): run `scrollback restore` again")
+                "data", "is an incomplete restore (\(data.path)): run `scrollback restore` again")
         }
     }
 
-    /// A log of commits without its store would be taken for the log of the one that is put there.
+    /// Rejects data directories with a part of a store.
+    ///
+    /// SQLite would apply an old write-ahead log to the restored store.
     private static func checkHasNoStore(_ data: URL) throws(ChatError) {
         let found = (try? FileManager.default.contentsOfDirectory(atPath: data.path)) ?? []
-        // Of its secrets a restore that was stopped may have put some in place already.
+        // An interrupted restore may already have renamed some of the secrets.
         let owned = isUnfinished(in: data) ? [] : secrets
         let store = found.sorted().first { name in
             let isStore = name.hasPrefix(SQLiteStore.fileName) || name.hasPrefix("search.sqlite")
@@ -81,14 +90,16 @@ extension Backup {
         guard let store = store ?? (hasFiles ? MediaDirectory.name : nil) else { return }
         throw .invalidParameter(
             "data",
-            "has a store, or a part of one: \(data.appending(component: store).path). Move the directory away, or name "
-                + "another one")
+            "contains a store or a part of one: \(data.appending(component: store).path). Move the directory away or "
+                + "use another one")
     }
 
-    /// Writes down who is to be erased again, beside the list that is there, which keeps its place until all else is ready: a
-    /// restore that is run again must not take its own list for one that somebody put there.
+    /// Merges all known erasures into a temporary list next to the existing one.
     ///
-    /// - Returns: how many are known; nothing where only the backup told, which knows of nobody who was erased since.
+    /// The existing list is replaced last. A repeated restore must be able to distinguish the operator's list from its
+    /// own.
+    ///
+    /// - Returns: The number of known erasures, or `nil` if only the backup has a list, which lacks later erasures.
     private static func keepErasures(
         _ given: [RegisteredErasure]?, from directory: URL, _ manifest: BackupManifest, in data: URL
     ) throws(ChatError) -> Int? {
@@ -113,11 +124,11 @@ extension Backup {
     ) throws(ChatError) -> StoreContents {
         var done: Int64 = 0
         let store = data.appending(component: SQLiteStore.fileName + unfinished)
-        // A half-written journal would be taken for the new file's.
+        // SQLite would apply an old journal to the new file.
         unlink(store.path + "-journal")
         for name in names {
             guard let expected = manifest.files.first(where: { $0.name == name }) else {
-                throw .invalidParameter("directory", "can't be restored: it has no \(name)")
+                throw .invalidParameter("directory", "can't be restored: it does not contain \(name)")
             }
             let file = directory.appending(component: name)
             let copied = try DurableFile.copy(file, to: data.appending(component: name + unfinished)) { bytes in
@@ -142,7 +153,7 @@ extension Backup {
         return contents
     }
 
-    /// Checks that a backup's files are what was written.
+    /// Verifies the size and the checksum of all files in a backup.
     package static func check(
         _ directory: URL, keys: StoreKeys? = nil, progress: Progress = { _, _ in }
     ) throws(ChatError) -> BackupManifest {
@@ -166,10 +177,10 @@ extension Backup {
         guard found.bytes == expected.bytes else {
             throw .invalidParameter(
                 "directory",
-                "can't be restored: \(file.path) has \(found.bytes) bytes, and \(expected.bytes) were backed up")
+                "can't be restored: \(file.path) has \(found.bytes) bytes instead of \(expected.bytes)")
         }
         guard found.sha256 == expected.sha256 else {
-            throw .invalidParameter("directory", "can't be restored: \(file.path) was changed since it was backed up")
+            throw .invalidParameter("directory", "can't be restored: \(file.path) changed after the backup")
         }
     }
 }

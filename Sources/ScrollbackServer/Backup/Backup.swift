@@ -3,34 +3,44 @@ package import ScrollbackModel
 import ScrollbackSQLite
 import StoreFiles
 
-/// Whole copies of a data directory: its store, its secrets and its admin key, under a manifest.
+/// Complete copies of a data directory: the store, media files, secrets and the administrator token, with a manifest.
 package enum Backup {
-    /// What a server can't be without, besides its store: without the secrets every token is refused.
+    /// The files that a server requires in addition to the store.
+    ///
+    /// Without `secrets.json`, every token becomes invalid.
     static let secrets = ["secrets.json", "admin.key"]
 
-    /// How much is done: bytes, and of how many.
+    /// Reports progress in bytes.
     package typealias Progress = (_ done: Int64, _ total: Int64) -> Void
 
-    /// Copies a data directory, whether a server runs there or not.
+    /// Copies a data directory.
     ///
-    /// It is made under another name beside its own, and gets its own once it is whole and on disk.
+    /// A server may be using it.
     ///
-    /// - Parameter directory: must not exist or be empty.
-    /// - Throws: `invalid-parameter` where either directory is not what it must be, `storage-full` where there is no room;
-    ///   nothing is left behind.
+    /// The backup is written to a temporary directory next to `directory`, and renamed when it is complete and synced.
+    /// After an error, no files remain.
+    ///
+    /// - Parameters:
+    ///   - data: The data directory.
+    ///   - directory: The directory for the backup. It must not exist, or must be empty.
+    ///   - now: The time of the backup.
+    ///   - progress: Called with the number of copied bytes and the total.
+    /// - Throws: `invalid-parameter` if a directory is unsuitable; `conflict` if another backup writes to the same
+    ///   directory; `storage-full` if the volume is full.
     package static func write(
         of data: URL, to directory: URL, now: Date = Date(), progress: Progress = { _, _ in }
     ) throws(ChatError) -> BackupManifest {
-        // Without what a link or a slash at the end would do to its name.
+        // Resolve symbolic links and remove a trailing slash, because the name of the temporary directory derives from
+        // the path.
         let directory = directory.standardizedFileURL.resolvingSymlinksInPath()
         let parent = directory.deletingLastPathComponent()
         try checkIsFree(directory, in: parent)
         let partial = parent.appending(component: directory.lastPathComponent + ".partial")
         try makeDirectory(parent, for: "directory")
         try makeDirectory(partial, for: "directory")
-        let lock = try DirectoryLock(partial, else: .conflict, "another backup is being written there")
+        let lock = try DirectoryLock(partial, else: .conflict, "another backup is writing to it")
         do {
-            // What a backup that was killed has left.
+            // Remove files of an interrupted backup.
             try empty(partial)
             let manifest = try fill(partial, of: data, now, progress)
             try DurableFile.rename(partial, to: directory)
@@ -50,16 +60,16 @@ package enum Backup {
         let files = FileManager.default
         guard files.fileExists(atPath: directory.path) else { return }
         guard let names = try? files.contentsOfDirectory(atPath: directory.path) else {
-            throw .invalidParameter("directory", "is not a directory that can be read: \(directory.path)")
+            throw .invalidParameter("directory", "is not a readable directory: \(directory.path)")
         }
         guard names.isEmpty else {
             throw .invalidParameter(
-                "directory", "is not empty: \(directory.path). Name one that does not exist yet")
+                "directory", "is not empty: \(directory.path). Use a directory that does not exist")
         }
         func device(_ url: URL) -> Int? { try? files.attributesOfItem(atPath: url.path)[.systemNumber] as? Int }
         guard device(directory) == device(parent) else {
             throw .invalidParameter(
-                "directory", "is where a volume is mounted: name a new directory on it, \(directory.path)/NAME")
+                "directory", "is a mount point: use a new directory on that volume, \(directory.path)/NAME")
         }
     }
 
@@ -69,7 +79,7 @@ package enum Backup {
                 at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
             throw ChatError(
-                .invalidParameter, "\(parameter) can't be made: \(directory.path)", parameter: parameter, cause: error)
+                .invalidParameter, "Can't create the directory \(directory.path).", parameter: parameter, cause: error)
         }
     }
 
@@ -82,7 +92,7 @@ package enum Backup {
         try? FileManager.default.removeItem(at: MediaDirectory(in: partial).root)
         let left = (try? FileManager.default.contentsOfDirectory(atPath: partial.path)) ?? []
         guard left.allSatisfy({ $0 == DirectoryLock.fileName }) else {
-            throw .invalidParameter("directory", "can't be written: \(partial.path) is in the way")
+            throw .invalidParameter("directory", "can't be written: remove \(partial.path) first")
         }
     }
 
@@ -98,11 +108,11 @@ package enum Backup {
         for name in secrets {
             let file = data.appending(component: name)
             guard FileManager.default.fileExists(atPath: file.path) else {
-                throw .invalidParameter("data", "has no \(name) (\(file.path)): start a server there once")
+                throw .invalidParameter("data", "has no \(name) (\(file.path)): start a server once to create it")
             }
             files.append(try DurableFile.copy(file, to: partial.appending(component: name)))
         }
-        // An older backup may be restored beside this one.
+        // The list of erasures is part of the backup, because it may be needed when an older backup is restored.
         let erasures = data.appending(component: FileErasureRegister.fileName)
         if FileManager.default.fileExists(atPath: erasures.path) {
             files.append(
@@ -111,7 +121,7 @@ package enum Backup {
         try DurableFile.sync(store)
         let manifest = BackupManifest(contents, files: files, now: now)
         guard let text = try? manifest.encoded() else {
-            throw ChatError(.internalError, "the manifest can't be written")
+            throw ChatError(.internalError, "Can't encode the manifest of the backup.")
         }
         try DurableFile.write(Array(text), to: partial.appending(component: BackupManifest.fileName))
         try DurableFile.sync(partial)

@@ -3,33 +3,37 @@ package import Foundation
 package import ScrollbackModel
 import ScrollbackSQLite
 
-/// What a backup says of itself, in `backup.json`: written last, so a directory that has it has everything.
+/// The manifest of a backup, `backup.json`.
+///
+/// It is written last, so that its presence marks a complete backup.
 package struct BackupManifest: Codable, Sendable {
     package static let fileName = "backup.json"
-    /// The newest form of a backup this version knows.
+    /// The newest backup format that this version supports.
     package static let format = 1
 
-    /// One of its files, as it was written.
+    /// A file of the backup with its size and checksum.
     package struct File: Codable, Hashable, Sendable {
         package var name: String
         package var bytes: Int64
-        /// In hexadecimal.
+        /// The SHA-256 hash in hexadecimal.
         package var sha256: String
     }
 
     package var format = Self.format
     package var createdAt: Date
     package var schema: Int
-    /// In decimal: it has 64 bits, and JSON's readers take fewer.
+    /// The generation in decimal.
+    ///
+    /// A string, because it has 64 bits and many JSON parsers support fewer.
     package var generation: String
     package var conversations: Int64
     package var messages: Int64
     package var files: [File]
-    /// Of everything above.
+    /// The SHA-256 hash of the manifest without this member.
     private var checksum: String?
 
     init(_ contents: StoreContents, files: [File], now: Date) {
-        // To the second, as it is written.
+        // Rounded to whole seconds, the precision of the JSON format.
         createdAt = Date(timeIntervalSince1970: now.timeIntervalSince1970.rounded(.down))
         schema = contents.schema
         generation = String(contents.generation)
@@ -40,7 +44,7 @@ package struct BackupManifest: Codable, Sendable {
 
     package var bytes: Int64 { files.reduce(0) { $0 + $1.bytes } }
 
-    // MARK: As JSON
+    // MARK: JSON
 
     func encoded() throws -> Data {
         var manifest = self
@@ -61,32 +65,32 @@ package struct BackupManifest: Codable, Sendable {
         return encoder
     }
 
-    /// Whether a directory holds a backup.
+    /// Whether the directory is a backup.
     package static func exists(in directory: URL) -> Bool {
         FileManager.default.fileExists(atPath: directory.appending(component: fileName).path)
     }
 
-    /// Reads a backup's manifest.
+    /// Reads the manifest of a backup.
     ///
-    /// - Throws: `invalid-parameter` where there is none, it was changed, or a newer version wrote it.
+    /// - Throws: `invalid-parameter` if the manifest is missing, was modified, or has an unsupported format.
     package static func read(in directory: URL) throws(ChatError) -> BackupManifest {
         struct Form: Decodable { var format: Int }
         let file = directory.appending(component: fileName)
         guard let data = FileManager.default.contents(atPath: file.path) else {
             throw .invalidParameter(
-                "directory", "is no backup, or one that was not finished: there is no \(file.path)")
+                "directory", "is not a complete backup: \(file.path) does not exist")
         }
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .iso8601
         if let form = try? decoder.decode(Form.self, from: data), form.format > format {
             throw .invalidParameter(
                 "directory",
-                "is a backup of form \(form.format), and this version knows forms up to \(format): use a newer one")
+                "has the backup format \(form.format), but this version supports formats up to \(format): upgrade it")
         }
         guard let manifest = try? decoder.decode(BackupManifest.self, from: data),
             let sum = try? manifest.sum(), sum == manifest.checksum
         else {
-            throw .invalidParameter("directory", "can't be restored: \(file.path) was changed, take another backup")
+            throw .invalidParameter("directory", "can't be restored: \(file.path) was modified")
         }
         return manifest
     }

@@ -2,34 +2,36 @@ import Crypto
 import Foundation
 import ScrollbackModel
 
-/// Files that are whole and on disk once a call returns.
+/// File operations that sync to disk and retry interrupted system calls.
 enum DurableFile {
     private static let step = 1 << 20
 
-    /// Copies a file, for its owner's eyes alone.
+    /// Copies a file.
     ///
-    /// - Parameter progress: told how many bytes came besides.
-    /// - Returns: what was copied.
+    /// Only its owner can read the copy.
+    ///
+    /// - Parameter progress: Called with the number of bytes of each copied part.
+    /// - Returns: The size and the checksum of the file.
     static func copy(
         _ source: URL, to copy: URL, progress: (Int64) -> Void = { _ in }
     ) throws(ChatError) -> BackupManifest.File {
         let output = open(copy.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard output >= 0 else { throw failure("\(copy.path) can't be made") }
+        guard output >= 0 else { throw failure("Can't create \(copy.path)") }
         defer { close(output) }
         let file = try read(source) { (bytes) throws(ChatError) in
             try write(bytes, to: output, copy)
             progress(Int64(bytes.count))
         }
-        guard fsync(output) == 0 else { throw failure("\(copy.path) can't be written") }
+        guard fsync(output) == 0 else { throw failure("Can't write \(copy.path)") }
         return file
     }
 
-    /// Reads a file for its size and checksum.
+    /// Reads a file in parts and returns its size and checksum.
     static func read(
         _ file: URL, _ body: (UnsafeRawBufferPointer) throws(ChatError) -> Void = { _ throws(ChatError) in }
     ) throws(ChatError) -> BackupManifest.File {
         let input = open(file.path, O_RDONLY | O_CLOEXEC)
-        guard input >= 0 else { throw failure("\(file.path) can't be opened") }
+        guard input >= 0 else { throw failure("Can't open \(file.path)") }
         defer { close(input) }
         var hash = SHA256()
         var size: Int64 = 0
@@ -38,7 +40,7 @@ enum DurableFile {
         while true {
             let count = Foundation.read(input, buffer.baseAddress, step)
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw failure("\(file.path) can't be read") }
+            guard count >= 0 else { throw failure("Can't read \(file.path)") }
             if count == 0 { break }
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
             hash.update(bufferPointer: bytes)
@@ -48,7 +50,9 @@ enum DurableFile {
         return BackupManifest.File(name: file.lastPathComponent, bytes: size, sha256: hash.finalize().hexadecimal)
     }
 
-    /// Copies the first bytes of an open file to another, named `file`.
+    /// Copies the first `count` bytes between open files.
+    ///
+    /// Errors name `file`.
     static func copy(_ count: Int64, from source: Int32, to copy: Int32, _ file: URL) throws(ChatError) {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: step, alignment: 16)
         defer { buffer.deallocate() }
@@ -56,7 +60,7 @@ enum DurableFile {
         while done < count {
             let read = pread(source, buffer.baseAddress, min(step, Int(count - done)), off_t(done))
             if read < 0, errno == EINTR { continue }
-            guard read > 0 else { throw failure("\(file.path) can't be read") }
+            guard read > 0 else { throw failure("Can't read \(file.path)") }
             try write(UnsafeRawBufferPointer(rebasing: buffer[..<read]), to: copy, file)
             done += Int64(read)
         }
@@ -66,30 +70,35 @@ enum DurableFile {
         try write(to: file) { (output) throws(ChatError) in try write(bytes, to: output, at: 0, file) }
     }
 
-    /// Makes a file of what is written to it.
+    /// Creates or replaces a file with the bytes that `body` writes, and syncs it.
     static func write(
         to file: URL, _ body: (_ output: Int32) throws(ChatError) -> Void
     ) throws(ChatError) {
         let output = open(file.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard output >= 0 else { throw failure("\(file.path) can't be made") }
+        guard output >= 0 else { throw failure("Can't create \(file.path)") }
         defer { close(output) }
         try body(output)
-        guard fsync(output) == 0 else { throw failure("\(file.path) can't be written") }
+        guard fsync(output) == 0 else { throw failure("Can't write \(file.path)") }
     }
 
-    /// Gives a file a second name, so that it is whole under the first until a row says that it is done.
+    /// Adds a second name to a file, so that the file keeps its first name until the database refers to the second one.
     ///
-    /// Where the file system has no second names it loses the first.
+    /// Replaces an existing file with that name. If the file system has no hard links, renames the file.
     ///
-    /// - Parameter temporary: a name that nothing has.
+    /// - Parameters:
+    ///   - file: The file.
+    ///   - name: The additional name.
+    ///   - temporary: A name that no file has.
     static func giveSecondName(_ file: URL, _ name: URL, by temporary: URL) throws(ChatError) {
         guard link(file.path, temporary.path) == 0 else { return try rename(file, to: name) }
         try rename(temporary, to: name)
-        // Two names of the same bytes both stay where they are.
+        // Renaming a hard link to another link of the same file does nothing, so remove the temporary name.
         unlink(temporary.path)
     }
 
-    /// Reads from a place on: fewer bytes than asked for at the end.
+    /// Reads up to `count` bytes at an offset.
+    ///
+    /// Returns fewer bytes at the end of the file.
     static func read(_ input: Int32, at offset: Int64, count: Int) throws(ChatError) -> [UInt8] {
         while true {
             var found = 0
@@ -98,14 +107,16 @@ enum DurableFile {
                 initialized = max(0, found)
             }
             if found >= 0 { return bytes }
-            guard errno == EINTR else { throw failure("the file can't be read") }
+            guard errno == EINTR else { throw failure("Can't read the file") }
         }
     }
 
-    /// Writes at a place of an open file, named `file`.
+    /// Writes at an offset of an open file.
+    ///
+    /// Errors name `file`.
     static func write(_ bytes: [UInt8], to output: Int32, at offset: Int64, _ file: URL) throws(ChatError) {
         guard lseek(output, off_t(offset), SEEK_SET) == off_t(offset) else {
-            throw failure("\(file.path) can't be written")
+            throw failure("Can't write \(file.path)")
         }
         let outcome = bytes.withUnsafeBytes { bytes in
             Result { () throws(ChatError) in try write(bytes, to: output, file) }
@@ -120,33 +131,33 @@ enum DurableFile {
         while !rest.isEmpty {
             let count = Foundation.write(output, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw failure("\(file.path) can't be written") }
+            guard count >= 0 else { throw failure("Can't write \(file.path)") }
             rest = rest.dropFirst(count)
         }
     }
 
-    /// Waits until a file, or which names a directory has, is on disk.
+    /// Syncs a file, or the entries of a directory, to disk.
     static func sync(_ url: URL) throws(ChatError) {
         let descriptor = open(url.path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw failure("\(url.path) can't be opened") }
+        guard descriptor >= 0 else { throw failure("Can't open \(url.path)") }
         defer { close(descriptor) }
-        // Some file systems can't do it for a directory, and keep names by themselves.
-        guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure("\(url.path) can't be written") }
+        // Some file systems don't support syncing a directory and persist its entries themselves.
+        guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure("Can't write \(url.path)") }
     }
 
-    /// Gives a file or a directory another name, in the place of what has it.
+    /// Renames a file or a directory, and replaces an existing one.
     static func rename(_ old: URL, to new: URL) throws(ChatError) {
         guard Foundation.rename(old.path, new.path) == 0 else {
-            throw failure("\(old.path) can't be renamed to \(new.path)")
+            throw failure("Can't rename \(old.path) to \(new.path)")
         }
     }
 
-    /// What the system said last.
+    /// Creates an error from `errno`: `storage-full` if the disk or a quota is full, otherwise `internal-error`.
     static func failure(_ what: String) -> ChatError {
         let reason = errno
         guard [ENOSPC, EDQUOT, EFBIG].contains(reason) else {
-            return ChatError(.internalError, "\(what): \(String(cString: strerror(reason)))")
+            return ChatError(.internalError, "\(what): \(String(cString: strerror(reason))).")
         }
-        return ChatError(.storageFull, "\(what): there is no room left")
+        return ChatError(.storageFull, "\(what). No space is left.")
     }
 }

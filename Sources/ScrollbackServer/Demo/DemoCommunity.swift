@@ -2,7 +2,9 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 
-/// A small community to look at: people who run a harbour, some channels, a group, and two weeks of talk made from a seed.
+/// Sample data for demonstrations: a harbour community with channels, a group, and two weeks of generated messages.
+///
+/// The content is deterministic, because it is generated from a fixed seed.
 struct DemoCommunity {
     private let engine: Engine
     private let now: Date
@@ -16,7 +18,7 @@ struct DemoCommunity {
         self.now = now
     }
 
-    /// Makes it, unless it is there.
+    /// Creates the sample data unless the community already exists.
     mutating func make() async throws(ChatError) {
         let id = ConversationID.community(Self.name)
         let isThere = (try? engine.head(of: id, by: Self.admin)) != nil
@@ -37,7 +39,7 @@ struct DemoCommunity {
         let settings = ConversationSettings(name: "Crew of the Albatross", visibility: .everything, members: crew)
         _ = try await commit { $0.putConversation(.group("albatross"), settings, by: Self.admin, completion: $1) }
         try await talk(in: .group("albatross"), about: Self.boatTopics, messages: 60, speakers: crew)
-        // Something that was not read yet.
+        // These messages stay unread.
         try await say("Welcome aboard! Tide is at 06:40, see you at the quay.", in: .group("albatross"), by: "bob")
         try await say("Could you look at the ferry's timetable before noon?", in: .direct("alice"), by: "bob")
     }
@@ -83,7 +85,7 @@ struct DemoCommunity {
         return try result.get()
     }
 
-    // MARK: Words
+    // MARK: Content
 
     private static let people: [(id: UserID, name: String)] = [
         ("alice", "Alice Marlow"), ("bob", "Bob Tern"), ("mei", "Mei 梅"), ("omar", "عمر"), ("ines", "Inês Vaz"),

@@ -4,14 +4,15 @@ import ScrollbackModel
 import ScrollbackWire
 import Synchronization
 
-/// Who was erased, in `erasures.jsonl` of a data directory: a line each, appended and synced.
+/// The register of erased users: `erasures.jsonl` in the data directory, with one JSON line for each erasure.
 ///
-/// A restore puts back a store from before, and leaves this file alone: what it names is erased again.
+/// Each added line is synced to disk. Restoring a backup keeps this file, and the server then erases the listed users
+/// again.
 final class FileErasureRegister: ErasureRegister {
     static let fileName = "erasures.jsonl"
 
     private let file: URL
-    /// Held while the file is read or written.
+    /// Serializes access to the file.
     private let lock = Mutex(())
 
     convenience init(in directory: URL) {
@@ -24,7 +25,7 @@ final class FileErasureRegister: ErasureRegister {
 
     func add(_ erasure: RegisteredErasure) throws(ChatError) { try add([erasure]) }
 
-    /// Writes several down, as one does.
+    /// Adds erasures that the register does not contain yet, with one write.
     func add(_ erasures: [RegisteredErasure]) throws(ChatError) {
         let result = lock.withLock { _ in
             Result { () throws(ChatError) in
@@ -50,7 +51,9 @@ final class FileErasureRegister: ErasureRegister {
         return try Self.read(file)
     }
 
-    /// The lines of a file; the last one may have been cut by a crash, before anybody was told that it is there.
+    /// Reads the lines of a file.
+    ///
+    /// Ignores an invalid last line, which a crash may have cut before `add` returned.
     static func read(_ file: URL) throws(ChatError) -> [RegisteredErasure] {
         guard let data = FileManager.default.contents(atPath: file.path) else {
             throw .invalidParameter("erasures", "can't be read: \(file.path)")
@@ -64,7 +67,7 @@ final class FileErasureRegister: ErasureRegister {
                 if number == lines.count - 1 { continue }
                 throw ChatError(
                     .internalError,
-                    "line \(number + 1) of \(file.path) can't be read: mend it, or who it names comes back",
+                    "Line \(number + 1) of \(file.path) can't be read. Repair it to keep the user erased.",
                     cause: error)
             }
         }
@@ -74,7 +77,7 @@ final class FileErasureRegister: ErasureRegister {
     private func append(_ lines: [UInt8]) throws(ChatError) {
         let isNew = !FileManager.default.fileExists(atPath: file.path)
         let descriptor = open(file.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw DurableFile.failure("\(file.path) can't be opened") }
+        guard descriptor >= 0 else { throw DurableFile.failure("Can't open \(file.path)") }
         defer { close(descriptor) }
         let size = lseek(descriptor, 0, SEEK_END)
         var end = size
@@ -86,14 +89,14 @@ final class FileErasureRegister: ErasureRegister {
         }
         var lines = lines
         if !rest.isEmpty, (try? RegisteredErasure(rest.reversed())) != nil {
-            // All but the end of the line is there: a crash has cut that, or somebody's editor does not write it.
+            // Only the line feed is missing, because of a crash or a manual edit.
             end = size
             lines.insert(UInt8(ascii: "\n"), at: 0)
         }
-        // A line that a crash cut is written over.
+        // Overwrite a line that a crash cut.
         guard ftruncate(descriptor, end) == 0, pwrite(descriptor, lines, lines.count, end) == lines.count,
             fsync(descriptor) == 0
-        else { throw DurableFile.failure("\(file.path) can't be written") }
+        else { throw DurableFile.failure("Can't write \(file.path)") }
         if isNew { try DurableFile.sync(file.deletingLastPathComponent()) }
     }
 }

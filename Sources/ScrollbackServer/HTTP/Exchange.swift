@@ -5,15 +5,14 @@ import NIOCore
 import NIOHTTPTypes
 import Synchronization
 
-/// The connection under a request, for the few routes that say something before their answer, or don't want the rest of
-/// what they are sent.
+/// The connection of a request, for routes that send informational responses or reject a body while it arrives.
 final class Exchange: Sendable {
-    /// That of the request this task answers.
+    /// The exchange of the current task's request.
     @TaskLocal static var current: Exchange?
 
-    /// How long a client whose body nobody wants has to read the answer: closed at once, it might never see it.
+    /// How long the connection stays open after a rejected body, so that the client can read the response.
     private static let linger = TimeAmount.seconds(2)
-    /// What is taken of an unwanted body, so that the connection can be gone on with.
+    /// The maximum size of a rejected body that is read to the end, so that the connection can be reused.
     static let smallRest: Int64 = 1 << 20
 
     let channel: any Channel
@@ -24,7 +23,7 @@ final class Exchange: Sendable {
         self.channel = channel
     }
 
-    /// Wraps a responder so that its routes find their connection.
+    /// Wraps a responder so that its routes can use `current`.
     static func around(_ responder: @escaping HTTPChannelHandler.Responder) -> HTTPChannelHandler.Responder {
         { request, writer, channel in
             let exchange = Exchange(channel)
@@ -39,36 +38,36 @@ final class Exchange: Sendable {
         }
     }
 
-    /// Sends an informational answer, ahead of the one that counts (RFC 9110 section 15.2).
+    /// Sends an informational response before the final one (RFC 9110 section 15.2).
     ///
-    /// Where it can't be sent the body won't come either.
+    /// Errors are ignored, because reading the body then fails as well.
     func inform(_ status: HTTPResponse.Status, _ headers: HTTPFields = [:]) async {
         let head = HTTPResponse(status: status, headerFields: headers)
         try? await channel.writeAndFlush(HTTPResponsePart.head(head)).get()
     }
 
-    /// Closes the connection after the answer: what is still to come of the body is not worth waiting for.
-    ///
-    /// It does nothing where all of it came.
+    /// Closes the connection after the response, unless the whole body has been read.
     func abandonBody() {
         if !taken.load(ordering: .relaxed) { abandoned.store(true, ordering: .relaxed) }
     }
 
-    /// Closes the connection after the answer to a request, where more of its body is to come than is worth taking.
+    /// Closes the connection after the response if the rest of the body is large or of unknown length.
     static func abandonBody(of request: Request) {
         if request.length.map({ $0 > smallRest }) ?? true { current?.abandonBody() }
     }
 
-    /// Says that nothing of the body is still to come.
+    /// Records that the whole body has been read.
     func tookBody() { taken.store(true, ordering: .relaxed) }
 
     var isAbandoned: Bool { abandoned.load(ordering: .relaxed) }
 
-    /// Ends the connection after a time, unless that is cancelled.
+    /// Closes the connection after a delay, unless the returned task is cancelled.
     func closes(after time: TimeAmount) -> Scheduled<Void> {
         channel.eventLoop.scheduleTask(in: time) { [channel] in channel.close(promise: nil) }
     }
 
-    /// Ends the connection now: whoever waits for its body hears of it.
+    /// Closes the connection now.
+    ///
+    /// Pending reads of the body fail.
     func interrupt() { channel.close(promise: nil) }
 }

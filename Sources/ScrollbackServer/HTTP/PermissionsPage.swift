@@ -3,47 +3,53 @@ import ScrollbackModel
 import ScrollbackWire
 
 extension Surface {
-    /// `Documentation/permissions.md`: who may what, from the tables that decide it.
+    /// The content of `Documentation/permissions.md`.
     package static var permissionsPage: String {
         """
-        # Who may what
+        # Permissions
 
-        Written from the tables that the server decides by, `ServerOperation` and `Permissions`; a test holds the two together.
-        Write it anew with `SCROLLBACK_WRITE_PAGES=1 swift test --filter PermissionsPageTests`.
+        This page is generated from the endpoints of the server's operations and from `Permissions`. A test
+        compares it with them. To generate it again, run `SCROLLBACK_WRITE_PAGES=1 swift test --filter
+        PermissionsPageTests`.
 
         ## Scopes of tokens
 
-        A token that names no scopes is good for all that its user may do, but for what takes an administrator. One that names
-        some is good for these operations and no others, over HTTP and over the WebSocket alike; anything else is `forbidden`.
-        How tokens are made, and by whom: [operations](operations.md#tokens).
+        A token without scopes permits everything that its user may do, except what needs an administrator. A
+        token with scopes permits only the operations of these scopes, over HTTP and over the WebSocket alike.
+        All other operations fail with `forbidden`. [Operations](operations.md#tokens) describes how to create
+        tokens.
 
-        | scope | what it is good for |
+        | scope | permits |
         |---|---|
         \(rows(Scope.allCases.map { [code($0.rawValue), description(of: $0)] }))
 
         ## Operations
 
-        Three things are asked, in this order: who the token is of, whether it is good for the operation's scope, and whether the
-        user may, which for a conversation is the next table's to say. Who is `banned` or deactivated may nothing.
+        The server checks three things in this order: the user of the token, the scope of the operation, and the
+        user's permission. For a conversation, the table of roles below defines the permission. Banned and
+        deactivated users may do nothing.
 
-        | operation | scope | who | HTTP | WebSocket |
+        | operation | scope | callers | HTTP | WebSocket |
         |---|---|---|---|---|
-        \(rows(ServerOperation.allCases.map(row)))
+        \(rows([connect] + HandwrittenRule.all.map(row) + OperationRegistry.all.map { row($0.endpoint) }))
 
-        \(code("connect")) is what a connection needs to begin, and a fresh token to go on: it hears what is said. Whoever is to
-        write without reading does it over HTTP. `GET /v1/media/{id}` and its thumbnail are given to who has a link as well. An
-        upload is gone on with by who began it, and one's own devices, blocks, read positions and invitations are one's own.
+        \(code("connect")) opens a connection and renews its token. A connection receives messages, so it needs
+        the scope `read`. Clients that only write use HTTP. A link gives access to `GET /v1/media/{id}` and its
+        thumbnail without a token. Only the user who started an upload can resume it. Devices, blocks, read
+        positions and invitations belong to the user of the token.
 
         ## Roles in a conversation
 
-        The least that a caller must be, by kind: **member** of the conversation (of a direct one, one of the two), **moderator**,
-        **owner**, **admin** (a token with that scope, which is above all roles) or **anyone** who is signed in; `–` where it makes no
-        sense for the kind. In a community the roles are those of the community, in a private channel the higher of the two. Who left
-        still reads what was said while they were there. Who is not shown a conversation is told that it is not there (404).
+        The table shows the lowest role that has each permission, by kind of conversation. The roles are
+        **anyone** (every signed-in user), **member** (in a direct conversation, one of its two users),
+        **moderator**, **owner** and **admin** (a token with that scope, which has all permissions). A dash
+        marks permissions that a kind of conversation does not have. Channels use the roles of their community,
+        and private channels the higher of the two roles. Former members can still read the messages from their
+        time as members. For users who can't see a conversation it does not exist (404).
 
         | | \(ConversationKind.allCases.map(\.rawValue).joined(separator: " | ")) |
         |---\(ConversationKind.allCases.map { _ in "|---" }.joined())|
-        \(rows(Action.allCases.map(row)))
+        \(rows(Permission.allCases.map(row)))
 
         """
     }
@@ -56,35 +62,44 @@ extension Surface {
 
     private static func description(of scope: Scope) -> String {
         switch scope {
-        case .read: "seeing and hearing what the user may; nothing changes by it"
-        case .write: "messages: sending, editing, deleting, reactions, typing, reports, and files to send"
+        case .read: "read and receive what the user may see; changes nothing"
+        case .write: "messages: send, edit, delete, react, typing, reports, and uploads"
         case .manage:
-            "conversations and who is in them: making, changing, deleting, joining, leaving, roles, invitations, bans"
-        case .account: "what is the user's own: profile, devices, blocks, what is read, muted, pinned, hidden, listed"
-        case .admin: "all of it, and what only administrators may"
+            "conversations and members: create, change, delete, join, leave, roles, invitations, bans"
+        case .account: "the user's own data: profile, devices, blocks, read positions, mutes, pins, recents"
+        case .admin: "everything, including operations for administrators"
         }
     }
 
-    private static func row(_ operation: ServerOperation) -> [String] {
-        let rule = operation.rule
-        let routes = operations.filter { $0.operation == operation }.map { code("\($0.method) \($0.path)") }
-        return [
-            code(operation.rawValue), rule.scope.map { code($0.rawValue) } ?? "none, and no token", who(rule.who),
-            routes.joined(separator: "<br>"), rule.requests.map(code).joined(separator: " "),
-        ]
+    private static var connect: [String] { row("connect", .connect, "", code(HelloFrame.type)) }
+
+    private static func row(_ rule: HandwrittenRule) -> [String] {
+        let routes = operations.filter { $0.name == rule.name }.map { code("\($0.method) \($0.path)") }
+        return row(rule.name, rule.access, routes.joined(separator: "<br>"), "")
     }
 
-    private static func who(_ who: ServerOperation.Who) -> String {
-        switch who {
-        case .everybody: "everybody"
-        case .user: "whoever is signed in"
-        case .oneself: "oneself, administrators"
-        case .role(let actions): "as the table says: \(actions.map { code($0.rawValue) }.joined(separator: " "))"
+    private static func row(_ endpoint: Endpoint) -> [String] {
+        row(
+            endpoint.name, endpoint.access, endpoint.http.map { code("\($0.method.rawValue) \($0.path)") } ?? "",
+            endpoint.frame.map(code) ?? "")
+    }
+
+    private static func row(_ name: String, _ access: AccessRule, _ http: String, _ frames: String) -> [String] {
+        [code(name), access.scope.map { code($0.rawValue) } ?? "none, and no token", who(access.caller), http, frames]
+    }
+
+    private static func who(_ caller: AccessRule.Caller) -> String {
+        switch caller {
+        case .everyone: "everyone"
+        case .anyUser: "any signed-in user"
+        case .themselves: "users for themselves, administrators"
+        case .permission(let permissions):
+            "users with the permission \(permissions.map { code($0.rawValue) }.joined(separator: " or "))"
         case .administrator: "administrators"
         }
     }
 
-    private static func row(_ action: Action) -> [String] {
+    private static func row(_ action: Permission) -> [String] {
         [code(action.rawValue)]
             + ConversationKind.allCases.map { kind in
                 let required = Permissions.standard[action, kind]

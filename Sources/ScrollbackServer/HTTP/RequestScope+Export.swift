@@ -6,14 +6,14 @@ import ScrollbackModel
 import ScrollbackWire
 
 extension RequestScope {
-    /// How long the links to files in an export are good, in seconds: a week.
+    /// The lifetime of links to files in an export, in seconds: one week.
     private static let linkLifetime: TimeInterval = 7 * 24 * 60 * 60
 
-    /// Everything that is held about a user, a JSON object a line, read and sent a little at a time.
+    /// Streams all data of a user, one JSON object per line.
     ///
-    /// The last line says how many came before it: an export without it was cut.
+    /// The last line contains the number of preceding records, so that the client can detect an incomplete export.
     func export(_ user: UserID) async throws(ChatError) -> Response {
-        // What can't be read at all is refused before anything is sent.
+        // Report errors of the first read before the response starts.
         let first = try await read { engine in try PersonalData(of: user).next(engine) }
         let scope = self
         let body = ResponseBody { writer in
@@ -47,7 +47,7 @@ extension RequestScope {
     private func line(_ record: PersonalData.Record, of user: UserID) async throws -> [UInt8] {
         var link: String?
         if case .file(let row) = record {
-            // As the user sees it: it ends with their access.
+            // The link has the user's visibility and becomes invalid when the user loses access.
             let token = try await tokens.token(
                 for: MediaLink(media: row.id, isThumbnail: false), by: Caller(user: user),
                 expiresAt: engine.clock().addingTimeInterval(Self.linkLifetime))

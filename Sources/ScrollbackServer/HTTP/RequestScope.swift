@@ -8,7 +8,7 @@ import ScrollbackModel
 import ScrollbackSQLite
 import ScrollbackWire
 
-/// What every route needs: the engine, who asks, and the ways from HTTP to values and back.
+/// The context of a request: the engine, authentication, and conversions between HTTP and values.
 struct RequestScope: Sendable {
     let engine: Engine
     let tokens: TokenService
@@ -18,37 +18,39 @@ struct RequestScope: Sendable {
     let store: SQLiteStore
     let readiness: Readiness
     let tidy: Tidying
-    /// Whether clients are told at once that an upload can be gone on with.
+    /// Whether to announce resumable uploads with the informational status 104.
     let announcesUploads: Bool
     /// What is asked for: by a route's own, in the router; a WebSocket's session looks at each of its requests itself.
-    var operation = ServerOperation.connect
+    var access = AccessRule.connect
 
-    // MARK: Who asks
+    // MARK: Authentication
 
-    /// Who asks, if they may come in and their token is good for the operation.
+    /// Authenticates the request and checks that the token's scopes allow the operation.
     func caller(_ request: Request) async throws(ChatError) -> Caller {
         try await admit(try await tokens.verify(try bearer(request)))
     }
 
-    /// - Throws: why somebody may not come in, or not with this token.
+    /// Checks that the user may connect and that the token's scopes allow the operation.
+    ///
+    /// - Throws: The reason why the user or the token is rejected.
     func admit(_ verified: VerifiedToken) async throws(ChatError) -> Caller {
         try await checkMayEnter(verified)
-        try operation.check(verified.caller)
+        try access.check(verified.caller)
         return verified.caller
     }
 
     func bearer(_ request: Request) throws(ChatError) -> String {
         guard let header = request.headers[.authorization] else {
-            throw ChatError(.invalidToken, "the request has no token: send Authorization: Bearer TOKEN")
+            throw ChatError(.invalidToken, "The request has no token. Add the header Authorization: Bearer TOKEN.")
         }
         let parts = header.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "bearer" else {
-            throw ChatError(.invalidToken, "the Authorization header must be: Bearer TOKEN")
+            throw ChatError(.invalidToken, "The Authorization header must have the form Bearer TOKEN.")
         }
         return String(parts[1])
     }
 
-    /// Checks a token's signature, its times, and that its user may come in.
+    /// Verifies a token and checks that its user may connect.
     func verify(_ token: String) async throws(ChatError) -> VerifiedToken {
         let verified = try await tokens.verify(token)
         try await checkMayEnter(verified)
@@ -59,14 +61,16 @@ struct RequestScope: Sendable {
         try await read { try $0.checkMayEnter(verified.caller.user, issuedAt: verified.issuedAt) }
     }
 
-    /// - Throws: `rate-limited` when they have said too much lately.
+    /// Counts a message against the caller's rate limit.
+    ///
+    /// - Throws: `rate-limited` if the caller sent too many messages.
     func takeAllowance(of caller: Caller) throws(ChatError) {
         if let refusal = allowance?.take(caller, now: engine.clock()) { throw refusal }
     }
 
     // MARK: The engine
 
-    /// Reads on a thread that may wait for the disk.
+    /// Reads from the store on a thread that may block on disk access.
     func read<Answer: Sendable>(
         _ body: @escaping @Sendable (Engine) throws -> Answer
     ) async throws(ChatError) -> Answer {
@@ -78,7 +82,7 @@ struct RequestScope: Sendable {
         return try result.get()
     }
 
-    /// Waits for a write's commit.
+    /// Submits a write and waits for its commit.
     func write<Answer: Sendable>(
         _ body: (Engine, @escaping Engine.Completion<Answer>) -> Void
     ) async throws(ChatError) -> Answer {
@@ -90,19 +94,21 @@ struct RequestScope: Sendable {
 
     // MARK: Bodies
 
-    /// The body as JSON.
+    /// Reads the request's body as JSON.
     ///
-    /// - Throws: `unsupported-media-type`, `too-large`, `malformed`.
+    /// - Throws: `unsupported-media-type`, `too-large` or `malformed`.
     func json(_ request: Request) async throws(ChatError) -> JSONReader {
         let reader = try JSONReader(try await bytes(request))
-        // What is not JSON is said to be that, wherever in it something else is wrong.
+        // Report invalid JSON before any other error in the body.
         var whole = reader
         try whole.skip()
         try whole.end()
         return reader
     }
 
-    /// Reads the members of a body that is a JSON object; unknown ones are passed over.
+    /// Reads the members of a JSON object in the request's body.
+    ///
+    /// `member` skips unknown members.
     func object(
         _ request: Request, _ member: (String, inout JSONReader) throws(ChatError) -> Void
     ) async throws(ChatError) {
@@ -115,23 +121,25 @@ struct RequestScope: Sendable {
         if let type = request.headers[.contentType] {
             let name = type.split(separator: ";").first?.trimmingCharacters(in: .whitespaces).lowercased()
             guard name == "application/json" else {
-                throw ChatError(.unsupportedMediaType, "the body must be application/json", parameter: "Content-Type")
+                throw ChatError(
+                    .unsupportedMediaType, "The body must have the type application/json.", parameter: "Content-Type")
             }
         }
         do {
             return Array(buffer: try await request.body.collect(upTo: engine.limits.frameBytes))
         } catch is NIOTooManyBytesError {
             throw ChatError(
-                .tooLarge, "the body must be at most \(engine.limits.frameBytes) bytes", limit: engine.limits.frameBytes
+                .tooLarge, "The body must have at most \(engine.limits.frameBytes) bytes.",
+                limit: engine.limits.frameBytes
             )
         } catch {
-            throw ChatError(.malformed, "the body did not arrive whole", cause: error)
+            throw ChatError(.malformed, "The body ended early.", cause: error)
         }
     }
 
     // MARK: Paths and queries
 
-    /// A path segment, percent-decoded.
+    /// Returns a percent-decoded path segment.
     func segment(_ name: String, _ context: BasicRequestContext) throws(ChatError) -> String {
         guard let text = context.parameters.get(name)?.removingPercentEncoding else {
             throw .invalidParameter(name, "must be percent-encoded UTF-8")
@@ -143,7 +151,9 @@ struct RequestScope: Sendable {
         try ConversationID(try segment("conversation", context))
     }
 
-    /// - Parameter plusIsSpace: as forms write it; a file's name may well have one.
+    /// Parses the query.
+    ///
+    /// - Parameter plusIsSpace: Whether `+` means a space, as in HTML forms. File names may contain a `+`.
     func query(_ request: Request, plusIsSpace: Bool = true) throws(ChatError) -> [String: [String]] {
         var values: [String: [String]] = [:]
         guard let query = request.uri.query else { return values }
@@ -164,7 +174,7 @@ struct RequestScope: Sendable {
     }
 }
 
-/// An answer in JSON.
+/// Creates a JSON response.
 func respond(_ status: HTTPResponse.Status = .ok, _ members: (inout JSONWriter) -> Void) -> Response {
     var writer = JSONWriter(reserving: 1024)
     writer.object(members)
@@ -174,7 +184,7 @@ func respond(_ status: HTTPResponse.Status = .ok, _ members: (inout JSONWriter) 
 }
 
 extension ChatError {
-    /// Problem details (RFC 9457).
+    /// The error as problem details (RFC 9457).
     var response: Response {
         var writer = JSONWriter()
         writeProblem(to: &writer)

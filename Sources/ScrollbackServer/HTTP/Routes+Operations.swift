@@ -37,7 +37,7 @@ extension Route {
         Route(.get, "/openapi.json", .probe) { _, _, _ throws(ChatError) in
             Response(
                 status: .ok, headers: [.contentType: "application/json"],
-                body: .init(byteBuffer: ByteBuffer(bytes: PackageResources.openapi_json)))
+                body: .init(byteBuffer: ByteBuffer(bytes: OpenAPIDocument.bytes)))
         },
         Route(.get, "/v1/connect", .probe) { _, _, _ throws(ChatError) in
             throw ChatError(

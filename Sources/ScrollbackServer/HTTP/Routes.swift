@@ -1,53 +1,89 @@
 import HTTPTypes
 import Hummingbird
 import Logging
-package import ScrollbackEngine
+import ScrollbackEngine
 import ScrollbackModel
+package import ScrollbackWire
 
-/// One operation over HTTP.
+/// An HTTP operation.
 struct Route: Sendable {
     typealias Handler = @Sendable (RequestScope, Request, BasicRequestContext) async throws(ChatError) -> Response
 
     let method: HTTPRequest.Method
-    /// With `{name}` for a segment.
+    /// The path template.
+    ///
+    /// `{name}` matches one segment.
     let path: String
-    /// Says who may.
-    let operation: ServerOperation
+    /// The name of the operation.
+    let name: String
+    /// Who may call it.
+    let access: AccessRule
     let handler: Handler
 
     init(
-        _ method: HTTPRequest.Method, _ path: String, _ operation: ServerOperation, _ handler: @escaping Handler
+        _ method: HTTPRequest.Method, _ path: String, name: String, access: AccessRule, _ handler: @escaping Handler
     ) {
         self.method = method
         self.path = path
-        self.operation = operation
+        self.name = name
+        self.access = access
         self.handler = handler
     }
 
-    /// Every operation there is.
-    static let all: [Route] =
-        people + departures + lists + blocks + bans + reports + conversations + state + members + readers + invitations
-        + presence + push + messages + changes + actions + history + uploads + media
-        + operations
-}
-
-/// What there is over HTTP, and the document that says so.
-package enum Surface {
-    package static var operations: [(method: String, path: String, operation: ServerOperation)] {
-        Route.all.map { ($0.method.rawValue, $0.path, $0.operation) }
+    init(
+        _ method: HTTPRequest.Method, _ path: String, _ rule: HandwrittenRule, _ handler: @escaping Handler
+    ) {
+        self.init(method, path, name: rule.name, access: rule.access, handler)
     }
-    package static var document: [UInt8] { PackageResources.openapi_json }
+
+    /// All operations.
+    static let all: [Route] =
+        tokens + exports + uploads + media
+        + operations + OperationRegistry.all.compactMap { Route(operation: $0) }
 }
 
-/// Builds the router: the operations, one answer for methods a path does not have, one for paths that are not there.
+/// The name and access rule of routes that are not operations of the registry: they stream bodies, or need parts of the
+/// server that the engine doesn't have.
+struct HandwrittenRule: Sendable {
+    let name: String
+    let access: AccessRule
+
+    static let probe = HandwrittenRule(name: "probe", access: AccessRule(nil, .everyone))
+    static let makeToken = HandwrittenRule(name: "makeToken", access: .administrator)
+    static let exportUser = HandwrittenRule(name: "exportUser", access: AccessRule(.read, .themselves))
+    static let readMedia = HandwrittenRule(name: "readMedia", access: AccessRule(.read, .permission([.read])))
+    static let upload = HandwrittenRule(name: "upload", access: AccessRule(.write, .permission([.send])))
+
+    static let all = [probe, makeToken, exportUser, readMedia, upload]
+}
+
+/// The HTTP operations and their OpenAPI document, for tests.
+package enum Surface {
+    package static var operations: [(method: String, path: String, name: String, access: AccessRule)] {
+        Route.all.map { ($0.method.rawValue, $0.path, $0.name, $0.access) }
+    }
+
+    /// The requests over the WebSocket besides `hello`, and who may call them.
+    package static var requests: [String: AccessRule] {
+        var rules: [String: AccessRule] = [:]
+        for operation in OperationRegistry.all {
+            if let type = operation.endpoint.frame { rules[type] = operation.endpoint.access }
+        }
+        return rules
+    }
+
+    package static var document: [UInt8] { OpenAPIDocument.bytes }
+}
+
+/// Builds the router with all operations, and with errors for unknown paths and unsupported methods.
 func makeRouter(_ routes: [Route], _ scope: RequestScope) -> Router<BasicRequestContext> {
     let router = Router(context: BasicRequestContext.self)
     router.add(middleware: ProblemMiddleware(routes: routes, metrics: scope.metrics))
     for route in routes {
         var scope = scope
-        scope.operation = route.operation
+        scope.access = route.access
         let own = scope
-        // Whatever can be got has a HEAD (RFC 9110 section 9.3.2).
+        // Every GET operation also supports HEAD (RFC 9110 section 9.3.2).
         for method in route.method == .get ? [.get, .head] : [route.method] {
             router.on(RouterPath(route.path), method: method) { request, context in
                 try await route.handler(own, request, context)
@@ -58,7 +94,7 @@ func makeRouter(_ routes: [Route], _ scope: RequestScope) -> Router<BasicRequest
 }
 
 extension [Route] {
-    /// The methods a path has; none where there is no such path.
+    /// Returns the methods of a path, or an empty set if the path does not exist.
     func methods(at path: String) -> Set<HTTPRequest.Method> {
         let segments = path.split(separator: "/")
         var found: (literals: Int, methods: Set<HTTPRequest.Method>) = (-1, [])
@@ -67,7 +103,7 @@ extension [Route] {
             guard template.count == segments.count,
                 zip(template, segments).allSatisfy({ $0.hasPrefix("{") || $0 == $1 })
             else { continue }
-            // A path with a word where another has a name stands before it, as in the router.
+            // As in the router, a literal segment takes precedence over a parameter.
             let literals = template.count { !$0.hasPrefix("{") }
             if literals > found.literals { found = (literals, []) }
             guard literals == found.literals else { continue }
@@ -78,9 +114,9 @@ extension [Route] {
     }
 }
 
-/// Turns errors into problem details, and counts.
+/// Converts errors to problem details and counts requests.
 ///
-/// What it logs names the route and never the body, a token or a text.
+/// Log messages contain the route, and never a body, a token or a message text.
 private struct ProblemMiddleware: RouterMiddleware {
     let routes: [Route]
     let metrics: ServerMetrics
@@ -96,7 +132,7 @@ private struct ProblemMiddleware: RouterMiddleware {
         } catch let error as ChatError {
             if error.status >= 500 {
                 context.logger.error(
-                    "request failed",
+                    "Request failed.",
                     metadata: [
                         "route": "\(request.method) \(context.endpointPath ?? "?")", "code": "\(error.code)",
                         "cause": "\(error.cause.map { String(describing: type(of: $0)) } ?? "none")",
@@ -106,10 +142,10 @@ private struct ProblemMiddleware: RouterMiddleware {
         } catch let error as HTTPError where error.status == .notFound {
             response = unknown(request)
         } catch {
-            response = ChatError(.malformed, "the request can't be read", cause: error).response
+            response = ChatError(.malformed, "The request can't be parsed.", cause: error).response
         }
         if response.status.code >= 500 { metrics.failedRequests.add(1) }
-        // What answers HEAD has no body (RFC 9110 section 9.3.2): the next answer would be taken to begin with it.
+        // A response to HEAD has no body (RFC 9110 section 9.3.2). The client would take one for the next response.
         if request.method == .head {
             let length = response.body.contentLength
             response.body = .init()
@@ -120,11 +156,11 @@ private struct ProblemMiddleware: RouterMiddleware {
         return response
     }
 
-    /// No route has the path, or none has it with the method.
+    /// Answers a request whose path is unknown, or whose path does not support the method.
     private func unknown(_ request: Request) -> Response {
         let allowed = routes.methods(at: request.uri.path)
-        guard !allowed.isEmpty else { return ChatError(.unknownOperation, "there is nothing at this path").response }
-        var response = ChatError(.methodNotAllowed, "this path does not have \(request.method)").response
+        guard !allowed.isEmpty else { return ChatError(.unknownOperation, "The path does not exist.").response }
+        var response = ChatError(.methodNotAllowed, "The path does not support \(request.method).").response
         response.headers[.allow] = allowed.map(\.rawValue).sorted().joined(separator: ", ")
         return response
     }

@@ -4,23 +4,27 @@ import ScrollbackEngine
 import ScrollbackModel
 import StoreFiles
 
-/// An open blob, read in whichever form it lies on disk; whoever opens it closes it.
+/// An open blob, encrypted or not.
+///
+/// The caller must close it.
 struct BlobReader: Sendable {
-    /// How many bytes the blob has.
+    /// The size of the decrypted blob in bytes.
     let size: Int64
     private let descriptor: Int32
     private let path: String
-    /// Opens its chunks, where it is sealed.
+    /// Decrypts the chunks if the blob is encrypted.
     private let sealed: SealedFile?
 
-    /// - Parameter name: of the file in errors, where it is not the one that is read that somebody has to know of.
-    /// - Throws: `unknown-media` where it is not there, `internal-error` naming a sealed file that does not open.
+    /// Opens a blob.
+    ///
+    /// - Parameter name: The path that errors contain, or `nil` for the actual path.
+    /// - Throws: `unknown-media` if the blob does not exist; `internal-error` if it can't be read or decrypted.
     init(_ blob: BlobID, in directory: MediaDirectory, keys: StoreKeys?, named name: String? = nil) throws(ChatError) {
         for isSealed in [true, false] {
             let path = directory.path(of: blob, isSealed: isSealed)
             let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC)
             if descriptor < 0 {
-                guard errno == ENOENT else { throw DurableFile.failure("\(path) can't be opened") }
+                guard errno == ENOENT else { throw DurableFile.failure("Can't open \(path)") }
                 continue
             }
             do throws(ChatError) {
@@ -31,7 +35,7 @@ struct BlobReader: Sendable {
                 throw error
             }
         }
-        throw ChatError(.unknownMedia, "the file's bytes are not there any more")
+        throw ChatError(.unknownMedia, "The content of the file does not exist anymore.")
     }
 
     private init(
@@ -51,7 +55,9 @@ struct BlobReader: Sendable {
 
     func close() { Foundation.close(descriptor) }
 
-    /// Bytes from a place on: fewer than asked for at the end.
+    /// Reads up to `count` bytes at an offset.
+    ///
+    /// Returns fewer bytes at the end of the blob.
     func read(at offset: Int64, count: Int) throws(ChatError) -> [UInt8] {
         guard let sealed else { return try DurableFile.read(descriptor, at: offset, count: count) }
         let end = min(size, offset + Int64(count))
@@ -68,12 +74,12 @@ struct BlobReader: Sendable {
         return bytes
     }
 
-    /// All of it, a part at a time.
+    /// Reads the whole blob in parts.
     func readAll(_ body: (UnsafeRawBufferPointer) throws(ChatError) -> Void) throws(ChatError) {
         var offset: Int64 = 0
         while offset < size {
             let bytes = try read(at: offset, count: 16 * SealedFile.chunkCount)
-            guard !bytes.isEmpty else { throw ChatError(.internalError, "\(path) was cut while it was read") }
+            guard !bytes.isEmpty else { throw ChatError(.internalError, "\(path) was truncated while it was read.") }
             let outcome = bytes.withUnsafeBytes { bytes in
                 Result { () throws(ChatError) in try body(bytes) }
             }
@@ -84,7 +90,7 @@ struct BlobReader: Sendable {
 }
 
 extension SealedFile {
-    /// A chunk of an open file.
+    /// Reads and decrypts a chunk of an open file.
     func chunk(_ chunk: Int64, from descriptor: Int32, _ path: String) throws(ChatError) -> Data {
         let record = try DurableFile.read(descriptor, at: Self.place(of: chunk), count: Self.recordCount)
         let opened = record.withUnsafeBytes { record in
@@ -94,7 +100,7 @@ extension SealedFile {
     }
 }
 
-/// A file that is read.
+/// A blob that is being read.
 final class DiskBlob: BlobFile {
     private let reader: BlobReader
     private let threads: NIOThreadPool
@@ -109,7 +115,7 @@ final class DiskBlob: BlobFile {
     var size: Int64 { reader.size }
 
     func read(at offset: Int64, count: Int) async throws(ChatError) -> [UInt8] {
-        // With it the descriptor stays open.
+        // Capturing `self` keeps the descriptor open.
         try await threads.blocking { [self] () throws(ChatError) in try reader.read(at: offset, count: count) }
     }
 }

@@ -3,9 +3,9 @@ import ScrollbackEngine
 import ScrollbackModel
 import StoreFiles
 
-/// Files are sealed, and what was there before is sealed or has its seals taken off, one file after the other.
+/// Encryption of media files, and re-encryption of existing ones after the keys change.
 extension DiskMediaStore {
-    /// Writes a blob in the form that it is to have from now on.
+    /// Writes a blob, encrypted with `key` or, if `key` is `nil`, unencrypted.
     func write(_ bytes: [UInt8], as blob: BlobID, sealedWith key: StoreKey?) throws(ChatError) {
         try write(blob, size: Int64(bytes.count), sealedWith: key) { (offset, count) throws(ChatError) in
             Array(bytes[Int(offset)..<Int(offset) + count])
@@ -29,7 +29,7 @@ extension DiskMediaStore {
                     let count = Int(min(Int64(SealedFile.chunkCount), size - offset))
                     let bytes = try read(offset, count)
                     guard bytes.count == count else {
-                        throw ChatError(.internalError, "\(new.path) can't be written: bytes are missing")
+                        throw ChatError(.internalError, "Can't write \(new.path), because its source ended early.")
                     }
                     if let sealed {
                         let chunk = offset / Int64(SealedFile.chunkCount)
@@ -54,13 +54,15 @@ extension DiskMediaStore {
         do {
             return try body()
         } catch {
-            throw ChatError(.internalError, "the file can't be sealed", cause: error)
+            throw ChatError(.internalError, "Can't encrypt the file.", cause: error)
         }
     }
 
-    /// Puts the next blobs into the form that they are to have; who reads one meanwhile goes on in the old one.
+    /// Re-encrypts the next blobs with the newest key, or decrypts them if encryption is off.
     ///
-    /// - Returns: the last one that was looked at; nothing at the end.
+    /// Open blobs can still be read.
+    ///
+    /// - Returns: The last processed blob, or `nil` at the end.
     func sealSome(after: BlobID?, limit: Int = 50) async throws(ChatError) -> BlobID? {
         try await threads.blocking { [self] () throws(ChatError) in
             let blobs = directory.list(after: after, limit: limit)
@@ -78,7 +80,7 @@ extension DiskMediaStore {
         do throws(ChatError) {
             reader = try BlobReader(blob, in: directory, keys: keys)
         } catch  where error.code == .unknownMedia {
-            // It was removed meanwhile.
+            // The blob was removed in the meantime.
             return
         }
         defer { reader.close() }
@@ -93,7 +95,9 @@ extension DiskMediaStore {
         try Self.remove(directory.url(of: blob, isSealed: target == nil))
     }
 
-    /// Whether an upload under way is in a form that nothing new has: it will be a blob in that form.
+    /// Whether an upload in progress uses an older key or form.
+    ///
+    /// Its blob will have the same form.
     func hasOlderUploads() async throws(ChatError) -> Bool {
         try await threads.blocking { [self] () throws(ChatError) in
             for upload in directory.listUploads() {
@@ -105,7 +109,7 @@ extension DiskMediaStore {
         }
     }
 
-    /// The key in a file's header; nothing where there is no such file.
+    /// Returns the key ID in a file's header, or `nil` if the file does not exist.
     private func sealingKey(of path: String) throws(ChatError) -> StoreKey.ID? {
         let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

@@ -4,14 +4,18 @@ import ScrollbackEngine
 import ScrollbackModel
 import StoreFiles
 
-/// Files on disk, written and read a part at a time on threads of their own.
+/// Media files on disk.
+///
+/// Operations run on threads of their own.
 final class DiskMediaStore: MediaStore {
     let directory: MediaDirectory
     let threads: NIOThreadPool
-    /// Seal and open files; without them nothing is sealed.
+    /// The storage encryption keys, or `nil` for no encryption.
     let keys: StoreKeys?
 
-    /// - Parameter data: the server's data directory, where the folders are made.
+    /// Opens the media store and creates its directories.
+    ///
+    /// - Parameter data: The server's data directory.
     init(in data: URL, threads: NIOThreadPool, keys: StoreKeys? = nil) throws(ChatError) {
         self.keys = keys
         directory = MediaDirectory(in: data)
@@ -49,7 +53,7 @@ final class DiskMediaStore: MediaStore {
                 try directory.checkRoom()
                 try write(bytes, as: blob, sealedWith: keys?.newest)
             }
-            // Whoever put it there may not have got this far.
+            // A concurrent writer may not have synced the directory yet.
             try DurableFile.sync(directory.folder(of: blob))
         }
     }
@@ -80,15 +84,15 @@ final class DiskMediaStore: MediaStore {
 
     static func remove(_ file: URL) throws(ChatError) {
         guard unlink(file.path) == 0 || errno == ENOENT else {
-            throw DurableFile.failure("\(file.path) can't be removed")
+            throw DurableFile.failure("Can't remove \(file.path)")
         }
     }
 }
 
 extension NIOThreadPool {
-    /// Runs what waits for the disk.
+    /// Runs blocking file operations on the thread pool.
     ///
-    /// What goes wrong is told without its place on this machine: that is in the cause.
+    /// Internal errors are replaced by an error without paths. The original error is the new error's `cause`.
     func blocking<Answer: Sendable>(
         _ body: @escaping @Sendable () throws(ChatError) -> Answer
     ) async throws(ChatError) -> Answer {
@@ -96,13 +100,13 @@ extension NIOThreadPool {
             submit { state in
                 guard case .active = state else {
                     return continuation.resume(
-                        returning: .failure(ChatError(.shuttingDown, "the server is shutting down")))
+                        returning: .failure(ChatError(.shuttingDown, "The server is shutting down.")))
                 }
                 giveWay()
                 continuation.resume(
                     returning: Result { () throws(ChatError) in try body() }.mapError { error in
                         guard error.code == .internalError else { return error }
-                        return ChatError(.internalError, "the file can't be read or written", cause: error)
+                        return ChatError(.internalError, "The file can't be read or written.", cause: error)
                     })
             }
         }
@@ -110,10 +114,10 @@ extension NIOThreadPool {
     }
 }
 
-/// Lets every other thread go first: messages don't wait for the hashing and copying of files.
+/// Lowers the priority of the current thread, so that hashing and copying of files don't delay messages.
 private func giveWay() {
     #if os(Linux)
-        // Priorities are threads' own here.
+        // On Linux, `setpriority` applies to the current thread.
         guard hasGivenWay.currentValue == nil else { return }
         setpriority(Int32(PRIO_PROCESS.rawValue), 0, 10)
         hasGivenWay.currentValue = Marker()

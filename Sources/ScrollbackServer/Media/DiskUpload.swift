@@ -4,7 +4,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import Synchronization
 
-/// An upload's file, while one request writes it.
+/// The unencrypted file of an upload while a request writes to it.
 final class DiskUpload: UploadFile {
     private let file: URL
     private let directory: MediaDirectory
@@ -12,11 +12,11 @@ final class DiskUpload: UploadFile {
     private let state: Mutex<State>
 
     private struct State {
-        /// Below 0 once it is closed.
+        /// -1 after the file is closed.
         var descriptor: Int32
-        /// Of all bytes from the first, where all of them came by here.
+        /// The hash of all bytes, or `nil` if an earlier request wrote some of them.
         var hasher: BlobHasher?
-        /// Whether the file's name may not be on disk yet.
+        /// Whether the file's directory entry may not be synced yet.
         var isNew: Bool
     }
 
@@ -29,22 +29,22 @@ final class DiskUpload: UploadFile {
         let descriptor = Foundation.open(file.path, O_RDWR | O_CLOEXEC | (offset == 0 ? O_CREAT : 0), 0o600)
         guard descriptor >= 0 else {
             if errno == ENOENT { throw Self.lost }
-            throw DurableFile.failure("\(file.path) can't be opened")
+            throw DurableFile.failure("Can't open \(file.path)")
         }
         state = Mutex(State(descriptor: descriptor, hasher: offset == 0 ? BlobHasher() : nil, isNew: offset == 0))
         guard lseek(descriptor, 0, SEEK_END) >= off_t(offset) else { throw Self.lost }
         try state.withLock { (state) throws(ChatError) in
             state.descriptor = try directory.separate(file, state.descriptor, count: offset)
-            // What lies behind was not synced: the row says how much is on disk, not the file.
+            // Discard bytes after the persisted offset, because they were not synced.
             guard ftruncate(state.descriptor, off_t(offset)) == 0,
                 lseek(state.descriptor, off_t(offset), SEEK_SET) == offset
-            else { throw DurableFile.failure("\(file.path) can't be written") }
+            else { throw DurableFile.failure("Can't write \(file.path)") }
         }
     }
 
     deinit { state.withLock { if $0.descriptor >= 0 { Foundation.close($0.descriptor) } } }
 
-    static var lost: ChatError { ChatError(.unknownUpload, "bytes of the upload were lost: begin it anew") }
+    static var lost: ChatError { ChatError(.unknownUpload, "Data of the upload was lost. Start a new upload.") }
 
     func append(_ bytes: [UInt8]) async throws(ChatError) {
         try await threads.blocking { [self] () throws(ChatError) in
@@ -72,7 +72,7 @@ final class DiskUpload: UploadFile {
 
     private func syncBytes() throws(ChatError) {
         guard fdatasync(state.withLock { $0.descriptor }) == 0 else {
-            throw DurableFile.failure("the file can't be written")
+            throw DurableFile.failure("Can't write the file")
         }
     }
 
@@ -93,7 +93,7 @@ final class DiskUpload: UploadFile {
             do {
                 data = try Data(contentsOf: file, options: .alwaysMapped)
             } catch {
-                throw ChatError(.internalError, "\(file.path) can't be read", cause: error)
+                throw ChatError(.internalError, "Can't read \(file.path).", cause: error)
             }
             return try body(data)
         }
@@ -101,15 +101,15 @@ final class DiskUpload: UploadFile {
 
     func keep(as blob: BlobID) async throws(ChatError) {
         try await threads.blocking { [self] () throws(ChatError) in
-            // Where it is written next is its end.
+            // The upload writes sequentially, so the file ends at the current position.
             let size = lseek(state.withLock { $0.descriptor }, 0, SEEK_END)
-            guard size >= 0 else { throw DurableFile.failure("\(file.path) can't be read") }
-            // Of another length it was damaged: these bytes are right.
+            guard size >= 0 else { throw DurableFile.failure("Can't read \(file.path)") }
+            // An existing blob of another size is damaged and gets replaced.
             if directory.size(of: blob) != Int64(size) {
                 try syncBytes()
                 try DurableFile.giveSecondName(file, directory.url(of: blob), by: directory.newFile())
             }
-            // Whoever put it there may not have got this far.
+            // A concurrent writer may not have synced the directory yet.
             try DurableFile.sync(directory.folder(of: blob))
         }
     }

@@ -6,11 +6,11 @@ import ScrollbackEngine
 import ScrollbackModel
 import Synchronization
 
-/// A file, or a thumbnail, as the answer to a GET.
+/// A media file or a thumbnail as the response to a GET request.
 struct MediaAnswer: Sendable {
-    /// How much is read and written at a time.
+    /// The number of bytes that are read and written at a time.
     private static let part = 256 << 10
-    /// How long who reads has for a part.
+    /// The time in which a client must receive one part.
     private static let patience = TimeAmount.minutes(1)
 
     let blob: BlobID
@@ -29,14 +29,14 @@ struct MediaAnswer: Sendable {
         tag = "\"\(blob)\""
     }
 
-    /// - Returns: nothing where it has none.
+    /// Creates the response for a thumbnail, or `nil` if the file has none.
     init?(ofThumbnailOf row: MediaRow) {
         guard let thumbnail = row.thumbnail else { return nil }
         blob = thumbnail.blob
         mediaType = thumbnail.mediaType
         size = thumbnail.size
         name = nil
-        // There may be another one later.
+        // The thumbnail can change.
         caching = "private, max-age=3600"
         tag = "\"\(blob)\""
     }
@@ -52,9 +52,10 @@ struct MediaAnswer: Sendable {
             headers[.contentDisposition] = nil
             return Response(status: .notModified, headers: headers)
         }
-        // A part is of no use to who has another file's rest; of the two, a tag is all that is given here.
+        // Ignore the range if the client has a part of another version. The server sends only entity tags, so it
+        // ignores dates.
         let isSame = request.headers[.ifRange].map { $0 == tag } ?? true
-        // Of what is only asked about there are no parts.
+        // A HEAD request ignores the range.
         let isGet = request.method == .get
         let wanted = isSame && isGet ? ByteRange(request.headers[.range], of: size) : .whole
         let (first, count): (Int64, Int64)
@@ -64,7 +65,7 @@ struct MediaAnswer: Sendable {
             (first, count) = (places.lowerBound, places.upperBound - places.lowerBound + 1)
             headers[.contentRange] = "bytes \(places.lowerBound)-\(places.upperBound)/\(size)"
         case .unsatisfiable:
-            var error = ChatError.invalidParameter("Range", "begins behind the file's \(size) bytes")
+            var error = ChatError.invalidParameter("Range", "starts after the end of the file, which has \(size) bytes")
             error.status = 416
             var response = error.response
             response.headers[.contentRange] = "bytes */\(size)"
@@ -77,7 +78,7 @@ struct MediaAnswer: Sendable {
                 ? try await small(at: first, count: count, engine) : try await body(at: first, count: count, engine))
     }
 
-    private static var endsEarly: ChatError { ChatError(.internalError, "the file's bytes end early") }
+    private static var endsEarly: ChatError { ChatError(.internalError, "The content of the file ends early.") }
 
     private func small(at first: Int64, count: Int64, _ engine: Engine) async throws(ChatError) -> ResponseBody {
         let bytes = try await engine.media.read(blob, at: first, count: Int(count))
@@ -92,7 +93,7 @@ struct MediaAnswer: Sendable {
         return ResponseBody(contentLength: Int(count)) { writer in
             var place = first
             while place < first + count {
-                // Not read before what came before is on its way: who reads slowly costs one part.
+                // Read each part after the previous one was sent, so that a slow client uses memory for only one part.
                 let bytes = try await file.read(
                     at: place, count: Int(min(Int64(Self.part), first + count - place)))
                 guard !bytes.isEmpty else { throw Self.endsEarly }
@@ -116,7 +117,7 @@ struct MediaAnswer: Sendable {
 
     // MARK: Names (RFC 6266, RFC 8187)
 
-    /// A browser shows what can't run in it, and keeps everything else as a file.
+    /// Browsers display safe types and download all others.
     private var disposition: String {
         let kind = FileType(mediaType).isSafeToShow ? "inline" : "attachment"
         guard let name else { return kind }
@@ -134,7 +135,9 @@ struct MediaAnswer: Sendable {
         charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$&+-.^_`|~")
 }
 
-/// What a `Range` asks for (RFC 9110 section 14.2): one range of bytes; anything else is as if it were not there.
+/// A `Range` header with a single byte range (RFC 9110 section 14.2).
+///
+/// Invalid and other ranges are ignored.
 enum ByteRange: Equatable {
     case whole
     case part(ClosedRange<Int64>)
@@ -143,7 +146,7 @@ enum ByteRange: Equatable {
     init(_ header: String?, of size: Int64) {
         self = .whole
         guard let header, header.lowercased().hasPrefix("bytes="), case let spec = header.dropFirst(6),
-            // Nothing is no part of an empty file: it is given whole.
+            // An empty file is always sent whole.
             size > 0, !spec.contains(","), let dash = spec.firstIndex(of: "-")
         else { return }
         let (before, after) = (spec[..<dash], spec[spec.index(after: dash)...])
@@ -158,7 +161,9 @@ enum ByteRange: Equatable {
         }
     }
 
-    /// - Returns: nothing where it is no number; a number that is not there is nothing inside.
+    /// Parses one bound of the range.
+    ///
+    /// - Returns: `nil` if the text is not a number, and `.some(nil)` if the text is empty.
     private static func number(_ text: Substring) -> Int64?? {
         let text = text.filter { $0 != " " }
         if text.isEmpty { return .some(nil) }

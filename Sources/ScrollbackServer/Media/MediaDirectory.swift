@@ -3,9 +3,10 @@ package import ScrollbackEngine
 import ScrollbackModel
 import StoreFiles
 
-/// Where files lie under a data directory: `media/blobs/ab/cdef…` by their hash, and `media/uploads` for those under way.
+/// The layout of media files in a data directory.
 ///
-/// What is sealed has `.sealed` behind its name.
+/// Complete files are in `media/blobs/ab/cdef…`, named after their hash. Uploads in progress are in `media/uploads`.
+/// Names of encrypted files end with `.sealed`.
 package struct MediaDirectory: Sendable {
     package static let name = "media"
 
@@ -26,44 +27,45 @@ package struct MediaDirectory: Sendable {
         uploads.appending(component: upload.text + (isSealed ? Self.sealed : ""))
     }
 
-    /// The beginning of a sealed upload's next chunk.
+    /// The file with the incomplete last chunk of an encrypted upload.
     func tail(of upload: UploadID) -> URL { uploads.appending(component: upload.text + ".tail") }
 
-    /// Every file of an upload.
+    /// All files of an upload.
     func files(of upload: UploadID) -> [URL] { [url(of: upload), url(of: upload, isSealed: true), tail(of: upload)] }
 
-    /// The uploads that have bytes here.
+    /// The uploads that have a file.
     func listUploads() -> [UploadID] {
         let names = names(in: uploads).map { name in name.split(separator: ".").first.map(String.init) ?? name }
         return Set(names).sorted().compactMap { UploadID($0) }
     }
 
-    /// A name that nothing has yet, for what is to get its own by being renamed.
+    /// A unique name for a temporary file.
     func newFile() -> URL { uploads.appending(component: UUID().uuidString + Self.unfinished) }
 
     private static let unfinished = ".new"
 
-    /// Removes what a server that was ended left under such names.
+    /// Removes temporary files that a previous server process left.
     func removeUnfinished() {
         for name in names(in: uploads) where name.hasSuffix(Self.unfinished) {
             unlink(uploads.appending(component: name).path)
         }
     }
 
-    /// Makes an upload's file its own: one that has a second name was kept as a blob by a server that ended just before it said so.
+    /// Makes an upload's file independent of a blob.
     ///
-    /// The first bytes are on disk in a copy before they lose the name they had: the blob's stay what they are.
+    /// A server that stopped right after it stored the blob leaves a file with two names. The file is then replaced by
+    /// a copy of its first `count` bytes, so that further writes don't change the blob.
     ///
-    /// - Returns: what is open from now on; it was left open where it is an error.
+    /// - Returns: The descriptor to use: `kept`, or the copy's. After an error, `kept` remains open.
     func separate(_ file: URL, _ kept: Int32, count: Int64) throws(ChatError) -> Int32 {
         let facts = try? FileManager.default.attributesOfItem(atPath: file.path)
         guard facts?[.referenceCount] as? Int ?? 1 > 1 else { return kept }
         let new = newFile()
         let copy = open(new.path, O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL, 0o600)
-        guard copy >= 0 else { throw DurableFile.failure("\(new.path) can't be made") }
+        guard copy >= 0 else { throw DurableFile.failure("Can't create \(new.path)") }
         do throws(ChatError) {
             try DurableFile.copy(count, from: kept, to: copy, new)
-            guard fdatasync(copy) == 0 else { throw DurableFile.failure("\(new.path) can't be written") }
+            guard fdatasync(copy) == 0 else { throw DurableFile.failure("Can't write \(new.path)") }
             try DurableFile.rename(new, to: file)
             try DurableFile.sync(uploads)
         } catch {
@@ -74,26 +76,26 @@ package struct MediaDirectory: Sendable {
         return copy
     }
 
-    /// The folder that a blob lies in with those whose hash begins with the same two digits.
+    /// The directory of all blobs whose hashes have the same first two digits.
     func folder(of blob: BlobID) -> URL { blobs.appending(component: String(blob.description.prefix(2))) }
 
     package func url(of blob: BlobID, isSealed: Bool = false) -> URL {
         URL(filePath: path(of: blob, isSealed: isSealed))
     }
 
-    /// As ``url(of:isSealed:)``, for system calls.
+    /// The same as ``url(of:isSealed:)`` as a path for system calls.
     func path(of blob: BlobID, isSealed: Bool = false) -> String {
         let name = blob.description
         return "\(blobsPath)/\(name.prefix(2))/\(name.dropFirst(2))\(isSealed ? Self.sealed : "")"
     }
 
-    /// How many bytes a blob has; nothing where it is not there.
+    /// The size of the decrypted blob in bytes, or `nil` if it does not exist.
     package func size(of blob: BlobID) -> Int64? {
         length(of: blob, isSealed: true).map { SealedFile.size(ofLength: $0) ?? -1 }
             ?? length(of: blob, isSealed: false)
     }
 
-    /// How long the file is in which a blob lies in one of its forms.
+    /// The length of a blob's encrypted or unencrypted file, or `nil` if that file does not exist.
     func length(of blob: BlobID, isSealed: Bool) -> Int64? {
         let descriptor = open(path(of: blob, isSealed: isSealed), O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
@@ -101,14 +103,14 @@ package struct MediaDirectory: Sendable {
         return Int64(lseek(descriptor, 0, SEEK_END))
     }
 
-    /// The form in which a blob lies here, if it does.
+    /// Whether the blob is encrypted, or `nil` if it does not exist.
     func isSealed(_ blob: BlobID) -> Bool? {
         [true, false].first { length(of: blob, isSealed: $0) != nil }
     }
 
-    /// Makes the folders, on disk under their names.
+    /// Creates the directories and syncs them.
     ///
-    /// - Parameter hasUploads: whether it is a server's, not a backup's.
+    /// - Parameter hasUploads: Whether to create the directory for uploads, which backups don't have.
     func make(hasUploads: Bool = true) throws(ChatError) {
         for folder in [root, blobs] + (hasUploads ? [uploads] : []) { try makeFolder(folder) }
         for first in UInt8.min...UInt8.max { try makeFolder(blobs.appending(component: [first].hexadecimal)) }
@@ -117,23 +119,23 @@ package struct MediaDirectory: Sendable {
 
     private func makeFolder(_ folder: URL) throws(ChatError) {
         guard mkdir(folder.path, 0o700) == 0 || errno == EEXIST else {
-            throw DurableFile.failure("\(folder.path) can't be made")
+            throw DurableFile.failure("Can't create \(folder.path)")
         }
     }
 
-    /// Leaves messages some room, when files have filled the volume.
+    /// Reserves disk space for messages when media files have filled the volume.
     ///
-    /// - Throws: `storage-full` where less than a twentieth of it is left, or 1 GiB of a large one.
+    /// - Throws: `storage-full` if less than 5 % of the volume and less than 1 GiB are free.
     func checkRoom() throws(ChatError) {
         guard let facts = try? FileManager.default.attributesOfFileSystem(forPath: root.path),
             let free = facts[.systemFreeSize] as? Int64, let all = facts[.systemSize] as? Int64
         else { return }
         guard free >= min(1 << 30, all / 20) else {
-            throw ChatError(.storageFull, "there is no room left for files")
+            throw ChatError(.storageFull, "The server has no disk space left for files.")
         }
     }
 
-    /// The blobs that are there, in order.
+    /// The stored blobs in ascending order.
     package func list(after: BlobID?, limit: Int) -> [BlobID] {
         let first = after.map { String($0.description.prefix(2)) } ?? ""
         var found: [BlobID] = []

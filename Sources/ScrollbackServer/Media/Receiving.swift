@@ -5,18 +5,20 @@ import NIOCore
 import ScrollbackEngine
 import ScrollbackModel
 
-/// Takes a request's body into an upload, and answers.
+/// Writes a request's body to an upload and creates the response.
 struct Receiving: Sendable {
-    /// How much is collected before it is written; what is no larger is never anything but whole.
+    /// The number of bytes collected before a write.
+    ///
+    /// Smaller files are stored only if they arrive completely.
     static let part = 256 << 10
 
     let engine: Engine
     let fields: UploadFields
     let transfer: Transfer
     let caller: Caller
-    /// Whether the upload ends with the body.
+    /// Whether the body contains the rest of the upload.
     let isEnd: Bool
-    /// Said in the answer to the request that began it.
+    /// The upload's URL, for the response to the request that created it.
     var location: String?
 
     func run(_ request: Request) async throws(ChatError) -> Response {
@@ -35,7 +37,7 @@ struct Receiving: Sendable {
         }
     }
 
-    /// What is kept of an upload that went wrong: nothing where it can only go wrong again.
+    /// Keeps the received data of a failed upload if resuming can succeed, and deletes it otherwise.
     private func leave(after error: ChatError) async {
         if transfer.isResumable, error.status >= 500 || error.code == .malformed {
             await transfer.end()
@@ -64,9 +66,9 @@ struct Receiving: Sendable {
             }
         }
         Exchange.current?.tookBody()
-        // Of a body that was cut what came is taken as well.
+        // Keep the received bytes of an interrupted body.
         try await append(waiting, rest: 0)
-        // A body without a length ends with its connection too, and then not as it was meant to.
+        // A body without a length ends when the connection closes, which is an interruption.
         let isWhole = length.map { $0 == received } ?? (Exchange.current?.channel.isActive ?? true)
         guard cause == nil, isWhole else {
             throw Self.cut(cause)
@@ -74,7 +76,7 @@ struct Receiving: Sendable {
     }
 
     static func cut(_ cause: (any Error)?) -> ChatError {
-        ChatError(.malformed, "the body did not arrive whole", cause: cause)
+        ChatError(.malformed, "The body ended early.", cause: cause)
     }
 
     private func append(_ bytes: [UInt8], rest: Int64?) async throws(ChatError) {
@@ -86,7 +88,7 @@ struct Receiving: Sendable {
         }
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     private func incomplete(_ row: UploadRow) -> Response {
         var headers = fields.state(of: row, in: engine)
@@ -94,7 +96,9 @@ struct Receiving: Sendable {
         return Response(status: .created, headers: headers)
     }
 
-    /// The answer that ends an upload, and is given again to who lost it.
+    /// The response to a completed upload.
+    ///
+    /// It is repeated if the client did not receive it.
     static func done(
         _ media: MediaRow, _ row: UploadRow, _ fields: UploadFields, _ location: String?, _ engine: Engine
     ) -> Response {
@@ -119,7 +123,7 @@ extension MediaRow {
 }
 
 extension Request {
-    /// How long the body is, if that is known.
+    /// The length of the body in bytes, or `nil` if unknown.
     var length: Int64? {
         if let text = headers[.contentLength] { return Int64(text) }
         return headers[.transferEncoding] == nil ? 0 : nil

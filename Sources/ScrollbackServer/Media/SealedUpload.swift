@@ -5,10 +5,10 @@ import ScrollbackModel
 import StoreFiles
 import Synchronization
 
-/// An upload's file that is sealed as it comes.
+/// An upload that is encrypted while it is received.
 ///
-/// Whole chunks are written as they fill up. What has begun a chunk lies sealed in a file of its own beside them once it is
-/// synced, which is replaced as a whole: bytes that are on disk are never written over, whenever the server ends.
+/// Complete chunks are appended to the upload's file. On `sync`, the incomplete last chunk is encrypted into a separate
+/// file, which is replaced atomically. A crash therefore never damages synced bytes.
 final class SealedUpload: UploadFile {
     private let file: URL
     private let tailFile: URL
@@ -17,23 +17,25 @@ final class SealedUpload: UploadFile {
     private let sealed: SealedFile
     private let state: Mutex<State>
 
-    /// Of a file, whatever it is: no picture has what it must say of itself behind this.
+    /// The number of bytes that `examine` passes.
+    ///
+    /// Image metadata always lies within them.
     private static let examined = 64 << 20
 
     private struct State {
-        /// Below 0 once it is closed.
+        /// -1 after the file is closed.
         var descriptor: Int32
-        /// How many whole chunks are written.
+        /// The number of complete chunks in the file.
         var chunks: Int64 = 0
-        /// The beginning of the next chunk.
+        /// The bytes of the incomplete last chunk.
         var tail: [UInt8] = []
-        /// Of all bytes from the first, where all of them came by here.
+        /// The hash of all bytes, or `nil` if an earlier request wrote some of them.
         var hasher: BlobHasher?
-        /// Whether the file's name may not be on disk yet.
+        /// Whether the file's directory entry may not be synced yet.
         var isNew: Bool
     }
 
-    /// Begins an upload.
+    /// Starts a new upload.
     init(
         new upload: UploadID, sealedWith key: StoreKey, _ directory: MediaDirectory, _ threads: NIOThreadPool
     ) throws(ChatError) {
@@ -42,16 +44,16 @@ final class SealedUpload: UploadFile {
         self.directory = directory
         self.threads = threads
         sealed = SealedFile(sealedWith: key)
-        // What was there may have a second name, which keeps its bytes.
+        // Delete instead of truncating, because an existing file can be a hard link to a blob.
         unlink(file.path)
         unlink(tailFile.path)
         let descriptor = Foundation.open(file.path, O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL, 0o600)
-        guard descriptor >= 0 else { throw DurableFile.failure("\(file.path) can't be made") }
+        guard descriptor >= 0 else { throw DurableFile.failure("Can't create \(file.path)") }
         state = Mutex(State(descriptor: descriptor, hasher: BlobHasher(), isNew: true))
         try writeHeader(name: upload.text, size: 0)
     }
 
-    /// Goes on with an upload of which `offset` bytes are on disk.
+    /// Resumes an upload with `offset` persisted bytes.
     init(
         _ upload: UploadID, at offset: Int64, keys: StoreKeys?, _ directory: MediaDirectory, _ threads: NIOThreadPool
     ) throws(ChatError) {
@@ -62,11 +64,11 @@ final class SealedUpload: UploadFile {
         let descriptor = Foundation.open(file.path, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else {
             if errno == ENOENT { throw DiskUpload.lost }
-            throw DurableFile.failure("\(file.path) can't be opened")
+            throw DurableFile.failure("Can't open \(file.path)")
         }
         state = Mutex(State(descriptor: descriptor, isNew: false))
         let header = try DurableFile.read(descriptor, at: 0, count: SealedFile.headerCount)
-        // It may have its blob's name already: what it is good for is found by its hash.
+        // Accept any name, because the header may already contain the blob's name. The hash verifies the content later.
         sealed = try SealedFile(header: header, name: nil, length: nil, path: file.path, keys: keys)
         let chunks = offset / Int64(SealedFile.chunkCount)
         let end = SealedFile.place(of: chunks)
@@ -76,16 +78,18 @@ final class SealedUpload: UploadFile {
             state.descriptor = try directory.separate(file, state.descriptor, count: end)
             state.chunks = chunks
             state.tail = tail
-            // What lies behind was not synced: the row says how much is on disk, not the file.
+            // Discard bytes after the persisted offset, because they were not synced.
             guard ftruncate(state.descriptor, off_t(end)) == 0 else {
-                throw DurableFile.failure("\(file.path) can't be written")
+                throw DurableFile.failure("Can't write \(file.path)")
             }
         }
     }
 
     deinit { state.withLock { if $0.descriptor >= 0 { Foundation.close($0.descriptor) } } }
 
-    /// What is on disk of a chunk that was begun: in its own file, or in its place if more came before the server ended.
+    /// Returns the persisted bytes of an incomplete chunk.
+    ///
+    /// They are in the separate file, or in the upload's file if the chunk was completed before the server stopped.
     private func tail(_ chunk: Int64, count: Int, _ descriptor: Int32) throws(ChatError) -> [UInt8] {
         guard count > 0 else { return [] }
         if let opened = try? sealed.chunk(chunk, from: descriptor, file.path), opened.count >= count {
@@ -135,7 +139,8 @@ final class SealedUpload: UploadFile {
             try syncBytes()
             let (chunk, tail, isNew) = state.withLock { ($0.chunks, $0.tail, $0.isNew) }
             if !tail.isEmpty {
-                // The chunks before it are on disk: where it is of a later chunk than the row says, they are read.
+                // If a crash leaves a tail of a later chunk than the database records, the earlier chunks are already
+                // synced.
                 let record = try DiskMediaStore.sealing {
                     try tail.withUnsafeBytes { try sealed.seal($0, chunk: chunk) }
                 }
@@ -150,11 +155,11 @@ final class SealedUpload: UploadFile {
 
     private func syncBytes() throws(ChatError) {
         guard fdatasync(state.withLock { $0.descriptor }) == 0 else {
-            throw DurableFile.failure("the file can't be written")
+            throw DurableFile.failure("Can't write the file")
         }
     }
 
-    /// Everything that came, a chunk at a time, until it is enough.
+    /// Passes all received bytes in chunks, until `body` returns `false`.
     private func readAll(_ body: (Data) -> Bool) throws(ChatError) {
         let (descriptor, chunks, tail) = state.withLock { ($0.descriptor, $0.chunks, $0.tail) }
         for chunk in 0..<chunks {
@@ -192,7 +197,7 @@ final class SealedUpload: UploadFile {
         try await threads.blocking { [self] () throws(ChatError) in
             let (descriptor, chunks, tail) = state.withLock { ($0.descriptor, $0.chunks, $0.tail) }
             let size = chunks * Int64(SealedFile.chunkCount) + Int64(tail.count)
-            // Of another length it was damaged: these bytes are right.
+            // An existing blob of another size is damaged and gets replaced.
             if directory.size(of: blob) != size {
                 if !tail.isEmpty {
                     let record = try DiskMediaStore.sealing {
@@ -204,7 +209,7 @@ final class SealedUpload: UploadFile {
                 try syncBytes()
                 try DurableFile.giveSecondName(file, directory.url(of: blob, isSealed: true), by: directory.newFile())
             }
-            // Whoever put it there may not have got this far.
+            // A concurrent writer may not have synced the directory yet.
             try DurableFile.sync(directory.folder(of: blob))
         }
     }

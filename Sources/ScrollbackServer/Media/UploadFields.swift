@@ -3,12 +3,12 @@ import Hummingbird
 import ScrollbackEngine
 import ScrollbackModel
 
-/// What a request says of a resumable upload.
+/// The header fields of a resumable upload.
 ///
-/// draft-ietf-httpbis-resumable-upload, interop versions 3 to 6 (drafts 01 to 05). A version that is not known is as none:
-/// such a request is a plain upload.
+/// Supports draft-ietf-httpbis-resumable-upload with interop versions 3 to 6 (drafts 01 to 05). A request with another
+/// version is a plain upload.
 struct UploadFields: Sendable {
-    /// 3...6.
+    /// The interop version in 3...6, or `nil` for a plain upload.
     var version: Int?
     /// Whether the upload ends with this request.
     var isEnd: Bool?
@@ -23,10 +23,10 @@ struct UploadFields: Sendable {
         length = Self.number(headers[.uploadLength])
     }
 
-    /// Whether a request to begin an upload asks for one that can be gone on with.
+    /// Whether the request starts a resumable upload.
     var isResumable: Bool { version != nil && isEnd != nil }
 
-    // MARK: Items (RFC 8941 section 3.3), whose parameters mean nothing here
+    // MARK: Structured items (RFC 8941 section 3.3) without parameters
 
     private static func item(_ text: String?) -> Substring? {
         text?.prefix { $0 != ";" }.drop { $0 == " " }.split(separator: " ", omittingEmptySubsequences: false).first
@@ -47,9 +47,9 @@ struct UploadFields: Sendable {
         }
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
-    /// Where an upload stands, in the words of the request's version.
+    /// The state of an upload as header fields of the request's interop version.
     func state(of row: UploadRow, isDone: Bool = false, in engine: Engine) -> HTTPFields {
         var fields = HTTPFields()
         if let version { fields[.uploadVersion] = String(version) }
@@ -63,9 +63,12 @@ struct UploadFields: Sendable {
         return fields
     }
 
-    /// How large a file of a type may be, and how long an upload is kept.
+    /// The `Upload-Limit` field: size limits in bytes and the lifetime of an upload in seconds.
     static func limit(_ limits: MediaLimits, _ type: MessageType = .file) -> String {
-        "max-size=\(type == .gif ? limits.gifBytes : limits.fileBytes), min-size=0, expires=\(Int(Engine.uploadLifetime))"
+        """
+        max-size=\(type == .gif ? limits.gifBytes : limits.fileBytes), min-size=0, \
+        expires=\(Int(Engine.uploadLifetime))
+        """
     }
 
     static func location(of id: UploadID) -> String { "/v1/uploads/\(id)" }
@@ -73,7 +76,7 @@ struct UploadFields: Sendable {
 
 extension HTTPField.Name {
     private static func known(_ name: String) -> HTTPField.Name {
-        guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is no field's name") }
+        guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is not a valid field name.") }
         return name
     }
 

@@ -3,7 +3,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import ServiceLifecycle
 
-/// Removes what belongs to users who are to be erased, beside everything else.
+/// Runs pending erasures of users in the background.
 struct ErasingUsers: Service {
     let engine: Engine
     let logger: Logger
@@ -11,7 +11,7 @@ struct ErasingUsers: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             await engine.carryOutErasures { error in
-                logger.error("erasing a user does not go on", metadata: ["code": "\(error.code)"])
+                logger.error("Erasing a user failed.", metadata: ["code": "\(error.code)"])
             }
         }
     }

@@ -4,16 +4,16 @@ import ScrollbackModel
 import ScrollbackSQLite
 import ServiceLifecycle
 
-/// Keeps the index of words in step with the log: all of it after a start, and what moved a few times a second from then on.
+/// Keeps the search index up to date: indexes everything after a start, then new commits a few times a second.
 ///
-/// A search waits for what it is about by itself, so this only spares it the wait.
+/// Searches wait for the index if necessary. This service only shortens that wait.
 struct Indexing: Service {
     let search: SQLiteSearch
     let logger: Logger
 
-    /// How long commits are collected: what is indexed together costs less.
+    /// How long commits are collected before they are indexed, because larger batches cost less.
     private static let pause: Duration = .milliseconds(250)
-    /// How long after a failure it is tried again.
+    /// The delay before a retry after a failure.
     private static let retreat: Duration = .seconds(10)
 
     func run() async throws {
@@ -30,7 +30,7 @@ struct Indexing: Service {
         do {
             try await search.follow()
         } catch {
-            logger.error("indexing failed", metadata: ["code": "\(ChatError(wrapping: error).code)"])
+            logger.error("Updating the search index failed.", metadata: ["code": "\(ChatError(wrapping: error).code)"])
             try? await Task.sleep(for: Self.retreat)
         }
     }

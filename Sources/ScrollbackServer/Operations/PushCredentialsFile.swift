@@ -5,15 +5,17 @@ package import ScrollbackModel
 import ScrollbackPush
 import Synchronization
 
-/// Credentials of push services in a file that the operator keeps, taken over anew when it changes.
+/// A file with credentials of push services, reloaded when it changes.
 ///
-/// What is wrong is told by file and member, and never by what stands there.
+/// Errors name the file and the JSON member, and never contain a secret.
 package final class PushCredentialsFile: Sendable {
     private let path: String
     private let gateway: any PushGateway
     private let state = Mutex<(data: Data?, fault: String?)>((nil, nil))
 
-    /// Some service accounts and keys take a few KiB.
+    /// The maximum file size in bytes.
+    ///
+    /// Some service accounts and keys have a few KiB.
     private static let mostBytes = 1 << 20
 
     init(_ path: String, for gateway: any PushGateway) {
@@ -21,12 +23,12 @@ package final class PushCredentialsFile: Sendable {
         self.gateway = gateway
     }
 
-    /// Looks at a file as a server would that starts with it.
+    /// Validates a file in the same way as a server start.
     ///
-    /// - Returns: the services that it sets up.
-    /// - Throws: `invalid-parameter`.
+    /// - Returns: The push services that the file configures.
+    /// - Throws: `invalid-parameter` if the file can't be read or is invalid.
     package static func check(_ path: String) throws(ChatError) -> [PushService] {
-        // Nothing is sent.
+        // Validation sends no requests.
         let services = PushServices(over: HTTPPushTransport(agent: "scrollback/\(Server.version)"))
         let file = PushCredentialsFile(path, for: services)
         return try file.services(in: file.data()).keys.sorted { $0.rawValue < $1.rawValue }
@@ -34,9 +36,9 @@ package final class PushCredentialsFile: Sendable {
 
     private func data() throws(ChatError) -> Data {
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw fault("can't be read: name a file that this user can read")
+            throw fault("can't be read. Use a file that this user can read.")
         }
-        guard data.count <= Self.mostBytes else { throw fault("has more than \(Self.mostBytes) bytes") }
+        guard data.count <= Self.mostBytes else { throw fault("has more than \(Self.mostBytes) bytes.") }
         return data
     }
 
@@ -46,23 +48,23 @@ package final class PushCredentialsFile: Sendable {
             for (service, credentials) in services { try gateway.check(credentials, for: service) }
             return services
         } catch {
-            throw fault("can't be used: \(error.message)")
+            throw fault("is invalid: \(error.message)")
         }
     }
 
     private func fault(_ reason: String) -> ChatError {
-        ChatError(.invalidParameter, "push-credentials: \(path) \(reason)", parameter: "push-credentials")
+        ChatError(.invalidParameter, "The push credentials file \(path) \(reason)", parameter: "push-credentials")
     }
 
-    /// Hands over what the file says, if its bytes are others than before.
+    /// Loads the credentials into the engine if the file's content changed.
     ///
-    /// - Throws: `invalid-parameter`; once for the same bytes.
+    /// - Throws: `invalid-parameter` if the file is invalid, once for the same content.
     func load(into engine: Engine, logger: Logger) throws(ChatError) {
         let data: Data
         do {
             data = try self.data()
         } catch {
-            // When it is there again it is looked at, be it what it was.
+            // Once the file is readable again, load it even if its content did not change.
             state.withLock { $0.data = nil }
             throw error
         }
@@ -76,11 +78,13 @@ package final class PushCredentialsFile: Sendable {
         state.withLock { $0.fault = nil }
         let names = services.keys.map(\.rawValue).sorted().joined(separator: ", ")
         logger.notice(
-            "credentials of push services are taken from a file",
+            "Loaded push credentials.",
             metadata: ["file": "\(path)", "services": "\(names.isEmpty ? "none" : names)"])
     }
 
-    /// Takes over a file that changed; of one that is no good what was there before stays, and it is logged once.
+    /// Reloads the file if it changed.
+    ///
+    /// If it is invalid, logs the error once and keeps the previous credentials.
     func reloadIfChanged(_ engine: Engine, logger: Logger) {
         do {
             try load(into: engine, logger: logger)
@@ -91,7 +95,7 @@ package final class PushCredentialsFile: Sendable {
             }
             guard isNews else { return }
             logger.error(
-                "the push credentials changed and can't be used: what was there before stays",
+                "Can't load the changed push credentials. The server keeps using the previous ones.",
                 metadata: ["reason": "\(error.message)"])
         }
     }

@@ -2,10 +2,10 @@ import Logging
 import ScrollbackModel
 import Synchronization
 
-/// Tells an operator what push services refuse, in the services' own words.
+/// Logs the reasons with which push services refuse pushes.
 ///
-/// Each reason is told at once, and again after a minute at the earliest, with how often it came meanwhile: a wrong key is refused with
-/// every push.
+/// Each reason is logged immediately, then at most once a minute with the number of repetitions. A wrong key, for
+/// example, fails every push.
 final class PushRefusals: Sendable {
     private struct Reason: Hashable {
         var service: PushService
@@ -13,7 +13,9 @@ final class PushRefusals: Sendable {
     }
 
     private static let pause: Duration = .seconds(60)
-    /// Words that a service makes up anew each time are not kept for ever.
+    /// The maximum number of remembered reasons.
+    ///
+    /// Some services return a different text each time.
     private static let mostReasons = 1_000
 
     private let logger: Logger
@@ -39,7 +41,7 @@ final class PushRefusals: Sendable {
         }
         guard let count else { return }
         logger.warning(
-            "pushes are refused",
+            "The push service refuses pushes.",
             metadata: ["service": "\(service.rawValue)", "reason": "\(words)", "count": "\(count)"])
     }
 }

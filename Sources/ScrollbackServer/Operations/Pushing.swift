@@ -1,7 +1,7 @@
 import ScrollbackEngine
 import ServiceLifecycle
 
-/// Tells devices of people who are away.
+/// Delivers push notifications to offline users in the background.
 struct Pushing: Service {
     let engine: Engine
 

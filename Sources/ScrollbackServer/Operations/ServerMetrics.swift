@@ -4,19 +4,19 @@ import ScrollbackSQLite
 import StoreFiles
 import Synchronization
 
-/// What an operator watches, as counters that cost an atomic addition, written out in Prometheus' text format (version
-/// 0.0.4) when asked.
+/// The server's metrics, written in Prometheus' text format (version 0.0.4).
 ///
-/// No Prometheus library can be had from the registries this builds with: decision 0004.
+/// Updating a counter costs one atomic addition. No Prometheus library is available from the package registries in use;
+/// see decision 0004.
 final class ServerMetrics: Sendable {
-    /// A number that goes up and down.
+    /// A value that can increase and decrease.
     final class Counter: Sendable {
         private let value = Atomic<Int>(0)
         func add(_ amount: Int) { value.wrappingAdd(amount, ordering: .relaxed) }
         var current: Int { value.load(ordering: .relaxed) }
     }
 
-    /// How often a measure fell below each of some bounds.
+    /// A histogram: for each upper bound, the number of values that do not exceed it.
     final class Histogram: Sendable {
         private let bounds: [Double]
         private let counts: [Counter]
@@ -49,7 +49,7 @@ final class ServerMetrics: Sendable {
     let connections = Counter()
     let outboundBytes = Counter()
     let slowCloses = Counter()
-    /// Low messages that a socket was spared which had too much to read.
+    /// Low-priority room messages that were skipped for slow clients.
     let roomMessagesSpared = Counter()
     let failedCommits = Counter()
     let requests = Counter()
@@ -68,43 +68,47 @@ final class ServerMetrics: Sendable {
         func write(_ name: String, _ type: String, _ help: String, _ value: some Numeric) {
             text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n\(name) \(value)\n"
         }
-        write("scrollback_connections", "gauge", "Open WebSocket connections.", connections.current)
-        write("scrollback_outbound_bytes_total", "counter", "Bytes of frames sent to sockets.", outboundBytes.current)
-        write("scrollback_slow_closes_total", "counter", "Connections closed with 4008.", slowCloses.current)
-        write("scrollback_http_requests_total", "counter", "HTTP requests answered.", requests.current)
-        write("scrollback_http_failures_total", "counter", "HTTP requests answered with 5xx.", failedRequests.current)
-        write("scrollback_write_queue_depth", "gauge", "Writes that wait for the log.", engine.log.depth)
-        write("scrollback_failed_commits_total", "counter", "Transactions that failed.", failedCommits.current)
+        write("scrollback_connections", "gauge", "Number of open WebSocket connections.", connections.current)
+        write("scrollback_outbound_bytes_total", "counter", "Bytes of WebSocket frames sent.", outboundBytes.current)
         write(
-            "scrollback_messages_removed_total", "counter", "Messages removed after they were deleted or expired.",
+            "scrollback_slow_closes_total", "counter", "Connections closed with 4008 because the client was too slow.",
+            slowCloses.current)
+        write("scrollback_http_requests_total", "counter", "HTTP requests answered.", requests.current)
+        write(
+            "scrollback_http_failures_total", "counter", "HTTP requests answered with status 5xx.",
+            failedRequests.current)
+        write("scrollback_write_queue_depth", "gauge", "Writes waiting for the writer thread.", engine.log.depth)
+        write("scrollback_failed_commits_total", "counter", "Failed write transactions.", failedCommits.current)
+        write(
+            "scrollback_messages_removed_total", "counter", "Deleted or expired messages removed from the store.",
             engine.removedMessages.load(ordering: .relaxed))
         let media = engine.mediaCounts
-        write("scrollback_media_files_total", "counter", "Files uploaded.", media.files.load(ordering: .relaxed))
+        write("scrollback_media_files_total", "counter", "Media files uploaded.", media.files.load(ordering: .relaxed))
         write(
-            "scrollback_media_received_bytes_total", "counter", "Bytes of files that came.",
+            "scrollback_media_received_bytes_total", "counter", "Bytes of media received.",
             media.receivedBytes.load(ordering: .relaxed))
         write(
-            "scrollback_media_sent_bytes_total", "counter", "Bytes of files that were given out.",
+            "scrollback_media_sent_bytes_total", "counter", "Bytes of media sent.",
             media.sentBytes.load(ordering: .relaxed))
         write(
-            "scrollback_room_messages_left_out_total", "counter", "Messages of rooms above their pace, not streamed.",
+            "scrollback_room_messages_left_out_total", "counter", "Room messages not streamed due to the rate limit.",
             engine.hub.messagesLeftOut)
         write(
-            "scrollback_room_messages_spared_total", "counter", "Low messages of rooms that a slow socket was spared.",
+            "scrollback_room_messages_spared_total", "counter", "Low-priority room messages skipped for slow clients.",
             roomMessagesSpared.current)
         let deliveries = engine.deliveries
         write(
-            "scrollback_webhook_waiting", "gauge", "Events that wait for the operator's program.",
+            "scrollback_webhook_waiting", "gauge", "Events waiting for delivery to webhooks.",
             engine.waitingDeliveries)
         write(
-            "scrollback_webhook_posts_total", "counter", "Posts that the operator's program took.",
+            "scrollback_webhook_posts_total", "counter", "Webhook requests accepted by the endpoint.",
             deliveries.posts.load(ordering: .relaxed))
         write(
-            "scrollback_webhook_failures_total", "counter", "Posts that it did not take.",
+            "scrollback_webhook_failures_total", "counter", "Webhook requests that failed.",
             deliveries.failures.load(ordering: .relaxed))
         if let waiting = try? engine.waitingPushes() {
-            write("scrollback_push_waiting", "gauge", "Messages that wait to be pushed.", waiting.waiting)
-            write("scrollback_push_retries", "gauge", "Pushes that wait to be tried again.", waiting.retries)
+            write("scrollback_push_waiting", "gauge", "Messages waiting to be pushed.", waiting.waiting)
+            write("scrollback_push_retries", "gauge", "Pushes waiting for a retry.", waiting.retries)
         }
         text +=
             "# HELP scrollback_pushes_total Pushes by service and outcome.\n# TYPE scrollback_pushes_total counter\n"
@@ -116,15 +120,16 @@ final class ServerMetrics: Sendable {
             }
         }
         if let sealing = (try? store.sealingProgress()) ?? nil {
-            text += "# HELP scrollback_sealed_ratio How much of the store is sealed as it is to be, 0 to 1.\n"
+            text += "# HELP scrollback_sealed_ratio Progress of changing the storage encryption, 0 to 1.\n"
             text += "# TYPE scrollback_sealed_ratio gauge\nscrollback_sealed_ratio \(sealing.fraction)\n"
         }
-        commitSeconds.write("scrollback_commit_seconds", "Seconds of a transaction, its sync included.", to: &text)
-        commitJobs.write("scrollback_commit_writes", "Writes in a transaction.", to: &text)
+        commitSeconds.write(
+            "scrollback_commit_seconds", "Duration of a write transaction in seconds, including the sync.", to: &text)
+        commitJobs.write("scrollback_commit_writes", "Number of writes in a transaction.", to: &text)
         if let sizes = try? store.sizes() {
-            write("scrollback_database_bytes", "gauge", "Size of the database file.", sizes.database)
-            write("scrollback_wal_bytes", "gauge", "Size of the write-ahead log.", sizes.wal)
-            write("scrollback_disk_free_bytes", "gauge", "Free space on the data directory's volume.", sizes.free)
+            write("scrollback_database_bytes", "gauge", "Size of the database file in bytes.", sizes.database)
+            write("scrollback_wal_bytes", "gauge", "Size of the write-ahead log in bytes.", sizes.wal)
+            write("scrollback_disk_free_bytes", "gauge", "Free bytes on the data directory's volume.", sizes.free)
         }
         return text
     }

@@ -3,8 +3,9 @@ import ScrollbackEngine
 import ScrollbackModel
 import ServiceLifecycle
 
-/// Hides what was kept long enough, removes what nobody can see, and gives room back: now and then, and at once where
-/// somebody changed how long things are kept.
+/// Expires old messages, removes data that no user can see, and frees disk space.
+///
+/// Runs at a fixed interval, and immediately after a retention setting changes.
 struct Tidying: Service {
     private let engine: Engine
     private let interval: Duration
@@ -19,7 +20,7 @@ struct Tidying: Service {
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Begins now what would come later.
+    /// Starts a run now instead of waiting for the interval.
     func begin() { wake.yield(true) }
 
     func run() async throws {
@@ -40,7 +41,8 @@ struct Tidying: Service {
                     } catch is CancellationError {
                         break
                     } catch {
-                        logger.error("tidying failed", metadata: ["code": "\(ChatError(wrapping: error).code)"])
+                        logger.error(
+                            "Removing expired data failed.", metadata: ["code": "\(ChatError(wrapping: error).code)"])
                     }
                 }
                 group.cancelAll()

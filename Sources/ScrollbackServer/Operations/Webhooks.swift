@@ -7,21 +7,21 @@ import ScrollbackPush
 import ServiceLifecycle
 import Synchronization
 
-/// Reaches the operator's own program over HTTP.
+/// Sends webhook requests over HTTP.
 final class HTTPWebhooks: WebhookTransport {
-    /// Made when it is needed first: most servers tell nobody.
+    /// The HTTP client, created on first use because most servers have no webhook.
     private let state = Mutex<HTTPClient?>(nil)
 
-    /// The most bytes of an answer that are read.
+    /// The maximum number of bytes read from a response.
     private static let answerBytes = 1 << 20
 
     private static func makeClient() -> HTTPClient {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.timeout.connect = .seconds(5)
         configuration.tlsConfiguration = .outgoing()
-        // A refused connection is known at once, and what is to be told is tried again anyway.
+        // Fail immediately if the connection is refused. The engine retries deliveries itself.
         configuration.connectionPool.retryConnectionEstablishment = false
-        // Messages that wait to be asked about don't wait for each other, nor for what is told.
+        // Moderation requests must not wait for each other or for event deliveries.
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
@@ -46,7 +46,7 @@ final class HTTPWebhooks: WebhookTransport {
         post.body = .bytes(ByteBuffer(bytes: request.body))
         let response = try await client.execute(post, timeout: TimeAmount(request.timeout))
         let body = try await response.body.collect(upTo: Self.answerBytes)
-        // A body that was broken off looks like one that came to its end.
+        // A cancelled body looks like a complete one.
         try Task.checkCancellation()
         return WebhookResponse(status: Int(response.status.code), body: Array(buffer: body))
     }
@@ -60,7 +60,7 @@ final class HTTPWebhooks: WebhookTransport {
     }
 }
 
-/// Tells the operator's own program what was said.
+/// Delivers events to the operator's webhook endpoint in the background.
 struct Telling: Service {
     let engine: Engine
 

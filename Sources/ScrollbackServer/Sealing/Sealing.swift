@@ -7,16 +7,16 @@ import ScrollbackSQLite
 import ServiceLifecycle
 import StoreFiles
 
-/// Seals what was written before the store had its newest key, or takes the seals off, while the server serves.
+/// Encrypts or decrypts existing data in the background after the storage encryption keys change.
 struct Sealing: Service {
     let store: SQLiteStore
     let media: DiskMediaStore
     let threads: NIOThreadPool
     let logger: Logger
 
-    /// How often it is said how far it is.
+    /// The interval between progress log messages.
     var telling: Duration = .seconds(10)
-    /// How long until it is looked again for uploads to end, or until it is tried again.
+    /// The delay before a retry, or before checking again whether earlier uploads have ended.
     private static let pause: Duration = .seconds(60)
 
     func run() async throws {
@@ -24,7 +24,7 @@ struct Sealing: Service {
             while !Task.isCancelled {
                 do {
                     if try await sealAll() {
-                        // A service that ends would end the server.
+                        // The service group treats the end of a service as the end of the server.
                         try await gracefulShutdown()
                         return
                     }
@@ -32,18 +32,23 @@ struct Sealing: Service {
                     return
                 } catch {
                     let error = ChatError(wrapping: error)
-                    logger.error("sealing failed", metadata: ["code": "\(error.code)", "reason": "\(error.message)"])
+                    logger.error(
+                        "Changing the storage encryption failed.",
+                        metadata: ["code": "\(error.code)", "reason": "\(error.message)"])
                 }
                 try? await Task.sleep(for: Self.pause)
             }
         }
     }
 
-    /// - Returns: whether nothing is left to do.
+    /// Processes the whole store.
+    ///
+    /// - Returns: Whether all data is processed.
     private func sealAll() async throws -> Bool {
         guard let progress = try store.sealingProgress(), !progress.isDone else { return true }
         let key = progress.key.map { "\($0)" } ?? "none"
-        logger.notice("sealing the store", metadata: ["key": "\(key)", "done": "\(percent(progress.fraction))"])
+        logger.notice(
+            "Changing the storage encryption.", metadata: ["key": "\(key)", "done": "\(percent(progress.fraction))"])
         let clock = ContinuousClock()
         var told = clock.now
         while try await step() {
@@ -51,9 +56,10 @@ struct Sealing: Service {
             guard clock.now - told > telling else { continue }
             told = clock.now
             let fraction = try store.sealingProgress()?.fraction ?? 1
-            logger.notice("sealing the store", metadata: ["key": "\(key)", "done": "\(percent(fraction))"])
+            logger.notice(
+                "Changing the storage encryption.", metadata: ["key": "\(key)", "done": "\(percent(fraction))"])
         }
-        // One that ends while the files are gone through would be kept as it was begun.
+        // An upload that ends during the pass over the files would keep its old encryption.
         let isLast = try await !media.hasOlderUploads()
         var after: BlobID?
         repeat {
@@ -61,7 +67,7 @@ struct Sealing: Service {
             try Task.checkCancellation()
         } while after != nil
         guard isLast else {
-            logger.notice("uploads that were begun before are waited for", metadata: ["key": "\(key)"])
+            logger.notice("Waiting for uploads that began with an older key.", metadata: ["key": "\(key)"])
             return false
         }
         try await threads.blocking { [store] () throws(ChatError) in
@@ -71,13 +77,13 @@ struct Sealing: Service {
                 throw ChatError(wrapping: error)
             }
         }
-        // They may leave the file of keys.
+        // The operator may now remove the older keys from the key file.
         let older = progress.olderKeys.map { "\($0)" }.joined(separator: ", ")
-        logger.notice("the store is sealed", metadata: ["key": "\(key)", "retired": "\(older)"])
+        logger.notice("Changed the storage encryption.", metadata: ["key": "\(key)", "retired": "\(older)"])
         return true
     }
 
-    /// Some rows; then the writer has as long for others.
+    /// Processes a batch of rows, then sleeps for the same time so that other writes get half of the writer's time.
     private func step() async throws -> Bool {
         let clock = ContinuousClock()
         let start = clock.now

@@ -3,38 +3,39 @@ package import ScrollbackModel
 package import StoreFiles
 
 extension StoreKeys {
-    /// How long a command may take that gives the keys.
+    /// The timeout of a command that prints the keys, in seconds.
     private static let patience: TimeInterval = 60
 
-    /// Reads the keys where they are kept: in a file, or wherever a command takes them from.
+    /// Reads the storage encryption keys from a file or from the output of a command.
     ///
     /// - Parameters:
-    ///   - file: a path.
-    ///   - command: for `/bin/sh`; what it prints are the keys, in the form of the file.
-    /// - Returns: nothing without either.
-    /// - Throws: `invalid-parameter` naming the file or what went wrong with the command, and never what it printed.
+    ///   - file: The path of a key file.
+    ///   - command: A command for `/bin/sh` that prints the keys in the format of the file.
+    /// - Returns: The keys, or `nil` if both parameters are `nil`.
+    /// - Throws: `invalid-parameter` with the file or the command's failure, and never with the command's output.
     package static func load(file: String?, command: String?) throws(ChatError) -> StoreKeys? {
         guard file == nil || command == nil else {
-            throw .invalidParameter("store-keys", "and store-keys-command must not both be given")
+            throw .invalidParameter("store-keys", "can't be combined with store-keys-command")
         }
         if let file {
             guard let data = FileManager.default.contents(atPath: file) else {
-                throw .invalidParameter("store-keys", "can't be read (\(file)): name a file that this user can read")
+                throw .invalidParameter(
+                    "store-keys", "names a file that can't be read (\(file)): use a file that this user can read")
             }
             return try parse(data, "store-keys", "the file \(file)")
         }
         guard let command else { return nil }
-        return try parse(try output(of: command), "store-keys-command", "what the command prints")
+        return try parse(try output(of: command), "store-keys-command", "the output of the command")
     }
 
     private static func parse(_ data: Data, _ parameter: String, _ source: String) throws(ChatError) -> StoreKeys {
         guard let text = String(bytes: data, encoding: .utf8) else {
-            throw .invalidParameter(parameter, "must give lines of text, and \(source) is none")
+            throw .invalidParameter(parameter, "must give UTF-8 text, but \(source) is not")
         }
         do throws(ChatError) {
             return try StoreKeys(text: text)
         } catch {
-            throw ChatError(.invalidParameter, "\(source) can't be used: \(error.message)", parameter: parameter)
+            throw ChatError(.invalidParameter, "Can't use \(source): \(error.message)", parameter: parameter)
         }
     }
 
@@ -49,7 +50,8 @@ extension StoreKeys {
             try process.run()
         } catch {
             throw ChatError(
-                .invalidParameter, "can't be run by /bin/sh", parameter: "store-keys-command", cause: error)
+                .invalidParameter, "Can't run store-keys-command with /bin/sh.", parameter: "store-keys-command",
+                cause: error)
         }
         let overdue = DispatchWorkItem { process.terminate() }
         DispatchQueue.global().asyncAfter(deadline: .now() + patience, execute: overdue)
@@ -59,8 +61,9 @@ extension StoreKeys {
         guard process.terminationReason == .exit, process.terminationStatus == 0 else {
             let reason =
                 process.terminationReason == .exit
-                ? "ended with \(process.terminationStatus)" : "was ended, after \(Int(patience)) seconds at most"
-            throw .invalidParameter("store-keys-command", "\(reason): what it says is on standard error")
+                ? "exited with status \(process.terminationStatus)"
+                : "was killed after at most \(Int(patience)) seconds"
+            throw .invalidParameter("store-keys-command", "\(reason): see its messages on standard error")
         }
         return data ?? Data()
     }

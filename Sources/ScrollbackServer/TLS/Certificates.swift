@@ -4,7 +4,7 @@ import NIOSSL
 import ScrollbackModel
 import Synchronization
 
-/// A certificate chain and its key, from PEM files, taken over anew when the files change.
+/// A TLS certificate chain and its private key from PEM files, reloaded when the files change.
 final class Certificates: Sendable {
     private let chain: String
     private let key: String
@@ -35,7 +35,7 @@ final class Certificates: Sendable {
             return try NIOSSLContext(configuration: configuration)
         } catch {
             throw ChatError(
-                .invalidParameter, "the certificate \(chain) or its key \(key) can't be used",
+                .invalidParameter, "Can't load the certificate \(chain) or its key \(key).",
                 parameter: "tls-certificate",
                 cause: error)
         }
@@ -45,18 +45,21 @@ final class Certificates: Sendable {
         files.map { try? FileManager.default.attributesOfItem(atPath: $0)[.modificationDate] as? Date }
     }
 
-    /// Takes over new files.
+    /// Reloads the certificate and the key if one of the files changed.
     ///
-    /// Connections that are open keep what they began with; a pair that can't be used is logged and the old one stays.
+    /// Open connections keep the certificate they started with. If the new pair can't be loaded, the server logs an
+    /// error and keeps using the previous pair.
     func reloadIfChanged(logger: Logger) {
         let modifiedAt = Self.modificationDates(chain, key)
         guard modifiedAt != state.withLock({ $0.modifiedAt }) else { return }
         do {
             let context = try Self.load(chain: chain, key: key)
             state.withLock { $0.context = context }
-            logger.info("certificate reloaded", metadata: ["file": "\(chain)"])
+            logger.info("Certificate reloaded.", metadata: ["file": "\(chain)"])
         } catch {
-            logger.error("the new certificate can't be used: the old one stays", metadata: ["file": "\(chain)"])
+            logger.error(
+                "Can't load the new certificate. The server keeps using the previous one.",
+                metadata: ["file": "\(chain)"])
         }
         state.withLock { $0.modifiedAt = modifiedAt }
     }

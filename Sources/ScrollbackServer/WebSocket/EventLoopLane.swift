@@ -2,10 +2,10 @@ import NIOCore
 import ScrollbackEngine
 import Synchronization
 
-/// One event loop and the connections it serves.
+/// An event loop and the connections it serves.
 ///
-/// What is to be sent waits here for the loop's next turn: one turn carries every frame that came meanwhile, each
-/// written once for all of its connections, and each socket is flushed once.
+/// Outgoing frames are queued for the loop's next turn. Each turn writes all queued frames and then flushes each socket
+/// once. A frame for several connections is encoded once.
 final class EventLoopLane: Lane {
     let eventLoop: any EventLoop
     private let allocator = ByteBufferAllocator()
@@ -82,8 +82,10 @@ final class EventLoopLane: Lane {
         for handler in written { handler.flush() }
     }
 
-    /// A whole unmasked text frame (RFC 6455 section 5.2): what a server sends is the same for every socket, so it is
-    /// encoded once and not by each socket's own encoder.
+    /// Encodes a complete unmasked text frame (RFC 6455 section 5.2).
+    ///
+    /// Server frames are not masked, so the same bytes are sent to every connection instead of encoding the frame for
+    /// each one.
     func encode(_ text: [UInt8]) -> ByteBuffer {
         var buffer = allocator.buffer(capacity: text.count + 10)
         buffer.writeInteger(0x81 as UInt8)

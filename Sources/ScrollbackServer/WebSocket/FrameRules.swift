@@ -2,8 +2,9 @@ import NIOCore
 import NIOWebSocket
 import ScrollbackEngine
 
-/// What RFC 6455 forbids and the decoder lets through: frames of a client that are not masked (section 5.1), opcodes and
-/// bits nobody agreed on (section 5.2).
+/// Rejects frames that RFC 6455 forbids but NIO's decoder accepts.
+///
+/// These are unmasked client frames (section 5.1), and frames with reserved opcodes or reserved bits (section 5.2).
 final class FrameRules: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame
@@ -22,7 +23,7 @@ final class FrameRules: ChannelInboundHandler {
 }
 
 extension CloseReason {
-    /// Why a connection whose frames can't be read is closed; absent for errors that are not the peer's.
+    /// Maps a frame error to a close reason, or returns `nil` if the peer did not cause the error.
     init?(frameError error: any Error) {
         switch error {
         case is FrameRules.Violation: self = .protocolError

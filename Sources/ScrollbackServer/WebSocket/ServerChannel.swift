@@ -12,11 +12,12 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
 
-/// An accepted connection: TLS if certificates are configured, then HTTP/1.1, then on `GET /v1/connect` a WebSocket.
+/// The pipeline of an accepted connection: TLS if configured, then HTTP/1.1, then a WebSocket after `GET /v1/connect`.
 ///
-/// Whatever the peer does, it has half a minute to say what it wants, and a minute between requests.
+/// Connections are closed if the first request head takes longer than 30 seconds, or after 60 idle seconds between
+/// requests.
 ///
-/// hummingbird-websocket does this for applications that can have it; see decision 0003.
+/// The package hummingbird-websocket can't be used here; see decision 0003.
 struct ServerChannel: ServerChildChannel, HTTPChannelHandler {
     enum Upgrade: Sendable {
         case webSocket(any Channel)
@@ -43,7 +44,7 @@ struct ServerChannel: ServerChildChannel, HTTPChannelHandler {
             let upgrader = NIOTypedWebSocketServerUpgrader<Upgrade>(
                 maxFrameSize: frameBytes, enableAutomaticErrorHandling: false,
                 shouldUpgrade: { channel, _ in
-                    channel.eventLoop.makeSucceededFuture(["sec-websocket-protocol": ClientFrame.subprotocol])
+                    channel.eventLoop.makeSucceededFuture(["sec-websocket-protocol": HelloFrame.subprotocol])
                 },
                 upgradePipelineHandler: { channel, _ in
                     channel.eventLoop.makeCompletedFuture { try addWebSocket(to: channel) }
@@ -80,7 +81,8 @@ struct ServerChannel: ServerChildChannel, HTTPChannelHandler {
             case .webSocket(let channel): try await channel.closeFuture.get()
             }
         } catch {
-            logger.debug("connection ended before it was understood", metadata: ["error": "\(type(of: error))"])
+            logger.debug(
+                "The connection ended before its protocol was known.", metadata: ["error": "\(type(of: error))"])
             value.channel.close(promise: nil)
         }
     }

@@ -4,12 +4,12 @@ import NIOHTTP1
 import ScrollbackModel
 import ScrollbackWire
 
-/// Decides which requests become a WebSocket.
+/// Decides which requests are upgraded to a WebSocket.
 ///
-/// All others go on as plain HTTP without their `Upgrade` header, on which the upgrade handler would lose them: a wrong
-/// subprotocol is answered in JSON, and HTTP/2's `h2c` is passed over (RFC 9110 section 7.8).
+/// All other requests continue as plain HTTP without their `Upgrade` header, because the upgrade handler would drop
+/// them. For example, a wrong subprotocol gets a JSON error, and an upgrade to `h2c` is ignored (RFC 9110 section 7.8).
 ///
-/// It also closes connections that have said nothing yet: after half a minute, or when the server stops.
+/// The handler also closes connections without a request after 30 seconds, or when the server shuts down.
 final class UpgradeGate: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -28,7 +28,7 @@ final class UpgradeGate: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // Behind an upgraded request come the WebSocket's bytes.
+        // After an upgrade request, all bytes belong to the WebSocket.
         guard phase != .webSocket else { return context.fireChannelRead(data) }
         switch unwrapInboundIn(data) {
         case .head(var head):
@@ -39,7 +39,7 @@ final class UpgradeGate: ChannelInboundHandler {
                 phase = .http
                 if head.headers.contains(name: "upgrade") {
                     head.headers.remove(name: "upgrade")
-                    // The parser stops after such a request, so it is the connection's last.
+                    // The parser stops after such a request, so that it must be the connection's last one.
                     head.headers.replaceOrAdd(name: "connection", value: "close")
                 }
             }
@@ -59,12 +59,14 @@ final class UpgradeGate: ChannelInboundHandler {
         }
     }
 
-    /// Of what can't be read Hummingbird tells once it has the connection; before that nobody else does.
+    /// Answers a malformed first request.
+    ///
+    /// Hummingbird handles parser errors only after the connection's protocol is known.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard phase == .silent, error is HTTPParserError else { return context.fireErrorCaught(error) }
         phase = .upgrading
         var writer = JSONWriter()
-        ChatError(.malformed, "the request can't be read").writeProblem(to: &writer)
+        ChatError(.malformed, "The request can't be parsed.").writeProblem(to: &writer)
         let head = HTTPResponseHead(
             version: .http1_1, status: .badRequest,
             headers: [
@@ -77,7 +79,8 @@ final class UpgradeGate: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
-    /// A handshake of RFC 6455 section 4.2.1 for our path and subprotocol.
+    /// Returns whether the request is a WebSocket handshake (RFC 6455 section 4.2.1) for `/v1/connect` with our
+    /// subprotocol.
     private static func isWebSocket(_ head: HTTPRequestHead) -> Bool {
         let path = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).first ?? ""
         func offers(_ value: String, _ name: String) -> Bool {
@@ -86,7 +89,7 @@ final class UpgradeGate: ChannelInboundHandler {
         return path == "/v1/connect" && head.method == .GET && head.version == .http1_1
             && offers("websocket", "upgrade") && offers("upgrade", "connection")
             && head.headers["sec-websocket-key"].count == 1 && head.headers["sec-websocket-version"] == ["13"]
-            && head.headers[canonicalForm: "sec-websocket-protocol"].contains { $0 == ClientFrame.subprotocol }
+            && head.headers[canonicalForm: "sec-websocket-protocol"].contains { $0 == HelloFrame.subprotocol }
             && !head.headers.contains(name: "content-length") && !head.headers.contains(name: "transfer-encoding")
     }
 }

@@ -5,19 +5,23 @@ import ScrollbackEngine
 import ScrollbackModel
 import Synchronization
 
-/// One socket: frames in go to its session, frames out wait in a bounded queue while the peer does not read.
+/// The WebSocket of one client: passes incoming frames to the session and sends outgoing frames.
 ///
-/// Everything here runs on the channel's event loop but `send` and `close` of `SessionOutlet`, which go through the lane.
-/// `@unchecked Sendable`: the mutable parts are touched on the event loop only.
+/// While the client does not read, outgoing frames wait in a bounded queue.
+///
+/// All methods run on the channel's event loop, except `send` and `close` of `SessionOutlet`, which use the lane.
+/// `@unchecked Sendable`: mutable state is accessed only on the event loop.
 final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked Sendable {
     typealias InboundIn = WebSocketFrame
 
     private let lane: EventLoopLane
     private let metrics: ServerMetrics
     private let maximumQueuedBytes: Int
-    /// Carries out work that may wait for the disk.
+    /// Runs work that may block on disk access on another thread.
     private let carryOut: @Sendable (@escaping @Sendable () -> Void) -> Void
-    /// Set before the handler is added, and let go of when the socket is gone: each holds the other.
+    /// The session, set before the handler is added.
+    ///
+    /// Cleared on disconnect to break the reference cycle.
     var session: Session?
     private var context: ChannelHandlerContext?
     private let raw: RawFrameHandler
@@ -25,17 +29,19 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
     private var waitingBytes = 0 {
         didSet { lastWaitingBytes.store(waitingBytes, ordering: .relaxed) }
     }
-    /// For who asks from another thread.
+    /// A copy of `waitingBytes` for reading from other threads.
     private let lastWaitingBytes = Atomic<Int>(0)
     private var isClosing = false
-    /// Of rooms whose messages were left out for this socket, where they stand.
+    /// The latest head of each room whose messages were skipped because this client was too slow.
     private var owed: [ConversationID: HeadFrame] = [:]
-    /// Requests whose answers may be long, in the order they came.
+    /// Pending requests with potentially large responses, in order of arrival.
     private var reads: Deque<@Sendable () -> Void> = []
     private var isReading = false
-    /// A control frame has at most 125 bytes, two of which are the code (RFC 6455 section 5.5).
+    /// The maximum size of the close reason.
+    ///
+    /// A control frame has at most 125 bytes, including the 2-byte code (RFC 6455 section 5.5).
     private static let closeTextBytes = 120
-    /// How many of them may wait before no more frames are taken from the peer.
+    /// The number of pending requests at which the handler stops reading from the socket.
     private static let maximumReads = 64
 
     init(
@@ -49,7 +55,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
         self.maximumQueuedBytes = maximumQueuedBytes
     }
 
-    // MARK: In
+    // MARK: Incoming frames
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
@@ -94,18 +100,18 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
         if let reason = CloseReason(frameError: error) {
             session?.close(reason)
         } else if !(error is ByteToMessageDecoderError) {
-            // What still comes after a frame that could not be read is let go of until the peer answers the close frame:
-            // closing with unread bytes would reset the connection, and the peer might never see why.
+            // Data after an unreadable frame is ignored until the peer answers the close frame. Closing the socket with
+            // unread data would reset the connection, and the peer might never see the close reason.
             context.close(promise: nil)
         }
     }
 
-    // MARK: Reads
+    // MARK: Queries
 
-    /// Takes a request that is answered from the store.
+    /// Queues a request that reads from the store.
     ///
-    /// One at a time, and none while the peer has yet to read what it was sent: whoever asks for more than its line carries
-    /// waits for it, and is not closed as one that doesn't read.
+    /// Requests run one at a time, and only while the client has read all previous responses. A client that requests
+    /// more than its connection can carry waits and is not closed as too slow.
     func offload(_ read: @escaping @Sendable () -> Void) {
         lane.eventLoop.execute {
             self.reads.append(read)
@@ -122,7 +128,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
         if reads.count == Self.maximumReads / 2 { takeFrames(true) }
         carryOut { [self] in
             read()
-            // After its answer, which goes to the loop the same way.
+            // Enqueued after the response, which goes to the event loop through the same lane.
             lane.eventLoop.execute {
                 self.isReading = false
                 self.readNext()
@@ -134,11 +140,11 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
         context?.channel.setOption(.autoRead, value: isOn).whenFailure { _ in }
     }
 
-    // MARK: Out
+    // MARK: Outgoing frames
 
-    /// Queues a frame for the socket.
+    /// Writes a frame, or queues it while the socket is not writable.
     ///
-    /// - Returns: whether the socket must be flushed.
+    /// - Returns: Whether the socket must be flushed.
     func write(_ frame: ByteBuffer) -> Bool {
         guard !isClosing, let context else { return false }
         metrics.outboundBytes.add(frame.readableBytes)
@@ -155,10 +161,12 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
         return false
     }
 
-    /// Whether so much waits for the peer that it is spared what it can do without.
+    /// Whether the queue is more than half full, so that optional frames are skipped.
     var isBehind: Bool { waitingBytes > maximumQueuedBytes / 2 }
 
-    /// A message was left out for this socket: once it has read what waits, it is told where the room stands.
+    /// Records that a message of a room was skipped.
+    ///
+    /// The client gets the room's head after it has read the queued frames.
     func owe(_ head: HeadFrame) {
         metrics.roomMessagesSpared.add(1)
         owed[head.conversation] = head
@@ -184,25 +192,27 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
         context.fireChannelWritabilityChanged()
     }
 
-    /// The peer does not read: what waits is dropped, since it can be had again by resuming.
+    /// Closes a connection whose queue is full.
+    ///
+    /// The queued frames are dropped, because the client gets them when it resumes.
     private func overflow() {
         metrics.slowCloses.add(1)
         queue.removeAll()
         waitingBytes = 0
         session?.disconnected()
-        finish(.tooSlow, "the connection did not read fast enough: resume")
+        finish(.tooSlow, "The client did not read fast enough. Reconnect and resume.")
     }
 
     func finish(_ reason: CloseReason, _ text: String) {
         guard !isClosing, let context else { return }
-        // What was queued for a peer that reads goes out before the close frame.
+        // Send queued frames before the close frame.
         while let frame = queue.popFirst() { raw.write(frame) }
         isClosing = true
         var payload = context.channel.allocator.buffer(capacity: 2 + text.utf8.count)
         payload.writeInteger(UInt16(reason.rawValue))
         payload.writeString(text.prefix(utf8: Self.closeTextBytes))
         sendControl(.connectionClose, payload)
-        // A peer that reads answers the close frame; one that doesn't is given some time.
+        // A responsive peer answers the close frame immediately. A slow one gets more time.
         let patience: TimeAmount = reason == .tooSlow ? .seconds(30) : .seconds(5)
         context.eventLoop.assumeIsolated().scheduleTask(in: patience) { context.close(promise: nil) }
     }
@@ -227,7 +237,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
 }
 
 extension String {
-    /// As many whole characters from its beginning as go into so many bytes.
+    /// Returns the longest prefix of whole characters with at most `count` bytes in UTF-8.
     fileprivate func prefix(utf8 count: Int) -> String {
         var bytes = 0
         return String(
@@ -238,9 +248,11 @@ extension String {
     }
 }
 
-/// Stands before the frame encoder and writes frames that are encoded already.
+/// Writes frames that are already encoded.
 ///
-/// `@unchecked Sendable`: used on its event loop only.
+/// Placed before the frame encoder in the pipeline.
+///
+/// `@unchecked Sendable`: used only on its event loop.
 final class RawFrameHandler: ChannelOutboundHandler, @unchecked Sendable {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

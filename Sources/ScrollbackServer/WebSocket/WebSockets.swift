@@ -5,7 +5,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import Synchronization
 
-/// The open WebSockets, and the lanes that serve them.
+/// The open WebSockets and their lanes.
 final class WebSockets: Sendable {
     private let scope: RequestScope
     private let options: ServerOptions
@@ -22,9 +22,9 @@ final class WebSockets: Sendable {
         self.options = options
     }
 
-    /// The handlers of a new socket, and its session.
+    /// Creates the handlers and the session of a new WebSocket.
     ///
-    /// Called on the socket's event loop.
+    /// Must be called on the socket's event loop.
     func make(on channel: any Channel) -> (RawFrameHandler, WebSocketHandler) {
         let lane = lane(for: channel.eventLoop)
         let raw = RawFrameHandler()
@@ -48,21 +48,22 @@ final class WebSockets: Sendable {
         return (raw, handler)
     }
 
-    /// Closes every socket: takes no more from it, answers the sends it took, says goodbye, and waits until it is gone.
+    /// Closes all connections: stops reading, answers the messages already received, sends close frames, and waits up
+    /// to six seconds.
     func drain() async {
         let (sessions, lanes) = state.withLock { state in
             state.isClosing = true
             return (Array(state.sessions.values), Array(state.lanes.values))
         }
         for session in sessions { session.stopTaking() }
-        // Who was just taking a frame has taken it after this.
+        // After a turn of each event loop, frames that were being processed are processed.
         for lane in lanes { try? await lane.eventLoop.submit {}.get() }
-        // What is sent is answered in the order of the log, so after this nothing is left to answer.
+        // Responses follow the order of the log. When the log has settled, all responses are sent.
         _ = try? await scope.write { (engine, completion: @escaping Engine.Completion<Void>) in
             engine.settle(completion: completion)
         }
         for session in sessions { session.close(.restarting) }
-        // A peer that does not answer is given five seconds.
+        // Sockets are closed after five seconds even if the peer does not answer the close frame.
         for _ in 0..<600 where state.withLock({ !$0.sessions.isEmpty }) {
             try? await Task.sleep(for: .milliseconds(10))
         }

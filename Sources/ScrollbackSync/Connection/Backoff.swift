@@ -1,13 +1,14 @@
 package import Foundation
 
-/// How long to wait before trying again: twice as long after every failure, with jitter, so that many devices never
-/// come back together.
+/// Exponential backoff with jitter.
+///
+/// The delay doubles after every failure. The jitter prevents many devices from retrying at the same time.
 package struct Backoff: Hashable, Sendable {
-    /// The longest first wait, in seconds.
+    /// The upper bound of the first delay in seconds.
     package let base: TimeInterval
-    /// The longest wait of all, in seconds.
+    /// The upper bound of all delays in seconds.
     package let cap: TimeInterval
-    /// Failures in a row.
+    /// The number of consecutive failures.
     package private(set) var failures = 0
 
     package init(base: TimeInterval = 0.5, cap: TimeInterval = 30) {
@@ -15,9 +16,12 @@ package struct Backoff: Hashable, Sendable {
         self.cap = cap
     }
 
-    /// The wait after one more failure: half to all of `base` doubled once for every failure before it.
+    /// Returns the delay after one more failure.
     ///
-    /// - Parameter spread: a server that restarts (1012) asks for a random wait: all its devices spread over this time.
+    /// The delay is random, between half and all of `base` doubled once for every previous failure.
+    ///
+    /// - Parameter spread: If set, the delay is random between 0 and this time. A server that restarts (close code
+    ///   1012) requests it to spread the reconnects of its devices.
     package mutating func next(
         spreadOver spread: TimeInterval? = nil, using generator: inout some RandomNumberGenerator
     ) -> TimeInterval {
@@ -26,16 +30,16 @@ package struct Backoff: Hashable, Sendable {
         return wait(afterFailures: failures, using: &generator)
     }
 
-    /// The wait after a number of failures in a row, 1 or more.
+    /// Returns the delay after a number of consecutive failures, 1 or more.
     package func wait(
         afterFailures failures: Int, using generator: inout some RandomNumberGenerator
     ) -> TimeInterval {
-        // 2^32 is above any cap that makes sense, and keeps the power finite.
+        // 2^32 exceeds any reasonable cap and keeps the power finite.
         let whole = min(cap, base * Double(UInt64(1) << UInt64(min(max(failures - 1, 0), 32))))
         return TimeInterval.random(in: whole / 2...whole, using: &generator)
     }
 
-    /// Something succeeded.
+    /// Resets the failures after a success.
     package mutating func reset() {
         failures = 0
     }

@@ -1,10 +1,11 @@
 package import Foundation
 package import ScrollbackModel
 
-/// Ids of messages that take no place in the log, heard within the last ten minutes: a sender that got no answer sends
-/// such a message again, and nobody is to hear it twice.
+/// The IDs of transient messages received within the last ten minutes.
+///
+/// A sender without an answer sends such a message again. The client uses the IDs to deliver it only once.
 package struct HeardIDs: Sendable {
-    /// How long an id is remembered, in seconds.
+    /// The time in seconds for which an ID is remembered.
     package static let memory: TimeInterval = 600
 
     private var heard: Set<MessageID> = []
@@ -13,7 +14,7 @@ package struct HeardIDs: Sendable {
 
     package init() {}
 
-    /// Whether the id was not heard before; it is from now on.
+    /// Returns whether the ID was not received before, and records it.
     package mutating func isNew(_ id: MessageID, now: Date) -> Bool {
         while forgotten < order.count, now.timeIntervalSince(order[forgotten].time) > Self.memory {
             heard.remove(order[forgotten].id)

@@ -1,13 +1,15 @@
 package import ScrollbackModel
 
-/// What a connection says about a log without being asked.
+/// An event about a log that the server sends without a request.
 package enum LiveEvent: Hashable, Sendable {
     case message(Message)
     case changed(ConversationID, Epoch, LogChange)
-    /// Where a log stands of which not everything is heard, with the newest message the list shows where one came, and
-    /// whether what counted before may count no more.
+    /// The state of a log, sent instead of its individual events.
+    ///
+    /// It has the newest message for the recents list if a message arrived, and whether earlier counts may have
+    /// changed.
     case head(ConversationID, LogHead, last: Message? = nil, altersCounts: Bool = true)
-    /// The user took places out of their view, on another device or this one.
+    /// Sequence numbers that the user deleted for themselves, on this or another device.
     case hidden(ConversationID, Epoch, [SeqRange])
 
     package var conversation: ConversationID {

@@ -1,18 +1,18 @@
 package import Foundation
 package import ScrollbackModel
 
-/// What a connection that comes online wants done.
+/// An action that a connecting client must execute.
 package enum ResumeAction: Hashable, Sendable {
-    /// Ask for the next window of conversations that moved; answer with `windowAnswered` or `windowFailed`.
+    /// Request the next window of changed conversations; report the result with `windowAnswered` or `windowFailed`.
     case pullWindow(request: Int, cursor: String?)
-    /// Apply these heads and keep the cursor in one transaction, then say `windowStored`.
+    /// Apply these heads and store the cursor in one transaction, then call `windowStored`.
     case storeHeads([ConversationHead], cursor: String)
-    /// Ask `sync` for these; apply its answers, then say `syncAnswered` or `syncFailed`.
+    /// Send a `sync` request for these positions, apply the answers, and then call `syncAnswered` or `syncFailed`.
     case sync(batch: Int, [LogPosition])
-    /// Apply these events, in this order.
+    /// Apply these events in this order.
     case release([LiveEvent])
-    /// Events of these were dropped while they waited: say `needsSync` with where each stands.
+    /// Call `needsSync` with the positions of these conversations, because some of their held events were dropped.
     case recheck([ConversationID])
-    /// Call `tick` then.
+    /// Call `tick` at this time.
     case wake(at: Date)
 }

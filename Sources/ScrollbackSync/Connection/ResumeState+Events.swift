@@ -1,7 +1,7 @@
 import ScrollbackModel
 
 extension ResumeState {
-    /// A live event came: it passes, or is held until its conversation is resumed.
+    /// Handles a live event: releases it, or holds it until its conversation is resumed.
     package mutating func live(_ event: LiveEvent) -> [ResumeAction] {
         guard windows != .offline else { return [] }
         let conversation = event.conversation
@@ -14,7 +14,7 @@ extension ResumeState {
         return []
     }
 
-    /// Lets go, in the order they came, of the events whose conversations are resumed.
+    /// Releases the held events of resumed conversations in the order of their arrival.
     mutating func releaseResumed() -> [ResumeAction] {
         var released: [LiveEvent] = []
         var kept: [LiveEvent] = []

@@ -2,19 +2,19 @@ package import Foundation
 package import ScrollbackModel
 
 extension ResumeState {
-    /// A conversation has something that only `sync` brings: an edit said so.
+    /// Queues a conversation for `sync`, for example after an edit showed that something is missing.
     package mutating func needsSync(_ position: LogPosition) -> [ResumeAction] {
         guard windows != .offline else { return [] }
         enqueue(position)
         return sendBatches()
     }
 
-    /// An answer was applied.
+    /// Handles an applied answer to `sync`.
     ///
-    /// An answer may have had no room for every conversation: those are asked for again at once. One that got nobody
-    /// any further is followed by a wait.
+    /// If an answer had no room for a conversation, the conversation is requested again immediately. After an answer
+    /// without any progress, the next request waits.
     ///
-    /// - Parameter behind: where the device stands now with those of the batch that still miss something.
+    /// - Parameter behind: The current positions of conversations in the batch that still miss something.
     package mutating func syncAnswered(
         _ batch: Int, behind: [LogPosition], now: Date, using generator: inout some RandomNumberGenerator
     ) -> [ResumeAction] {
@@ -39,9 +39,9 @@ extension ResumeState {
         return releaseResumed() + sendBatches() + waiting
     }
 
-    /// No answer came.
+    /// Handles a failed `sync` request.
     ///
-    /// What trying again can't mend is let go until the next connection.
+    /// After a permanent error, the conversations are not requested again on this connection.
     package mutating func syncFailed(
         _ batch: Int, _ error: ChatError, now: Date, using generator: inout some RandomNumberGenerator
     ) -> [ResumeAction] {
@@ -61,7 +61,7 @@ extension ResumeState {
         return releaseResumed() + sendBatches() + waiting
     }
 
-    /// Puts a conversation in line, or moves its place in the log up where it is in line already.
+    /// Queues a conversation, or updates its position if it is already queued.
     mutating func enqueue(_ position: LogPosition) {
         let conversation = position.conversation
         func isSame(_ other: LogPosition) -> Bool { other.conversation == conversation }
@@ -78,7 +78,7 @@ extension ResumeState {
         }
     }
 
-    /// Asks for whoever is first in line, as far as requests are free.
+    /// Sends requests for the first conversations in the queue, within the limit of concurrent requests.
     mutating func sendBatches() -> [ResumeAction] {
         var actions: [ResumeAction] = []
         while !queue.isEmpty, inFlight.count < Self.batchesInFlight {

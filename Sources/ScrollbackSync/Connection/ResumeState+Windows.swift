@@ -2,7 +2,7 @@ package import Foundation
 package import ScrollbackModel
 
 extension ResumeState {
-    /// A window came.
+    /// Handles a window of conversations.
     package mutating func windowAnswered(
         _ request: Int, heads: [ConversationHead], cursor: String, isDone: Bool
     ) -> [ResumeAction] {
@@ -12,9 +12,9 @@ extension ResumeState {
         return [.storeHeads(heads, cursor: cursor)]
     }
 
-    /// A window was stored.
+    /// Handles a stored window.
     ///
-    /// - Parameter isBehind: where the device stands with a conversation it has missed something of, else `nil`.
+    /// - Parameter isBehind: Returns the local position in a conversation that misses something, or `nil`.
     package mutating func windowStored(isBehind: (ConversationHead) -> LogPosition?) -> [ResumeAction] {
         guard case .storing(let cursor, let isDone) = windows else { return [] }
         for head in storing where head.conversation.kind.traits.replaysMissed {
@@ -32,9 +32,9 @@ extension ResumeState {
         return sendBatches() + releaseResumed()
     }
 
-    /// No window came.
+    /// Handles a failed request for a window.
     ///
-    /// One that can't be had from this cursor is asked for from the beginning.
+    /// After a permanent error, the next request starts from the beginning instead of this cursor.
     package mutating func windowFailed(
         _ request: Int, _ error: ChatError, now: Date, using generator: inout some RandomNumberGenerator
     ) -> [ResumeAction] {

@@ -1,17 +1,21 @@
 package import Foundation
 package import ScrollbackModel
 
-/// Coming online: pull windows of what moved, bring each conversation that is behind up to date, and hold live events
-/// back until what was missed before them is there.
+/// The state machine that resumes a connection.
 ///
-/// Events go in, ``ResumeAction``s come out. Answers to requests of an earlier connection are recognised by their
-/// number and ignored; live events of an earlier connection must not be handed in.
+/// It pulls windows of changed conversations and updates each conversation that is behind. It holds live events back
+/// until all earlier messages are stored.
+///
+/// The input is events and the output is ``ResumeAction``s. Answers to requests of an earlier connection are recognized
+/// by their number and ignored. Live events of an earlier connection must not be passed in.
 package struct ResumeState: Sendable {
-    /// The most conversations one `sync` asks for.
+    /// The maximum number of conversations in a `sync` request.
     package static let batchSize = 20
-    /// The most `sync` requests in flight.
+    /// The maximum number of concurrent `sync` requests.
     package static let batchesInFlight = 2
-    /// The most live events that are held; of those beyond, the conversations are asked for again.
+    /// The maximum number of held live events.
+    ///
+    /// Beyond it, events are dropped and their conversations are synchronized instead.
     package static let heldEvents = 10_000
 
     enum Windows: Hashable {
@@ -25,40 +29,42 @@ package struct ResumeState: Sendable {
     var windows = Windows.offline
     /// The heads of the window that is being stored.
     var storing: [ConversationHead] = []
-    /// Conversations that wait for a free request, in order.
+    /// The conversations that wait for a free request, in order.
     var queue: [LogPosition] = []
     var inFlight: [Int: [LogPosition]] = [:]
-    /// Conversations to ask for again once the request they are in was answered.
+    /// The conversations to request again after the answer to their current request.
     var again: [ConversationID: LogPosition] = [:]
-    /// Conversations that are asked for after a wait.
+    /// The conversations that are requested after a delay.
     var paused: [LogPosition] = []
     var pausedUntil: Date?
-    /// Conversations that are in `queue`, `inFlight` or `paused`, or are to be rechecked.
+    /// The conversations in `queue`, `inFlight` or `paused`, and those to be rechecked.
     var pending: Set<ConversationID> = []
-    /// Whether the device has never seen all windows: it has missed nothing, since it was not there.
+    /// Whether the device has never received all windows; it has then missed nothing.
     var isNew = false
-    /// Whether a new device has the top of its list: what is said from then on it may hear, while the rest still comes.
+    /// Whether a new device has received the top of its list.
+    ///
+    /// From then on it can release live events while the remaining windows arrive.
     var hasTop = false
-    /// Conversations brought up to date before all windows were done.
+    /// The conversations that were synchronized before all windows arrived.
     var synced: Set<ConversationID> = []
     var held: [LiveEvent] = []
-    /// Conversations that lost events because too many were held.
+    /// The conversations that lost events because too many were held.
     var overflowed: Set<ConversationID> = []
     var backoff = Backoff()
-    /// Never starts again, so that no answer is taken for another's.
+    /// A number that is never reset, so that each answer matches one request.
     private var lastNumber = 0
 
     package init() {}
 
-    /// Whether what a conversation missed is there, so that its live events follow without a hole.
+    /// Returns whether all missed messages of a conversation are stored, so that live events follow without a gap.
     package func isResumed(_ conversation: ConversationID) -> Bool {
         (windows == .done || hasTop || synced.contains(conversation)) && !pending.contains(conversation)
     }
 
-    /// Whether windows of what moved are still to come.
+    /// Whether windows of changed conversations are still outstanding.
     package var isPassing: Bool { windows != .offline && windows != .done }
 
-    /// How many live events wait.
+    /// The number of held live events.
     package var heldCount: Int { held.count }
 
     mutating func nextNumber() -> Int {
@@ -70,12 +76,12 @@ package struct ResumeState: Sendable {
 // MARK: The connection
 
 extension ResumeState {
-    /// The server said `welcome`.
+    /// Handles the server's `welcome`.
     ///
     /// - Parameters:
-    ///   - cursor: what was stored with the last window.
-    ///   - behind: conversations the store knows to be behind since an earlier connection; no window lists them again.
-    ///   - isNew: whether the device has never seen all windows.
+    ///   - cursor: The cursor that was stored with the last window.
+    ///   - behind: Conversations that are behind since an earlier connection; the windows don't list them again.
+    ///   - isNew: Whether the device has never received all windows.
     package mutating func connected(
         cursor: String?, behind: [LogPosition] = [], isNew: Bool = false
     ) -> [ResumeAction] {
@@ -85,12 +91,12 @@ extension ResumeState {
         return [pull(cursor)] + sendBatches()
     }
 
-    /// Nothing is remembered but the numbers: the store knows the cursor and who is behind.
+    /// Discards everything except the request numbers; the store has the cursor and the conversations that are behind.
     package mutating func disconnected() {
         forget()
     }
 
-    /// Time has passed.
+    /// Handles the passing of time.
     package mutating func tick(now: Date) -> [ResumeAction] {
         var actions: [ResumeAction] = []
         if case .pausing(let until, let cursor) = windows, now >= until { actions.append(pull(cursor)) }

@@ -1,31 +1,32 @@
 package import Foundation
 package import ScrollbackModel
 
-/// When to ask for a conversation's gaps: one request at a time, a wait after a failure, and an end where asking helps
-/// nobody.
+/// A scheduler for requests that fill the gaps of a conversation.
+///
+/// It allows one request at a time, waits after failures, and stops when requests make no progress.
 package struct GapFill: Hashable, Sendable {
     package enum Step: Hashable, Sendable {
         case ask(GapRequest)
         case wait(until: Date)
-        /// Nothing to ask, or nothing to hope for, until something changes.
+        /// Nothing to request, or no progress expected until something changes.
         case rest
     }
 
-    /// The request that has no answer yet.
+    /// The request without an answer.
     package private(set) var inFlight: GapRequest?
     private var pausedUntil: Date?
     private var fruitless = 0
     private var backoff = Backoff()
 
-    /// How many answers in a row may change nothing.
+    /// The number of consecutive answers without progress after which requests stop.
     package static let patience = 2
 
     package init() {}
 
-    /// Whether asking was given up until something else changes.
+    /// Whether requests have stopped until something changes.
     package var isStuck: Bool { fruitless >= Self.patience }
 
-    /// What to do about the gap that is wanted most.
+    /// Returns the next step for the most important gap.
     package mutating func next(_ wanted: GapRequest?, now: Date) -> Step {
         guard let wanted, inFlight == nil, !isStuck else { return .rest }
         if let pausedUntil, now < pausedUntil { return .wait(until: pausedUntil) }
@@ -34,7 +35,7 @@ package struct GapFill: Hashable, Sendable {
         return .ask(wanted)
     }
 
-    /// A page came and was applied.
+    /// Handles an applied page.
     package mutating func answered(_ request: GapRequest, changedGaps: Bool) {
         guard request == inFlight else { return }
         inFlight = nil
@@ -42,9 +43,9 @@ package struct GapFill: Hashable, Sendable {
         fruitless = changedGaps ? 0 : fruitless + 1
     }
 
-    /// No page came.
+    /// Handles a failed request.
     ///
-    /// What trying again can't mend stops until something changes.
+    /// After a permanent error, requests stop until something changes.
     package mutating func failed(
         _ request: GapRequest, _ error: ChatError, now: Date, using generator: inout some RandomNumberGenerator
     ) {
@@ -58,12 +59,12 @@ package struct GapFill: Hashable, Sendable {
         }
     }
 
-    /// The log changed by something else, or somebody asks again.
+    /// Allows requests again, because the log changed or the app asked for it.
     package mutating func somethingChanged() {
         fruitless = 0
     }
 
-    /// The connection is gone, and whatever it was to answer with it.
+    /// Resets the state, because the answers of this connection are lost.
     package mutating func disconnected() {
         inFlight = nil
         pausedUntil = nil

@@ -1,14 +1,14 @@
 package import ScrollbackModel
 
-/// How to ask for a gap: a page that begins at one of its ends, or inside where somebody is looking.
+/// A request for a page that fills a gap, starting at one of its ends or inside it.
 package struct GapRequest: Hashable, Sendable {
     package enum Direction: Hashable, Sendable { case older, newer }
 
     package var gap: SeqRange
-    /// The page begins next to this place, which it leaves out.
+    /// The exclusive start of the page.
     package var anchor: Seq
     package var direction: Direction
-    /// How many messages, at most 100.
+    /// The maximum number of messages, at most 100.
     package var limit: Int
 
     package init(gap: SeqRange, anchor: Seq, direction: Direction, limit: Int) {
@@ -21,15 +21,16 @@ package struct GapRequest: Hashable, Sendable {
     package var query: HistoryQuery {
         switch direction {
         case .older: HistoryQuery(.before(.seq(anchor)), limit: limit)
-        // There is no place before the first one to name.
+        // No sequence number exists before the first one.
         case .newer: HistoryQuery(anchor > 0 ? .after(.seq(anchor)) : .earliest, limit: limit)
         }
     }
 }
 
 extension LogState {
-    /// The gap nearest a place, older before newer at the same distance, and how to ask for it from the side that is
-    /// nearest.
+    /// Returns a request for the gap nearest to a sequence number, starting from the nearer end.
+    ///
+    /// At equal distance, older gaps come first.
     package func gapToFill(nearest place: Seq, limit: Int = Limits.standard.pageSize) -> GapRequest? {
         let older = gaps.last(atOrBelow: place)
         let newer = gaps.first(atOrAbove: place)

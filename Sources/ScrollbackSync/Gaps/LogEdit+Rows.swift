@@ -1,15 +1,15 @@
 package import ScrollbackModel
 
 extension LogEdit {
-    /// Whether a row that was read takes the place of the one that is there.
+    /// Returns whether a row replaces the stored row.
     ///
-    /// Of two readings of a message the one that more changes have touched is the newer, whichever comes last.
+    /// Of two versions of a message, the one with the higher revision is newer, regardless of the order of arrival.
     package static func replaces(_ row: Message, _ held: Message?) -> Bool {
         guard let held else { return true }
         return row.rev > held.rev
     }
 
-    /// Carries this out on rows held in memory, as a store does it in SQL.
+    /// Applies the edit to rows in memory, as a store applies it with SQL.
     package func carryOut(on rows: inout [Seq: Message]) {
         if erasesEverything { rows = [:] }
         for range in erased {

@@ -1,35 +1,35 @@
 package import ScrollbackModel
 
-/// What an event does to a device's rows, and what must follow.
+/// The changes of a device's rows that result from an event.
 ///
-/// A store carries it out in one transaction with the new ``LogState``: first it erases, then it upserts.
+/// A store applies them in one transaction with the new ``LogState``: first the deletions, then the upserts.
 package struct LogEdit: Hashable, Sendable {
     package enum Outcome: Hashable, Sendable {
         case applied
-        /// Nothing was changed.
+        /// The event was ignored and changed nothing.
         case stale(Reason)
     }
 
     package enum Reason: String, Hashable, Sendable {
-        /// It speaks of another log.
+        /// The event belongs to another log.
         case epoch
-        /// It was read when the reader could see something else.
+        /// The event was read in an older view.
         case view
-        /// It was asked from a position that is not ours any more.
+        /// The event was requested from a position that is no longer current.
         case position
-        /// It was read before a change that was never applied to the places it fills.
+        /// The event was read before a change that was never applied to the sequence numbers it fills.
         case snapshot
     }
 
-    /// A row that is there takes only a higher `rev`; one that is not is inserted.
+    /// The rows to insert; an existing row is replaced only by a row with a higher `rev`.
     package private(set) var upserts: [Message] = []
-    /// Places whose rows go.
+    /// The ranges whose rows are deleted.
     package private(set) var erased: [SeqRange] = []
-    /// Whether every row of the conversation goes; outbox, drafts and local extensions stay.
+    /// Whether all rows of the conversation are deleted; the outbox, drafts and local extensions stay.
     package private(set) var erasesEverything = false
-    /// Whether `sync` has something for this conversation.
+    /// Whether `sync` has updates for this conversation.
     ///
-    /// For kinds without replay it is the caller's choice.
+    /// For kinds without replay, the caller decides whether to call it.
     package var needsSync = false
     package private(set) var outcome = Outcome.applied
 

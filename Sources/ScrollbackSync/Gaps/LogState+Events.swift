@@ -1,9 +1,10 @@
 package import ScrollbackModel
 
 extension LogState {
-    /// Applies one message learned by itself: a live event, an acknowledged send, a last message, one looked up by id.
+    /// Applies a single message: a live event, an acknowledged send, a last message, or a lookup by ID.
     ///
-    /// - Parameter rev: the change at which it was read, where that is known: a last message's is its head's.
+    /// - Parameter rev: The revision at which the message was read, if known; for a last message, the revision of its
+    ///   head.
     package mutating func apply(message: Message, readAt rev: Int64 = 0) -> LogEdit {
         guard message.epoch == epoch else { return .stale(.epoch, needsSync: true) }
         var edit = LogEdit()
@@ -12,10 +13,10 @@ extension LogState {
         return edit
     }
 
-    /// Applies one change as it happens.
+    /// Applies a live change.
     ///
-    /// Its row or range is taken at once whatever the order; `rev` moves only when it is the next one, and `sync`
-    /// brings what lies between.
+    /// The change of rows and ranges is applied immediately in any order. `rev` only advances to the next number, and
+    /// `sync` delivers skipped changes.
     package mutating func apply(change: LogChange, in epoch: Epoch) -> LogEdit {
         guard epoch == self.epoch else { return .stale(.epoch, needsSync: true) }
         var edit = LogEdit()
@@ -26,9 +27,9 @@ extension LogState {
         return edit
     }
 
-    /// Applies what the user took out of their own view.
+    /// Applies ranges that the user deleted for themselves.
     ///
-    /// It is no change of the log's: `rev` stays.
+    /// This is not a change of the log, so `rev` stays the same.
     package mutating func apply(hidden places: [SeqRange], in epoch: Epoch) -> LogEdit {
         guard epoch == self.epoch else { return .stale(.epoch, needsSync: true) }
         var edit = LogEdit()
@@ -47,9 +48,10 @@ extension LogState {
         }
     }
 
-    /// Does to rows and ranges what a change says.
+    /// Applies a change to rows and ranges.
     ///
-    /// - Returns: whether that was all of it. A removal past our head is not: `n` at its end is unknown here.
+    /// - Returns: Whether the change was applied completely. A removal beyond the local head is not, because `n` at its
+    ///   end is unknown.
     mutating func takeRows(of change: LogChange, _ edit: inout LogEdit) -> Bool {
         switch change {
         case .message(let message):
@@ -63,7 +65,7 @@ extension LogState {
         }
     }
 
-    /// Takes a row that may lie above our head.
+    /// Applies a row that may be above the local head.
     private mutating func takeMoved(_ message: Message, readAt rev: Int64, _ edit: inout LogEdit) {
         extendHead(to: message.seq, n: message.n)
         latestRev = max(latestRev, message.rev)

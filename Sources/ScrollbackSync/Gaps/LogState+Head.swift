@@ -1,15 +1,15 @@
 package import ScrollbackModel
 
 extension LogState {
-    /// Applies a head that came in a window, in an event or with a page.
+    /// Applies a head from a window, an event or a page.
     ///
-    /// A newer head opens a gap, a higher floor erases; what is lower than ours is late and ignored. Another epoch
-    /// starts over.
+    /// A newer head opens a gap, and a higher retention floor deletes rows. Lower values are late and ignored. Another
+    /// epoch discards the local log.
     package mutating func apply(head new: LogHead) -> LogEdit {
         var edit = LogEdit()
         guard new.epoch == epoch else {
             startOver(with: new, &edit)
-            // Epochs have no order: if this one was late and dead, the answer to `sync` starts over once more.
+            // Epochs have no order. If this one is outdated, the answer to `sync` replaces it again.
             edit.needsSync = true
             return edit
         }
@@ -20,13 +20,15 @@ extension LogState {
         return edit
     }
 
-    /// Another log has taken this one's place.
+    /// Replaces the state because the log has another epoch.
     mutating func startOver(with head: LogHead, _ edit: inout LogEdit) {
         self = LogState(adopting: head)
         edit.eraseEverything()
     }
 
-    /// What the reader may see has changed: what was void, or lay below the floor, is worth asking for again.
+    /// Applies a new view of the reader.
+    ///
+    /// Deleted ranges, and numbers below the old floor, may be visible now and become gaps.
     mutating func changeView(to new: LogHead) {
         guard new.view > view else { return }
         view = new.view

@@ -1,8 +1,8 @@
 package import ScrollbackModel
 
-/// The moves every event is made of. Each keeps rows, gaps and voids disjoint and complete.
+/// The primitive operations of all events; each keeps rows, gaps and deleted ranges disjoint and complete.
 extension LogState {
-    /// Follows a newer head; what lies between is a gap until something fills it.
+    /// Advances the head; the range in between becomes a gap.
     mutating func extendHead(to seq: Seq, n: Int64) {
         guard seq > head else { return }
         gaps.insert(head + 1...seq)
@@ -10,7 +10,7 @@ extension LogState {
         self.n = n
     }
 
-    /// Forgets what lies below a new floor.
+    /// Deletes everything below a new retention floor.
     mutating func raiseFloor(to seq: Seq, _ edit: inout LogEdit) {
         let floor = min(seq, head + 1)
         guard floor > firstSeq else { return }
@@ -21,14 +21,14 @@ extension LogState {
         firstSeq = floor
     }
 
-    /// Follows head, floor and newest change of the same log; what is older than ours is left alone.
+    /// Applies the head, retention floor and newest revision of the same log; lower values are ignored.
     mutating func follow(_ state: LogHead, _ edit: inout LogEdit) {
         extendHead(to: state.head, n: state.n)
         raiseFloor(to: state.firstSeq, &edit)
         latestRev = max(latestRev, state.rev)
     }
 
-    /// Nothing will ever be seen there again.
+    /// Marks a range as permanently invisible.
     mutating func makeVoid(_ places: SeqRange, _ edit: inout LogEdit) {
         guard let places = range?.intersection(places) else { return }
         edit.erase(places)
@@ -36,9 +36,9 @@ extension LogState {
         voids.insert(places)
     }
 
-    /// Takes a row and its own place out of the gaps.
+    /// Applies a row and removes its sequence number from the gaps.
     ///
-    /// - Parameter rev: the change at which it was read.
+    /// - Parameter rev: The revision at which the row was read.
     mutating func take(_ message: Message, readAt rev: Int64, _ edit: inout LogEdit) {
         let seq = message.seq
         guard let range, range.contains(seq), !voids.contains(seq) else { return }
@@ -49,13 +49,15 @@ extension LogState {
         edit.upsert(message)
     }
 
-    /// Whether a message is not here and was read too early to be taken: a change that this device heard nothing of may
-    /// have touched it, and its place stays a gap until a page brings it as it is.
+    /// Returns whether a message is not stored and was read too early to be applied.
+    ///
+    /// The device may have missed a change of the message. Its sequence number stays a gap until a page delivers the
+    /// current version.
     package func isOutdated(_ message: Message, readAt rev: Int64) -> Bool {
         message.epoch == epoch && gaps.contains(message.seq) && message.seq <= baseline.seq && rev < baseline.rev
     }
 
-    /// The last move of every event: see how far what was missed is replayed now.
+    /// Completes every event by computing how far missed messages are replayed.
     mutating func finish(_ edit: inout LogEdit) {
         replayed = (gaps.first(atOrAbove: replayed + 1)?.lowerBound ?? head + 1) - 1
         if isBehind { edit.needsSync = true }

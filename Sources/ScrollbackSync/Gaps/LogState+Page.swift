@@ -1,7 +1,7 @@
 package import ScrollbackModel
 
 extension LogState {
-    /// Applies a page, however long it was on its way, to the gaps as they are now.
+    /// Applies a page to the current gaps, regardless of how long the request took.
     package mutating func apply(page: LogPage) -> LogEdit {
         guard page.state.epoch == epoch else { return .stale(.epoch, needsSync: true) }
         guard page.state.view == view else { return .stale(.view, needsSync: true) }
@@ -13,10 +13,10 @@ extension LogState {
         return edit
     }
 
-    /// Takes a page's rows and, where it read everything, its voids out of the gaps.
+    /// Applies the rows of a page and, if it is unfiltered, its deleted ranges.
     ///
-    /// Nothing else is: a place that was covered but is neither row nor void stays a gap. What a filter scanned says
-    /// nothing about gaps.
+    /// A covered sequence number that is neither a row nor in a deleted range stays a gap. The scanned range of a
+    /// filtered page does not affect gaps.
     mutating func fill(from page: LogPage, _ edit: inout LogEdit) {
         if !page.isFiltered, let covered = page.coverage.range {
             for places in page.coverage.voids.clipped(to: covered).ranges { makeVoid(places, &edit) }

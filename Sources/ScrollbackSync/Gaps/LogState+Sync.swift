@@ -3,7 +3,7 @@ package import ScrollbackModel
 extension LogState {
     /// Applies an answer to `sync`.
     ///
-    /// - Parameter asked: the position it was asked from. An answer that starts above where we are would leave out
+    /// - Parameter asked: The position in the request. An answer for a position above the current one would skip
     ///   changes.
     package mutating func apply(sync: LogSync, asked: LogPosition) -> LogEdit {
         guard asked.epoch == epoch, asked.view == view, asked.rev <= rev else {
@@ -16,7 +16,7 @@ extension LogState {
         } else {
             guard state.view >= view else { return .stale(.view, needsSync: true) }
             changeView(to: state)
-            // The head first, so that a removal above ours finds its places.
+            // Advance the head first, because a removal may lie above the local head.
             follow(state, &edit)
             catchUp(with: sync, &edit)
         }
@@ -28,7 +28,7 @@ extension LogState {
         return edit
     }
 
-    /// Applies the changes of an answer, or forgets every row where the server forgot changes.
+    /// Applies the changes of an answer, or deletes all rows if the server no longer has the missed changes.
     private mutating func catchUp(with sync: LogSync, _ edit: inout LogEdit) {
         if sync.mustRefetch {
             refetch(at: sync.page.state.rev, &edit)
@@ -38,7 +38,7 @@ extension LogState {
         }
     }
 
-    /// Changes were missed that nobody remembers: everything that may be seen is read again.
+    /// Turns everything visible into gaps, because missed changes are no longer available.
     private mutating func refetch(at newest: Int64, _ edit: inout LogEdit) {
         guard rev < newest else { return }
         edit.eraseEverything()

@@ -1,8 +1,10 @@
 package import ScrollbackModel
 
-/// Windows of a log, counted in places that may hold something: what will never be seen takes no room in one.
+/// Windows of a log, measured in visible sequence numbers; deleted ranges are not counted.
 extension LogState {
-    /// The lowest place of a window that ends at `upper` and holds `count` places; of none, the place behind it.
+    /// Returns the lower end of a window of `count` sequence numbers that ends at `upper`.
+    ///
+    /// If `count` is 0, returns the sequence number after `upper`.
     package func lowerEnd(of count: Int, through upper: Seq) -> Seq {
         var left = Int64(count)
         var top = min(upper, head)
@@ -18,7 +20,9 @@ extension LogState {
         return firstSeq
     }
 
-    /// The highest place of a window that begins at `lower` and holds `count` places; of none, the place before it.
+    /// Returns the upper end of a window of `count` sequence numbers that starts at `lower`.
+    ///
+    /// If `count` is 0, returns the sequence number before `lower`.
     package func upperEnd(of count: Int, from lower: Seq) -> Seq {
         var left = Int64(count)
         var bottom = max(lower, firstSeq)

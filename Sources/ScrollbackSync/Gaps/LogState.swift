@@ -1,40 +1,42 @@
 package import ScrollbackModel
 
-/// What a device knows of one conversation's log.
+/// The client's local copy of one conversation's log: stored messages and known gaps.
 ///
-/// Rows, gaps and voids are disjoint and together exactly `firstSeq...head`; ``violations(rows:)`` proves it.
-/// Everything that reaches a device about a log (a head, a message, a change, a page, an answer to `sync`) is applied
-/// here and comes back as a ``LogEdit``, which the store carries out in the transaction that saves this state.
+/// Rows, gaps and deleted ranges are disjoint and together exactly `firstSeq...head`; ``violations(rows:)`` checks it.
+/// All updates of a log are applied here: heads, messages, changes, pages and answers to `sync`. The result is a
+/// ``LogEdit``, which the store applies in the transaction that saves this state.
 ///
-/// A store may load less than all gaps and voids: those that overlap or touch the places an event speaks of (a floor
-/// that moves up speaks of all it passes), and all above ``replayed``. Only a new epoch, a new view and a refetch need
-/// every one.
+/// A store need not load all gaps and deleted ranges. It needs those above ``replayed``, and those that overlap or
+/// touch the sequence numbers of the event. An event that raises the floor affects all numbers up to the new floor. A
+/// new epoch, a new view or a refetch requires all of them.
 package struct LogState: Hashable, Sendable {
     package var epoch: Epoch
     package var view: Int64
-    /// The oldest place that may still hold something; `head + 1` when nothing does.
+    /// The lowest sequence number that may still have a message; `head + 1` if none has.
     package var firstSeq: Seq
-    /// The newest place known to exist.
+    /// The newest known sequence number.
     package var head: Seq
-    /// The running number at `head`.
+    /// The counted index at `head`.
     package var n: Int64
-    /// Every change up to this one was applied.
+    /// The revision up to which all changes were applied.
     package var rev: Int64
-    /// The newest change known to exist; above `rev` while some are missing.
+    /// The newest known revision; it is above `rev` if changes are missing.
     package var latestRev: Int64
-    /// What was missed is replayed up to here; above it, up to `head`, `sync` has yet to answer.
+    /// The sequence number up to which missed messages were replayed; `sync` is outstanding for the rest up to `head`.
     ///
-    /// Gaps below are left to whoever scrolls to them.
+    /// Gaps below are filled when a user scrolls to them.
     package var replayed: Seq
-    /// From where on changes were followed.
+    /// The position from which changes have been followed.
     package var baseline: Baseline
-    /// Places that exist and were not read.
+    /// The ranges that exist and were not loaded.
     package var gaps: SeqRangeSet
-    /// Places that this reader will never see.
+    /// The sequence numbers that this reader can never see.
     package var voids: SeqRangeSet
 
-    /// Changes up to `rev` were never applied to places up to `seq`: what fills a gap there must have been read at
-    /// `rev` or later, else an answer that was long on its way would bring back what those changes took away.
+    /// Describes the rows that may have missed changes.
+    ///
+    /// Changes up to `rev` were never applied to sequence numbers up to `seq`. A row that fills a gap there must have
+    /// been read at `rev` or later. Otherwise a delayed answer would undo those changes.
     package struct Baseline: Hashable, Sendable {
         package var seq: Seq
         package var rev: Int64
@@ -45,7 +47,7 @@ package struct LogState: Hashable, Sendable {
         }
     }
 
-    /// A log as a store kept it.
+    /// Creates a state from stored values.
     package init(
         epoch: Epoch, view: Int64, firstSeq: Seq, head: Seq, n: Int64, rev: Int64, latestRev: Int64, replayed: Seq,
         baseline: Baseline, gaps: SeqRangeSet, voids: SeqRangeSet
@@ -63,7 +65,7 @@ package struct LogState: Hashable, Sendable {
         self.voids = voids
     }
 
-    /// A log of which nothing but the head is known: all that may be seen is one gap.
+    /// Creates a state from a head; everything visible is one gap.
     package init(adopting head: LogHead) {
         self.init(
             epoch: head.epoch, view: head.view, firstSeq: head.firstSeq, head: head.head, n: head.n, rev: head.rev,
@@ -74,13 +76,13 @@ package struct LogState: Hashable, Sendable {
 }
 
 extension LogState {
-    /// All places that may hold something.
+    /// The range of sequence numbers that may have messages.
     package var range: SeqRange? { firstSeq <= head ? firstSeq...head : nil }
 
-    /// Whether messages or changes were missed that only `sync` brings.
+    /// Whether messages or changes are missing that only `sync` delivers.
     package var isBehind: Bool { replayed < head || rev < latestRev }
 
-    /// What `sync` asks from.
+    /// Returns the position for a `sync` request.
     package func position(in conversation: ConversationID) -> LogPosition {
         LogPosition(conversation: conversation, epoch: epoch, view: view, seq: replayed, rev: rev)
     }

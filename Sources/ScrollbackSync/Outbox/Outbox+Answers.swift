@@ -2,11 +2,11 @@ package import Foundation
 package import ScrollbackModel
 
 extension Outbox {
-    /// The server answered for a message, on this connection or an earlier one.
+    /// Handles the server's answer for an item, from this connection or an earlier one.
     ///
-    /// A success is true whenever it comes. A refusal counts only while the message is in flight; a temporary one keeps
-    /// the message at the head of its lane, so that nothing overtakes it. A request that got no answer is no refusal:
-    /// ``disconnected()`` queues it again.
+    /// A success is always accepted. An error counts only while the item is in flight. After a temporary error, the
+    /// item stays at the head of its lane, so that no other item overtakes it. A request without an answer is not an
+    /// error: ``disconnected()`` queues the item again.
     package mutating func answered<Answer>(
         _ id: MessageID, _ result: Result<Answer, ChatError>, now: Date,
         using generator: inout some RandomNumberGenerator
@@ -30,9 +30,9 @@ extension Outbox {
         return effects(of: steps)
     }
 
-    /// What became of a message's files: they are on the server, or can't be brought there.
+    /// Handles the end of an item's upload.
     ///
-    /// What ends after it was stopped changes nothing.
+    /// The result of a stopped upload is ignored.
     package mutating func uploaded(
         _ id: MessageID, _ result: Result<Void, ChatError>, now: Date,
         using generator: inout some RandomNumberGenerator
@@ -57,11 +57,12 @@ extension Outbox {
         return effects(of: steps)
     }
 
-    /// The files of a message that is in flight go once more, under their ids: the server does not know them any more.
+    /// Uploads the files of an item in flight again with the same IDs, because the server no longer has them.
     ///
-    /// It keeps what no message names for a day, and this device may have been away for longer.
+    /// The server deletes files without a message after a day, and the device may have been offline for longer.
     ///
-    /// - Returns: nothing where that was done within ``uploadsAgainAfter``: it does not help.
+    /// - Returns: `nil` if the files were already uploaded again within ``uploadsAgainAfter``, since another upload
+    ///   does not help.
     package mutating func uploadAgain(_ id: MessageID, now: Date) -> Effects? {
         guard let item = self[id], item.state == .sending,
             uploadedAgain[id].map({ now.timeIntervalSince($0) >= Self.uploadsAgainAfter }) ?? true
@@ -78,8 +79,10 @@ extension Outbox {
         return effects(of: steps)
     }
 
-    /// As long as the backoff says, and no shorter than the server says: up to half of that longer, so that all it refused at
-    /// once do not come back at once.
+    /// Returns the delay after an error.
+    ///
+    /// It is the backoff, but at least the server's `retryAfter` plus up to half of it. The jitter spreads the retries
+    /// of many clients.
     private func waiting(
         for error: ChatError, _ item: OutboxItem, using generator: inout some RandomNumberGenerator
     ) -> TimeInterval {
@@ -88,7 +91,7 @@ extension Outbox {
         return max(wait, least * .random(in: 1...1.5, using: &generator))
     }
 
-    /// Somebody asks to try again now: under the same id, at its old place.
+    /// Retries an item immediately, with the same ID and in the same order.
     package mutating func retry(_ id: MessageID, now: Date) -> Effects {
         var steps = Steps()
         guard let item = self[id] else { return effects(of: steps) }
@@ -100,19 +103,19 @@ extension Outbox {
         return effects(of: steps)
     }
 
-    /// What became of a wish to cancel.
+    /// The result of cancelling an item.
     package enum Cancellation: Hashable, Sendable {
-        /// It never left this device and never will.
+        /// The item was never transmitted and never will be.
         case cancelled
-        /// It will not be sent again, but an earlier attempt may have been stored: a recall makes sure.
+        /// The item will not be sent again, but an earlier attempt may have stored the message: a recall is required.
         case mayHaveBeenStored
-        /// It is in flight; its answer decides.
+        /// The item is in flight, and its answer decides.
         case inFlight
-        /// There is no such message in the outbox.
+        /// The outbox has no such item.
         case unknown
     }
 
-    /// Takes a message out, unless it is in flight.
+    /// Removes an item unless it is in flight.
     package mutating func cancel(_ id: MessageID, now: Date) -> (Cancellation, Effects) {
         var steps = Steps()
         guard let item = self[id] else { return (.unknown, effects(of: steps)) }

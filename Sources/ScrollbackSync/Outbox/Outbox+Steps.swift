@@ -2,7 +2,7 @@ package import Foundation
 import ScrollbackModel
 
 extension Outbox {
-    /// What an event has done so far.
+    /// The effects of an event so far.
     struct Steps {
         var touched: [MessageID] = []
         var removed: [MessageID] = []
@@ -26,8 +26,9 @@ extension Outbox {
         return effects
     }
 
-    /// When the first of those that wait may go on: lanes by what the server said, files by what kept them, messages by
-    /// the pace.
+    /// The time when the first waiting item can continue.
+    ///
+    /// Lanes wait for the delay of their last error, uploads wait for their retry, and messages wait for the send rate.
     package var wakeAt: Date? {
         guard isConnected else { return nil }
         let heads = lanes.values.compactMap { lane in lane.first { !$0.isFailed } }
@@ -55,15 +56,15 @@ extension Outbox {
         steps.removed.append(id)
     }
 
-    /// Something happened in a lane: what may go on goes on.
+    /// Continues a lane after an event.
     mutating func pump(_ conversation: ConversationID, _ now: Date, _ steps: inout Steps) {
-        // Where the pace holds messages back they go in the order they were queued, whatever their conversations.
+        // If the send rate delays messages, they are sent in the order of all conversations together.
         if isHeldBack { return pumpAll(now, &steps) }
         pumpLane(conversation, now, &steps)
         pumpUploads(now, &steps)
     }
 
-    /// Has files uploaded, those of the messages that were queued first.
+    /// Starts uploads for the items that were queued first.
     mutating func pumpUploads(_ now: Date, _ steps: inout Steps) {
         guard isConnected, !unuploaded.isEmpty else { return }
         let waiting = unuploaded.compactMap { self[$0] }.sorted { $0.ordinal < $1.ordinal }
@@ -83,7 +84,7 @@ extension Outbox {
         }
     }
 
-    /// Transmits the first message of a lane, if it is its turn and nothing is in flight there.
+    /// Transmits the first item of a lane if it is due and nothing in the lane is in flight.
     mutating func pumpLane(_ conversation: ConversationID, _ now: Date, _ steps: inout Steps) {
         guard isConnected else { return }
         while let lane = lanes[conversation], !lane.contains(where: { $0.state == .sending }),
@@ -110,5 +111,5 @@ extension Outbox {
 
 extension ChatError {
     fileprivate static let tooOldToSend = ChatError(
-        .expired, "the message was queued more than 180 days ago: send it as a new one")
+        .expired, "The message was queued more than 180 days ago; send it as a new message.")
 }

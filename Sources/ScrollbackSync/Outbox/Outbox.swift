@@ -1,62 +1,64 @@
 package import Foundation
 package import ScrollbackModel
 
-/// The messages this device has yet to hand over: in order in each conversation, one in flight there at a time, each
-/// under one id until the server has answered for it, and no faster than the pace.
+/// The state machine for messages and changes that the server has not acknowledged yet.
 ///
-/// What a message has in files goes first: some are uploaded at a time, those queued first before others, whatever waits
-/// before them in their conversation.
+/// Each conversation has a lane, in which items are sent in order and one at a time. An item keeps its ID until the
+/// server answers, and messages respect the send rate.
 ///
-/// Events go in, ``Effects`` come out. The caller stores `changed` and `removed` first and transmits then: an item that
-/// may have reached the server is always known to be frozen.
+/// The files of a message are uploaded first. Several uploads run at a time, in the order the messages were queued,
+/// regardless of earlier items in the lane.
+///
+/// The input is events and the output is ``Effects``. The caller must store `changed` and `removed` before it transmits
+/// anything. An item that may have reached the server is therefore always stored as frozen.
 package struct Outbox: Sendable {
-    /// What an event led to.
+    /// The effects of an event.
     package struct Effects: Equatable, Sendable {
-        /// To store, before anything is transmitted.
+        /// The items to store before anything is transmitted.
         package var changed: [OutboxItem] = []
-        /// To delete: answered for, or cancelled.
+        /// The items to delete because they were answered or cancelled.
         package var removed: [MessageID] = []
-        /// Whose files are to be uploaded from now on.
+        /// The items whose uploads start.
         package var upload: [MessageID] = []
-        /// Whose upload is to end: nobody wants it any more.
+        /// The items whose uploads must be stopped because they were cancelled.
         package var stopUpload: [MessageID] = []
-        /// To transmit, in this order.
+        /// The items to transmit, in this order.
         package var transmit: [MessageID] = []
-        /// When to call ``Outbox/tick(now:)``.
+        /// The time to call ``Outbox/tick(now:)``.
         package var wakeAt: Date?
 
         package init() {}
     }
 
-    /// How long a message's id is remembered, and so how long it is safe to send it again.
+    /// The time for which the server remembers an ID, and for which sending it again is safe.
     package static let lifetime: TimeInterval = 180 * 24 * 60 * 60
 
-    /// How long it takes until files that the server lost once more are uploaded once more.
+    /// The minimum time between two repeated uploads of the same files.
     package static let uploadsAgainAfter: TimeInterval = 60 * 60
 
-    /// How many messages' files are uploaded at a time.
+    /// The maximum number of items that upload at the same time.
     package static let maximumUploads = 3
 
-    /// The items of each conversation, lowest ordinal first.
+    /// The items of each conversation, in ascending order of their ordinals.
     var lanes: [ConversationID: [OutboxItem]] = [:]
     var conversations: [MessageID: ConversationID] = [:]
     private var lastOrdinal: Int64 = 0
     package private(set) var isConnected = false
     let backoff = Backoff()
-    /// Those whose files have yet to be uploaded.
+    /// The items whose files are not uploaded yet.
     var unuploaded: Set<MessageID> = []
-    /// When files were uploaded once more that the server had lost.
+    /// The times when lost files were uploaded again.
     var uploadedAgain: [MessageID: Date] = [:]
-    /// What the pace leaves; none where there is no pace.
+    /// The token bucket of the send rate; `nil` for no limit.
     var pace: TokenBucket?
-    /// Whether some message would have been transmitted, but for the pace.
+    /// Whether the send rate delays a message.
     var isHeldBack = false
-    /// What may be queued at all where what is above the pace fails.
+    /// The token bucket for accepting messages, if messages above the send rate fail.
     private var acceptance: TokenBucket?
 
-    /// The outbox as the store kept it.
+    /// Creates an outbox from stored items.
     ///
-    /// What was in flight when the process ended is queued again under its id.
+    /// Items that were in flight when the process ended are queued again with the same ID.
     package init(restoring items: some Sequence<OutboxItem> = [], pace: SendPace? = nil) {
         self.pace = pace.map { TokenBucket(perSecond: $0.perSecond, burst: Double($0.burst)) }
         if pace?.excess == .fails { acceptance = self.pace }
@@ -73,7 +75,7 @@ package struct Outbox: Sendable {
         lastOrdinal = max(lastOrdinal, item.ordinal)
     }
 
-    /// An item that was taken out is in the store all the same: it is queued again, at its old place.
+    /// Restores a removed item that is still in the store, in its original order.
     package mutating func putBack(_ item: OutboxItem) {
         guard conversations[item.id] == nil else { return }
         adopt(item)
@@ -91,13 +93,13 @@ package struct Outbox: Sendable {
 }
 
 extension Outbox {
-    /// Queues a message behind those of its conversation.
+    /// Queues an item at the end of its conversation's lane.
     ///
-    /// An id that is there already is left as it is.
+    /// An ID that is already queued is ignored.
     ///
     /// - Parameters:
-    ///   - isMessage: whether it is a message, or something to be done to one.
-    ///   - needsUpload: whether it has files that go first.
+    ///   - isMessage: Whether the item is a message and not a change of one.
+    ///   - needsUpload: Whether the item has files to upload first.
     package mutating func enqueue(
         _ id: MessageID, in conversation: ConversationID, isMessage: Bool = true, needsUpload: Bool = false, now: Date
     ) -> Effects {
@@ -117,24 +119,25 @@ extension Outbox {
         return effects(of: steps)
     }
 
-    /// Why a message is not even queued, where what is above the pace fails.
+    /// Returns the error for a message above the send rate if such messages fail.
     private mutating func refusal(_ now: Date) -> ChatError? {
         guard acceptance?.take(now: now) == false, let acceptance else { return nil }
         return ChatError(
-            .rateLimited, "more than \(acceptance.perSecond) messages a second", limit: Int(acceptance.perSecond),
+            .rateLimited, "The limit is \(acceptance.perSecond) messages per second.", limit: Int(acceptance.perSecond),
             retryAfter: acceptance.wait)
     }
 
     package mutating func connected(now: Date) -> Effects {
         isConnected = true
         var steps = Steps()
-        // What kept files from the server is likely over; what it said of messages it said itself.
+        // Failed uploads are retried now, since the connection was probably the cause. Messages keep the server's
+        // delay.
         for id in unuploaded.sorted() where self[id]?.isWaiting == true { update(id, &steps) { $0.state = .queued } }
         pumpAll(now, &steps)
         return effects(of: steps)
     }
 
-    /// The outcome of everything in flight is unknown: it is queued again, each item under its id.
+    /// Queues all items in flight again with the same IDs, because their outcome is unknown.
     package mutating func disconnected() -> Effects {
         isConnected = false
         var steps = Steps()
@@ -144,7 +147,7 @@ extension Outbox {
         return effects(of: steps)
     }
 
-    /// Time has passed.
+    /// Handles the passing of time.
     package mutating func tick(now: Date) -> Effects {
         var steps = Steps()
         pumpAll(now, &steps)

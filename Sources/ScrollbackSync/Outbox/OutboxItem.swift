@@ -1,38 +1,36 @@
 package import Foundation
 package import ScrollbackModel
 
-/// A message on its way out, as the outbox sees it.
-///
-/// What it says lies in the store.
+/// The outbox's record of an outgoing item; its content is in the store.
 package struct OutboxItem: Equatable, Sendable, Identifiable {
     package enum State: Equatable, Sendable {
         case queued
-        /// Its files are on their way to the server.
+        /// The files are being uploaded.
         case uploading
-        /// Transmitted; its answer is to come.
+        /// Transmitted and waiting for the answer.
         case sending
-        /// Refused for now; everything behind it in the conversation waits with it.
+        /// Temporarily rejected; the rest of the lane waits too.
         case waiting(until: Date)
-        /// Refused for good, or too old. What is behind it goes on.
+        /// Permanently rejected or expired; the rest of the lane continues.
         case failed(ChatError)
     }
 
-    /// Kept through every retry: it is what makes a retry harmless.
+    /// The ID, which is the same for every retry and makes retries idempotent.
     package let id: MessageID
     package let conversation: ConversationID
-    /// Its turn: lower ones of the same conversation go first.
+    /// The position in the lane; items with lower ordinals are sent first.
     package let ordinal: Int64
     package let createdAt: Date
-    /// Whether it is a message, which keeps the pace, or something to be done to one.
+    /// Whether the item is a message, to which the send rate applies, and not a change of one.
     package let isMessage: Bool
     package var state: State
-    /// Whether it has files that the server has yet to take: only then is the message itself sent.
+    /// Whether files must be uploaded before the item is sent.
     package var needsUpload: Bool
-    /// How often it was transmitted; until its files are on the server, how often these were tried.
+    /// The number of transmissions; before the upload is complete, the number of upload attempts.
     package var attempts: Int
-    /// Whether it was ever transmitted.
+    /// Whether the item was ever transmitted.
     ///
-    /// From then on its submission never changes: the server may have it.
+    /// From then on its submission must not change, because the server may have it.
     package var isFrozen: Bool
 
     package init(

@@ -1,47 +1,49 @@
 package import ScrollbackModel
 
-/// Whether this device is to be reached by push, and what of that the server knows.
+/// The state machine for this device's push registration.
 ///
-/// What the user wants is kept on the device and told until the server has taken it. On each connection the server is asked
-/// once whether it has it still: it may have been restored from a backup, have made room for another device, or believed a
-/// service that the device is gone.
+/// The device stores the desired registration and sends it until the server acknowledges it. On each connection the
+/// client verifies once that the server still has it. The server may have been restored from a backup, evicted the
+/// device, or removed it because a push service rejected it.
 package struct PushRegistration: Sendable {
-    /// What the server is to be asked; one at a time.
+    /// A request to the server; only one is in flight at a time.
     package enum Step: Hashable, Sendable {
-        /// Which devices it has.
+        /// Lists the registered devices.
         case list
         case put(PushDevice)
-        /// To forget the device of that name.
+        /// Removes the device with this ID.
         case drop(Identifier)
     }
 
-    /// The device as the server is to have it; nil where it is to have none.
+    /// The desired registration; `nil` for none.
     package private(set) var wanted: PushDevice?
-    /// Whether the server has taken it, as far as is known.
+    /// Whether the server has acknowledged the desired registration, as far as the client knows.
     package private(set) var isTold: Bool
-    /// Why the server will not take it, by its own word.
+    /// The permanent error with which the server rejected the registration.
     package private(set) var refusal: ChatError?
     private let id: Identifier
     private var isConnected = false
-    /// Whether this connection has shown what the server has.
+    /// Whether the registration was verified on this connection.
     private var isChecked = false
     private var inFlight: Step?
-    /// Whether the server could not answer for now.
+    /// Whether the client waits after a temporary error.
     private var isWaiting = false
 
+    /// Creates a state from stored values.
+    ///
     /// - Parameters:
-    ///   - id: what the device is called.
-    ///   - wanted: as it was kept.
-    ///   - isTold: as it was kept.
+    ///   - id: The ID of the device.
+    ///   - wanted: The stored registration.
+    ///   - isTold: The stored acknowledgement state.
     package init(of id: Identifier, wanted: PushDevice? = nil, isTold: Bool = true) {
         self.id = id
         self.wanted = wanted
         self.isTold = isTold
     }
 
-    /// The user wants the device to be reached, or (nil) not any more.
+    /// Sets the desired registration; `nil` removes it.
     ///
-    /// What is wanted already is told again: tokens change hands.
+    /// Even an unchanged registration is sent again, because tokens can change their owner.
     package mutating func set(_ device: PushDevice?) {
         let isNothing = device == nil && wanted == nil && isTold
         wanted = device
@@ -63,12 +65,12 @@ package struct PushRegistration: Sendable {
         inFlight = nil
     }
 
-    /// Time has passed: what the server could not take for now is told again.
+    /// Retries after a temporary error.
     package mutating func tick() {
         isWaiting = false
     }
 
-    /// What to ask the server now, if anything.
+    /// Returns the next request to the server, if any.
     package mutating func next() -> Step? {
         guard isConnected, inFlight == nil, !isWaiting, refusal == nil else { return nil }
         if !isTold {
@@ -79,9 +81,9 @@ package struct PushRegistration: Sendable {
         return inFlight
     }
 
-    /// The server has done what it was asked.
+    /// Handles a successful request.
     ///
-    /// - Parameter devices: those it has, where it was asked for them.
+    /// - Parameter devices: The registered devices, if the request listed them.
     package mutating func answered(_ step: Step, devices: [PushDevice] = []) {
         guard inFlight == step else { return }
         inFlight = nil
@@ -98,12 +100,12 @@ package struct PushRegistration: Sendable {
         }
     }
 
-    /// The server has not done it.
+    /// Handles a failed request.
     package mutating func failed(_ step: Step, _ error: ChatError) {
         guard inFlight == step else { return }
         inFlight = nil
         guard !error.isTemporary else { return isWaiting = true }
-        // What was set meanwhile may be taken.
+        // An error for an outdated registration does not affect the new one.
         switch step {
         case .put(let device): if device == wanted { refusal = error }
         case .drop: if wanted == nil { refusal = error }

@@ -1,18 +1,20 @@
 package import ScrollbackModel
 
-// What the log's coming and going does to the counts. The order within one transaction: what changed, what went, then
-// `follow`.
+// Updates of the counts after changes of the log. Within a transaction, apply changes first, then deletions, and then
+// call `follow`.
 
 extension ReadState {
-    /// A message changed: one that counts no more, or mentions the user no more, or now does.
+    /// Updates the counts after a message changed, for example because it no longer counts or its mentions changed.
     ///
-    /// Of what this device has yet to count, or counted as read, an answer from before the change may say more: that it is
-    /// older is noted wherever the message lies.
+    /// The change is recorded even if the message is outside of the counted range, because an older answer of the
+    /// server may still count it.
     ///
     /// - Parameters:
-    ///   - old: the message as it was here, where it was held.
-    ///   - mayHavePassed: whether the user may have sent something after the message. Sending moves the position on, and
-    ///     how far only the server knows: a mention that comes late may lie behind it.
+    ///   - new: The message after the change.
+    ///   - old: The stored message before the change, if any.
+    ///   - reader: The user.
+    ///   - mayHavePassed: Whether the user may have sent something after the message. Sending advances the read
+    ///     position, and only the server knows how far. An added mention may be below it.
     package mutating func changed(
         _ new: Message, replacing old: Message?, reader: UserID, mayHavePassed: @autoclosure () throws -> Bool
     ) rethrows {
@@ -20,7 +22,7 @@ extension ReadState {
         let isCounted = new.rev > countedAt.rev && new.seq > position && new.seq <= countedAt.seq
         guard let old else {
             touchedRev = max(touchedRev, new.rev)
-            // What it was is not known; to have taken something away something must have been there.
+            // The previous version is unknown. If all counts are zero, the change can't have lowered them.
             let mayMatter = unread > 0 || mentions > 0 || new.isMention(of: reader)
             if isCounted, mayMatter { doubt() }
             return
@@ -34,14 +36,14 @@ extension ReadState {
         if isMention, !wasMention, try mayHavePassed() { certainty = .disputed }
     }
 
-    /// What was changed up to here altered no counts.
+    /// Records that the changes up to a revision did not affect the counts.
     package mutating func pass(_ rev: Int64) {
         countedAt.rev = max(countedAt.rev, rev)
     }
 
-    /// Places are gone, for everyone or for the user alone.
+    /// Updates the counts after a range was deleted for everyone or for this user.
     ///
-    /// - Parameter rev: the change that took them; without one, nothing but the places themselves says when.
+    /// - Parameter rev: The revision of the deletion; `nil` if it has none.
     package mutating func erased(_ places: SeqRange, rev: Int64? = nil) {
         if let rev {
             touchedRev = max(touchedRev, rev)
@@ -53,7 +55,9 @@ extension ReadState {
         doubt()
     }
 
-    /// A message that lay in a gap is known now: it was taken for one of somebody else's that mentions nobody.
+    /// Corrects the counts for a message that filled a gap.
+    ///
+    /// The estimate assumed that the message was from another user and did not mention this user.
     package mutating func learned(_ message: Message, reader: UserID) {
         guard message.seq > max(knownThrough, position), message.seq <= countedAt.seq else { return }
         if message.sender == reader {
@@ -63,12 +67,13 @@ extension ReadState {
         }
     }
 
-    /// Follows the log to where it stands now, and counts anew what can be.
+    /// Advances the counts to the current state of the log, and recounts if possible.
     ///
     /// - Parameters:
-    ///   - hearsOwn: whether the user's own messages and mentions are told even where nothing else is, so that what lies in
-    ///     gaps is others'.
-    ///   - count: what is held of a run of places; nothing where it is too long to look at.
+    ///   - log: The state of the log.
+    ///   - hearsOwn: Whether the device always receives the user's own messages and mentions. Gaps then contain only
+    ///     messages of other users.
+    ///   - count: Counts the stored messages of a range; returns `nil` if the range is too long.
     package mutating func follow(
         _ log: LogState, hearsOwn: Bool, count: (SeqRange) throws -> Counted?
     ) rethrows {
@@ -83,7 +88,7 @@ extension ReadState {
             knownThrough = max(knownThrough, head)
         }
         countedAt.rev = max(countedAt.rev, log.rev)
-        // Changes that are missing would be counted as if they had not been.
+        // Missing changes would not be reflected in the counts.
         guard log.latestRev <= countedAt.rev else {
             if floor < head { doubt() }
             return
@@ -115,9 +120,9 @@ extension ReadState {
         countedAt.n = log.n
     }
 
-    /// Marks everything up to a place as read, here and now.
+    /// Marks everything up to a sequence number as read on this device.
     ///
-    /// - Parameter n: the running number there, where the row is known.
+    /// - Parameter n: The counted index at `seq`, if the row is known.
     package mutating func markRead(upTo seq: Seq, n: Int64?) {
         guard seq >= position else { return }
         let moves = seq > position
@@ -133,7 +138,7 @@ extension ReadState {
         }
     }
 
-    /// The server will never take what was marked read here.
+    /// Discards the pending read because the server will never accept it.
     package mutating func dropPendingRead() {
         guard pendingReadSeq != nil else { return }
         pendingReadSeq = nil
@@ -141,7 +146,7 @@ extension ReadState {
         doubt()
     }
 
-    /// The counts are near, no more: only the server, or counting anew, says what they are.
+    /// Marks the counts as estimated, until the server sends new ones or the device recounts.
     mutating func doubt() {
         if certainty == .exact { certainty = .estimated }
     }

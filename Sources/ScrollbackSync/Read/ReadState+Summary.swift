@@ -1,17 +1,17 @@
 package import ScrollbackModel
 
 extension ReadState {
-    /// Takes what the server counted, unless it was counted before something this device knows of.
+    /// Applies counts from the server, unless they are older than something this device knows.
     ///
-    /// `follow` comes after it: what came since is counted on there.
+    /// Call `follow` afterwards to count newer messages.
     ///
-    /// - Parameter answersRead: whether it is the answer to what was marked read here.
+    /// - Parameter answersRead: Whether this is the answer to a pending read.
     package mutating func apply(_ summary: ReadSummary, answersRead: Bool = false) {
         guard summary.epoch == epoch else { return }
         let before = position
         readSeq = max(readSeq, summary.readSeq)
-        // Where there was nothing to read but a mark to end, the place says nothing of whether the server has heard of it; nor that
-        // there was none before something that is known: a mark may have been heard of since, and passed over for what is told.
+        // An equal position does not prove that the server received a read that only cleared the unread marker. The
+        // proof is the answer to that read, or a current summary without the marker.
         if let pending = pendingReadSeq,
             summary.readSeq > pending
                 || summary.readSeq == pending
@@ -22,32 +22,33 @@ extension ReadState {
         }
         guard summary.userRev >= countedAt.userRev else { return }
         countedAt.userRev = summary.userRev
-        // It has all that was done to messages as far as it was counted here, and was read no less far than is known.
+        // The summary includes all known changes that affect counts, and its read position is not behind the local one.
         if summary.rev >= touchedRev, summary.readSeq >= before {
             unread = summary.unread
             mentions = summary.mentions
             countedAt = Stamp(of: summary)
             knownThrough = summary.seq
-            // Which of the changes it has altered the counts is not known: an older answer may lack one that did.
+            // It is unknown which of the included changes altered the counts, so an older answer might lack one of
+            // them.
             touchedRev = max(touchedRev, summary.rev)
             certainty = .exact
         } else if position > before || summary.readSeq < before {
-            // Its counts are of another place: what is left above is counted anew, or asked for.
+            // The counts are for another read position: limit them until they are recounted or requested.
             bound(from: before)
         } else {
             doubt()
         }
     }
 
-    /// What the user sees of the log is another: how far it counted as read before says nothing now.
+    /// Handles a change of the user's view of the log, which invalidates the read position.
     ///
-    /// Only the server knows how far it is read, unless it was read here just now.
+    /// Only the server knows the new position, unless this device has a pending read.
     package mutating func seeAnew() {
         readSeq = 0
         certainty = max(certainty, pendingReadSeq == nil ? .disputed : .estimated)
     }
 
-    /// No more is left than was, and than there is above the place that was read to.
+    /// Limits the counts to the number of messages that can be above the new read position.
     private mutating func bound(from before: Seq) {
         guard position > before else { return }
         if unread > 0 || mentions > 0 { doubt() }

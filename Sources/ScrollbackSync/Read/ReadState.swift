@@ -1,47 +1,49 @@
 package import ScrollbackModel
 
-/// How far the user has read in one conversation, and what is left.
+/// The user's read position and unread counts in one conversation.
 ///
-/// The server counts; between two of its answers the device counts on, by what it holds of the log. It always knows
-/// whether its numbers are exact; where they are not, it asks. What was marked read here and not confirmed yet is never
-/// undone by an older answer.
+/// The server counts. Between two of its answers, the device updates the counts from its copy of the log. The device
+/// knows whether its counts are exact, and requests them if not. An older answer never undoes a pending read of this
+/// device.
 package struct ReadState: Hashable, Sendable {
     package internal(set) var epoch: Epoch
-    /// The newest place up to which nothing is unread, as the server said.
+    /// The sequence number up to which nothing is unread, according to the server.
     package internal(set) var readSeq: Seq
     package internal(set) var unread: Int64
     package internal(set) var mentions: Int64
-    /// How far the counts go: which messages, which changes, which of the user's own changes.
+    /// The position and revisions that the counts include.
     package internal(set) var countedAt: Stamp
-    /// Up to here nothing was guessed from running numbers: what is in gaps above is others', as far as is known.
+    /// The sequence number up to which no count was derived from counted indexes.
+    ///
+    /// Gaps above are assumed to have messages of other users.
     package internal(set) var knownThrough: Seq
-    /// The newest change that may have altered what an answer counts: one from before it can't have it.
+    /// The newest revision that may have altered the counts; older answers can't include it.
     package internal(set) var touchedRev: Int64
-    /// Whether the counts are what the server would say now.
+    /// The certainty of the counts.
     package internal(set) var certainty: Certainty
-    /// Marked read here; to be sent until an answer says at least as much.
+    /// The position of a read on this device that the server has not confirmed yet.
     package internal(set) var pendingReadSeq: Seq?
-    /// The running number at `pendingReadSeq`, where it is known.
+    /// The counted index at `pendingReadSeq`, if known.
     package internal(set) var pendingN: Int64?
 
     package enum Certainty: Int64, Hashable, Comparable, Sendable {
-        /// They are what the server would say.
+        /// The counts equal those of the server.
         case exact = 0
-        /// They are near: counting what is held, where all of it is, makes them exact.
+        /// The counts are approximate and become exact when the device recounts a range that it has completely.
         case estimated = 1
-        /// Only the server knows: how far the position went on by what the user sent.
+        /// Only the server knows the counts, because it knows how far sending advanced the read position.
         case disputed = 2
 
         package static func < (a: Certainty, b: Certainty) -> Bool { a.rawValue < b.rawValue }
     }
 
-    /// What the counts were computed at.
+    /// The position and revisions at which counts were computed.
     package struct Stamp: Hashable, Sendable {
         package var seq: Seq
-        /// The running number at `seq`.
+        /// The counted index at `seq`.
         package var n: Int64
         package var rev: Int64
-        /// The user's own change counter.
+        /// The user revision.
         package var userRev: Int64
 
         package init(seq: Seq, n: Int64, rev: Int64, userRev: Int64) {
@@ -52,7 +54,7 @@ package struct ReadState: Hashable, Sendable {
         }
     }
 
-    /// As a store kept it.
+    /// Creates a state from stored values.
     package init(
         epoch: Epoch, readSeq: Seq, unread: Int64, mentions: Int64, countedAt: Stamp, knownThrough: Seq,
         touchedRev: Int64, certainty: Certainty, pendingReadSeq: Seq?, pendingN: Int64?
@@ -69,7 +71,7 @@ package struct ReadState: Hashable, Sendable {
         self.pendingN = pendingN
     }
 
-    /// Of a log of which no count is known yet: what came after a place counts, until the server says what else does.
+    /// Creates a state without counts from the server; messages after `seq` count until the server answers.
     package init(unknownIn epoch: Epoch, countsAfter seq: Seq, n: Int64) {
         self.init(
             epoch: epoch, readSeq: 0, unread: 0, mentions: 0,
@@ -79,18 +81,18 @@ package struct ReadState: Hashable, Sendable {
 
     package var isExact: Bool { certainty == .exact }
 
-    /// The newest place up to which nothing is unread for the user, told to the server or not.
+    /// The sequence number up to which nothing is unread for the user, including a pending read.
     package var position: Seq { max(readSeq, pendingReadSeq ?? 0) }
 
-    /// What is held of a run of places.
+    /// The counts of stored messages in a range.
     package struct Counted: Hashable, Sendable {
-        /// Messages of others that count.
+        /// The messages of other users that count as unread.
         package var unread: Int64
-        /// Messages of others that mention the user.
+        /// The messages of other users that mention the user.
         package var mentions: Int64
-        /// Messages of the user's own that would count for others.
+        /// The user's own messages that count as unread for others.
         package var own: Int64
-        /// Whether every message of the run is held.
+        /// Whether all messages of the range are stored.
         package var isWhole: Bool
 
         package init(unread: Int64 = 0, mentions: Int64 = 0, own: Int64 = 0, isWhole: Bool = true) {
@@ -101,7 +103,7 @@ package struct ReadState: Hashable, Sendable {
         }
     }
 
-    /// The most messages that are looked at to count them anew.
+    /// The maximum number of messages that are read for a recount.
     package static let countedMessages: Int64 = 1_000
 }
 
@@ -112,7 +114,7 @@ extension ReadState.Stamp {
 }
 
 extension ReadSummary {
-    /// What a conversation's head says of the user's own state.
+    /// Creates a summary from the user's own state in a conversation's head.
     package init(_ head: ConversationHead) {
         self.init(
             epoch: head.state.epoch, readSeq: head.readSeq, unread: head.unread, mentions: head.mentions,

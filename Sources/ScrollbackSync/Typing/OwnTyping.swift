@@ -1,26 +1,28 @@
 package import Foundation
 package import ScrollbackModel
 
-/// What the server is told of this user's typing: that it began, that it goes on, every few seconds, and that it ended, by
-/// itself where nobody says so.
+/// The state machine for sending this user's typing status.
+///
+/// The client notifies the server when typing starts, every few seconds while it continues, and when it ends. Typing
+/// also ends by itself after a timeout.
 package struct OwnTyping: Hashable, Sendable {
     private struct Entry: Hashable {
         var toldAt: Date
         var typedAt: Date
     }
 
-    /// How often, in seconds, the server is told that it goes on.
+    /// The interval in seconds between notifications while typing continues.
     package static let interval: TimeInterval = 3
-    /// How long after the last key, in seconds, it has ended.
+    /// The time in seconds after the last keystroke when typing ends.
     package static let patience: TimeInterval = 5
 
     private var entries: [ConversationID: Entry] = [:]
 
     package init() {}
 
-    /// The user typed.
+    /// Records that the user typed.
     ///
-    /// - Returns: whether the server is to be told.
+    /// - Returns: Whether to notify the server.
     package mutating func typed(in id: ConversationID, now: Date) -> Bool {
         guard var entry = entries[id] else {
             entries[id] = Entry(toldAt: now, typedAt: now)
@@ -33,27 +35,27 @@ package struct OwnTyping: Hashable, Sendable {
         return isDue
     }
 
-    /// The user stopped.
+    /// Records that the user stopped typing.
     ///
-    /// - Returns: whether the server is to be told.
+    /// - Returns: Whether to notify the server.
     package mutating func stopped(in id: ConversationID) -> Bool {
         entries.removeValue(forKey: id) != nil
     }
 
-    /// A message says by itself that nobody types it any more.
+    /// Ends typing because a message was sent, which itself shows that typing ended.
     package mutating func sent(to id: ConversationID) {
         entries[id] = nil
     }
 
-    /// Time has passed.
+    /// Handles the passing of time.
     ///
-    /// - Returns: where the user has typed nothing for so long that they have stopped.
+    /// - Returns: The conversations in which typing timed out.
     package mutating func tick(now: Date) -> [ConversationID] {
         let quiet = entries.filter { now.timeIntervalSince($0.value.typedAt) >= Self.patience }.keys.sorted()
         for id in quiet { entries[id] = nil }
         return quiet
     }
 
-    /// When to look at the time again.
+    /// The time of the next timeout.
     package var next: Date? { entries.values.map { $0.typedAt + Self.patience }.min() }
 }

@@ -1,28 +1,28 @@
 package import Foundation
 package import ScrollbackModel
 
-/// Who types in which conversation, as far as was heard lately.
+/// The users who are typing in each conversation.
 package struct TypingPeople: Hashable, Sendable {
     private struct Entry: Hashable {
         var user: UserID
         var until: Date
     }
 
-    /// How long, in seconds, somebody types who was not heard of again.
+    /// The time in seconds after which a user counts as no longer typing if no notification arrives.
     package static let lifetime: TimeInterval = 6
-    /// The most people of one conversation that are kept in mind.
+    /// The maximum number of users per conversation.
     package static let most = 50
 
     private var entries: [ConversationID: [Entry]] = [:]
 
     package init() {}
 
-    /// Who types there, first who began first.
+    /// Returns the users who are typing, in the order they started.
     package func users(in id: ConversationID) -> [UserID] { (entries[id] ?? []).map(\.user) }
 
-    /// The server said that somebody types, or has stopped.
+    /// Handles a typing notification from the server.
     ///
-    /// - Returns: whether that changes who types.
+    /// - Returns: Whether the list of typing users changed.
     package mutating func heard(_ user: UserID, in id: ConversationID, isTyping: Bool, now: Date) -> Bool {
         guard isTyping else { return said(by: user, in: id) }
         let until = now + Self.lifetime
@@ -35,9 +35,9 @@ package struct TypingPeople: Hashable, Sendable {
         return true
     }
 
-    /// A message of somebody came: that is what they typed.
+    /// Ends a user's typing because their message arrived.
     ///
-    /// - Returns: whether that changes who types.
+    /// - Returns: Whether the list of typing users changed.
     package mutating func said(by user: UserID, in id: ConversationID) -> Bool {
         guard let index = entries[id]?.firstIndex(where: { $0.user == user }) else { return false }
         entries[id]?.remove(at: index)
@@ -45,9 +45,9 @@ package struct TypingPeople: Hashable, Sendable {
         return true
     }
 
-    /// Time has passed.
+    /// Handles the passing of time.
     ///
-    /// - Returns: the conversations where somebody types no more.
+    /// - Returns: The conversations whose typing users changed.
     package mutating func tick(now: Date) -> [ConversationID] {
         var changed: [ConversationID] = []
         for (id, all) in entries {
@@ -59,14 +59,14 @@ package struct TypingPeople: Hashable, Sendable {
         return changed.sorted()
     }
 
-    /// Nobody is heard of any more.
+    /// Removes all typing users.
     ///
-    /// - Returns: the conversations where somebody typed.
+    /// - Returns: The conversations that had typing users.
     package mutating func disconnected() -> [ConversationID] {
         defer { entries = [:] }
         return entries.keys.sorted()
     }
 
-    /// When to look at the time again.
+    /// The time of the next timeout.
     package var next: Date? { entries.values.flatMap { $0.map(\.until) }.min() }
 }

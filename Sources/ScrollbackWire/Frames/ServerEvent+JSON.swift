@@ -79,7 +79,9 @@ extension ServerEvent {
         }
     }
 
-    /// - Returns: nothing for a type this version does not know.
+    /// Decodes an event.
+    ///
+    /// - Returns: The event, or `nil` if this version does not know its type.
     static func decode(_ name: String, _ reader: inout JSONReader) throws(ChatError) -> ServerEvent? {
         guard
             [
@@ -117,7 +119,7 @@ extension ServerEvent {
         case "conversation": return .conversation(try conversation(), isDeleted: fields.isDeleted)
         case "member":
             let role = try fields.role.required("role")
-            // A role this version does not know is a member's all the same.
+            // A role that this version does not know counts as member.
             return .member(
                 try conversation(), try fields.user.required("user"),
                 role == "none" ? nil : Role(rawValue: role) ?? .member)
@@ -207,7 +209,9 @@ extension UserProfile {
         writer.field("metadata", metadata)
     }
 
-    /// - Throws: `invalid-parameter` when a member is out of range.
+    /// Reads a user profile.
+    ///
+    /// - Throws: `invalid-parameter` if a member is out of range.
     package init(from reader: inout JSONReader) throws(ChatError) {
         var user: UserID?
         var fields = ProfileFields()
@@ -224,9 +228,9 @@ extension UserProfile {
 }
 
 extension JSONReader {
-    /// The names of those whose profiles are wanted.
+    /// Reads the users whose profiles are requested.
     package mutating func users() throws(ChatError) -> [UserID] {
-        try list("users", limit: ClientRequest.maximumUsers) { (user) throws(ChatError) in try user.user("users") }
+        try list("users", limit: FetchUsers.maximum) { (user) throws(ChatError) in try user.user("users") }
     }
 }
 
@@ -240,7 +244,7 @@ extension [UserProfile] {
         var profiles: [UserProfile]?
         try reader.object { (name, value) throws(ChatError) in
             guard name == "users" else { return try value.skip() }
-            profiles = try value.list("users", limit: ClientRequest.maximumUsers) { (profile) throws(ChatError) in
+            profiles = try value.list("users", limit: FetchUsers.maximum) { (profile) throws(ChatError) in
                 try UserProfile(from: &profile)
             }
         }
@@ -248,7 +252,7 @@ extension [UserProfile] {
     }
 }
 
-/// The members of a profile as they come.
+/// The parsed members of a profile.
 package struct ProfileFields {
     package var name: String?
     package var avatar: String?
@@ -272,7 +276,7 @@ package struct ProfileFields {
 }
 
 extension JSONReader {
-    /// A text of at most so many bytes of UTF-8.
+    /// Reads a string of at most `limit` bytes of UTF-8.
     package mutating func text(_ parameter: String, _ limit: Int) throws(ChatError) -> String {
         let text = try string()
         guard text.utf8.count <= limit else {

@@ -1,18 +1,18 @@
 package import ScrollbackModel
 
-/// What a server sends over the WebSocket, one JSON object a text frame.
+/// A frame from the server to a client: one JSON object per WebSocket text frame.
 package enum ServerFrame: Sendable {
     case welcome(Welcome)
-    /// The answer to a request; what its members mean depends on the request, so they stay as they came.
+    /// The answer to a request, undecoded because its members depend on the request.
     case result(ref: Int64, body: [UInt8])
     case error(ref: Int64?, ChatError)
     case event(ServerEvent)
-    /// A type this version does not know.
+    /// A frame of a type that this version does not know.
     case unknown(String)
 
     package struct Welcome: Sendable {
         package var user: UserID
-        /// How often, in seconds, the device should be heard of.
+        /// The interval, in seconds, in which the client must send a frame.
         package var heartbeat: Int
         package var limits: Limits
 
@@ -24,17 +24,17 @@ package enum ServerFrame: Sendable {
     }
 }
 
-/// Where a log stands, for who does not hear all of it.
+/// The head of a log, for clients that don't receive every message.
 package struct LogNews: Hashable, Sendable {
     package var epoch: Epoch
     package var seq: Seq
     package var n: Int64
     package var rev: Int64
-    /// The oldest place there is, where older ones went.
+    /// The oldest available sequence number, if older messages were removed.
     package var floor: Seq?
-    /// The newest message that the list of recents shows, where one came since the last news.
+    /// The newest message in the list of recents, if there is a new one since the last event.
     package var last: Message?
-    /// Whether messages or mentions counted before may count no more, or the other way round.
+    /// Whether the change may have altered which messages or mentions count as unread.
     package var altersCounts: Bool
 
     package init(
@@ -51,34 +51,34 @@ package struct LogNews: Hashable, Sendable {
     }
 }
 
-/// Something that happened.
+/// An event from the server.
 package enum ServerEvent: Sendable {
     case message(Message)
     case transient(TransientMessage)
     case changed(ConversationID, Epoch, LogChange)
-    /// A conversation moved on that this device does not hear in full.
+    /// The new head of a conversation to which the client is not subscribed.
     case head(ConversationID, LogNews)
-    /// Another device of mine took places out of my view.
+    /// Another device of the user hid messages from the user's view.
     case hidden(ConversationID, Epoch, [SeqRange])
-    /// Something of my own that I changed, perhaps on another device.
+    /// The user's own state in a conversation changed, possibly on another device.
     case read(ConversationID, ReadSummary)
-    /// The same of several conversations at once.
+    /// The user's own state in several conversations changed.
     case reads([(conversation: ConversationID, summary: ReadSummary)])
-    /// A peer's read position in a direct conversation.
+    /// The read position of the other user in a direct conversation.
     case peerRead(ConversationID, UserID, Seq)
     case conversation(ConversationID, isDeleted: Bool)
-    /// Somebody joined or changed their role; without a role, somebody left.
+    /// A user joined or has a new role; without a role, the user left.
     case member(ConversationID, UserID, Role?)
-    /// Somebody began or stopped to write something; who goes on says so again within a few seconds.
+    /// A user started or stopped typing; the start is repeated every few seconds.
     case typing(ConversationID, UserID, isTyping: Bool)
     case user(UserProfile)
-    /// I was invited, or was so again.
+    /// The user was invited, possibly again.
     case invitation(Invitation)
-    /// An invitation of mine is none any more: used, declined, taken back, or its conversation is gone.
+    /// An invitation of the user ended: used, declined, revoked, or its conversation was deleted.
     case invitationEnded(ConversationID)
-    /// Somebody I asked about came, or went.
+    /// The presence of a watched user changed.
     case presence(UserID, Presence)
-    /// Ask again: everything, or one conversation.
+    /// The client must fetch one conversation, or everything, again.
     case resync(ConversationID?)
 
     package var conversation: ConversationID? {

@@ -2,6 +2,7 @@ package import ScrollbackModel
 
 extension Invitation: ListElement {
     package static let listName = "invitations"
+    package static let schema = JSONSchema.component("Invitation")
 
     package func write(to writer: inout JSONWriter) {
         writer.object { writeMembers(to: &$0) }
@@ -26,7 +27,7 @@ extension Invitation: ListElement {
     }
 }
 
-/// The members of an invitation as they come.
+/// The parsed members of an invitation.
 struct InvitationFields {
     var conversation: ConversationID?
     var user: UserID?

@@ -2,6 +2,7 @@ package import ScrollbackModel
 
 extension Member: ListElement {
     package static let listName = "members"
+    package static let schema = JSONSchema.component("Member")
 
     package func write(to writer: inout JSONWriter) {
         writer.object { writer in
@@ -23,7 +24,7 @@ extension Member: ListElement {
             default: try value.skip()
             }
         }
-        // A role this version does not know is a member's all the same.
+        // A role that this version does not know counts as member.
         self.init(
             id: try user.required("user"), role: Role(rawValue: try role.required("role")) ?? .member, mute: mute)
     }
@@ -31,6 +32,9 @@ extension Member: ListElement {
 
 extension MessageReader: ListElement {
     package static let listName = "readers"
+    package static let schema = JSONSchema.object([
+        .init("user", .component("UserID")), .init("readSeq", .integer(1...Int.max)),
+    ])
 
     package func write(to writer: inout JSONWriter) {
         writer.object { writer in
@@ -53,7 +57,7 @@ extension MessageReader: ListElement {
     }
 }
 
-/// Whom somebody has blocked.
+/// The list of users that the caller has blocked.
 extension UserID: ListElement {
     package static let listName = "users"
 

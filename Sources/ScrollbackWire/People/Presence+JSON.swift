@@ -1,6 +1,6 @@
 package import ScrollbackModel
 
-/// Who is there, of those that were asked about.
+/// The presence of the requested users.
 package struct PresenceList: Sendable {
     package var people: [(user: UserID, presence: Presence)]
 
@@ -19,7 +19,7 @@ package struct PresenceList: Sendable {
         var people: [(user: UserID, presence: Presence)]?
         try reader.object { (name, value) throws(ChatError) in
             guard name == "presence" else { return try value.skip() }
-            people = try value.list("presence", limit: ClientRequest.maximumUsers) { (person) throws(ChatError) in
+            people = try value.list("presence", limit: FetchUsers.maximum) { (person) throws(ChatError) in
                 var fields = PresenceFields()
                 try person.object { (name, value) throws(ChatError) in
                     if try !fields.read(name, &value) { try value.skip() }
@@ -39,7 +39,7 @@ extension Presence {
     }
 }
 
-/// The members of somebody's presence as they come.
+/// The parsed members of a user's presence.
 struct PresenceFields {
     var user: UserID?
     var isOnline: Bool?

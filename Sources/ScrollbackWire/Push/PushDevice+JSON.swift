@@ -2,6 +2,7 @@ package import ScrollbackModel
 
 extension PushDevice: ListElement {
     package static let listName = "devices"
+    package static let schema = JSONSchema.component("PushDevice")
 
     package func write(to writer: inout JSONWriter) {
         writer.object { writer in
@@ -10,7 +11,7 @@ extension PushDevice: ListElement {
         }
     }
 
-    /// All but its name.
+    /// Writes all members except the ID.
     package func writeMembers(to writer: inout JSONWriter) {
         writer.field("service", service.rawValue)
         writer.field("token", token)
@@ -40,7 +41,7 @@ extension PushDevice: ListElement {
     }
 }
 
-/// The members of a device as they come, besides its name.
+/// The parsed members of a device except its ID.
 package struct PushDeviceFields {
     private var service: PushService?
     private var token: String?
@@ -51,7 +52,9 @@ package struct PushDeviceFields {
 
     package init() {}
 
-    /// - Returns: whether it is one of them.
+    /// Reads one JSON member.
+    ///
+    /// - Returns: Whether the member belongs to a device.
     package mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
         switch name {
         case "service": service = try value.choice("service")
@@ -59,7 +62,7 @@ package struct PushDeviceFields {
         case "topic": topic = try value.null() ? nil : value.string()
         case "language": language = try value.null() ? nil : value.string()
         case "development": isDevelopment = try value.bool()
-        case "keys": keys = try value.null() ? nil : Self.keys(&value)
+        case "keys": keys = try value.null() ? nil : WebPushKeys(from: &value)
         default: return false
         }
         return true
@@ -71,17 +74,19 @@ package struct PushDeviceFields {
             language: language, isDevelopment: isDevelopment, keys: keys
         ).validated()
     }
+}
 
-    private static func keys(_ value: inout JSONReader) throws(ChatError) -> WebPushKeys {
+extension WebPushKeys {
+    package init(from reader: inout JSONReader) throws(ChatError) {
         var p256dh: String?
         var auth: String?
-        try value.object { (name, value) throws(ChatError) in
+        try reader.object { (name, value) throws(ChatError) in
             switch name {
             case "p256dh": p256dh = try value.string()
             case "auth": auth = try value.string()
             default: try value.skip()
             }
         }
-        return WebPushKeys(p256dh: try p256dh.required("keys.p256dh"), auth: try auth.required("keys.auth"))
+        self.init(p256dh: try p256dh.required("keys.p256dh"), auth: try auth.required("keys.auth"))
     }
 }

@@ -1,12 +1,12 @@
 package import ScrollbackModel
 
 extension PushMessage {
-    /// Names the part of a payload that is this server's.
+    /// The name of the payload member with this server's data.
     package static let key = "scrollback"
-    /// Names what the sender handed over (row 130), beside that part.
+    /// The name of the payload member with the sender's data.
     package static let dataKey = "appData"
 
-    /// The members of the server's own part.
+    /// Writes the members of this server's data.
     package func writeMembers(to writer: inout JSONWriter) {
         place.writeMembers(to: &writer)
         writer.field("link", link)
@@ -14,9 +14,9 @@ extension PushMessage {
         if omitsData { writer.field("omitsData", true) }
     }
 
-    /// Reads the server's own part; what stands beside it is the caller's to add.
+    /// Reads this server's data; the other members of the payload are not included.
     ///
-    /// - Throws: an error that names the member that is missing or wrong.
+    /// - Throws: An error that names the missing or invalid member.
     package init(_ text: String) throws(ChatError) {
         var members = JSONReader(text, field: Self.key)
         self.init(place: try PushPlace(from: &members))

@@ -19,14 +19,14 @@ extension PushPreferences {
     }
 }
 
-/// What of somebody's preferences is to change: what is absent stays, and null takes back what was set.
+/// A change of push preferences: absent members stay unchanged, and `null` resets a member.
 package struct PushPreferencesChange: Hashable, Sendable {
     private var language: String??
     private var showsDetail: Bool?
     private var level: NotificationLevel??
     private var quietHours: QuietHours??
 
-    /// A change to all of them.
+    /// Creates a change of all preferences.
     package init(to preferences: PushPreferences) {
         language = .some(preferences.language)
         showsDetail = preferences.showsDetail

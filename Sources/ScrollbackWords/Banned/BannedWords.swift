@@ -1,15 +1,15 @@
 import Foundation
 
-/// Words that must not be said, found in any text at once, whatever their number.
+/// A set of banned words that are found in a text in one pass, regardless of their number.
 ///
-/// Compared without case, width and compatibility forms (NFKC), and without what is not seen; `é` is not `e`, which may be
-/// another word. A word in a script that sets spaces between words is found as a whole word: `ass` is not in `class`. In
-/// Chinese, Japanese, Thai and other scripts without spaces it is found wherever it stands.
+/// Comparison ignores case, width, compatibility forms (NFKC) and invisible characters. `é` and `e` differ, because
+/// they can form different words. In scripts with spaces between words, only whole words match: `ass` does not match
+/// `class`. In Chinese, Japanese, Thai and other scripts without spaces, a word matches anywhere.
 package struct BannedWords: Sendable {
     private struct Node {
         var next: [UInt8: Int] = [:]
         var fail = 0
-        /// The words that end here, those that end a longer one too: how long each is, and where it needs a boundary.
+        /// The words that end at this node, including suffixes, with their length and required boundaries.
         var ends: [End] = []
     }
 
@@ -21,7 +21,7 @@ package struct BannedWords: Sendable {
 
     private var nodes = [Node()]
 
-    /// An empty word, or one of nothing but invisible characters, is passed over.
+    /// Creates a set; empty and invisible words are ignored.
     package init(_ words: [String]) {
         for word in words { add(word) }
         link()
@@ -46,7 +46,7 @@ package struct BannedWords: Sendable {
             End(length: text.bytes.count, needsStart: first.isSpaced, needsEnd: last.isSpaced))
     }
 
-    /// The failure links of Aho and Corasick, breadth first.
+    /// Adds the failure links of the Aho–Corasick algorithm, breadth first.
     private mutating func link() {
         var queue = Array(nodes[0].next.values)
         var index = 0
@@ -64,7 +64,7 @@ package struct BannedWords: Sendable {
         }
     }
 
-    /// Whether one of the words is in a text.
+    /// Returns whether a text contains one of the words.
     package func occur(in text: String) -> Bool {
         guard !isEmpty else { return false }
         var isFound = false
@@ -72,8 +72,9 @@ package struct BannedWords: Sendable {
         return isFound
     }
 
-    /// The text with a `*` for every character of the words, as people count characters, and without what is not seen inside
-    /// of them; nothing where none of them is in it.
+    /// Returns the text with each visible character of the words replaced by `*`, or `nil` if it contains none of them.
+    ///
+    /// Characters are grapheme clusters. Invisible characters inside the words are removed.
     package func masked(_ text: String) -> String? {
         guard !isEmpty else { return nil }
         let banned = BannedText(text)
@@ -92,7 +93,7 @@ package struct BannedWords: Sendable {
         return result
     }
 
-    /// Hands over the characters of each match, by their number in the text.
+    /// Calls `body` with the range of characters of each match.
     private func eachMatch(in text: BannedText, _ body: (ClosedRange<Int>) -> Void) {
         var place = 0
         for (index, byte) in text.bytes.enumerated() {
@@ -101,7 +102,7 @@ package struct BannedWords: Sendable {
             for end in nodes[place].ends {
                 let first = text.owners[index + 1 - end.length]
                 let last = text.owners[index]
-                // A match ends where a character does, and begins where one does.
+                // A match must start and end at a character boundary.
                 guard text.characters[first].start == index + 1 - end.length, text.characters[last].end == index + 1,
                     !end.needsStart || first == 0 || !text.isWord(first - 1, first),
                     !end.needsEnd || last + 1 == text.characters.count || !text.isWord(last, last + 1)
@@ -112,21 +113,21 @@ package struct BannedWords: Sendable {
     }
 }
 
-/// A text as banned words are looked for in it.
+/// A text in the form in which banned words are compared.
 private struct BannedText {
     struct Part {
-        /// Its number in the text.
+        /// The number of the character in the text.
         var number: Int
         var start: Int
         var end: Int
-        /// Whether it belongs to a word of a script that sets spaces between words.
+        /// Whether the character belongs to a word of a script with spaces between words.
         var isSpaced: Bool
     }
 
-    /// The characters that are seen.
+    /// The visible characters.
     private(set) var characters: [Part] = []
     private(set) var bytes: [UInt8] = []
-    /// Of each byte the character it comes from.
+    /// The character of each byte.
     private(set) var owners: [Int] = []
 
     init(_ text: String) {
@@ -141,7 +142,7 @@ private struct BannedText {
         }
     }
 
-    /// Whether two characters that follow each other are of one word, as far as spaces tell.
+    /// Returns whether two adjacent characters belong to one word of a script with spaces.
     func isWord(_ a: Int, _ b: Int) -> Bool {
         characters[a].isSpaced && characters[b].isSpaced
     }
@@ -151,10 +152,10 @@ private struct BannedText {
             bytes.append((0x41...0x5A).contains(ascii) ? ascii | 0x20 : ascii)
             return
         }
-        // Composed twice: the first does not join what it made of half-width kana and their marks.
+        // Compose twice: the first call does not join half-width kana with their marks.
         let composed = String(character).precomposedStringWithCompatibilityMapping.precomposedStringWithCanonicalMapping
         for scalar in composed.lowercased().unicodeScalars where !scalar.isUnseen {
-            // A sigma has two small letters.
+            // Sigma has two lowercase letters.
             bytes += String(scalar == "ς" ? "σ" : scalar).utf8
         }
     }
@@ -170,7 +171,7 @@ extension Character {
 }
 
 extension Unicode.Scalar {
-    /// Whether it only says how to draw what is around it.
+    /// Whether the scalar is invisible and only affects how others are drawn.
     fileprivate var isUnseen: Bool {
         properties.isDefaultIgnorableCodePoint || (0x200B...0x200F).contains(value)
     }

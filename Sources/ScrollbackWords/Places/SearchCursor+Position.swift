@@ -1,12 +1,12 @@
 package import ScrollbackModel
 
-/// Who gave a cursor: each numbers conversations in its own way.
+/// The source of a cursor; each source numbers conversations differently.
 package enum SearchOrigin: String, Sendable {
     case server, device
 }
 
 extension SearchCursor {
-    /// Where the pages of a question go on.
+    /// Creates the cursor for a position in the results of a query.
     package init(_ position: SearchPosition, of query: SearchQuery, by origin: SearchOrigin) {
         let numbers: [UInt64] = [
             Self.sum(query, origin), UInt64(bitPattern: position.last.score),
@@ -18,18 +18,18 @@ extension SearchCursor {
         self.init(rawValue: numbers.map { String($0, radix: 36) }.joined(separator: "."))
     }
 
-    /// Reads a cursor back.
+    /// Decodes a cursor.
     ///
-    /// - Throws: `invalid-parameter` when it is no cursor, another question's, or not of this origin.
+    /// - Throws: `invalid-parameter` if the cursor is malformed, or belongs to another query or origin.
     package func position(of query: SearchQuery, by origin: SearchOrigin) throws(ChatError) -> SearchPosition {
         let numbers = rawValue.split(separator: ".", omittingEmptySubsequences: false)
             .compactMap { UInt64($0, radix: 36) }
         guard numbers.count == 8, numbers.map({ String($0, radix: 36) }).joined(separator: ".") == rawValue else {
-            throw .invalidParameter("cursor", "must be the `next` of a page, as it came")
+            throw .invalidParameter("cursor", "must be the unchanged `next` of a previous page")
         }
         guard numbers[0] == Self.sum(query, origin) else {
             throw .invalidParameter(
-                "cursor", "is of another question: it goes with its text, conversation, sort and source")
+                "cursor", "belongs to another query; text, conversation, sort and source must be the same")
         }
         func place(_ index: Int) -> SearchPlace {
             SearchPlace(
@@ -40,10 +40,12 @@ extension SearchCursor {
         return SearchPosition(last: last, newest: place(5))
     }
 
-    /// FNV-1a of what a cursor goes with.
+    /// Returns an FNV-1a hash of the query that a cursor belongs to.
     private static func sum(_ query: SearchQuery, _ origin: SearchOrigin) -> UInt64 {
-        let text =
-            "\(origin.rawValue)\u{0}\(query.sort.rawValue)\u{0}\(query.conversation?.description ?? "")\u{0}\(query.text)"
+        let text = """
+            \(origin.rawValue)\u{0}\(query.sort.rawValue)\u{0}\(query.conversation?.description ?? "")\u{0}\
+            \(query.text)
+            """
         return text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
 }

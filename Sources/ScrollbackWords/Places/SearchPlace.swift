@@ -1,11 +1,11 @@
 package import ScrollbackModel
 
-/// A message in the index, by where it stands in its log and when it was said.
+/// The position of a message in the index.
 ///
-/// Places are ordered by time, and where two conversations share one by their numbers.
+/// Positions are ordered by time, then by conversation number.
 package struct SearchPlace: Hashable, Comparable, Sendable {
     package var time: Timetoken
-    /// The conversation's short name in its store.
+    /// The number of the conversation in its store.
     package var conversation: Int64
     package var seq: Seq
 
@@ -20,10 +20,10 @@ package struct SearchPlace: Hashable, Comparable, Sendable {
     }
 }
 
-/// A message that has what is looked for.
+/// A message that matches a search.
 package struct SearchMatch: Hashable, Comparable, Sendable {
     package var place: SearchPlace
-    /// How well it answers; 0 where that was not asked.
+    /// The relevance; 0 if the query does not sort by it.
     package var score: Int64
 
     package init(place: SearchPlace, score: Int64) {
@@ -34,28 +34,28 @@ package struct SearchMatch: Hashable, Comparable, Sendable {
     package static func < (a: SearchMatch, b: SearchMatch) -> Bool { (a.score, a.place) < (b.score, b.place) }
 }
 
-/// Matches of a question, in the order that was asked for.
+/// The matches of a query in the requested order.
 package struct SearchMatches: Hashable, Sendable {
     package var matches: [SearchMatch] = []
-    /// The newest match when the question was asked first.
+    /// The newest match at the time of the first page.
     package var newest: SearchPlace?
-    /// Whether there may be more after these.
+    /// Whether further matches may exist.
     package var isFull = false
 
     package init() {}
 
-    /// Where to go on after one of them.
+    /// Returns the position after a match.
     package func position(after match: SearchMatch) -> SearchPosition {
         SearchPosition(last: match, newest: newest ?? match.place)
     }
 }
 
-/// A run of places to look in.
+/// A range of sequence numbers to search.
 package struct SearchScope: Hashable, Sendable {
     package var conversation: Int64
     package var places: SeqRange
 
-    /// The highest place an index has room for: 69 billion messages a conversation.
+    /// The highest sequence number that the index supports: 69 billion messages per conversation.
     package static let lastSeq: Seq = 1 << 36 - 1
 
     package init(conversation: Int64, places: SeqRange = 1...lastSeq) {
@@ -64,11 +64,11 @@ package struct SearchScope: Hashable, Sendable {
     }
 }
 
-/// Where the pages of one question go on.
+/// The position at which the next page of a query continues.
 package struct SearchPosition: Hashable, Sendable {
-    /// The last match of the page before.
+    /// The last match of the previous page.
     package var last: SearchMatch
-    /// The newest match when the question was asked first.
+    /// The newest match at the time of the first page.
     package var newest: SearchPlace
 
     package init(last: SearchMatch, newest: SearchPlace) {

@@ -1,7 +1,7 @@
 extension SearchTerms {
-    /// Where a text has what is looked for.
+    /// Returns the matches in a text.
     ///
-    /// - Returns: ranges in the text's UTF-8, rising, apart from each other; nothing where one of the terms is missing.
+    /// - Returns: Ascending, disjoint ranges in the text's UTF-8; `nil` if one of the terms does not occur.
     package func ranges(in text: String) -> [Range<Int>]? {
         let words = Words(text)
         var found: [Range<Int>] = []
@@ -13,10 +13,11 @@ extension SearchTerms {
         return isEmpty ? nil : Self.united(found)
     }
 
-    /// How well words answer: more for words that stand there whole, that stand there often, and in a short text.
+    /// Returns the relevance of words: higher for whole words, frequent matches and short texts.
     ///
-    /// BM25 with constants in place of what the whole index would say of a word: it depends on the text alone, so pages go on
-    /// where they ended whatever was said meanwhile, and nothing shines through of texts that a reader may not see.
+    /// The formula is BM25 with constants instead of statistics of the whole index. It depends only on the text. Pages
+    /// therefore stay consistent while messages arrive, and scores reveal nothing about texts that the reader may not
+    /// see.
     package func score(of words: Words) -> Int64 {
         let length = Double(words.body.count) / Self.usualLength
         var sum = 0.0
@@ -32,14 +33,14 @@ extension SearchTerms {
     private static let k1 = 1.2
     private static let b = 0.75
 
-    /// Hands over where a term is found, and whether its last word stands there whole.
+    /// Calls `body` with each match of a term, and whether its last word matches completely.
     private func eachMatch(of term: Term, in words: Words, _ body: (Range<Int>, Bool) -> Void) {
         func compare(_ word: Words.Word, _ text: String, isPrefix: Bool) -> Bool {
             let folded = words.bytes[word.folded]
             return isPrefix ? folded.starts(with: text.utf8) : folded.elementsEqual(text.utf8)
         }
         func range(of word: Words.Word, foundBy text: String) -> Range<Int> {
-            // A single character is what a pair begins with, and the pair's other one was not looked for.
+            // A single character matches the first half of a pair, so the range excludes the other half.
             let isFirst = word.firstEnd < word.range.upperBound && text.count == 1
             return word.range.lowerBound..<(isFirst ? word.firstEnd : word.range.upperBound)
         }
@@ -58,7 +59,7 @@ extension SearchTerms {
                     end.folded.count == last.utf8.count)
             }
         }
-        // What was found as a part is not found again as the beginning of the parts joined.
+        // A match in separate parts must not count again as the start of the joined parts.
         func eachWord(_ words: [Words.Word], _ text: String) {
             for word in words
             where compare(word, text, isPrefix: term.isPrefix) && starts.insert(word.range.lowerBound).inserted {

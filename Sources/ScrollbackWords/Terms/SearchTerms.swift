@@ -1,24 +1,24 @@
-/// What a person typed into a search box, as words to be looked for.
+/// The terms of a search text.
 ///
-/// Everything that stands between spaces must be found, and is found where its words follow each other and the last one
-/// begins so: `mig data` finds "data migration", `file.na` finds "file.name". What stands in double quotes must be found as it
-/// is, its last word whole. A quotation mark without another one goes to the end. There is no other syntax: `AND`, `NEAR`,
-/// `*`, `-` and `^` are words, or nothing.
+/// All terms between spaces must match. The words of a term must be adjacent, and the last one can match a prefix: `mig
+/// data` finds "data migration", `file.na` finds "file.name". A term in double quotes matches exactly, including its
+/// last word. An unmatched quotation mark extends to the end. No other syntax exists: `AND`, `NEAR`, `*`, `-` and `^`
+/// are words or ignored.
 package struct SearchTerms: Hashable, Sendable {
-    /// Words that follow each other.
+    /// A sequence of adjacent words.
     package struct Term: Hashable, Sendable {
-        /// Folded.
+        /// The folded words.
         package var words: [String]
-        /// The words as one, if nothing but connectors is between them: `don't` finds "dont".
+        /// The words joined into one, if only connectors separate them: `don't` finds "dont".
         package var joined: String?
-        /// Whether the last word may go on.
+        /// Whether the last word matches as a prefix.
         package var isPrefix: Bool
     }
 
-    /// All must be found; none where nothing was typed but punctuation, which finds nothing.
+    /// The terms, all of which must match; empty if the text has only punctuation, which matches nothing.
     package private(set) var terms: [Term] = []
 
-    /// Takes apart what was typed.
+    /// Parses a search text.
     package init(_ text: String) {
         for (index, piece) in text.split(omittingEmptySubsequences: false, whereSeparator: Self.isQuote).enumerated() {
             if index.isMultiple(of: 2) {
@@ -29,14 +29,14 @@ package struct SearchTerms: Hashable, Sendable {
         }
     }
 
-    /// Keyboards make typographic ones of `"`.
+    /// Returns whether a character is a quotation mark; keyboards replace `"` with typographic ones.
     private static func isQuote(_ character: Character) -> Bool { ["\"", "“", "”", "„"].contains(character) }
 
     private mutating func add(_ text: String, isPrefix: Bool) {
         let words = Words(text)
         var body = words.body[...]
         guard let last = body.last else { return }
-        // The last character of a run by itself: in a pair already, or what a pair begins with.
+        // The single last character of a run is part of a pair already, or the start of one.
         let isInPair = last.isTail && body.dropLast().last?.range.upperBound == last.range.upperBound
         if isInPair { body.removeLast() }
         let whole = (body.first?.range.lowerBound ?? 0)..<last.range.upperBound
@@ -47,9 +47,9 @@ package struct SearchTerms: Hashable, Sendable {
         if !terms.contains(term) { terms.append(term) }
     }
 
-    /// Whether nothing is looked for.
+    /// Whether the search has no terms.
     package var isEmpty: Bool { terms.isEmpty }
 
-    /// How many of the newest matches a question for the best ones compares.
+    /// The number of the newest matches that a best-first query compares.
     package static let candidates = 1000
 }

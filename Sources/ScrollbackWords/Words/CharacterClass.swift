@@ -1,19 +1,19 @@
-/// What a character does to the words around it.
+/// The effect of a character on word boundaries.
 enum CharacterClass: UInt8 {
-    /// Of a word; a capital after a small letter begins a part of one.
+    /// A character of a word; an uppercase letter after a lowercase one starts a new part.
     case small, capital, letter, digit
-    /// Of a script that sets no spaces between words.
+    /// A character of a script without spaces between words.
     case unspaced
-    /// An emoji or another sign: a word by itself.
+    /// An emoji or another symbol, which is a word by itself.
     case sign
-    /// Between the parts of a word: `snake_case`, `don't`, `e-mail`, `node.js`.
+    /// A character between the parts of a word: `snake_case`, `don't`, `e-mail`, `node.js`.
     case connector
-    /// Not seen at all.
+    /// An invisible character, which is ignored.
     case invisible
-    /// Between words.
+    /// A character between words.
     case separator
 
-    /// The class of an ASCII character.
+    /// Returns the class of an ASCII character.
     init(ascii byte: UInt8) {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"): self = .small
@@ -24,7 +24,7 @@ enum CharacterClass: UInt8 {
         }
     }
 
-    /// The class of any character, by its first scalar, which decides what the others add to.
+    /// Returns the class of a character, which its first scalar determines.
     init(_ character: Character) {
         guard let first = character.unicodeScalars.first else {
             self = .separator
@@ -64,12 +64,12 @@ enum CharacterClass: UInt8 {
 }
 
 extension Unicode.Scalar {
-    /// Whether its script sets no spaces between words, or has words inside of what it sets spaces between.
+    /// Whether the script has no spaces between words, or spaces only between groups of words.
     fileprivate var isUnspaced: Bool {
         switch value {
         // Thai and Lao, Myanmar, Hangul letters, Khmer.
         case 0x0E00...0x0EFF, 0x1000...0x109F, 0x1100...0x11FF, 0x1780...0x17FF, 0xA960...0xA97F, 0xAA60...0xAA7F: true
-        // Radicals, marks of iteration, kana, Bopomofo, Han, Yi, Hangul.
+        // Radicals, iteration marks, kana, Bopomofo, Han, Yi, Hangul.
         case 0x2E80...0x2FDF, 0x3005...0x3007, 0x3021...0x3035, 0x3038...0x303C, 0x3041...0x31FF, 0x3400...0x4DBF: true
         case 0x4E00...0xA4CF, 0xAC00...0xD7FF, 0xF900...0xFAFF, 0xFF66...0xFFDC, 0x1AFF0...0x1B16F: true
         case 0x20000...0x3FFFF: true
@@ -79,8 +79,9 @@ extension Unicode.Scalar {
 }
 
 extension Character {
-    /// Whether it is drawn as an emoji: one by nature, or by what follows it (a selector, a skin tone, a joined one, a
-    /// keycap).
+    /// Whether the character is displayed as an emoji.
+    ///
+    /// It is an emoji by default, or because of a variation selector, skin tone, joiner or keycap.
     fileprivate var isEmojiSequence: Bool {
         let scalars = unicodeScalars
         guard let first = scalars.first else { return false }

@@ -1,5 +1,5 @@
 extension Folding {
-    /// Letters that Unicode does not take apart, though whoever types another one for them means the same.
+    /// Letters without a Unicode decomposition for which users type another letter.
     static let letters: [Unicode.Scalar: String] = [
         "ø": "o", "Ø": "o", "ł": "l", "Ł": "l", "đ": "d", "Đ": "d", "ð": "d", "Ð": "d", "ħ": "h", "Ħ": "h", "ŧ": "t",
         "Ŧ": "t", "þ": "th", "Þ": "th", "æ": "ae", "Æ": "ae", "œ": "oe", "Œ": "oe", "ı": "i",
@@ -8,9 +8,9 @@ extension Folding {
         "ة": "ه", "ۀ": "ه", "ہ": "ه", "ۂ": "ه", "ە": "ه", "ھ": "ه", "ک": "ك", "ڪ": "ك",
     ]
 
-    /// Marks that are left out: diacritics, vowel signs of Arabic and Hebrew, and what only says how to draw a text.
+    /// Returns whether a scalar is ignored: diacritics, Arabic and Hebrew vowel signs, and formatting characters.
     ///
-    /// The signs of other scripts (a Devanagari vowel, a Thai one, a kana's voicing) are as good as letters.
+    /// Marks of other scripts, such as Devanagari and Thai vowels or kana voicing, count as letters.
     static func isLeftOut(_ value: UInt32) -> Bool {
         switch value {
         case 0xAD, 0x34F, 0x200B...0x200F, 0x202A...0x202E, 0x2060...0x206F, 0xFEFF: true

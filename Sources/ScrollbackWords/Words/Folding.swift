@@ -1,18 +1,19 @@
 import Foundation
 
-/// What a character is compared by: without case, width, compatibility forms, and the marks and letters that people leave
-/// out or mix up when they type.
+/// The folding of characters for comparison.
 ///
-/// - Latin and Greek lose their diacritics (`é` is `e`, `å` is `a`, `ø` is `o`, `ß` is `ss`): who has no such key finds
-///   the word, and who has finds a little more than it.
-/// - Cyrillic letters stay themselves (`й` is not `и`), besides `ё`, which is written `е` as often as not.
-/// - Arabic and Hebrew lose their vowel signs, Arabic its tatweel; forms of alef, of hamza on a letter, of yeh, kaf and teh
-///   marbuta are one, and so are the Persian letters.
-/// - Kana and Hangul stay themselves, in one width and composed. Digits of any script are ASCII's.
+/// Folding ignores case, width, compatibility forms, and marks and letters that users omit or confuse.
+///
+/// - Latin and Greek letters lose their diacritics: `é` is `e`, `å` is `a`, `ø` is `o`, `ß` is `ss`. Users without such
+///   keys find the words; other users find slightly more.
+/// - Cyrillic letters stay the same (`й` is not `и`), except `ё`, which is often written `е`.
+/// - Arabic and Hebrew lose their vowel signs, and Arabic its tatweel. The forms of alef, hamza, yeh, kaf and teh
+///   marbuta are equal, including the Persian letters.
+/// - Kana and Hangul stay the same, in one width and composed. Digits of all scripts become ASCII digits.
 enum Folding {
-    /// Appends what a character is compared by, in UTF-8; nothing for a mark that is left out.
+    /// Appends the folded form of a character in UTF-8; appends nothing for an ignored mark.
     ///
-    /// Appended are ASCII letters and digits and whatever lies above ASCII.
+    /// The result contains only ASCII letters and digits, and non-ASCII characters.
     static func append(_ character: Character, to bytes: inout [UInt8]) {
         let scalars = character.unicodeScalars
         if let only = scalars.first, scalars.count == 1 {
@@ -26,7 +27,7 @@ enum Folding {
         switch scalar.value {
         case ..<0x80: append(ascii: scalar, to: &bytes)
         case ..<0x3000: bytes += table[Int(scalar.value) - 0x80].utf8
-        // Kana, Han and Hangul as they are written.
+        // Kana, Han and Hangul don't change.
         case 0x3041...0x3096, 0x30A1...0x30FE, 0x3400...0x4DBF, 0x4E00...0x9FFF, 0xAC00...0xD7A3:
             bytes += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
         default: bytes += fold(scalar).utf8
@@ -42,10 +43,10 @@ enum Folding {
         }
     }
 
-    /// The folded forms of 0x80..<0x3000: alphabets are looked up.
+    /// The folded forms of 0x80..<0x3000, which include most alphabets.
     private static let table: [String] = (0x80..<0x3000).map { Unicode.Scalar($0).map(fold) ?? "" }
 
-    /// A scalar as it is compared, which folding again does not change.
+    /// Returns the folded form of a scalar; folding is idempotent.
     private static func fold(_ scalar: Unicode.Scalar) -> String {
         if let letter = letters[scalar] { return letter }
         if isLeftOut(scalar.value) { return "" }
@@ -63,7 +64,7 @@ enum Folding {
         return String(folded.filter(isKept))
     }
 
-    /// Punctuation that comes of taking a character apart, as of `㈱` or `ŉ`, would take the word apart too.
+    /// Returns whether a folded scalar is kept; punctuation from decompositions such as `㈱` or `ŉ` would split words.
     private static func isKept(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case ..<0x80: scalar.properties.isAlphabetic || scalar.properties.numericType == .decimal
@@ -72,12 +73,12 @@ enum Folding {
         }
     }
 
-    /// Composed once more: Foundation leaves the half width marks of kana by themselves.
+    /// Returns the compatibility form, composed again because Foundation leaves half-width kana marks separate.
     private static func compatible(_ text: String) -> String.UnicodeScalarView {
         text.precomposedStringWithCompatibilityMapping.precomposedStringWithCanonicalMapping.unicodeScalars
     }
 
-    /// By way of the capital, so that `ß` is `ss` and both sigmas are one.
+    /// Lowercases a scalar via its uppercase form, so that `ß` becomes `ss` and both sigmas are equal.
     private static func lowercased(_ scalar: Unicode.Scalar) -> String {
         let small = scalar.properties.lowercaseMapping.unicodeScalars
         let capital = small.map(\.properties.uppercaseMapping).joined().unicodeScalars

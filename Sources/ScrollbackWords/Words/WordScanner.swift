@@ -1,11 +1,11 @@
-/// Goes through a text once and takes its words.
+/// Scans a text once and collects its words.
 struct WordScanner {
     private var words = Words()
-    /// The part of a word that is under way.
+    /// The current part of a word.
     private var part: Part?
-    /// The parts that have followed each other with nothing or one connector between them.
+    /// The adjacent parts, separated by nothing or one connector.
     private var chunk: [Words.Word] = []
-    /// The last character of a run without spaces, which begins a pair if another follows.
+    /// The last character of a run without spaces, which starts a pair if another follows.
     private var run: (folded: [UInt8], range: Range<Int>)?
     /// Whether the last character was a connector.
     private var isConnected = false
@@ -16,7 +16,7 @@ struct WordScanner {
         var folded: Int
         var range: Range<Int>
         var last: CharacterClass
-        /// Where the last character begins, folded and in the text, if it is a capital after another one.
+        /// The start of the last character, folded and in the text, if it is an uppercase letter after another one.
         var secondCapital: (folded: Int, offset: Int)?
     }
 
@@ -40,9 +40,9 @@ struct WordScanner {
         }
     }
 
-    /// Where a stretch ends in which a character, or the one after it, may be more than a byte.
+    /// Returns the end of a section that contains characters of more than one byte.
     ///
-    /// It ends between two ASCII characters, which are always two, and so that the one after it is a byte too.
+    /// The section ends between two ASCII characters, which never combine, and is followed by another ASCII character.
     private static func endOfMixed(_ utf8: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
         func areASCII(_ offsets: ClosedRange<Int>) -> Bool {
             offsets.allSatisfy { $0 >= utf8.count || utf8[$0] < 0x80 }
@@ -53,7 +53,9 @@ struct WordScanner {
         return end
     }
 
-    /// - Parameter last: what comes after the text.
+    /// Scans a section with characters of more than one byte.
+    ///
+    /// - Parameter last: The byte after the section.
     private mutating func take(mixed text: String, at start: Int, before last: UInt8?) {
         var offset = start
         var rest = text[...]
@@ -69,7 +71,7 @@ struct WordScanner {
         }
     }
 
-    /// Stands for a character that is more than a byte.
+    /// A placeholder for a character of more than one byte.
     private static let mixed: UInt8 = 0xFF
 
     mutating func finished() -> Words {
@@ -102,7 +104,7 @@ struct WordScanner {
         }
     }
 
-    /// The signs of `c++` and `c#`.
+    /// Returns the sign of `c++` and `c#`, which belongs to the word.
     private func keptSign(
         _ byte: UInt8, after part: Part, at offset: Int, before next: UInt8?
     ) -> (bytes: [UInt8], end: Int)? {
@@ -131,7 +133,7 @@ struct WordScanner {
     private mutating func takeSign(_ character: Character, at range: Range<Int>) {
         endChunk()
         let start = words.bytes.count
-        // Emoji as they are: what Unicode has for compatibility with them is something else.
+        // Keep emoji unchanged; their compatibility forms are different characters.
         let isEmoji = character.unicodeScalars.contains { $0.properties.isEmoji }
         if isEmoji {
             for scalar in character.unicodeScalars where scalar.value & ~1 != 0xFE0E {
@@ -145,7 +147,7 @@ struct WordScanner {
         close(start, range)
     }
 
-    /// Cuts what is too long between two scalars.
+    /// Truncates a word that is too long, between two scalars.
     private mutating func cut(from start: Int) {
         var end = start + Words.maximumBytes
         while end > start, words.bytes[end] & 0xC0 == 0x80 { end -= 1 }
@@ -192,7 +194,7 @@ struct WordScanner {
         var part = self.part ?? Part(folded: words.bytes.count, range: range, last: .separator)
         let start = words.bytes.count
         append(&words.bytes)
-        // What is too long counts as far as it fits, between two characters.
+        // Truncate words that are too long, between two characters.
         if words.bytes.count - part.folded > Words.maximumBytes { words.bytes.removeSubrange(start...) }
         part.secondCapital = kind == .capital && part.last == .capital ? (start, range.lowerBound) : nil
         part.range = part.range.lowerBound..<range.upperBound
@@ -200,7 +202,7 @@ struct WordScanner {
         self.part = part
     }
 
-    /// The last capital of several begins the next part: `HTTPServer` is `http` and `server`.
+    /// Splits before the last of several uppercase letters: `HTTPServer` is `http` and `server`.
     private mutating func split(before second: (folded: Int, offset: Int)) {
         guard let known = part else { return }
         let tail = Array(words.bytes[second.folded...])
@@ -236,10 +238,10 @@ struct WordScanner {
         chunk.removeAll(keepingCapacity: true)
     }
 
-    /// How many parts a word may have whose parts are also found joined.
+    /// The maximum number of parts of a word that can also be found joined.
     private static let maximumParts = 6
 
-    /// Every run of parts up to the last, if it begins with a letter: `3.14` is not 314.
+    /// Adds the joined form of each sequence of parts up to the last, if it starts with a letter: `3.14` is not 314.
     private mutating func join() {
         for (index, first) in chunk.dropLast().enumerated() {
             guard let byte = words.bytes[first.folded].first, !(0x30...0x39).contains(byte) else { continue }
@@ -249,7 +251,7 @@ struct WordScanner {
         }
     }
 
-    /// Ends a word that has been appended; what folded to nothing is none.
+    /// Completes an appended word; a word that folded to nothing is ignored.
     @discardableResult
     private mutating func close(
         _ start: Int, _ range: Range<Int>, firstEnd: Int? = nil, isTail: Bool = false

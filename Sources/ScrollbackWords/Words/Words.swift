@@ -1,45 +1,45 @@
-/// The words of a text as they are compared (see ``Folding``), and where in the text each stands.
+/// The folded words of a text (see ``Folding``) and their positions.
 ///
-/// - A word is a run of letters and digits. Parts of one (`snake_case`, `camelCase`, `don't`, `e-mail`, `node.js`) are words
-///   that follow each other, and what they are without their connectors is found too: `nodejs`, `dont`, `username` in
-///   `getUserName`.
-/// - Scripts without spaces between words (Han, kana, Hangul, Thai, Lao, Khmer, Myanmar) are cut into overlapping pairs of
-///   characters, with the last character by itself, so each character of a run begins exactly one word. What lies anywhere in a
-///   run is found as the pairs it has, one after the other, and a single character as the beginning of a pair.
-/// - An emoji is one word, whatever it is made of, without variation selectors; other signs above ASCII are too.
-/// - `c++` and `c#` keep their signs; all other signs and punctuation stand between words.
+/// - A word is a run of letters and digits. Its parts (`snake_case`, `camelCase`, `don't`, `e-mail`, `node.js`) are
+///   adjacent words. The joined parts are found too: `nodejs`, `dont`, `username` in `getUserName`.
+/// - Scripts without spaces between words (Han, kana, Hangul, Thai, Lao, Khmer, Myanmar) are split into overlapping
+///   pairs of characters. The last character also is a word by itself, so each character of a run starts exactly one
+///   word. A text in a run is found by its consecutive pairs, and a single character as the start of a pair.
+/// - An emoji is one word, regardless of its scalars, without variation selectors. So are other non-ASCII symbols.
+/// - `c++` and `c#` keep their signs; all other symbols and punctuation separate words.
 ///
-/// Places are offsets into the text's UTF-8, which mean the same in every language and version of Unicode; words begin and
-/// end between characters as readers see them.
+/// Positions are offsets in the text's UTF-8, which don't depend on a language or Unicode version. Words start and end
+/// at grapheme boundaries.
 package struct Words: Sendable {
-    /// A word and where it stands.
+    /// A word and its position.
     package struct Word: Hashable, Sendable {
-        /// Where its folded form is in ``Words/bytes``.
+        /// The range of the folded form in ``Words/bytes``.
         package var folded: Range<Int>
-        /// Where it stands in the text, in bytes of UTF-8.
+        /// The range in the text, in bytes of UTF-8.
         package var range: Range<Int>
-        /// Where the first of a pair's two characters ends; otherwise where the word does.
+        /// The end of the first character of a pair; for other words, the end of the word.
         package var firstEnd: Int
-        /// Whether it is the last character of a run without spaces, which the pair before it has too.
+        /// Whether the word is the single last character of a run without spaces, which the previous pair also
+        /// contains.
         package var isTail = false
     }
 
-    /// Folded words with a space after each, in UTF-8; ``mark`` stands before the first of the ``joined``.
+    /// The folded words in UTF-8, each followed by a space; ``mark`` precedes the first of the ``joined`` words.
     package internal(set) var bytes: [UInt8] = []
-    /// In the order of the text.
+    /// The words in the order of the text.
     package internal(set) var body: [Word] = []
-    /// Parts that follow each other without what connects them.
+    /// The joined parts of words without their connectors.
     package internal(set) var joined: [Word] = []
 
-    /// How many bytes of a word count: of what is longer, a hash or a blob, only the beginning is compared.
+    /// The maximum number of bytes of a word; only the start of a longer word, such as a hash, is compared.
     package static let maximumBytes = 64
-    /// Stands between the text's own words and the joined ones; no word is it.
+    /// The separator between the words of the text and the joined words; it is never a word.
     package static let mark = "##"
 
-    /// No words.
+    /// Creates an empty value.
     package init() {}
 
-    /// The words of any text.
+    /// Splits a text into words.
     package init(_ text: String) {
         var text = text
         self = text.withUTF8 { utf8 in
@@ -49,7 +49,7 @@ package struct Words: Sendable {
         }
     }
 
-    /// The words of a ``stream``, without their places.
+    /// Decodes the words of a ``stream``, without their positions.
     package init(stream: String) {
         bytes = Array(stream.utf8)
         var isBody = true
@@ -67,9 +67,9 @@ package struct Words: Sendable {
         }
     }
 
-    /// All words as a text that FTS5's `ascii` tokenizer takes apart into just these.
+    /// All words as a text that FTS5's `ascii` tokenizer splits into the same words.
     package var stream: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// A word's folded form.
+    /// Returns the folded form of a word.
     package func text(_ word: Word) -> String { String(decoding: bytes[word.folded], as: UTF8.self) }
 }

@@ -4,7 +4,7 @@ import ScrollbackModel
 
 extension StoreConformance {
     static let changes: [Case] = [
-        Case("Erasing leaves the row, and members as ones who left") { store in
+        Case("Erasing a conversation keeps its row, and its members become former members") { store in
             let erased = try store.make(.group("a"), messages: 5)
             let kept = try store.make(.group("b"), messages: 5)
             for row in [erased, kept] {
@@ -57,19 +57,19 @@ extension StoreConformance {
                 try expectEqual(after.voids, [[], []])
                 try expectEqual(after.changes, [])
                 try expectEqual(after.actions, [])
-                try expect(try store.key(MessageID(88), in: erased.number) == nil, "a key is left")
+                try expect(try store.key(MessageID(88), in: erased.number) == nil, "an ID remains")
                 try expectEqual(after.members, [])
-                try expect(try store.message(MessageID(1), in: erased.number) == nil, "a message is left")
+                try expect(try store.message(MessageID(1), in: erased.number) == nil, "a message remains")
                 for user: UserID in ["alice", "carol"] {
                     try expectEqual(
                         try store.member(user, of: erased.number),
                         MemberRow(conversation: erased.number, user: user, standing: .left))
                 }
-                try expect(try store.member("bob", of: erased.number) == nil, "who only read is left")
+                try expect(try store.member("bob", of: erased.number) == nil, "the row of a reader remains")
                 try expectEqual(try store.memberships(of: "bob").map(\.conversation), [kept.number])
             }
         },
-        Case("An erased log begins anew, and its ids are free again") { store in
+        Case("A log can start again after erasure, and its IDs can be reused") { store in
             let row = try store.make(.group("a"), messages: 5)
             try store.write { store, commit in
                 var row = row
@@ -81,12 +81,12 @@ extension StoreConformance {
                 try store.read { try $0.log(of: row.number) },
                 [.sample(1, sender: "bob"), .sample(2, sender: "bob")])
         },
-        Case("Erasing what is not there does nothing") { store in
+        Case("Erasing a nonexistent conversation does nothing") { store in
             let row = try store.make(.group("a"), messages: 2)
             try store.change { try $0.erase(row.number + 1) }
             try expectEqual(try store.read { try $0.log(of: row.number).count }, 2)
         },
-        Case("A message is replaced at its place, and keeps what a change can't alter") { store in
+        Case("Updating a message replaces its mutable fields and keeps the others") { store in
             let row = try store.make(.group("a"), messages: 3)
             var changed = MessageRow.sample(2)
             changed.content = RawJSON(known: #"{"text":"other"}"#)
@@ -113,11 +113,11 @@ extension StoreConformance {
             stub.editedAt = nil
             try store.change { [stub] in try $0.update(stub, in: row.number) }
             try expectEqual(try store.read { try $0.message(at: 2, in: row.number) }, Optional(stub))
-            try expectError("changing what is not there") {
+            try expectError("updating a nonexistent message") {
                 try store.change { try $0.update(.sample(9), in: row.number) }
             }
         },
-        Case("Messages are removed with the actions on them, and their places stay free") { store in
+        Case("Removing messages removes their actions and leaves their sequence numbers unused") { store in
             let row = try store.make(.group("a"), messages: 9)
             let other = try store.make(.group("b"), messages: 9)
             try store.change { store in
@@ -133,13 +133,13 @@ extension StoreConformance {
                 try expectEqual(
                     try store.place(atOrBelow: 99, in: row.number),
                     PlaceRow(seq: 9, n: 9, timetoken: MessageRow.sample(9).timetoken))
-                try expect(try store.place(atOrBelow: 0, in: row.number) == nil, "there is a place below the first")
-                try expect(try store.message(MessageID(5), in: row.number) == nil, "a removed message has its id")
+                try expect(try store.place(atOrBelow: 0, in: row.number) == nil, "a position below the first exists")
+                try expect(try store.message(MessageID(5), in: row.number) == nil, "a removed message's ID is found")
                 try expectEqual(try store.actions(at: nil, in: row.number, after: nil, limit: 9).map(\.seq), [2])
                 try expectEqual(try store.actions(at: nil, in: other.number, after: nil, limit: 9).map(\.seq), [2, 5])
             }
         },
-        Case("Changes are read on from a number, and found by the id they were asked for under") { store in
+        Case("Changes are read from a revision and found by the operation ID") { store in
             let row = try store.make(.group("a"))
             let all = (1...9).map { number in
                 ChangeRow(
@@ -157,16 +157,16 @@ extension StoreConformance {
                 try expectEqual(try store.changes(in: row.number, after: 3, limit: 2), Array(all[3...4]))
                 try expectEqual(try store.changes(in: row.number, after: 9, limit: 2), [])
                 try expectEqual(try store.change(MessageID(7), in: row.number), all[6])
-                try expect(try store.change(MessageID(7), in: row.number + 1) == nil, "another's operation is found")
-                try expect(try store.change(MessageID(1), in: row.number) == nil, "an operation is made up")
+                try expect(try store.change(MessageID(7), in: row.number + 1) == nil, "another log's change is found")
+                try expect(try store.change(MessageID(1), in: row.number) == nil, "a missing operation is found")
             }
             try store.change { try $0.dropChanges(in: row.number, through: 7) }
             try store.read { store in
                 try expectEqual(try store.changes(in: row.number, after: 0, limit: .max), Array(all[7...]))
-                try expect(try store.change(MessageID(7), in: row.number) == nil, "a forgotten operation is found")
+                try expect(try store.change(MessageID(7), in: row.number) == nil, "a dropped operation is found")
             }
         },
-        Case("Actions are found by message, by value and by time, bytes apart") { store in
+        Case("Actions are found by message, by value and by timetoken, and values are compared as bytes") { store in
             let row = try store.make(.group("a"), messages: 3)
             let all = Names.odd.enumerated().map { offset, value in
                 ActionRow(
@@ -197,7 +197,7 @@ extension StoreConformance {
                 try store.read { try $0.actions(at: nil, in: row.number, after: nil, limit: .max) },
                 all.dropFirst().filter { $0.seq == 1 })
         },
-        Case("Keys outlive their messages until they are old") { store in
+        Case("Message IDs outlive their messages until they expire") { store in
             let row = try store.make(.group("a"))
             let keys = (1...9).map { KeyRow(.sample(Seq($0))) }
             try store.change { store in
@@ -205,7 +205,7 @@ extension StoreConformance {
                 try store.insert(keys[0], in: row.number)
             }
             for key in keys { try expectEqual(try store.read { try $0.key(key.id, in: row.number) }, Optional(key)) }
-            try expect(try store.read { try $0.key(MessageID(1), in: row.number + 1) } == nil, "another's key is found")
+            try expect(try store.read { try $0.key(MessageID(1), in: row.number + 1) } == nil, "another log's ID found")
             let dropped = try store.write { store, _ in
                 (
                     try store.dropKeys(before: keys[5].timetoken, limit: 3),
@@ -217,12 +217,12 @@ extension StoreConformance {
             let left = try store.read { store in try keys.filter { try store.key($0.id, in: row.number) != nil } }
             try expectEqual(left, Array(keys[5...]))
         },
-        Case("Settings are as they were put last") { store in
+        Case("Settings have the values that were stored last") { store in
             try store.change { try $0.put(settings: RawJSON(known: #"{"a":1}"#)) }
             try store.change { try $0.put(settings: RawJSON(known: #"{"b": "é"}"#)) }
             try expectEqual(try store.read { try $0.settings() }, Optional(RawJSON(known: #"{"b": "é"}"#)))
         },
-        Case("Conversations are read on by number, deleted ones too") { store in
+        Case("Conversations are listed by number, including deleted ones") { store in
             let rows = try (1...5).map { try store.make(.group(Identifier(known: "g\($0)"))) }
             try store.change { store in
                 var deleted = rows[2]
@@ -236,7 +236,7 @@ extension StoreConformance {
                     try store.conversations(after: numbers[1], limit: 9).map(\.number), Array(numbers[2...]))
             }
         },
-        Case("Questions in a transaction see what it has changed") { store in
+        Case("Queries in a transaction see its changes") { store in
             try store.write { store, commit in
                 var row = ConversationRow.sample(.community("city", channel: "a"))
                 try store.put(&row)
@@ -271,7 +271,7 @@ extension StoreConformance {
     ]
 }
 
-/// All that a store holds of one conversation.
+/// All data that a store has of one conversation.
 struct Everything: Equatable {
     var row: ConversationRow?
     var log: [MessageRow]

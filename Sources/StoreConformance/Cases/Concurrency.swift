@@ -4,7 +4,7 @@ import Synchronization
 
 extension StoreConformance {
     static let concurrency: [Case] = [
-        Case("A read does not see what was stored after its first question", needsReadsDuringWrites: true) { store in
+        Case("A read does not see writes after its first query", needsReadsDuringWrites: true) { store in
             let row = try store.make(.group("a"), messages: 2)
             try store.read { reader in
                 let before = try Everything(of: row, in: reader)
@@ -22,7 +22,7 @@ extension StoreConformance {
             }
             try expectEqual(try store.read { try $0.log(of: row.number).count }, 3)
         },
-        Case("A read goes on while a transaction is under way, and sees nothing of it", needsReadsDuringWrites: true) {
+        Case("A read during a transaction does not wait and does not see its changes", needsReadsDuringWrites: true) {
             store in
             let row = try store.make(.group("a"), messages: 2)
             try store.write { writer, commit in
@@ -39,7 +39,7 @@ extension StoreConformance {
             }
             try expectEqual(try store.read { try $0.conversation(row.id)?.head }, 3)
         },
-        Case("Readers see whole transactions only") { store in
+        Case("Readers see only complete transactions") { store in
             let first = try store.make(.group("a"))
             let second = try store.make(.group("b"))
             let isDone = Flag()
@@ -60,21 +60,21 @@ extension StoreConformance {
                     let head = try store.read { store in
                         let row = try store.conversation(first.id)
                         let head = row?.head ?? 0
-                        try expect(head % 3 == 0, "a part of a transaction is seen: \(head)")
+                        try expect(head % 3 == 0, "part of a transaction is visible: \(head)")
                         try expectEqual(try store.message(atOrBelow: .max, in: first.number)?.n ?? 0, row?.n ?? 0)
                         try expectEqual(try store.log(of: first.number).count, Int(head))
                         try expectEqual(try store.conversation(second.id)?.head, head)
                         try expectEqual(try store.message(atOrBelow: .max, in: second.number)?.seq ?? 0, head)
                         return head
                     }
-                    try expect(head >= last, "a later read saw less: \(head) after \(last)")
+                    try expect(head >= last, "a later read has fewer messages: \(head) after \(last)")
                     last = head
                 } while !isDone.isSet
             }
             try together([writer, reader, reader, reader])
             try expectEqual(try store.read { try $0.conversation(first.id)?.head }, 300)
         },
-        Case("What a transaction stored is seen by every read that begins after it") { store in
+        Case("A read that starts after a commit sees the commit") { store in
             let row = try store.make(.group("a"))
             let worker: @Sendable () throws -> Void = {
                 for _ in 0..<50 {
@@ -85,7 +85,7 @@ extension StoreConformance {
                         return next
                     }
                     try store.read { store in
-                        try expect(try store.message(at: seq, in: row.number) != nil, "message \(seq) is not seen")
+                        try expect(try store.message(at: seq, in: row.number) != nil, "message \(seq) is not visible")
                     }
                 }
             }

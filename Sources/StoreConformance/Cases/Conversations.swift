@@ -4,15 +4,15 @@ import ScrollbackModel
 
 extension StoreConformance {
     static let conversations: [Case] = [
-        Case("An empty store knows nothing") { store in
+        Case("An empty store returns no data") { store in
             try expectEqual(try store.moved, 0)
             try expectEqual(try store.newest, Timetoken(rawValue: 0))
             try store.read { store in
-                try expect(try store.conversation(.group("a")) == nil, "a conversation is there")
-                try expect(try store.conversation(numbered: 1) == nil, "a conversation is there")
-                try expect(try store.conversation(numbered: 0) == nil, "a conversation is there")
+                try expect(try store.conversation(.group("a")) == nil, "a conversation exists")
+                try expect(try store.conversation(numbered: 1) == nil, "a conversation exists")
+                try expect(try store.conversation(numbered: 0) == nil, "a conversation exists")
                 try expectEqual(try store.channels(of: "a", after: nil, limit: 10), [])
-                try expect(try store.member("alice", of: 1) == nil, "a member is there")
+                try expect(try store.member("alice", of: 1) == nil, "a member exists")
                 try expectEqual(try store.members(of: 1, after: nil, limit: 10), [])
                 try expectEqual(try store.memberships(of: "alice"), [])
                 try expectEqual(try store.spans(of: "alice", in: 1), [])
@@ -20,20 +20,20 @@ extension StoreConformance {
                 try expectEqual(try store.voids(of: nil, in: 1), [])
                 try expectEqual(try store.changes(in: 1, after: 0, limit: 9), [])
                 try expectEqual(try store.actions(at: nil, in: 1, after: nil, limit: 9), [])
-                try expect(try store.key(MessageID(1), in: 1) == nil, "a key is there")
-                try expect(try store.change(MessageID(1), in: 1) == nil, "a change is there")
+                try expect(try store.key(MessageID(1), in: 1) == nil, "a message ID exists")
+                try expect(try store.change(MessageID(1), in: 1) == nil, "a change exists")
                 try expectEqual(try store.lastAction(in: 1), nil)
                 try expectEqual(try store.conversations(after: 0, limit: 9), [])
-                try expect(try store.settings() == nil, "settings are there")
+                try expect(try store.settings() == nil, "settings exist")
                 try expectEqual(try store.mentions(of: "alice", in: 1, above: 0), [])
-                try expect(try store.message(at: 1, in: 1) == nil, "a message is there")
-                try expect(try store.message(MessageID(1), in: 1) == nil, "a message is there")
-                try expect(try store.message(atOrBelow: .max, in: 1) == nil, "a message is there")
+                try expect(try store.message(at: 1, in: 1) == nil, "a message exists")
+                try expect(try store.message(MessageID(1), in: 1) == nil, "a message exists")
+                try expect(try store.message(atOrBelow: .max, in: 1) == nil, "a message exists")
                 try expectEqual(try store.log(of: 1), [])
-                try expect(try store.user("alice") == nil, "a user is there")
+                try expect(try store.user("alice") == nil, "a user exists")
             }
         },
-        Case("A conversation is found by its name and its number, field by field") { store in
+        Case("A conversation is found by ID and by number with all of its fields") { store in
             var row = ConversationRow.sample(.community("city", channel: "general"))
             row.name = ""
             row.avatar = "https://example.org/ä.png"
@@ -64,7 +64,7 @@ extension StoreConformance {
                 try expect(try store.conversation(numbered: row.number + 1) == nil, "another number finds it")
             }
         },
-        Case("A conversation's settings can be taken away again") { store in
+        Case("Optional settings of a conversation can be removed") { store in
             var row = try store.make(.group("a"))
             row.name = "name"
             row.avatar = "avatar"
@@ -82,12 +82,12 @@ extension StoreConformance {
             }
             try store.read { [row] in try expectEqual(try $0.conversation(.group("a")), row) }
         },
-        Case("A conversation gets a number once, and keeps it") { store in
+        Case("A conversation gets a number once and keeps it") { store in
             let first = try store.make(.group("a"))
             let second = try store.make(.group("b"))
             try expect(first.number > 0 && second.number > 0, "a number is not above 0")
             try expect(first.number != second.number, "two conversations have the number \(first.number)")
-            // Made again, without knowing the number.
+            // Stored again without its number.
             var again = ConversationRow.sample(.group("a"))
             again.salt = 8
             try store.change { [again] store in
@@ -101,31 +101,31 @@ extension StoreConformance {
                 try expectEqual(try store.conversation(numbered: first.number), again)
                 try expectEqual(try store.conversation(.group("b")), second)
             }
-            try expect(try store.make(.group("c")).number != second.number, "a number was given twice")
+            try expect(try store.make(.group("c")).number != second.number, "a number was reused")
         },
-        Case("Every kind of name is told from the others") { store in
+        Case("Conversation IDs of all kinds are distinct") { store in
             let names: [ConversationID] = [
                 .direct(between: "a", and: "b"), .direct(between: "a", and: "a"), .system(to: "a", from: "b"),
                 .system(to: "b", from: "a"), .group("a"), .room("a"), .community("a"), .community("a", channel: "b"),
                 .community("a", channel: "a"), .community("b"),
             ]
             let rows = try names.map { try store.make($0) }
-            try expectEqual(Set(rows.map(\.number)).count, names.count, "the count of numbers")
+            try expectEqual(Set(rows.map(\.number)).count, names.count, "the number of rows")
             try store.read { store in
                 for (name, row) in zip(names, rows) { try expectEqual(try store.conversation(name), row) }
             }
         },
-        Case("Names are compared by their bytes") { store in
+        Case("Conversation IDs are compared by bytes") { store in
             var names: [ConversationID] = Names.odd.map { .group(Identifier(known: $0)) }
             names += Names.odd.map { .community("city", channel: Identifier(known: $0)) }
             names += Names.odd.map { .direct(between: UserID(known: $0), and: "zz") }
             let rows = try names.map { try store.make($0) }
-            try expectEqual(Set(rows.map(\.number)).count, names.count, "the count of numbers")
+            try expectEqual(Set(rows.map(\.number)).count, names.count, "the number of rows")
             try store.read { store in
                 for (name, row) in zip(names, rows) { try expectEqual(try store.conversation(name), row) }
             }
         },
-        Case("The channels of a community come by name, page by page") { store in
+        Case("The channels of a community are listed by name in pages") { store in
             try store.make(.community("city"))
             try store.make(.community("cit", channel: "other"))
             try store.make(.community("city2", channel: "other"))

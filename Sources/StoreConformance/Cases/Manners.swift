@@ -4,7 +4,7 @@ import ScrollbackModel
 
 extension StoreConformance {
     static let manners: [Case] = [
-        Case("Who blocked whom is known both ways, by the bytes of the names") { store in
+        Case("Blocks are found in both directions by the bytes of the user IDs") { store in
             try store.change { store in
                 for name in Names.odd {
                     try store.putBlock(of: UserID(known: name), by: "alice", isOn: true)
@@ -24,16 +24,16 @@ extension StoreConformance {
                     listed += page
                 }
                 try expectEqual(listed, names)
-                for name in names { try expect(try store.hasBlocked("alice", name), "alice did not block \(name)") }
-                try expect(try !store.hasBlocked(names[0], "alice"), "a block holds the other way round")
+                for name in names { try expect(try store.hasBlocked("alice", name), "alice has not blocked \(name)") }
+                try expect(try !store.hasBlocked(names[0], "alice"), "a block applies in the other direction")
             }
             try store.change { try $0.putBlock(of: names[0], by: "alice", isOn: false) }
             try store.read { store in
-                try expect(try !store.hasBlocked("alice", names[0]), "a block stays that was taken back")
+                try expect(try !store.hasBlocked("alice", names[0]), "a removed block remains")
                 try expectEqual(try store.blockers(of: names[0], limit: 10), [])
             }
         },
-        Case("A mute comes back as it was put, is replaced, and goes with its conversation") { store in
+        Case("A mute keeps its values, can be replaced, and is erased with its conversation") { store in
             let conversation = try store.make(.group("a")).number
             let date = Date(timeIntervalSince1970: 1_795_255_260.123)
             for mute: Mute? in [.until(date), .forever, nil, .forever] {
@@ -47,7 +47,7 @@ extension StoreConformance {
             try store.change { try $0.erase(conversation) }
             try store.read { try expectEqual(try $0.mute(of: "bob", in: conversation), nil) }
         },
-        Case("A conversation's being frozen, its capacity, and who is muted or blocked there come back") { store in
+        Case("The frozen state, capacity, mutes and blocks of a conversation keep their values") { store in
             var row = try store.make(.room("a"))
             row.isFrozen = true
             row.capacity = 5
@@ -61,7 +61,7 @@ extension StoreConformance {
                 try store.read { [row] in try expectEqual(try $0.conversation(.room("a")), row) }
             }
         },
-        Case("Deliveries wait in order, each under a number that is never given again") { store in
+        Case("Deliveries are queued in order, and their numbers are never reused") { store in
             let body = RawJSON(known: #"{"a" : 1}"#)
             try store.change { store in
                 for index in 0..<6 { try store.insertDelivery(body, of: Int64(index % 2) + 1) }
@@ -86,12 +86,12 @@ extension StoreConformance {
             try store.read { store in
                 try expectEqual(try store.deliveries(of: 1, limit: 10).map(\.number), [numbers[2]])
                 let new = try store.deliveries(of: 2, limit: 10).map(\.number)
-                try expect(new.count == 1 && new[0] > 6, "a number is given again: \(new)")
+                try expect(new.count == 1 && new[0] > 6, "a number was reused: \(new)")
             }
             try store.change { try expectEqual(try $0.dropDeliveries(), 2) }
             try store.read { try expectEqual(try $0.deliveryCount(), 0) }
         },
-        Case("A transaction that fails leaves blocks, mutes and deliveries as they were") { store in
+        Case("A failed transaction does not change blocks, mutes and deliveries") { store in
             let conversation = try store.make(.group("a")).number
             struct Undo: Error {}
             try expectError("the transaction") {
@@ -103,7 +103,7 @@ extension StoreConformance {
                 }
             }
             try store.read { store in
-                try expect(try !store.hasBlocked("alice", "bob"), "the block stays")
+                try expect(try !store.hasBlocked("alice", "bob"), "the block remains")
                 try expectEqual(try store.mute(of: "bob", in: conversation), nil)
                 try expectEqual(try store.deliveryCount(), 0)
             }

@@ -4,7 +4,7 @@ import ScrollbackModel
 
 extension StoreConformance {
     static let media: [Case] = [
-        Case("A file comes back as it was put, and what may change changes") { store in
+        Case("A file keeps its values, and its mutable fields can change") { store in
             var row = MediaRow.sample(1)
             row.name = "Photo é\u{301} 👩‍👩‍👧‍👦.jpg"
             row.pixels = Media.Size(width: 4032, height: 3024)
@@ -18,9 +18,9 @@ extension StoreConformance {
             try store.change { [row] in try $0.put(row) }
             try expectEqual(try store.read { try $0.media(row.id) }, Optional(row))
             try store.change { try $0.remove(row.id) }
-            try expect(try store.read { try $0.media(row.id) } == nil, "a file is left")
+            try expect(try store.read { try $0.media(row.id) } == nil, "a file remains")
         },
-        Case("Bytes are used as long as a file or a thumbnail has them") { store in
+        Case("A blob is in use while a file or a thumbnail refers to it") { store in
             var first = MediaRow.sample(1)
             let second = MediaRow.sample(2, blob: .sample(1))
             first.thumbnail = MediaRow.Thumbnail(
@@ -37,7 +37,7 @@ extension StoreConformance {
             try store.change { try $0.remove(second.id) }
             try expectEqual(try used(), [false, false])
         },
-        Case("Who refers to a file is found by file, by conversation and by place") { store in
+        Case("References to a file are found by file, by conversation and by sequence number") { store in
             let (a, b) = (MediaRow.sample(1).id, MediaRow.sample(2).id)
             let places: [(MediaID, Int64, Seq)] = [(a, 3, 5), (a, 3, 9), (b, 3, 5), (a, 8, 1)]
             let uses = places.map { media, conversation, seq in
@@ -51,9 +51,9 @@ extension StoreConformance {
                 try expectEqual(try store.conversation(using: a, after: 3), 8)
                 try expect(try store.conversation(using: a, after: 8) == nil, "a conversation is found twice")
                 try expectEqual(try store.conversation(using: b, after: 0), 3)
-                try expect(try store.uses(a, at: 9...9, in: 3), "a use is not found")
-                try expect(try !store.uses(a, at: 6...8, in: 3), "a use is found between places")
-                try expect(try !store.uses(b, at: 1...Seq.max, in: 8), "another's use is found")
+                try expect(try store.uses(a, at: 9...9, in: 3), "a reference is not found")
+                try expect(try !store.uses(a, at: 6...8, in: 3), "a reference is found between sequence numbers")
+                try expect(try !store.uses(b, at: 1...Seq.max, in: 8), "the reference of another file is found")
                 try expectEqual(try store.uses(at: 1...Seq.max, in: 3, limit: 9), [uses[0], uses[2], uses[1]])
                 try expectEqual(try store.uses(at: 5...5, in: 3, limit: 1), [uses[0]])
             }
@@ -63,10 +63,10 @@ extension StoreConformance {
                 try store.put(MediaRow.sample(1))
                 try store.remove(a)
             }
-            // A message knows its file's id for longer than the file is kept.
+            // References outlive the file's row.
             try expectEqual(try store.read { try $0.conversation(using: a, after: 0) }, 3)
         },
-        Case("Files go in the order they were last referred to, or stored") { store in
+        Case("Files are listed by the time of their last reference or of their creation") { store in
             let rows = (1...5).map { MediaRow.sample($0) }
             try store.change { store in
                 for var row in rows.shuffled() {
@@ -82,7 +82,7 @@ extension StoreConformance {
                     try store.media(createdBefore: time, limit: 9).map(\.id), rows[..<4].map(\.id))
             }
         },
-        Case("An upload comes back as it was put, and is found by its owner and its age") { store in
+        Case("An upload keeps its values and is found by its owner and its age") { store in
             let time = Date(timeIntervalSince1970: 1_700_000_000.25)
             var rows = (0..<4).map { UploadRow.sample($0, touchedAt: time.addingTimeInterval(Double($0))) }
             rows[3].owner = "bob"
@@ -103,9 +103,9 @@ extension StoreConformance {
                 try expectEqual(before, [rows[0], rows[2]])
             }
             try store.change { try $0.remove(rows[0].id) }
-            try expect(try store.read { try $0.upload(rows[0].id) } == nil, "an upload is left")
+            try expect(try store.read { try $0.upload(rows[0].id) } == nil, "an upload remains")
         },
-        Case("What a failed transaction did to files is undone") { store in
+        Case("A failed transaction does not change files") { store in
             let row = MediaRow.sample(1)
             let use = MediaUseRow(media: row.id, conversation: 1, seq: 2)
             let upload = UploadRow(owner: "a", conversation: .group("g"), type: .file, touchedAt: row.createdAt)
@@ -126,7 +126,7 @@ extension StoreConformance {
             try store.read { store in
                 try expectEqual(try store.media(row.id), Optional(row))
                 try expectEqual(try store.uses(at: 1...9, in: 1, limit: 9), [use])
-                try expect(try store.media(MediaRow.sample(2).id) == nil, "a file is left")
+                try expect(try store.media(MediaRow.sample(2).id) == nil, "a file remains")
                 try expectEqual(try store.upload(upload.id), Optional(upload))
             }
         },

@@ -4,7 +4,7 @@ import ScrollbackModel
 
 extension StoreConformance {
     static let messages: [Case] = [
-        Case("A message comes back field by field") { store in
+        Case("A message keeps the values of all fields") { store in
             let full = MessageAttributes(
                 mentions: .everyone(also: ["bob", "عَلي 🙂"], pushText: "\u{0} \"!\""),
                 metadata: RawJSON(known: #"{ "a":1 }"#), extra: RawJSON(known: "[null,  true]"),
@@ -36,7 +36,7 @@ extension StoreConformance {
             }
             try expectEqual(try store.newest, Timetoken(rawValue: .max))
         },
-        Case("Mentions come back as they were, even those that would be refused today") { store in
+        Case("Mentions keep their values, even if validation would reject them today") { store in
             let mentions: [Mentions] = [
                 .users([]), .users(["a", "a"]), .users((0..<300).map { UserID(known: "user-\($0)") }), .everyone(),
                 .everyone(pushText: ""), .users([UserID(known: "e\u{301}\"\\")], pushText: "\u{1F600}"),
@@ -51,7 +51,7 @@ extension StoreConformance {
             }
             try expectEqual(try store.read { try $0.log(of: row.number) }, rows)
         },
-        Case("Contents come back byte for byte") { store in
+        Case("Contents are preserved byte for byte") { store in
             let contents = [
                 "{ \"text\" :\t\"a\" ,\r\n \"b\":1.50e+2 }", #"{"text":"\u0000\/\ud83d\ude00 \u00e9"}"#,
                 "{\"text\":\"é e\u{301} \u{212B}\"}", #"{"a":1,"a":2}"#, #"{"n":123456789012345678901234567890.000}"#,
@@ -79,12 +79,12 @@ extension StoreConformance {
                     ] {
                         try expect(
                             json.map { $0.text.utf8.elementsEqual(content.utf8) } ?? false,
-                            "\(content.prefix(60)) came back as \(json?.text.prefix(60) ?? "nothing")")
+                            "\(content.prefix(60)) was returned as \(json?.text.prefix(60) ?? "nothing")")
                     }
                 }
             }
         },
-        Case("A message is found by its id in its own conversation") { store in
+        Case("A message is found by its ID only in its own conversation") { store in
             let first = try store.make(.group("a"), messages: 3)
             let second = try store.make(.group("b"))
             var same = MessageRow.sample(1)
@@ -96,21 +96,21 @@ extension StoreConformance {
             try store.read { [same] store in
                 try expectEqual(try store.message(same.id, in: second.number), same)
                 try expectEqual(try store.message(same.id, in: first.number)?.sender, "alice")
-                try expect(try store.message(MessageID(2), in: second.number) == nil, "another conversation's message")
+                try expect(try store.message(MessageID(2), in: second.number) == nil, "another log's message is found")
                 try expect(
-                    try store.message(MessageID(high: 0, low: 2), in: first.number) == nil, "half an id finds a message"
+                    try store.message(MessageID(high: 0, low: 2), in: first.number) == nil, "half an ID finds a message"
                 )
             }
         },
-        Case("A place or an id that is taken is refused, and nothing of the transaction stays") { store in
+        Case("A duplicate sequence number or ID is rejected, and the transaction is rolled back") { store in
             let row = try store.make(.group("a"), messages: 3)
-            try expectError("a taken place") {
+            try expectError("a duplicate sequence number") {
                 try store.change { store in
                     try store.insert(.sample(4), in: row.number)
                     try store.insert(.sample(3, id: MessageID(99)), in: row.number)
                 }
             }
-            try expectError("a taken id") {
+            try expectError("a duplicate ID") {
                 try store.change { store in
                     try store.insert(.sample(4), in: row.number)
                     try store.insert(.sample(5, id: MessageID(2)), in: row.number)
@@ -120,7 +120,7 @@ extension StoreConformance {
             try store.change { try $0.insert(.sample(4), in: row.number) }
             try expectEqual(try store.read { try $0.log(of: row.number) }, (1...4).map { .sample($0) })
         },
-        Case("The message at a place, and the one at or below it") { store in
+        Case("Messages are found at, and at or below, a sequence number") { store in
             let before = try store.make(.group("a"), messages: 5)
             let row = try store.make(.group("b"))
             try store.make(.group("c"), messages: 5)
@@ -133,18 +133,18 @@ extension StoreConformance {
                 let below = { (seq: Seq) in try store.message(atOrBelow: seq, in: row.number)?.seq }
                 let at = { (seq: Seq) in try store.message(at: seq, in: row.number)?.seq }
                 for seq: Seq in [-1, 0, 1, 2] {
-                    try expect(try below(seq) == nil, "a message lies at or below \(seq)")
-                    try expect(try at(seq) == nil, "a message lies at \(seq)")
+                    try expect(try below(seq) == nil, "a message at or below \(seq) exists")
+                    try expect(try at(seq) == nil, "a message at \(seq) exists")
                 }
                 try expectEqual(try below(3), 3)
                 try expectEqual(try below(4), 4)
                 for seq: Seq in [5, 7] {
                     try expectEqual(try below(seq), 4)
-                    try expect(try at(seq) == nil, "a message lies at \(seq)")
+                    try expect(try at(seq) == nil, "a message at \(seq) exists")
                 }
                 try expectEqual(try at(8), 8)
                 for seq: Seq in [8, 9, .max] { try expectEqual(try below(seq), 8) }
-                try expect(try at(9) == nil, "a message lies at 9")
+                try expect(try at(9) == nil, "a message at 9 exists")
                 try expectEqual(try store.message(atOrBelow: .max, in: before.number)?.seq, 5)
             }
         },

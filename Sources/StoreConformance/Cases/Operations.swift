@@ -6,7 +6,7 @@ extension StoreConformance {
     private static let date = Date(timeIntervalSince1970: 1_795_255_260.123)
 
     static let operations: [Case] = [
-        Case("Users come by the bytes of their names, page by page, by how these begin and by state") { store in
+        Case("Users are listed by the bytes of their IDs in pages, filtered by prefix and state") { store in
             let names = Names.odd.map { UserID(known: $0) }.sorted()
             try store.change { store in
                 for (index, name) in names.enumerated() {
@@ -38,7 +38,7 @@ extension StoreConformance {
                 }
             }
         },
-        Case("Conversations of a kind come by target and part, page by page, deleted ones too") { store in
+        Case("Conversations of a kind are listed by ID in pages, including deleted ones") { store in
             let names = Names.odd.map { Identifier(known: $0) }
             let channels: [ConversationID] = ["a", "é", "a "].flatMap { target in
                 [nil, "b", "a", "👩"].map { part in
@@ -64,14 +64,14 @@ extension StoreConformance {
                         .filter { $0.target.text.utf8.starts(with: prefix.utf8) }
                         .map { [$0.target.text, $0.part?.text ?? ""] }.sorted(by: isBelow)
                     try expectEqual(listed.map { [$0.target.text, $0.part?.text ?? ""] }, all, "\(kind) \(prefix)")
-                    // From a name that lies below all of these they begin with the first.
+                    // A cursor below all of these names starts with the first one.
                     let below = ConversationID.group(Identifier(known: "\u{1F}"))
                     let first = try store.conversations(kind: kind, prefix: prefix, after: below, limit: 3).map(\.id)
                     try expectEqual(first, Array(listed.prefix(3)), "\(kind) \(prefix)")
                 }
             }
         },
-        Case("A ban comes back as it was put, is replaced, ends in order, and goes with its conversation") { store in
+        Case("A ban keeps its values, can be replaced, expires, and is erased with its conversation") { store in
             let number = try store.make(.group("a")).number
             let ban = Ban(id: "bob", until: date, reason: "spam", by: "root", at: date)
             var forever = ban
@@ -109,9 +109,7 @@ extension StoreConformance {
                 try expectEqual(try store.ban(of: "a", in: 0), nil)
             }
         },
-        Case("Reports come back as they were put, newest first, by state, by who made them and by whom they are about")
-        {
-            store in
+        Case("Reports keep their values and are listed by number, by state, by reporter and by sender") { store in
             let conversation = try store.make(.group("a"), messages: 6).number
             func report(_ seq: Seq, by reporter: UserID) -> ReportRow {
                 ReportRow(
@@ -152,7 +150,7 @@ extension StoreConformance {
                 try expectEqual(try store.reports(about: "bob", after: 0, limit: 10), [])
             }
         },
-        Case("An erasure comes back as it was put, under its number and its name, until it has ended") { store in
+        Case("An erasure keeps its values, and is found by number and ID until it is complete") { store in
             var first = ErasureRow(
                 id: UUID(), user: "alice", messages: .anonymize, replacement: "deleted-1", createdAt: date)
             var second = ErasureRow(
@@ -167,7 +165,7 @@ extension StoreConformance {
                 first.error = "no"
                 try store.put(&first)
             }
-            try expect(second.number > first.number && first.number > 0, "the numbers do not rise")
+            try expect(second.number > first.number && first.number > 0, "the numbers do not increase")
             try store.read { store in
                 try expectEqual(try store.erasure(first.number), first)
                 try expectEqual(try store.erasure(named: second.id), second)
@@ -182,7 +180,8 @@ extension StoreConformance {
                 try expectEqual(try store.erasure(named: first.id), first)
             }
         },
-        Case("Memberships and guests come by number, files by id, and mentions by place") { store in
+        Case("Memberships and participants are listed by number, files by ID, and mentions by sequence number") {
+            store in
             let numbers = try (1...5).map { try store.make(.group(Identifier(known: "g\($0)"))).number }
             let files = (0..<5).map { _ in
                 MediaRow(
@@ -214,7 +213,7 @@ extension StoreConformance {
                     try store.places(mentioning: "alice", in: numbers[0], above: 2, limit: 9), [5, 9])
             }
         },
-        Case("What is forgotten of somebody is theirs alone") { store in
+        Case("Forgetting a user removes only the data of that user") { store in
             let row = try store.make(.group("a"), messages: 3)
             let people: [UserID] = ["alice", "bob"]
             try store.change { store in
@@ -272,8 +271,7 @@ extension StoreConformance {
                 try expectEqual(try store.key(MessageID(9), in: row.number)?.sender, "bob")
             }
         },
-        Case("Keys come by id, invitations by who made them, and mentions get another sender where there are any") {
-            store in
+        Case("IDs are listed in order, invitations by inviter, and senders of mentions can be replaced") { store in
             let numbers = try (1...3).map { try store.make(.group(Identifier(known: "g\($0)"))).number }
             let names: [UserID] = ["b", "a", "B"]
             try store.change { store in
@@ -306,14 +304,14 @@ extension StoreConformance {
                 try expectEqual(made.map(\.conversation), numbers.flatMap { [$0, $0, $0] })
                 try expectEqual(made.map(\.user), numbers.flatMap { _ in ["B", "a", "b"] as [UserID] })
                 try expectEqual(try store.invitations(by: "b", after: nil, limit: 2), [])
-                // Who said it is not told of it: the same one to all.
+                // Senders are excluded from their own mention of everyone; the others have the same one.
                 try expectEqual(try store.mentions(of: "bob", in: numbers[0], above: 0), [4])
                 try expectEqual(try store.mentions(of: "alice", in: numbers[0], above: 0), [4])
                 try expectEqual(try store.mentions(of: "nobody", in: numbers[0], above: 0), [])
                 try expectEqual(try store.places(mentioning: "carol", in: numbers[0], above: 0, limit: 9), [])
             }
         },
-        Case("A transaction that fails leaves bans, reports, erasures, guests and senders as they were") { store in
+        Case("A failed transaction does not change bans, reports, erasures, participants and senders") { store in
             let row = try store.make(.group("a"), messages: 1)
             struct Undo: Error {}
             try expectError("the transaction") {

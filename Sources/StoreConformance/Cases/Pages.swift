@@ -3,7 +3,7 @@ import ScrollbackModel
 
 extension StoreConformance {
     static let pages: [Case] = [
-        Case("A page is the newest or the oldest messages of a run of places") { store in
+        Case("A page has the newest or the oldest messages of a range") { store in
             try store.make(.group("a"), messages: 12)
             let row = try store.make(.group("b"), messages: 10)
             try store.make(.group("c"), messages: 12)
@@ -28,7 +28,7 @@ extension StoreConformance {
                 try expectEqual(try page(-5...0, newestFirst: true, limit: 5), [])
             }
         },
-        Case("A page ends where there is no more room, and its first message always fits") { store in
+        Case("A page ends when its budget is used up, and always includes the first message") { store in
             let row = try store.make(.group("a"), messages: 10)
             let weight = MessageRow.sample(1).weight
             try store.read { (store: any StoreReader) in
@@ -41,7 +41,7 @@ extension StoreConformance {
                     }
                     var room = PageRoom(messages: 9, bytes: 3 * weight + weight / 2)
                     try expectEqual(try page(&room), [10, 9, 8])
-                    try expect(room.isFull, "there is still room")
+                    try expect(room.isFull, "the budget is not used up")
                     try expectEqual(try page(&room), [])
                     room = PageRoom(messages: 9, bytes: 2 * weight)
                     try expectEqual(try page(&room, newestFirst: false), [1, 2])
@@ -49,14 +49,14 @@ extension StoreConformance {
                     try expectEqual(try page(&room), [10])
                     room = PageRoom(messages: 4, bytes: .max)
                     try expectEqual(try page(&room), [10, 9, 8, 7])
-                    try expect(room.isFull, "there is still room")
+                    try expect(room.isFull, "the budget is not used up")
                     room = PageRoom(messages: 11, bytes: .max)
                     try expectEqual(try page(&room).count, 10)
-                    try expect(!room.isFull, "there is no room")
+                    try expect(!room.isFull, "the budget is used up")
                 }
             }
         },
-        Case("A page has the rows of the log as they were stored") { store in
+        Case("A page has the rows of the log with all fields") { store in
             let row = try store.make(.group("a"))
             let log = mixedLog()
             try store.write { store, commit in
@@ -70,7 +70,7 @@ extension StoreConformance {
                 try expectEqual(newest, log.reversed())
             }
         },
-        Case("A filter is met before the limit is") { store in
+        Case("The limit applies after the filter") { store in
             let row = try store.make(.group("a"))
             let log = mixedLog()
             try store.write { store, commit in
@@ -98,7 +98,7 @@ extension StoreConformance {
                 }
             }
         },
-        Case("A filter may have long lists") { store in
+        Case("A filter can have long lists") { store in
             let row = try store.make(.group("a"), messages: 20)
             let senders = Set((0..<100).map { UserID(known: "user-\($0)") })
             let types = Set((0..<100).map { MessageType(rawValue: "app:\($0)") })
@@ -121,7 +121,7 @@ extension StoreConformance {
         },
     ]
 
-    /// Sixty messages of several senders, types and attributes, the same each time.
+    /// Returns the same sixty messages of several senders, types and attributes each time.
     private static func mixedLog() -> [MessageRow] {
         var generator = SplitMix64(seed: 11)
         let senders: [UserID] = ["alice", "bob", "Alice", "عَلي"]

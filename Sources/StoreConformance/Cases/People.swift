@@ -4,7 +4,7 @@ import ScrollbackModel
 
 extension StoreConformance {
     static let people: [Case] = [
-        Case("A user comes back field by field, and is replaced as a whole") { store in
+        Case("A user keeps the values of all fields and is replaced as a whole") { store in
             var row = UserRow(
                 profile: UserProfile(
                     id: "عَلي 🙂", name: "", avatar: "x", metadata: RawJSON(known: "{\"a\" :\t1}")), rev: .max,
@@ -14,9 +14,9 @@ extension StoreConformance {
             row = UserRow(profile: UserProfile(id: "عَلي 🙂"), rev: 3)
             try store.change { [row] in try $0.put(row) }
             try store.read { [row] in try expectEqual(try $0.user("عَلي 🙂"), row) }
-            try expect(try store.read { try $0.user("عَلي") } == nil, "half a name finds the user")
+            try expect(try store.read { try $0.user("عَلي") } == nil, "half a user ID finds the user")
         },
-        Case("Users are told apart by the bytes of their names") { store in
+        Case("Users are distinguished by the bytes of their IDs") { store in
             try store.change { store in
                 for (index, name) in Names.odd.enumerated() {
                     try store.put(UserRow(profile: UserProfile(id: UserID(known: name)), rev: Int64(index)))
@@ -28,7 +28,7 @@ extension StoreConformance {
                 }
             }
         },
-        Case("A member comes back field by field, and is replaced as a whole") { store in
+        Case("A member keeps the values of all fields and is replaced as a whole") { store in
             let conversation = try store.make(.group("a")).number
             var row = MemberRow(conversation: conversation, user: "alice", standing: .left, role: .owner)
             row.joinSeq = 1
@@ -49,8 +49,8 @@ extension StoreConformance {
             try store.change { [row] in try $0.put(row) }
             try store.read { [row] store in
                 try expectEqual(try store.member("alice", of: conversation), row)
-                try expect(try store.member("alice", of: conversation + 1) == nil, "a member of another conversation")
-                try expect(try store.member("Alice", of: conversation) == nil, "a member by another name")
+                try expect(try store.member("alice", of: conversation + 1) == nil, "a member of another log is found")
+                try expect(try store.member("Alice", of: conversation) == nil, "a member with another ID is found")
             }
             for role in Role.allCases {
                 row = MemberRow(conversation: conversation, user: "alice", standing: .member, role: role)
@@ -58,7 +58,7 @@ extension StoreConformance {
                 try store.read { [row] in try expectEqual(try $0.member("alice", of: conversation), row) }
             }
         },
-        Case("Members are listed by name, page by page, without who left or only reads") { store in
+        Case("Members are listed by ID in pages, without former members and readers") { store in
             let conversation = try store.make(.group("a")).number
             let other = try store.make(.group("b")).number
             let names = Names.odd.map { UserID(known: $0) }.sorted()
@@ -84,7 +84,7 @@ extension StoreConformance {
                 try expectEqual(listed, names)
             }
         },
-        Case("A user's conversations are all that have a row of theirs") { store in
+        Case("The memberships of a user include all conversations with a row of the user") { store in
             let rows = try ["a", "b", "c", "d"].map { name in
                 try store.make(.group(Identifier(known: name)))
             }
@@ -104,7 +104,7 @@ extension StoreConformance {
                 try expectEqual(try store.memberships(of: "bob"), [])
             }
         },
-        Case("What a user has to do with each conversation is what its row and theirs say") { store in
+        Case("A user's summary of each conversation matches the rows of the conversation and the member") { store in
             var group = try store.make(.group("g"))
             group.head = 9
             group.n = 8
@@ -133,7 +133,7 @@ extension StoreConformance {
                     [InvolvementRow(of: group, member), InvolvementRow(of: quiet, pinned)])
                 try expectEqual(try store.involvements(of: "carol", movedAbove: -1, changedAbove: -1), [])
                 let found = try store.involvements(of: "alice", movedAbove: -1, changedAbove: -1)[0]
-                // Their own counter stands at 12 in the one and at 0 in the other, which moved last.
+                // The user revision is 12 in the first and 0 in the second, which has the higher commit.
                 try expectEqual(
                     try store.involvements(of: "alice", movedAbove: .max, changedAbove: 11).map(\.number),
                     [group.number])
@@ -144,8 +144,7 @@ extension StoreConformance {
                     [found.baseN, found.position, Int64(bitPattern: found.activeAt.rawValue)], [4, 5, .min])
             }
         },
-        Case("A list's places are found by kind, by muted and by unread, without what was taken out or has no list") {
-            store in
+        Case("Recents are filtered by kind, muted state and unread state, without removed conversations") { store in
             func make(
                 _ id: ConversationID, head: Seq, at time: UInt64,
                 change: (inout ConversationRow, inout MemberRow) -> Void = { _, _ in }
@@ -202,8 +201,7 @@ extension StoreConformance {
                 try expectEqual(try store.listed(of: "bob", .init()), [])
             }
         },
-        Case("Counts that are more than a difference: mentions above the position, and what somebody does not count") {
-            store in
+        Case("Count adjustments include mentions above the read position and uncounted indexes") { store in
             func make(_ name: String, joinN: Int64 = 0) throws -> Int64 {
                 var row = try store.make(.group(Identifier(known: name)))
                 (row.head, row.n) = (3000, 3000)
@@ -261,7 +259,7 @@ extension StoreConformance {
                 try expectEqual(try store.unevenCounts(of: "bob"), [:])
             }
         },
-        Case("The channels of a community come by name, whether or not the user has a row there") { store in
+        Case("The channels of a community are listed by name, with or without a row of the user") { store in
             let community = try store.make(.community("city"))
             let channels = try ["b", "a", "é"].map {
                 try store.make(.community("city", channel: Identifier(known: $0)))
@@ -280,7 +278,7 @@ extension StoreConformance {
                         InvolvementRow(of: channels[1], nil), InvolvementRow(of: channels[0], reader),
                         InvolvementRow(of: channels[2], nil),
                     ])
-                // A community comes however long ago it moved.
+                // A community is included regardless of its last commit.
                 try expectEqual(
                     try store.involvements(of: "alice", movedAbove: .max, changedAbove: .max).map(\.number),
                     [community.number])

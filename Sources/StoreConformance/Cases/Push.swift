@@ -11,7 +11,7 @@ extension StoreConformance {
     }
 
     static let push: [Case] = [
-        Case("How somebody wants to be told comes back as it was put, all of it and nothing") { store in
+        Case("Push preferences keep their values, both with all fields and with none") { store in
             let hours = try QuietHours(
                 from: .init("22:00"), to: .init("07:30"), timeZone: "Asia/Tokyo", allowsMentions: true)
             let rows = [
@@ -29,7 +29,7 @@ extension StoreConformance {
             }
             try store.read { try expectEqual(try $0.pushPerson("Alice"), nil) }
         },
-        Case("A device replaces itself, and whoever had its token has it no more") { store in
+        Case("A device replaces its registration, and a token moves to the last user who registered it") { store in
             var web = row("alice", "browser", token: "https://push.example.com/1")
             web.device = PushDevice(
                 id: "browser", service: .web, token: "https://push.example.com/1", language: "de", isDevelopment: true,
@@ -58,8 +58,7 @@ extension StoreConformance {
             }
             try store.read { try expectEqual(try $0.pushDevices(of: "bob").map(\.device.id), ["tablet"]) }
         },
-        Case("Who is reached is known by level and name, in pages, and goes with the conversation and the user") {
-            store in
+        Case("Push recipients are listed by level and ID, and removed with the conversation and user") { store in
             let (first, second) = (try store.make(.group("a")).number, try store.make(.group("b")).number)
             let names = Names.odd.map { UserID(known: $0) }.sorted()
             try store.change { store in
@@ -97,8 +96,7 @@ extension StoreConformance {
                 try expectEqual(try store.reached(at: .all, in: second, after: nil, limit: 10), [names[1]])
             }
         },
-        Case("Pushes wait in order, each under a number that is never given again, and a walk through them is kept") {
-            store in
+        Case("Pushes are queued in order, numbers are never reused, and the walk position is stored") { store in
             let body = RawJSON(known: #"{"a" : 1}"#)
             try store.change { store in
                 try store.insertPush(.message, at: 1, of: 1, body: nil)
@@ -126,7 +124,7 @@ extension StoreConformance {
             try store.read { store in
                 try expectEqual(try store.pushWalk(of: 1), PushWalkRow(through: 9, after: "bob"))
                 let new = try store.pushes(of: 1, limit: 10).map(\.number)
-                try expect(new.count == 1 && new[0] > first[1].number, "a number is given again: \(new)")
+                try expect(new.count == 1 && new[0] > first[1].number, "a number was reused: \(new)")
             }
             try store.change { store in
                 try store.put(nil, of: 1)
@@ -137,7 +135,7 @@ extension StoreConformance {
                 try expectEqual(try store.pushCounts().waiting, 0)
             }
         },
-        Case("What is to be tried again comes back when it is due, and goes with its user and conversation") { store in
+        Case("Push retries are returned when they are due, and removed with their user and conversation") { store in
             func retry(_ user: UserID, conversation: Int64, in seconds: Double) -> PushRetryRow {
                 let push = PushRow(
                     number: 4, conversation: conversation, kind: .message, seq: 3, body: RawJSON(known: "{}"))
@@ -177,7 +175,7 @@ extension StoreConformance {
             try store.change { try $0.dropPushes() }
             try store.read { try expectEqual(try $0.nextPushRetry(), nil) }
         },
-        Case("A transaction that fails leaves devices, who is reached and what waits as they were") { store in
+        Case("A failed transaction does not change devices, push recipients and queued pushes") { store in
             struct Undo: Error {}
             try expectError("the transaction") {
                 try store.change { store in

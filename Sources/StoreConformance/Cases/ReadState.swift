@@ -3,7 +3,7 @@ import ScrollbackModel
 
 extension StoreConformance {
     static let readState: [Case] = [
-        Case("Times of membership are added, ended, and listed oldest first") { store in
+        Case("Membership times are added, ended, and listed oldest first") { store in
             let conversation = try store.make(.group("a")).number
             try store.change { store in
                 try store.put(SpanRow(joined: 7), of: "alice", in: conversation)
@@ -23,12 +23,12 @@ extension StoreConformance {
             try expectEqual(
                 try store.read { try $0.spans(of: "alice", in: conversation) },
                 [SpanRow(joined: 0, left: 5), SpanRow(joined: 7, left: 7), SpanRow(joined: 17_000_000_000_000_000)])
-            // Joined again at the place they left.
+            // The user joined again at the same sequence number.
             try store.change { try $0.put(SpanRow(joined: 7), of: "alice", in: conversation) }
             try expectEqual(
                 try store.read { try $0.spans(of: "alice", in: conversation)[1] }, SpanRow(joined: 7))
         },
-        Case("Sets of numbers are kept by conversation, kind and owner, in blocks of 1,024") { store in
+        Case("Bit sets are stored by conversation, kind and owner, in blocks of 1,024") { store in
             let conversation = try store.make(.group("a")).number
             let sets: [BitSet] = [.removed, .deleted, .uncounted("alice"), .uncounted("bob"), .uncounted("0")]
             try store.change { store in
@@ -61,10 +61,10 @@ extension StoreConformance {
                 try expectEqual(left.map(\.index), [1_000_000 / 1024])
                 try expectEqual(try store.bits(.removed, of: conversation, blocks: 0...1).count, 1)
                 let emptied = try store.bits(.uncounted("bob"), of: conversation, blocks: 1...1)
-                try expect(emptied.allSatisfy(\.isEmpty), "a block that was replaced is as it was")
+                try expect(emptied.allSatisfy(\.isEmpty), "a replaced block is unchanged")
             }
         },
-        Case("Places that are gone are kept by owner, lowest first, and each by where it begins") { store in
+        Case("Deleted ranges are stored by owner, listed in order, and identified by their lower bound") { store in
             let conversation = try store.make(.group("a")).number
             let rows = [
                 VoidRow(3...7, userRev: 2), VoidRow(9...9, holdsMessages: true), VoidRow(20...2_000_000_000_000),
@@ -88,7 +88,7 @@ extension StoreConformance {
                 try expectEqual(try store.voids(of: nil, in: conversation + 1), [rows[2]])
             }
         },
-        Case("A user's mentions are those of them and of everyone, but not their own, each place once") { store in
+        Case("The mentions of a user include those of everyone, without their own, each message once") { store in
             let row = try store.make(.group("a"), messages: 9)
             let other = try store.make(.group("b"), messages: 9)
             try store.change { store in

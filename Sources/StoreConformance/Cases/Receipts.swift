@@ -4,7 +4,7 @@ import ScrollbackModel
 
 extension StoreConformance {
     static let receiptsAndInvitations: [Case] = [
-        Case("A receipt comes back as it was put, is replaced, and goes with its conversation") { store in
+        Case("A receipt keeps its value, can be replaced, and is erased with its conversation") { store in
             let conversation = try store.make(.direct(between: "alice", and: "bob")).number
             try store.read { try expectEqual(try $0.receipt(of: "bob", in: conversation), 0) }
             for seq: Seq in [5, 3, .max] {
@@ -19,7 +19,7 @@ extension StoreConformance {
             try store.change { try $0.erase(conversation) }
             try store.read { try expectEqual(try $0.receipt(of: "bob", in: conversation), 0) }
         },
-        Case("Positions are listed by name, page by page, whatever somebody's standing") { store in
+        Case("Read positions are listed by user ID in pages, regardless of the membership") { store in
             let conversation = try store.make(.group("a")).number
             let other = try store.make(.group("b")).number
             let standings: [MemberRow.Standing] = [.reader, .member, .left]
@@ -44,7 +44,7 @@ extension StoreConformance {
                 try expectEqual(try store.positions(in: conversation, after: nil, limit: 0), [])
             }
         },
-        Case("An invitation comes back as it was put, is replaced, and goes with its conversation") { store in
+        Case("An invitation keeps its values, can be replaced, and is erased with its conversation") { store in
             let (a, b) = (try store.make(.group("a")).number, try store.make(.group("b")).number)
             let at = Date(timeIntervalSince1970: 1_795_255_260.123)
             var row = InvitationRow(conversation: a, user: "bob", by: "alice", at: at, until: at + 60)
@@ -70,7 +70,7 @@ extension StoreConformance {
             try store.change { try $0.dropInvitation(of: "bob", to: b) }
             try store.read { try expectEqual(try $0.invitation(of: "bob", to: b), nil) }
         },
-        Case("Invitations are listed by name and by conversation, page by page") { store in
+        Case("Invitations are listed by user ID and by conversation in pages") { store in
             let numbers = try ["a", "b", "c"].map { try store.make(.group(Identifier(known: $0))).number }
             let names = Names.odd.map { UserID(known: $0) }.sorted()
             let at = Date(timeIntervalSince1970: 1_795_255_260)
@@ -95,7 +95,7 @@ extension StoreConformance {
                 try expectEqual(try store.invitations(of: "nobody", after: 0, limit: 2), [])
             }
         },
-        Case("Invitations that ended are forgotten, so many at a time, and no others") { store in
+        Case("Expired invitations are removed up to a limit, and other invitations stay") { store in
             let conversation = try store.make(.group("a")).number
             let at = Date(timeIntervalSince1970: 1_795_255_260)
             try store.change { store in
@@ -115,7 +115,7 @@ extension StoreConformance {
                     try store.invitations(to: conversation, after: nil, limit: 10).map(\.user), ["forever", "u4", "u5"])
             }
         },
-        Case("When somebody was there last comes back, and is replaced") { store in
+        Case("The last seen time of a user is stored and can be replaced") { store in
             let time = Date(timeIntervalSince1970: 1_795_255_260)
             try store.read { try expectEqual(try $0.lastSeen(of: "bob"), nil) }
             for date in [time, time + 1, time - 1] {
@@ -126,7 +126,7 @@ extension StoreConformance {
                 }
             }
         },
-        Case("A transaction that fails leaves receipts, invitations and presence as they were") { store in
+        Case("A failed transaction does not change receipts, invitations and presence") { store in
             let conversation = try store.make(.group("a")).number
             let time = Date(timeIntervalSince1970: 1_795_255_260)
             struct Undo: Error {}

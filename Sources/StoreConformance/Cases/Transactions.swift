@@ -7,7 +7,7 @@ extension StoreConformance {
     }
 
     static let transactions: [Case] = [
-        Case("Every transaction has a number, one above the last") { store in
+        Case("Every transaction has a number, one above the previous one") { store in
             for number: Int64 in 1...3 {
                 let commit = try store.write { _, commit in commit }
                 try expectEqual(commit, number)
@@ -20,7 +20,7 @@ extension StoreConformance {
             try store.change { try $0.put(UserRow(profile: UserProfile(id: "alice"))) }
             try expectEqual(try store.moved, 5)
         },
-        Case("Its last number and its newest time can be asked of a store in a read and in a transaction") { store in
+        Case("The last commit and the newest timetoken are available during reads and transactions") { store in
             let row = try store.make(.group("a"), messages: 2)
             try store.read { reader in
                 try expectEqual(try reader.conversation(row.id), row)
@@ -33,7 +33,7 @@ extension StoreConformance {
                 try expectEqual(try store.newest, row.timetoken)
             }
         },
-        Case("A transaction that throws leaves nothing, and passes on what was thrown") { store in
+        Case("A transaction that throws changes nothing and rethrows the error") { store in
             let row = try store.make(.group("a"), messages: 3)
             let newest = try store.newest
             try store.change { store in
@@ -88,23 +88,23 @@ extension StoreConformance {
             try expectEqual(try store.newest, newest)
             try store.read { store in
                 try expectEqual(try Everything(of: row, in: store), before)
-                try expect(try store.member("bob", of: row.number) == nil, "bob is left")
+                try expect(try store.member("bob", of: row.number) == nil, "bob remains")
                 try expectEqual(try store.user("alice")?.rev, 1)
                 try expect(try store.user("bob") == nil, "bob is left")
-                try expect(try store.conversation(.group("b")) == nil, "the new conversation is left")
-                try expect(try store.message(MessageID(4), in: row.number) == nil, "a message is left")
+                try expect(try store.conversation(.group("b")) == nil, "the new conversation remains")
+                try expect(try store.message(MessageID(4), in: row.number) == nil, "a message remains")
             }
             let other = try store.make(.group("b"), messages: 1)
-            try expect(other.number != row.number, "a number was given twice")
+            try expect(other.number != row.number, "a number was reused")
             try expectEqual(try store.read { try $0.log(of: other.number) }, [.sample(1)])
         },
-        Case("A refusal of the engine's own rules passes as it is") { store in
+        Case("An error of the engine passes through unchanged") { store in
             let refusal = ChatError(.conflict, "no", parameter: "id")
             func thrown(_ body: () throws -> Void) throws -> ChatError? { try expectError("it", body) as? ChatError }
             try expectEqual(try thrown { try store.change { _ in throw refusal } }, refusal)
             try expectEqual(try thrown { try store.read { _ in throw refusal } }, refusal)
         },
-        Case("A read that throws passes on what was thrown, and does no harm") { store in
+        Case("A read that throws rethrows the error and does no harm") { store in
             let row = try store.make(.group("a"), messages: 2)
             for _ in 0..<10 {
                 let error = try expectError("the read") {
@@ -118,7 +118,7 @@ extension StoreConformance {
             try store.change { try $0.insert(.sample(3), in: row.number) }
             try expectEqual(try store.read { try $0.log(of: row.number).count }, 3)
         },
-        Case("The newest time is the highest of any conversation, without a sign") { store in
+        Case("The newest timetoken is the highest of all conversations, compared as unsigned") { store in
             func put(_ name: Identifier, _ time: UInt64) throws {
                 try store.change { store in
                     var row = try store.conversation(.group(name)) ?? .sample(.group(name))
@@ -135,7 +135,7 @@ extension StoreConformance {
             try put("a", 1 << 62)
             try expectEqual(try store.newest.rawValue, 1 << 63 | 5)
         },
-        Case("A transaction may be as large as a full batch") { store in
+        Case("A transaction can be as large as a full batch") { store in
             let rows = try (0..<20).map { try store.make(.group(Identifier(known: "group \($0)"))) }
             try store.write { store, commit in
                 var rows = rows
@@ -150,7 +150,7 @@ extension StoreConformance {
                 }
             }
         },
-        Case("A store's generation stays the same") { store in
+        Case("The generation of a store never changes") { store in
             let generation = store.generation
             try store.make(.group("a"))
             try expectEqual(store.generation, generation)

@@ -2,26 +2,26 @@ import Crypto
 package import Foundation
 package import ScrollbackModel
 
-/// The form in which a store keeps a file that is sealed: any part of it can be read without the rest.
+/// The format of an encrypted file, in which any part can be read without the rest.
 ///
-/// | bytes | what |
+/// | bytes | content |
 /// |---|---|
 /// | 0–3 | `SBF1` |
-/// | 4–7 | the key's id |
-/// | 8–23 | 16 random bytes that each chunk is bound to |
-/// | 24–31 | how many bytes were sealed, big-endian |
-/// | 32–59 | a nonce and a tag that bind all this to the file's name |
+/// | 4–7 | the key ID |
+/// | 8–23 | 16 random bytes to which each chunk is bound |
+/// | 24–31 | the size of the plaintext in bytes, big-endian |
+/// | 32–59 | a nonce and a tag that bind the header to the file's name |
 /// | 60–63 | 0 |
-/// | from 64 | chunks: a nonce (12 bytes), 64 KiB sealed with AES-256-GCM, a tag (16 bytes); the last may be shorter |
+/// | from 64 | chunks: nonce (12 bytes), up to 64 KiB encrypted with AES-256-GCM, tag (16 bytes) |
 ///
-/// A chunk is bound to its file and its number, the header to the file's name and length: a chunk that was altered, left out or
-/// moved does not open, nor a file that was cut or has another's name.
+/// Each chunk is bound to its file and its number, and the header to the file's name and length. Altered, missing or
+/// moved chunks, and truncated or renamed files, can't be decrypted.
 package struct SealedFile: Sendable {
-    /// Bytes of a file in a chunk.
+    /// The number of plaintext bytes in a chunk.
     package static let chunkCount = 65_536
-    /// Bytes before the first chunk.
+    /// The number of bytes before the first chunk.
     package static let headerCount = 64
-    /// Bytes of a whole chunk when it is sealed.
+    /// The number of bytes of an encrypted chunk.
     package static let recordCount = nonceCount + chunkCount + tagCount
     private static let nonceCount = 12
     private static let tagCount = 16
@@ -30,7 +30,7 @@ package struct SealedFile: Sendable {
     package let key: StoreKey
     private let id: UUID
 
-    /// A new file's.
+    /// Creates the format of a new file.
     package init(sealedWith key: StoreKey) {
         self.key = key
         id = UUID()
@@ -43,13 +43,13 @@ package struct SealedFile: Sendable {
 
     // MARK: Sizes
 
-    /// How long a file is when it is sealed.
+    /// Returns the length of an encrypted file for a plaintext size.
     package static func length(of size: Int64) -> Int64 {
         let (chunks, rest) = (size / Int64(chunkCount), size % Int64(chunkCount))
         return Int64(headerCount) + chunks * Int64(recordCount) + (rest > 0 ? rest + Int64(nonceCount + tagCount) : 0)
     }
 
-    /// How many bytes a sealed file of a length holds; nothing where there is none of that length.
+    /// Returns the plaintext size for the length of an encrypted file; `nil` if the length is invalid.
     package static func size(ofLength length: Int64) -> Int64? {
         let sealed = length - Int64(headerCount)
         guard sealed >= 0 else { return nil }
@@ -58,14 +58,16 @@ package struct SealedFile: Sendable {
         return chunks * Int64(chunkCount) + (rest == 0 ? 0 : rest - Int64(nonceCount + tagCount))
     }
 
-    /// Where a chunk begins in a sealed file.
+    /// Returns the offset of a chunk in an encrypted file.
     package static func place(of chunk: Int64) -> Int64 { Int64(headerCount) + chunk * Int64(recordCount) }
 
     // MARK: The header
 
+    /// Creates the header of a file.
+    ///
     /// - Parameters:
-    ///   - name: of the file; under another it does not open.
-    ///   - size: how many bytes are sealed.
+    ///   - name: The name of the file, without which it can't be decrypted.
+    ///   - size: The plaintext size in bytes.
     package func header(name: String, size: Int64) throws -> [UInt8] {
         var bytes = Self.magic
         withUnsafeBytes(of: key.id.bits.bigEndian) { bytes.append(contentsOf: $0) }
@@ -77,7 +79,7 @@ package struct SealedFile: Sendable {
         return bytes + [0, 0, 0, 0]
     }
 
-    /// The key that a header names, and the size; nothing for what is no header.
+    /// Returns the key ID and the plaintext size in a header; `nil` if it is not a header.
     package static func facts(of header: [UInt8]) -> (key: StoreKey.ID, size: Int64)? {
         guard header.count == headerCount, header.starts(with: magic) else { return nil }
         return header.withUnsafeBytes { bytes in
@@ -91,9 +93,12 @@ package struct SealedFile: Sendable {
     /// Opens a file by its header.
     ///
     /// - Parameters:
-    ///   - name: of the file; without it, a header of any name is taken.
-    ///   - length: of the whole file; without it, it is not compared.
-    /// - Throws: `internal-error` naming the file, or the key that it takes.
+    ///   - header: The header.
+    ///   - name: The name of the file; `nil` skips its verification.
+    ///   - length: The length of the whole file; `nil` skips its verification.
+    ///   - path: The name of the file in errors.
+    ///   - keys: The available keys.
+    /// - Throws: `internal-error` naming the file or the missing key.
     package init(
         header: [UInt8], name: String?, length: Int64?, path: String, keys: StoreKeys?
     ) throws(ChatError) {
@@ -101,7 +106,7 @@ package struct SealedFile: Sendable {
         guard let key = keys?[facts.key] else {
             throw ChatError(
                 .internalError,
-                "\(path) is sealed with the key \(facts.key), which is not among the keys that were given")
+                "The file \(path) is encrypted with the key \(facts.key), which is not among the given keys.")
         }
         if let length, length != Self.length(of: facts.size) { throw Self.damaged(path) }
         if let name {
@@ -121,7 +126,7 @@ package struct SealedFile: Sendable {
     package static func damaged(_ path: String) -> ChatError {
         ChatError(
             .internalError,
-            "\(path) does not open: it was altered or cut, or is another file under this name; restore it from a backup"
+            "The file \(path) can't be decrypted: it was altered, truncated or renamed. Restore it from a backup."
         )
     }
 
@@ -141,7 +146,9 @@ package struct SealedFile: Sendable {
         return record
     }
 
-    /// - Parameter path: names the file in the error.
+    /// Decrypts a chunk.
+    ///
+    /// - Parameter path: The name of the file in errors.
     package func open(_ record: UnsafeRawBufferPointer, chunk: Int64, path: String) throws(ChatError) -> Data {
         guard record.count > Self.nonceCount + Self.tagCount else { throw Self.damaged(path) }
         do {

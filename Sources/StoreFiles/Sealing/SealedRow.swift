@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A row that sealed values are bound to: a value that was moved to another row does not open there.
+/// The row to which encrypted values are bound: a value that was moved to another row can't be decrypted.
 package struct SealedRow: Sendable, Equatable {
     package let table: String
     package let key: [Part]
@@ -21,7 +21,7 @@ package struct SealedRow: Sendable, Equatable {
         self.key = key
     }
 
-    /// What is authenticated with a column's value: no two columns of any two rows have the same.
+    /// Returns the data that is authenticated with a column's value, which is unique for each column and row.
     func authenticated(_ column: String) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(64)
@@ -47,7 +47,7 @@ package struct SealedRow: Sendable, Equatable {
         return bytes
     }
 
-    /// The row as an error names it: ids and places, no texts.
+    /// The row's name in errors, which contains IDs and sequence numbers but no texts.
     var name: String {
         let parts = key.map { part in
             switch part {

@@ -1,9 +1,9 @@
-/// A table whose texts are sealed where the store has keys.
+/// A table whose texts are encrypted if the store has keys.
 package struct SealedTable: Sendable {
     package let name: String
-    /// The primary key: a walk goes by it.
+    /// The primary key, which determines the order of the background encryption.
     package let key: [String]
-    /// What a row's sealed values are bound to.
+    /// The columns to which a row's encrypted values are bound.
     let binding: [String]
     package let texts: [String]
 
@@ -14,14 +14,17 @@ package struct SealedTable: Sendable {
         self.texts = texts
     }
 
-    /// A row's texts, opened, and what each was sealed with.
+    /// The decrypted texts of a row and their keys.
     struct TextRow {
         var key: [SealedRow.Part]
         var sealed: SealedRow
         var texts: [(text: String?, key: StoreKey.ID?)]
     }
 
-    /// - Parameter unopened: told what does not open, whose text is nothing then; without it that is an error.
+    /// Reads and decrypts the next rows.
+    ///
+    /// - Parameter unopened: Called with the error for a value that can't be decrypted, which is then `nil`. Without
+    ///   it, the error is thrown.
     func rows(
         after key: [SealedRow.Part]?, limit: Int, _ connection: some SealingConnection,
         unopened: ((any Error) throws -> Void)? = nil
@@ -56,7 +59,7 @@ package struct SealedTable: Sendable {
         return rows
     }
 
-    /// Writes a row's texts as the store seals them now.
+    /// Writes the texts of a row, encrypted with the newest key.
     func write(_ row: TextRow, _ connection: some SealingConnection) throws {
         let assignments = texts.map { "\($0) = ?" }.joined(separator: ", ")
         let condition = key.map { "\($0) = ?" }.joined(separator: " AND ")
@@ -69,11 +72,11 @@ package struct SealedTable: Sendable {
     }
 }
 
-/// A connection to a store's database that seals and opens with the store's keys.
+/// A connection to a store's database that encrypts and decrypts with the store's keys.
 package protocol SealingConnection {
-    /// Runs a statement that is not kept, handing over each row.
+    /// Runs a statement that is not cached, and passes each row to `row`.
     ///
-    /// - Parameter row: answers whether to go on.
+    /// - Parameter row: Returns whether to continue.
     func run(once sql: String, bind: (inout Parameters) -> Void, row: (inout Columns) throws -> Bool) throws
 }
 

@@ -3,42 +3,45 @@ import Foundation
 package import GRDB
 package import ScrollbackModel
 
-/// Seals the texts of a store's rows: AES-256-GCM (NIST SP 800-38D) with a random nonce.
+/// The cipher for the texts of a store's rows: AES-256-GCM (NIST SP 800-38D) with a random nonce.
 ///
-/// A sealed value stands in the column where its text stood: a byte that no text in UTF-8 has, the key's id, the nonce, what
-/// was sealed, and the tag. So values that are sealed and values that are not can stand side by side, and turning sealing on
-/// or off, or changing its key, is writing values anew one by one.
+/// An encrypted value replaces the text in its column. It consists of a byte that never occurs in UTF-8, the key ID,
+/// the nonce, the ciphertext and the tag. Encrypted and plain values can therefore coexist. Turning encryption on or
+/// off, or changing its key, rewrites the values one by one.
 package struct StoreCipher: Sendable {
     package let keys: StoreKeys
     let form: Form
     private let code: ChatError.Code
 
-    /// What SQLite takes a sealed value for.
+    /// The SQLite type of an encrypted value.
     package enum Form: Sendable {
-        /// For a column of a strict table, which takes nothing else. SQLite keeps a text's bytes whatever they are, and GRDB's
-        /// rows do not: it is read as ``Columns`` reads it.
+        /// A text, for strict tables, which allow nothing else.
+        ///
+        /// SQLite preserves the bytes of a text, but GRDB's rows don't, so read it with ``Columns``.
         case text
         case blob
     }
 
-    /// 0xFF is in no text in UTF-8 (RFC 3629).
+    /// 0xFF never occurs in UTF-8 (RFC 3629).
     static let mark: UInt8 = 0xFF
     private static let nonceCount = 12
     private static let tagCount = 16
-    /// What a sealed value is longer than its text.
+    /// The number of bytes by which an encrypted value is longer than its text.
     package static let overhead = 1 + 4 + nonceCount + tagCount
 
-    /// - Parameter code: of the error that names what does not open.
+    /// Creates a cipher.
+    ///
+    /// - Parameter code: The code of the error for a value that can't be decrypted.
     package init(_ keys: StoreKeys, as form: Form = .text, damage code: ChatError.Code = .internalError) {
         self.keys = keys
         self.form = form
         self.code = code
     }
 
-    /// The key that values are sealed with from now on.
+    /// The key for new values.
     package var newest: StoreKey? { keys.newest }
 
-    /// The key of a sealed value; nothing for a text, and for what is too short to be sealed.
+    /// Returns the key ID of an encrypted value; `nil` for a text, or for a value that is too short.
     package static func key(of value: UnsafeRawBufferPointer) -> StoreKey.ID? {
         guard value.count >= overhead, value.first == mark else { return nil }
         return StoreKey.ID(bits: UInt32(bigEndian: value.loadUnaligned(fromByteOffset: 1, as: UInt32.self)))
@@ -75,9 +78,9 @@ package struct StoreCipher: Sendable {
     }
 }
 
-/// For values that come and go by GRDB's rows and arguments.
+/// Encryption of values in GRDB's rows and arguments.
 extension StoreCipher {
-    /// A text as the store keeps it.
+    /// Returns the stored form of a text.
     package func sealed(_ text: String, _ column: String, of row: SealedRow) throws -> DatabaseValue {
         guard let key = newest else { return text.databaseValue }
         var text = text
@@ -85,29 +88,29 @@ extension StoreCipher {
         return Data(value).databaseValue
     }
 
-    /// A text as it was before it was kept; nothing for NULL.
+    /// Returns the text of a stored value; `nil` for NULL.
     ///
-    /// - Throws: naming the row when it does not open, or the key that it takes.
+    /// - Throws: An error naming the row or the missing key if the value can't be decrypted.
     package func opened(_ value: DatabaseValue, _ column: String, of row: SealedRow) throws -> String? {
         guard case .blob(let data) = value.storage else { return String.fromDatabaseValue(value) }
         return try data.withUnsafeBytes { try open($0, for: column, of: row) }
     }
 }
 
-/// What stands in the way of opening what is sealed.
+/// The errors of values that can't be decrypted.
 enum StoreDamage {
     static func value(_ column: String, of row: SealedRow, _ code: ChatError.Code = .internalError) -> ChatError {
         ChatError(
             code,
-            "the \(column) of \(row.name) does not open: it was altered, cut or moved there from another row; "
+            "The \(column) of \(row.name) can't be decrypted: it was altered, truncated or moved from another row. "
                 + (code == .localStorage
-                    ? "remove the store, and what was sent is loaded anew" : "restore it from a backup"))
+                    ? "Delete the store; the client then loads sent messages again." : "Restore it from a backup."))
     }
 
     static func missing(_ key: StoreKey.ID, _ code: ChatError.Code = .internalError) -> ChatError {
         ChatError(
             code,
-            "the store holds values that are sealed with the key \(key), which is not among the keys it was opened with"
+            "The store has values encrypted with the key \(key), which is not among the given keys."
         )
     }
 }

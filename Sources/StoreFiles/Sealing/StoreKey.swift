@@ -2,16 +2,16 @@ import Crypto
 package import Foundation
 package import ScrollbackModel
 
-/// A key that values of a store are sealed with: 256 bits.
+/// A key for storage encryption: 256 bits.
 package struct StoreKey: Sendable {
     package static let byteCount = 32
 
-    /// Names the key in each value that is sealed with it.
+    /// The ID of the key, which each encrypted value contains.
     package let id: ID
     let values: SymmetricKey
     let files: SymmetricKey
 
-    /// What a key is called: made of the key, so that nobody has to name it, and telling nothing about it.
+    /// The ID of a key, which is derived from the key and reveals nothing about it.
     package struct ID: Hashable, Sendable, CustomStringConvertible {
         package let bits: UInt32
 
@@ -26,16 +26,18 @@ package struct StoreKey: Sendable {
         }
     }
 
-    /// - Throws: `invalid-parameter` when there are not 32 bytes.
+    /// Creates a key.
+    ///
+    /// - Throws: `invalid-parameter` unless there are exactly 32 bytes.
     package init(_ bytes: some ContiguousBytes) throws(ChatError) {
         let secret = SymmetricKey(data: bytes)
         guard secret.bitCount == 8 * Self.byteCount else {
             throw .invalidParameter(
                 "key",
-                "must be \(Self.byteCount) bytes, as `openssl rand -base64 32` makes them; it is \(secret.bitCount / 8)"
+                "must be \(Self.byteCount) bytes, as `openssl rand -base64 32` creates them, has \(secret.bitCount / 8)"
             )
         }
-        // Values and files, and what is shown of the key, each have a key of their own: none tells of another.
+        // Values, files and the ID use separate derived keys, none of which reveals another.
         func derived(_ purpose: String) -> SymmetricKey {
             HKDF<SHA256>.deriveKey(
                 inputKeyMaterial: secret, info: Data("scrollback store \(purpose)".utf8),
@@ -49,23 +51,27 @@ package struct StoreKey: Sendable {
 
 /// The keys of a store.
 ///
-/// Their text is a line for each key, the newest first: 32 bytes in base64. Empty lines and those that begin with `#` are
-/// passed over. A first line `plain` means that nothing is sealed any more; the keys after it open what is sealed yet.
+/// The text form has one key per line, newest first: 32 bytes in base64. Empty lines and lines that start with `#` are
+/// ignored. A first line `plain` turns encryption off; the keys after it decrypt existing values.
 package struct StoreKeys: Sendable {
-    /// The newest first.
+    /// The keys, newest first.
     package let keys: [StoreKey]
-    /// Seals what is written from now on; without it that is kept as it is.
+    /// The key for new values; `nil` stores them unencrypted.
     package let newest: StoreKey?
 
+    /// Creates a set of keys.
+    ///
     /// - Parameters:
-    ///   - newest: seals from now on; nothing to take the seals off.
-    ///   - older: open what was sealed with them.
+    ///   - newest: The key for new values; `nil` turns encryption off.
+    ///   - older: Further keys for existing values.
     package init(newest: StoreKey?, older: [StoreKey]) {
         self.newest = newest
         keys = (newest.map { [$0] } ?? []) + older
     }
 
-    /// - Throws: `invalid-parameter` naming the line that can't be read, never what is in it.
+    /// Parses the text form.
+    ///
+    /// - Throws: `invalid-parameter` naming the invalid line, but never its content.
     package init(text: String) throws(ChatError) {
         var keys: [StoreKey] = []
         var isPlain = false
@@ -79,16 +85,16 @@ package struct StoreKeys: Sendable {
             }
             guard let bytes = Data(base64Encoded: line), bytes.count == StoreKey.byteCount else {
                 throw Self.refusal(
-                    "line \(index + 1) must be 32 bytes in base64, as `openssl rand -base64 32` makes them")
+                    "line \(index + 1) must be 32 bytes in base64, as `openssl rand -base64 32` creates them.")
             }
             let key = try StoreKey(bytes)
             guard !keys.contains(where: { $0.id == key.id }) else {
-                throw Self.refusal("line \(index + 1) is a key that is there already: remove it")
+                throw Self.refusal("line \(index + 1) is a duplicate key; remove it.")
             }
             keys.append(key)
         }
         guard isPlain || !keys.isEmpty else {
-            throw Self.refusal("there is no key: make one with `openssl rand -base64 32`")
+            throw Self.refusal("it contains no key; create one with `openssl rand -base64 32`.")
         }
         self.init(newest: isPlain ? nil : keys.first, older: isPlain ? keys : Array(keys.dropFirst()))
     }
@@ -97,11 +103,11 @@ package struct StoreKeys: Sendable {
         ChatError(.invalidParameter, message, parameter: "keys")
     }
 
-    /// Says which keys a store takes that were not given, as the end of a sentence that begins with the argument's name.
+    /// Returns the message for missing keys, as the continuation of the parameter's name.
     package static func refusal(of missing: [StoreKey.ID], given keys: StoreKeys?) -> String {
         func list(_ ids: [StoreKey.ID]) -> String { ids.map(\.description).joined(separator: ", ") }
-        let given = keys.map { $0.keys.isEmpty ? "it has no key" : "it has \(list($0.keys.map(\.id)))" }
-        return "must have the key \(list(missing)), which this store is sealed with; \(given ?? "no keys are given")"
+        let given = keys.map { $0.keys.isEmpty ? "it contains no key" : "it contains \(list($0.keys.map(\.id)))" }
+        return "must contain the key \(list(missing)), which encrypts this store; \(given ?? "no keys are given")"
     }
 
     package subscript(id: StoreKey.ID) -> StoreKey? { keys.first { $0.id == id } }

@@ -2,16 +2,18 @@ import Foundation
 package import GRDB
 import ScrollbackModel
 
-/// The seals of a store: which keys there are sealed values of, and the walk that seals everything with the newest, or takes
-/// the seals off.
+/// The encryption state of a store: its keys, and the background encryption of existing rows.
 ///
-/// What is written meanwhile is as it should be already, so one walk is enough, wherever it is stopped and gone on with.
-/// Whoever calls holds the transaction.
+/// The background encryption re-encrypts all rows with the newest key, or decrypts them. New values are always written
+/// in the current form, so one pass is sufficient, even if it is interrupted and resumed. The caller provides the
+/// transaction.
 package struct StoreSeals<Connection: SealingConnection> {
     private let tables: [SealedTable]
     private let connection: Connection
 
-    /// - Parameter tables: every one that has texts.
+    /// Creates the state.
+    ///
+    /// - Parameter tables: All tables with texts.
     package init(_ tables: [SealedTable], on connection: Connection) {
         self.tables = tables
         self.connection = connection
@@ -19,9 +21,9 @@ package struct StoreSeals<Connection: SealingConnection> {
 
     // MARK: Keys
 
-    /// The keys that the store is sealed with and that are not given.
+    /// Returns the keys that the store needs and `keys` lacks.
     ///
-    /// - Throws: when what is there was sealed with another key of a given one's name.
+    /// - Throws: `internal-error` if a key has the right ID but is not the key of the store.
     package func missingKeys(in keys: StoreKeys?) throws -> [StoreKey.ID] {
         var missing: [StoreKey.ID] = []
         try connection.run(once: "SELECT id, proof FROM storeKey ORDER BY id") { columns in
@@ -32,20 +34,20 @@ package struct StoreSeals<Connection: SealingConnection> {
             }
             guard try columns.optionalText("proof", of: .storeKey(id)) == proof else {
                 throw ChatError(
-                    .internalError, "the store's proof of the key \(id) is not what it was: restore a backup")
+                    .internalError, "The store's proof of the key \(id) was altered. Restore the store from a backup.")
             }
             return true
         }
         return missing
     }
 
-    /// Whether the newest key is another than the one that everything is sealed with, or is being.
+    /// Returns whether the newest key differs from that of the current or completed background encryption.
     package func isNew(_ keys: StoreKeys) throws -> Bool {
         guard let known = try walk().key else { return keys.newest != nil }
         return try known != keys.newest?.id || !knownKeys().contains(known)
     }
 
-    /// Notes the key that is to seal everything, before it seals anything, and begins the walk.
+    /// Records the newest key before it encrypts anything, and starts the background encryption.
     package func adopt(_ keys: StoreKeys) throws {
         if let newest = keys.newest {
             try connection.run(once: "INSERT INTO storeKey (id, proof) VALUES (?, ?) ON CONFLICT (id) DO NOTHING") {
@@ -70,9 +72,9 @@ package struct StoreSeals<Connection: SealingConnection> {
         return keys
     }
 
-    // MARK: The walk
+    // MARK: Background encryption
 
-    /// How far the walk has come; nothing for a store that was never sealed.
+    /// Returns the progress; `nil` for a store that was never encrypted.
     package func progress() throws -> SealingProgress? {
         let keys = try knownKeys()
         let (key, position) = try walk()
@@ -81,16 +83,16 @@ package struct StoreSeals<Connection: SealingConnection> {
         return SealingProgress(key: key, fraction: fraction, olderKeys: keys.filter { $0 != key })
     }
 
-    /// Seals the next rows.
+    /// Encrypts the next rows.
     ///
-    /// - Returns: whether there are more; when there are not, what is kept in files is next, and then ``finish()``.
+    /// - Returns: Whether more rows remain. If not, encrypt the files next, and then call ``finish()``.
     package func sealSome(rows limit: Int) throws -> Bool {
         let (key, position) = try walk()
         guard let position, !isAtEnd(position) else { return false }
         let table = tables[position.table]
         let rows = try table.rows(after: position.key, limit: limit, connection)
         for row in rows {
-            // NULL has no key and needs none.
+            // NULL is never encrypted.
             let isRight = row.texts.allSatisfy { $0.text == nil || $0.key == key }
             if !isRight { try table.write(row, connection) }
         }
@@ -100,20 +102,20 @@ package struct StoreSeals<Connection: SealingConnection> {
         return !isAtEnd(next)
     }
 
-    /// Ends a walk that is done: forgets the keys that nothing is sealed with any more.
+    /// Completes the background encryption and removes unused keys.
     ///
-    /// - Throws: `conflict` when it is not.
+    /// - Throws: `conflict` if rows remain.
     package func finish() throws {
         guard let position = try walk().position, isAtEnd(position) else {
-            throw ChatError(.conflict, "there are rows that are not sealed yet")
+            throw ChatError(.conflict, "The background encryption is not complete: rows remain.")
         }
         try connection.run(once: "UPDATE sealing SET position = NULL")
         try connection.run(once: "DELETE FROM storeKey WHERE id IS NOT (SELECT key FROM sealing)")
     }
 
-    /// Opens everything that is sealed.
+    /// Decrypts all encrypted values.
     ///
-    /// - Parameter found: told what does not open.
+    /// - Parameter found: Called with a message for each value that can't be decrypted.
     package func check(_ found: (String) throws -> Void) throws {
         for table in tables {
             var last: [SealedRow.Part]?
@@ -138,7 +140,8 @@ package struct StoreSeals<Connection: SealingConnection> {
         return found
     }
 
-    /// Roughly: every table counts the same, and of a table only how far it is in the conversations.
+    /// Returns an approximation: all tables have the same weight, and the first key column gives the progress in a
+    /// table.
     private func fraction(at position: Position) throws -> Double {
         var inTable = 0.0
         if case .number(let number)? = position.key?.first, !isAtEnd(position) {
@@ -151,10 +154,10 @@ package struct StoreSeals<Connection: SealingConnection> {
         return min(0.999, (Double(position.table) + inTable) / Double(tables.count))
     }
 
-    /// Whether every row was looked at.
+    /// Returns whether all rows were processed.
     private func isAtEnd(_ position: Position) -> Bool { position.table >= tables.count }
 
-    /// Where a walk is: the last row that was looked at, of a table.
+    /// The position of the background encryption: a table and the last processed row.
     private struct Position: Codable {
         var table: Int
         var key: [SealedRow.Part]?
@@ -172,37 +175,38 @@ package struct StoreSeals<Connection: SealingConnection> {
             return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? ""
         }
 
-        /// What can't be read is begun anew: looking at a row twice changes nothing.
+        /// Decodes a position; an invalid one restarts the pass, which is safe because processing is idempotent.
         init(stored text: String) {
             self = (try? JSONDecoder().decode(Position.self, from: Data(text.utf8))) ?? .start
         }
     }
 }
 
-/// How far a store has come with sealing everything with its newest key.
+/// The progress of the background encryption.
 package struct SealingProgress: Hashable, Sendable {
-    /// Nothing where the seals are taken off.
+    /// The key; `nil` while the store is being decrypted.
     package var key: StoreKey.ID?
-    /// 1 when every row is.
+    /// The completed fraction; 1 when all rows are processed.
     package var fraction: Double
-    /// Keys that values may be sealed with besides: they are needed until all is done.
+    /// Other keys that values may still use; they are required until the encryption is complete.
     package var olderKeys: [StoreKey.ID]
 
     package var isDone: Bool { fraction >= 1 }
 }
 
-/// The tables in which seals are kept.
+/// The tables of the encryption state.
 package enum SealingSchema {
     package static func create(_ database: Database) throws {
         try database.execute(
             sql: """
-                -- proof: a known text, sealed with the key.
+                -- proof: a known text, encrypted with the key.
                 CREATE TABLE storeKey (
                     id INTEGER NOT NULL PRIMARY KEY,
                     proof ANY NOT NULL
                 ) STRICT;
 
-                -- key: of the walk; NULL: it takes the seals off. position: the last row that was looked at; NULL: it is done.
+                -- key: the key of the background encryption; NULL: decryption. position: the last processed row; NULL:
+                -- complete.
                 CREATE TABLE sealing (
                     one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
                     key INTEGER,

@@ -7,7 +7,7 @@ import ScrollbackWire
 import Synchronization
 import Testing
 
-/// Tokens that PyJWT made, looked at by the server's own service.
+/// Tokens that PyJWT issued, verified by the server's own service.
 @Suite struct ForeignTokenTests {
     private func check(_ name: String, _ service: TokenService) async throws -> VerifiedToken {
         try await service.verify(TokenKeyFiles.token(name))
@@ -24,10 +24,9 @@ import Testing
         ("good", ["good rsa", "good p256", "good ed25519", "good without a kid", "good at+jwt", "good Ed25519"]),
         ("set.json", ["good web-rsa", "good web-p256", "good web-ed25519"]),
     ])
-    func `A token of each algorithm lets its user in, by PEM and by JWK Set`(keys: String, names: [String]) async throws
-    {
+    func `PEM files and a JWK Set verify tokens of each algorithm`(keys: String, names: [String]) async throws {
         let service = try await TokenKeyFiles.service(TokenKeyFiles.path(keys))
-        // Twice: by its signature, and as one that is known.
+        // The first round verifies signatures. The second round uses tokens that the service has cached.
         for name in names + names {
             let verified = try await check(name, service)
             #expect(verified.caller.user == "alice" && !verified.caller.isAdmin && verified.caller.scopes == .all)
@@ -36,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `Without keys of others, and with other keys, none of them is good`() async throws {
+    @Test func `External tokens are refused without external keys and with other keys`() async throws {
         let folder = try RunningServer.makeFolder()
         defer { try? FileManager.default.removeItem(at: folder) }
         let own = try await TokenService(directory: folder, clock: { TokenKeyFiles.now })
@@ -53,20 +52,20 @@ import Testing
         "another's signature", "key in the header", "zeros", "changed", "without a signature", "cut", "no alg", "crit",
         "logout+jwt", "dpop+jwt",
     ])
-    func `A token that no key signed as it should is refused, whatever its header says`(name: String) async throws {
-        // With the public key in its header, or under its name, nothing changes.
+    func `A token without a valid signature is refused regardless of its header`(name: String) async throws {
+        // A public key in the header, or the name of one, does not change the result.
         let service = try await TokenKeyFiles.service(TokenKeyFiles.path("good"), mayGrantAdmin: true)
         for _ in 0..<2 { #expect(try await refusal(name, service)?.code == .invalidToken) }
         #expect(try await check("good rsa", service).caller.user == "alice")
     }
 
-    @Test func `A token that names no key is tried where there is one key of its algorithm, and nowhere else`()
+    @Test func `A token without a kid is verified only if exactly one key has its algorithm`()
         async throws
     {
         let one = try await TokenKeyFiles.service(TokenKeyFiles.path("good/p256.pem"))
         #expect(try await check("good without a kid", one).caller.user == "alice")
         let none = try await TokenKeyFiles.service(TokenKeyFiles.path("good/rsa.pem"))
-        #expect(try await refusal("good without a kid", none)?.message.contains("none is known") == true)
+        #expect(try await refusal("good without a kid", none)?.message.contains("knows no key") == true)
         let folder = try RunningServer.makeFolder()
         defer { try? FileManager.default.removeItem(at: folder) }
         for name in ["good/p256.pem", "set.json"] {
@@ -75,7 +74,7 @@ import Testing
                 to: folder.appending(component: URL(filePath: name).lastPathComponent))
         }
         let two = try await TokenKeyFiles.service(folder.path)
-        #expect(try await refusal("good without a kid", two)?.message.contains("more than one") == true)
+        #expect(try await refusal("good without a kid", two)?.message.contains("several keys") == true)
         #expect(try await check("good p256", two).caller.user == "alice")
     }
 
@@ -84,16 +83,18 @@ import Testing
     @Test(arguments: [
         ("no sub", "sub, iat and exp"), ("no iat", "sub, iat and exp"), ("no exp", "sub, iat and exp"),
         ("exp as text", "not valid"), ("sub as a number", "not valid"), ("aud as a number", "not valid"),
-        ("empty sub", "names nobody"), ("long sub", "names nobody"), ("clock far ahead", "iat"),
+        ("empty sub", "invalid subject"), ("long sub", "invalid subject"), ("clock far ahead", "iat"),
         ("negative iat", "iat"),
-        ("not yet", "nbf"), ("more than a year", "366 days"), ("ends before it begins", "exp less iat"),
-        ("aud", "no name: set token-audience"), ("no auds", "no name: set token-audience"),
+        ("not yet", "nbf"), ("more than a year", "366 days"), ("ends before it begins", "an exp after iat"),
+        ("aud", "token-audience is not set"), ("no auds", "token-audience is not set"),
         ("empty scopes", "read, write, manage, account"), ("empty scope", "read, write, manage, account"),
         ("unknown scopes", "read, write, manage, account"), ("only scopes of others", "read, write, manage, account"),
         ("admin scopes", "read, write, manage, account"), ("only admin scope", "read, write, manage, account"),
-        ("both scopes", "both scope and scopes"), ("media", "read, write, manage, account"),
+        ("both scopes", "either scope or scopes"), ("media", "read, write, manage, account"),
     ])
-    func `A token whose claims are no good is refused by the claim`(name: String, words: String) async throws {
+    func `A token with invalid claims is refused with an error that names the claim`(name: String, words: String)
+        async throws
+    {
         let service = try await TokenKeyFiles.service(TokenKeyFiles.path("good"))
         for _ in 0..<2 {
             let error = try await refusal(name, service)
@@ -102,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `Times are looked at each time, though the token is known`() async throws {
+    @Test func `Token times are compared with the clock on each verification`() async throws {
         let service = try await TokenKeyFiles.service(TokenKeyFiles.path("good"))
         for name in ["iat by fractions", "a year", "clock ahead"] {
             #expect(try await check(name, service).caller.user == "alice", "\(name)")
@@ -117,7 +118,8 @@ import Testing
                 .user == "alice")
     }
 
-    @Test func `The issuer and the audience that are set must be the token's, one or among several`() async throws {
+    @Test func `A configured issuer and audience must match the token, which can have several audiences`() async throws
+    {
         let issuer = try await TokenKeyFiles.service(TokenKeyFiles.path("good"), issuer: "https://issuer.example")
         #expect(try await check("iss", issuer).caller.user == "alice")
         for name in ["good rsa", "other iss"] { #expect(try await refusal(name, issuer)?.code == .invalidToken) }
@@ -126,17 +128,17 @@ import Testing
         for name in ["good rsa", "other aud", "no auds"] {
             #expect(try await refusal(name, audience)?.message.contains("aud") == true)
         }
-        // Its own tokens name neither.
+        // The server's own tokens have neither claim.
         let own = try await audience.token(for: "bob", isAdmin: false, lifetime: 60)
         #expect(try await audience.verify(own).caller.user == "bob")
     }
 
-    @Test func `Scopes are a list or OAuth's text, in which others' names are passed over`() async throws {
+    @Test func `Scopes are a JSON list or an OAuth string, in which unknown names are ignored`() async throws {
         let service = try await TokenKeyFiles.service(TokenKeyFiles.path("good"))
         #expect(try await check("scopes", service).caller.scopes == Scopes([.read, .write]))
         #expect(try await check("scope", service).caller.scopes == Scopes([.read, .write]))
         #expect(try await check("scope of others", service).caller.scopes == Scopes([.read]))
-        // Another service's admin is not this one's.
+        // Without `mayGrantAdmin`, the server ignores the admin scope of an external token.
         let verified = try await check("admin scope", service)
         #expect(verified.caller.scopes == Scopes([.read]) && !verified.caller.isAdmin)
         let generous = try await TokenKeyFiles.service(TokenKeyFiles.path("good"), mayGrantAdmin: true)
@@ -146,9 +148,11 @@ import Testing
         #expect(try await check("good rsa", generous).caller.isAdmin == false)
     }
 
-    // MARK: Keys that change
+    // MARK: Key changes
 
-    @Test func `Keys are taken over when their files change, and of bad ones the old stay, said once`() async throws {
+    @Test func `Changed key files are reloaded, and a bad file is logged once and leaves the old keys in use`()
+        async throws
+    {
         let folder = try RunningServer.makeFolder()
         defer { try? FileManager.default.removeItem(at: folder) }
         let live = folder.appending(component: "live.json")
@@ -167,17 +171,17 @@ import Testing
         await reload()
         await reload()
         let fault = try #require(log.lines.last)
-        #expect(fault.contains(live.path) && fault.contains("no JWK Set") && log.lines.count == 1, "\(log.lines)")
+        #expect(fault.contains(live.path) && fault.contains("not a JWK Set") && log.lines.count == 1, "\(log.lines)")
         #expect(try await check("good web-rsa", service).caller.user == "alice")
         #expect(try await check("good web-p256", service).caller.user == "alice")
 
         try FileManager.default.removeItem(at: live)
         await reload()
         await reload()
-        #expect(log.lines.count == 2 && log.lines.last?.contains("is not there") == true, "\(log.lines)")
+        #expect(log.lines.count == 2 && log.lines.last?.contains("does not exist") == true, "\(log.lines)")
         #expect(try await check("good web-ed25519", service).caller.user == "alice")
 
-        // What is known already ends with its key too.
+        // Removing a key also invalidates cached tokens that it signed.
         try Data(contentsOf: TokenKeyFiles.folder.appending(path: "good/p256.pem")).write(to: live)
         await reload()
         #expect(log.lines.last?.contains(#"ES256 "live""#) == true, "\(log.lines)")
@@ -193,7 +197,7 @@ import Testing
     }
 }
 
-/// What is logged, kept for a test.
+/// Records log messages.
 private final class LogBook: Sendable {
     private let book = Mutex<[String]>([])
 

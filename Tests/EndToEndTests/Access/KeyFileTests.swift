@@ -3,9 +3,9 @@ import ScrollbackModel
 import ScrollbackServer
 import Testing
 
-/// Files of public keys, and what must not be in one.
+/// Files of public keys, and contents that the server must refuse in them.
 @Suite struct KeyFileTests {
-    @Test func `A PEM file, a JWK Set and a directory of both are keys, each by its kid`() async throws {
+    @Test func `A PEM file, a JWK Set and a directory of both provide keys, each with its kid`() async throws {
         func summary(_ name: String) async throws -> String {
             try await TokenKeys.read(TokenKeyFiles.path(name)).summary
         }
@@ -22,10 +22,10 @@ import Testing
         }
         try place("good/p256.pem", as: "phone.app.pem")
         try place("set.json", as: "set.json")
-        // What is called otherwise, or hidden, is not looked at.
+        // Hidden files and files with other extensions are ignored.
         try place("bad/private.pem", as: "private.txt")
         try place("bad/words.pem", as: ".hidden.pem")
-        // As an orchestrator places files: a link to a link.
+        // Orchestrators place files as symbolic links.
         try FileManager.default.createSymbolicLink(
             atPath: folder.appending(component: "linked.pem").path,
             withDestinationPath: TokenKeyFiles.path("good/ed25519.pem"))
@@ -34,15 +34,15 @@ import Testing
                 == #"EdDSA "linked", ES256 "phone.app", RS256 "web-rsa", ES256 "web-p256", EdDSA "web-ed25519""#)
     }
 
-    @Test func `Of a provider's set the keys for something else are passed over, and named`() async throws {
+    @Test func `Keys in a JWK Set that can't verify tokens are skipped with a reason`() async throws {
         let keys = try await TokenKeys.read(TokenKeyFiles.path("set.json"))
         #expect(keys.passedOver.count == 5)
         for (reason, start) in zip(
             keys.passedOver,
             [
-                #"the key "encrypts" is for enc"#, #"the key "long" is of another kind"#,
-                #"the key "p384" is of another kind"#, #"the key "later" is of another kind"#,
-                #"the key "signs" is not for verifying"#,
+                #"the key "encrypts" has the use enc"#, #"the key "long" is not for RS256"#,
+                #"the key "p384" is not for RS256"#, #"the key "later" is not for RS256"#,
+                #"the key "signs" does not have the key operation verify"#,
             ])
         {
             #expect(reason.hasPrefix(start) && reason.hasSuffix("(\(TokenKeyFiles.path("set.json")))"), "\(reason)")
@@ -55,21 +55,22 @@ import Testing
         ("private-ec.pem", "a private key (EC PRIVATE KEY)"),
         ("private-encrypted.pem", "a private key (ENCRYPTED PRIVATE KEY)"), ("both.pem", "a private key (PRIVATE KEY)"),
         ("private-rsa.json", "a private key (d, p, q, dp, dq, qi)"), ("private-p256.json", "a private key (d)"),
-        ("private-ed25519.json", "a private key (d)"), ("shared.json", "a shared secret"),
-        ("shared-without-alg.json", "a shared secret"), ("shared-alg.json", "a shared secret"),
+        ("private-ed25519.json", "a private key (d)"), ("shared.json", "a symmetric key"),
+        ("shared-without-alg.json", "a symmetric key"), ("shared-alg.json", "a symmetric key"),
         ("none-alg.json", "algorithm none"), ("two.pem", "2 keys"), ("p384.pem", "another curve than P-256"),
-        ("secp256k1.pem", "another curve than P-256"), ("ed448.pem", "another kind"), ("dsa.pem", "another kind"),
-        ("compressed.pem", "compressed point"), ("cut.pem", "does not end"), ("no-end.pem", "does not end"),
-        ("not-base64.pem", "not base64"), ("not-a-key.pem", "can't be read"), ("empty.pem", "no PEM block"),
+        ("secp256k1.pem", "another curve than P-256"), ("ed448.pem", "unsupported key"), ("dsa.pem", "unsupported key"),
+        ("compressed.pem", "compressed point"), ("cut.pem", "without an end"), ("no-end.pem", "without an end"),
+        ("not-base64.pem", "not valid base64"), ("not-a-key.pem", "can't be parsed"), ("empty.pem", "no PEM block"),
         ("words.pem", "no PEM block"), ("no-modulus.json", "member n is missing"),
-        ("off-curve.json", "no point of P-256"), ("short-point.json", "no point of P-256"),
-        ("short-ed25519.json", "none of Ed25519"), ("twice.json", #"second key "a""#),
+        ("off-curve.json", "not a point of P-256"), ("short-point.json", "not a point of P-256"),
+        ("short-ed25519.json", "invalid Ed25519 key"), ("twice.json", #"the key "a", which"#),
         ("nothing.json", "no key for RS256"),
         ("only-others.json", #"no key for RS256, ES256 or EdDSA: the key "encrypts""#),
-        ("one-key.json", "no JWK Set"), ("cut.json", "no JWK Set"), ("list.json", "no PEM block"),
-        ("number.json", "no JWK Set"), ("nowhere.pem", "is not there"),
+        ("one-key.json", "not a JWK Set"), ("cut.json", "not a JWK Set"), ("list.json", "no PEM block"),
+        ("number.json", "not a JWK Set"), ("nowhere.pem", "does not exist"),
     ])
-    func `A file that must not be taken is refused by its name and its fault`(name: String, fault: String) async throws
+    func `An invalid key file is refused with an error that names the file and its defect`(name: String, fault: String)
+        async throws
     {
         let path = TokenKeyFiles.path("bad/\(name)")
         let error = await #expect(throws: ChatError.self) { try await TokenKeys.read(path) }
@@ -77,20 +78,20 @@ import Testing
         #expect(
             error?.message.contains(path) == true && error?.message.contains(fault) == true,
             "\(String(describing: error))")
-        // Nor does anything start with it.
+        // The token service does not start with the file either.
         await #expect(throws: ChatError.self) { try await TokenKeyFiles.service(path) }
     }
 
-    @Test func `A directory without keys, and two files with one kid, are refused`() async throws {
+    @Test func `A directory without keys and two files with the same kid are refused`() async throws {
         let folder = try RunningServer.makeFolder()
         defer { try? FileManager.default.removeItem(at: folder) }
         let empty = await #expect(throws: ChatError.self) { try await TokenKeys.read(folder.path) }
-        #expect(empty?.message.contains("neither a *.pem nor a *.json") == true)
+        #expect(empty?.message.contains("no *.pem or *.json file") == true)
         try FileManager.default.copyItem(
             atPath: TokenKeyFiles.path("good/p256.pem"), toPath: folder.appending(component: "web-rsa.pem").path)
         try FileManager.default.copyItem(
             atPath: TokenKeyFiles.path("set.json"), toPath: folder.appending(component: "set.json").path)
         let twice = await #expect(throws: ChatError.self) { try await TokenKeys.read(folder.path) }
-        #expect(twice?.message.contains(#"second key "web-rsa", after that of \#(folder.path)/set.json"#) == true)
+        #expect(twice?.message.contains(#"the key "web-rsa", which \#(folder.path)/set.json also has"#) == true)
     }
 }

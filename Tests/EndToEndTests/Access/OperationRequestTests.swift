@@ -5,11 +5,11 @@ import ScrollbackServer
 import ScrollbackWire
 import Testing
 
-/// Walks the table over the WebSocket: each request by who may, and by who may not for each reason there is.
+/// Sends each WebSocket request as callers with and without the required scope and role.
 @Suite(.smallWorld) struct OperationRequestTests {
     private static let operation = #""operation":"{FRESH}""#
 
-    /// What each request says besides its type.
+    /// The JSON members of each request besides its type.
     private static let uses: [String: String] = [
         "token": #""token":"{TOKEN}""#, "activity": #""active":true"#, "ping": "",
         "unsubscribe": #""conversations":["{G}"]"#,
@@ -42,39 +42,43 @@ import Testing
         "setPushPreferences": #""push":{"language":"de"}"#,
     ]
 
-    /// What there is to be taken back is not there, which is found out after it was asked who may.
+    /// Requests that fail with status 404 for an authorized caller, because the ban or invitation does not exist.
     private static let finds: Set<String> = ["unban", "endInvitation"]
 
-    @Test func `Every request is walked, and nothing else is`() {
-        #expect(Set(Self.uses.keys) == ClientRequest.names)
+    @Test func `Every WebSocket request is tested`() {
+        #expect(Set(Self.uses.keys) == Set(Surface.requests.keys))
     }
 
-    @Test(arguments: ClientRequest.names.sorted())
-    func `Who lacks the scope or the role is refused, and who has just these is not`(request: String) async throws {
-        let operation = try #require(ServerOperation(request: request), "\(request) is not in the table")
-        let use = try #require(Self.uses[request], "\(request) is not among the uses above")
-        var scene = try await OperationScene(operation)
+    @Test(arguments: Surface.requests.keys.sorted())
+    func `Each request is refused without its scope or role and succeeds with exactly these`(request: String)
+        async throws
+    {
+        let access = try #require(Surface.requests[request], "No operation has the request \(request).")
+        let use = try #require(Self.uses[request], "`uses` has no \(request).")
+        var scene = try await OperationScene(access, isPresence: request == "presence")
         try await scene.prepare(use)
         func ask(_ token: String) async throws -> Members {
             let socket = try await TestSocket.signedIn(scene.world.server, scene.holder, token: token)
             let members = scene.fill(use).replacing("{TOKEN}", with: token)
             return try await socket.request(#""type":"\#(request)""# + (members.isEmpty ? "" : ",\(members)"))
         }
-        // A connection itself takes read; who lacks that is turned away before anything is asked.
-        if operation.rule.scope != .read {
+        // A connection itself requires the scope `read`. A token without it is refused before it can send a request.
+        if access.scope != .read {
             let other = try await ask(scene.allBut())
             #expect(other.string("code") == "forbidden", "without the scope: \(other.all)")
         }
         if let token = try await scene.tooSmall() {
             let lesser = try await ask(token)
-            #expect([403, 404].contains(lesser.int("status")), "with too small a role: \(lesser.all)")
+            #expect([403, 404].contains(lesser.int("status")), "with a lesser role: \(lesser.all)")
         }
         let answer = try await ask(scene.justEnough(also: [.read]))
         let isDone = answer.string("type") == "result"
         #expect(isDone || Self.finds.contains(request) && answer.int("status") == 404, "\(answer.all)")
     }
 
-    @Test func `A connection takes read: without it 4001 and why, and a fresh token must have it too`() async throws {
+    @Test func `A connection without the read scope is closed with 4001, and a replacement token needs the scope too`()
+        async throws
+    {
         let world = try SmallWorld.shared
         let without = try await world.server.token("alice", Scopes([.write, .manage, .account]))
         let socket = try await TestSocket.open(world.server.url)
@@ -87,7 +91,7 @@ import Testing
         }
         #expect(try await react() == "forbidden")
         #expect(try await open.request(#""type":"token","token":"\#(without)""#).string("code") == "forbidden")
-        // What a fresh token is good for holds from there on, be it more or less.
+        // The scopes of a replacement token apply immediately, whether it has more or fewer.
         let wide = try await world.server.token("alice")
         #expect(try await open.request(#""type":"token","token":"\#(wide)""#).string("type") == "result")
         #expect(try await react() == nil)
@@ -96,15 +100,15 @@ import Testing
     }
 }
 
-/// What names of scopes a token may be made with.
+/// The scopes that a token can be created with.
 @Suite(.smallWorld) struct TokenScopeTests {
-    @Test func `Scopes that are not known, and none at all, are refused by the names that are`() async throws {
+    @Test func `Unknown scopes and empty lists are refused with an error that lists the known scopes`() async throws {
         let world = try SmallWorld.shared
         for scopes in [#"["raed"]"#, #"["read","media"]"#, "[]", #"[7]"#, #""read""#] {
             let answer = try await world.admin.call("POST", "/v1/tokens", #"{"user":"alice","scopes":\#(scopes)}"#)
             #expect([400, 422].contains(answer.status), "\(scopes): \(answer)")
             #expect(answer.json.string("parameter") == "scopes", "\(answer)")
-            // What is no list of names is told so.
+            // Values that are not a list of names get an error without the list.
             if scopes != "[7]", scopes.hasPrefix("[") {
                 #expect(answer.text.contains("read, write, manage, account, admin"), "\(answer)")
             }
@@ -120,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `A link by a token that only reads gives its file and nothing else`() async throws {
+    @Test func `A link created with a read-only token gives access to its file and nothing else`() async throws {
         let world = try SmallWorld.shared
         let file = try await world.alice.call("POST", "/v1/media?conversation=group:crew&type=file&name=a.txt", "hello")
         let id = try #require(file.json.string("media"), "\(file)")

@@ -5,13 +5,13 @@ import ScrollbackServer
 import ScrollbackWire
 import Testing
 
-/// A route, as somebody might use it.
+/// An example request for a route.
 private struct Use: Sendable {
     var path: String
     var body: String?
-    /// What is answered to who may.
+    /// The expected status of an authorized request.
     var status: ClosedRange<Int>
-    /// Whether somebody without the role sees less, and is not refused.
+    /// Whether a caller without the role gets a reduced answer instead of an error.
     var asksNoRole: Bool
 
     init(_ path: String, _ body: String? = nil, status: ClosedRange<Int> = 200...299, asksNoRole: Bool = false) {
@@ -22,7 +22,7 @@ private struct Use: Sendable {
     }
 }
 
-/// Walks the table over HTTP: each route by who may, and by who may not for each reason there is.
+/// Calls each HTTP route with and without a token, the required scope and the required role.
 @Suite(.smallWorld) struct OperationRouteTests {
     private static let g = "/v1/conversations/{G}"
     private static let message = "/v1/conversations/{G}/messages/{MESSAGE}"
@@ -108,7 +108,7 @@ private struct Use: Sendable {
         "PUT /v1/settings": Use("/v1/settings", "{}"),
         "POST /v1/media": Use("/v1/media?conversation={G}&type=file&name=a.txt", "hello"),
         "OPTIONS /v1/media": Use("/v1/media", asksNoRole: true),
-        // Nobody knows the upload, which is not asked before the token is looked at.
+        // The upload does not exist. The server finds out only after it has verified the token.
         "HEAD /v1/uploads/{upload}": Use("/v1/uploads/{FRESH}", status: 404...404),
         "PATCH /v1/uploads/{upload}": Use("/v1/uploads/{FRESH}", "x", status: 400...404),
         "DELETE /v1/uploads/{upload}": Use("/v1/uploads/{FRESH}", status: 404...404),
@@ -122,24 +122,24 @@ private struct Use: Sendable {
 
     private static let routes = Surface.operations.map { "\($0.method) \($0.path)" }
 
-    @Test func `Every route is walked, and nothing else is`() {
+    @Test func `Every HTTP route is tested`() {
         #expect(Set(Self.uses.keys) == Set(Self.routes))
     }
 
     @Test(arguments: routes)
-    func `Who lacks a token, the scope or the role is refused, and who has just these is not`(route: String)
+    func `Each route is refused without a token, its scope or role and succeeds with exactly these`(route: String)
         async throws
     {
-        let operation = try #require(Surface.operations.first { "\($0.method) \($0.path)" == route }).operation
-        let use = try #require(Self.uses[route], "\(route) is not among the uses above")
+        let access = try #require(Surface.operations.first { "\($0.method) \($0.path)" == route }).access
+        let use = try #require(Self.uses[route], "`uses` has no \(route).")
         let method = String(route.prefix { $0 != " " })
-        var scene = try await OperationScene(operation)
+        var scene = try await OperationScene(access, isPresence: route.contains("/presence/"))
         try await scene.prepare(use.path, use.body ?? "")
         func call(_ token: String?) async throws -> Answer {
             try await API(server: scene.world.server.url, token: token).call(
                 method, scene.fill(use.path), use.body.map { scene.fill($0) })
         }
-        guard scene.rule.scope != nil else {
+        guard scene.access.scope != nil else {
             let answer = try await call(nil)
             return #expect(use.status.contains(answer.status), "\(answer)")
         }
@@ -155,7 +155,7 @@ private struct Use: Sendable {
         if let token = try await scene.tooSmall() {
             let lesser = try await call(token)
             let wanted: Set<Int> = use.asksNoRole ? [204] : [403, 404]
-            #expect(wanted.contains(lesser.status), "with too small a role: \(lesser)")
+            #expect(wanted.contains(lesser.status), "with a lesser role: \(lesser)")
         }
 
         let answer = try await call(scene.justEnough())

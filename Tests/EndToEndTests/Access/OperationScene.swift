@@ -5,36 +5,36 @@ import ScrollbackServer
 import ScrollbackWire
 import Testing
 
-/// Somebody who tries an operation in a group made for it, and somebody who may not.
+/// A group created for one operation, with a user who may perform it and a user who may not.
 struct OperationScene {
     let world: SmallWorld
-    let rule: ServerOperation.Rule
-    /// Whoever has what it takes, and no more than it takes.
+    let access: AccessRule
+    /// The user with exactly the required role.
     let holder: UserID
-    /// Whose role is just too small; nobody, where roles are not asked.
+    /// The user with the next lesser role, or `nil` if the operation does not depend on roles.
     let lesser: UserID?
     private let tag: String
     private var values: [String: String]
 
     private static let roles: [Requirement] = [.anyone, .member, .moderator, .owner, .admin]
 
-    init(_ operation: ServerOperation) async throws {
+    init(_ access: AccessRule, isPresence: Bool = false) async throws {
         world = try SmallWorld.shared
-        rule = operation.rule
+        self.access = access
         let tag = UUID().uuidString.prefix(8).lowercased()
         self.tag = tag
         func person(_ role: Requirement) throws -> UserID {
             try UserID(role == .admin ? "admin" : role == .anyone ? "outsider-\(tag)" : "\(role.rawValue)-\(tag)")
         }
-        switch rule.who {
-        case .role(let actions):
+        switch access.caller {
+        case .permission(let actions):
             let needed = Permissions.standard[actions[0], .group]
             let index = try #require(Self.roles.firstIndex(of: needed))
             holder = try person(needed == .anyone ? .member : needed)
             lesser = index == 0 ? nil : try person(Self.roles[index - 1])
         case .administrator: (holder, lesser) = ("admin", nil)
-        case .oneself: (holder, lesser) = (try person(.member), try person(.moderator))
-        case .user, .everybody: (holder, lesser) = (try person(.member), nil)
+        case .themselves: (holder, lesser) = (try person(.member), try person(.moderator))
+        case .anyUser, .everyone: (holder, lesser) = (try person(.member), nil)
         }
         let people = ["member", "moderator", "owner", "other", "out"].map { "\"\($0)-\(tag)\"" }
         values = [
@@ -57,8 +57,8 @@ struct OperationScene {
                 fill(#"{"id":"{\#(message)}","type":"text","content":{"text":"hello there"}}"#))
             try #require(answer.status == 201, "\(answer)")
         }
-        if operation == .readPresence {
-            // Off by itself, which is refused whoever asks.
+        if isPresence {
+            // Presence is off by default. The server then refuses requests for it from any caller.
             let answer = try await world.admin.call("PUT", "/v1/settings", #"{"presence":true}"#)
             try #require(answer.status == 200, "\(answer)")
         }
@@ -67,7 +67,7 @@ struct OperationScene {
 
     private static func id() -> String { UUID().uuidString.lowercased() }
 
-    /// With what is there in the place of its names; what only some need is made when they need it.
+    /// Replaces the placeholders in `text`. `prepare` creates some of their values only if they are needed.
     func fill(_ text: String) -> String {
         values.reduce(text) { $0.replacing("{\($1.key)}", with: $1.value) }
     }
@@ -94,20 +94,22 @@ struct OperationScene {
 
     // MARK: Tokens
 
-    /// Of the holder: good for what is needed and nothing else; where the role is an administrator's, that is the scope too.
+    /// Returns a token of the holder with only the required scope.
+    ///
+    /// If the required role is the administrator's, the scope is `admin`.
     func justEnough(also others: Set<Scope> = []) async throws -> String {
-        let needed = holder == "admin" ? .admin : rule.scope ?? .read
+        let needed = holder == "admin" ? .admin : access.scope ?? .read
         return try await world.server.token(holder, Scopes(Set([needed]).union(others)))
     }
 
-    /// Of the holder: good for all but what is needed.
+    /// Returns a token of the holder with all scopes except the required one.
     func allBut() async throws -> String {
-        guard rule.scope != .admin else { return try await world.server.token(holder) }
+        guard access.scope != .admin else { return try await world.server.token(holder) }
         return try await world.server.token(
-            holder, Scopes(Set(Scope.allCases).subtracting([rule.scope ?? .admin, .admin])))
+            holder, Scopes(Set(Scope.allCases).subtracting([access.scope ?? .admin, .admin])))
     }
 
-    /// Of somebody whose role is too small: good for all they may.
+    /// Returns a token of the user with the lesser role, with all scopes of that user.
     func tooSmall() async throws -> String? {
         guard let lesser else { return nil }
         return try await world.server.token(lesser)

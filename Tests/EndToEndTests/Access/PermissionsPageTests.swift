@@ -5,36 +5,30 @@ import ScrollbackServer
 import ScrollbackWire
 import Testing
 
-/// The table of operations, and the page that is written from it.
+/// The table of operations and the documentation page that is generated from it.
 @Suite struct PermissionsPageTests {
-    @Test func `Every request over the WebSocket is in the table, once, and nothing else is`() {
-        let requests = ServerOperation.allCases.flatMap { $0.rule.requests }
-        #expect(requests.count == Set(requests).count)
-        #expect(Set(requests) == ClientRequest.names.union(["hello"]))
-        for request in requests { #expect(ServerOperation(request: request) != nil) }
-        #expect(ServerOperation(request: "anything") == nil)
+    @Test func `No two operations have the same frame type or the same name`() {
+        let frames = OperationRegistry.all.compactMap { $0.endpoint.frame }
+        #expect(Set(frames).count == frames.count)
+        let names = OperationRegistry.all.map { $0.endpoint.name }
+        #expect(Set(names).count == names.count)
     }
 
-    @Test func `Every operation can be asked for, and what takes no token is no one's but a probe's`() {
-        let routed = Set(Surface.operations.map(\.operation))
-        for operation in ServerOperation.allCases {
-            let rule = operation.rule
-            #expect(routed.contains(operation) || !rule.requests.isEmpty, "\(operation)")
-            #expect((rule.scope == nil) == (operation == .probe), "\(operation)")
-            #expect((rule.scope == nil) == (rule.who == .everybody), "\(operation)")
-            #expect((rule.scope == .admin) == (rule.who == .administrator), "\(operation)")
-            if case .role(let actions) = rule.who { #expect(!actions.isEmpty, "\(operation)") }
+    @Test func `Only probes take no token, and methods that change something need more than read`() {
+        let rules = Surface.operations.map { ($0.name, $0.access) } + Surface.requests.map { ($0.key, $0.value) }
+        for (name, access) in rules {
+            #expect((access.scope == nil) == (name == "probe"), "\(name)")
+            #expect((access.scope == nil) == (access.caller == .everyone), "\(name)")
+            #expect((access.scope == .admin) == (access.caller == .administrator), "\(name)")
+            if case .permission(let permissions) = access.caller { #expect(!permissions.isEmpty, "\(name)") }
         }
-        // What only reads never takes more than read, what does more never so little: HTTP says which is which.
-        for (method, path, operation) in Surface.operations where method == "GET" && operation != .probe {
-            #expect([.read, .admin].contains(operation.rule.scope), "\(path)")
-        }
-        for (method, path, operation) in Surface.operations where ["PUT", "DELETE", "PATCH"].contains(method) {
-            #expect(operation.rule.scope != .read, "\(method) \(path)")
+        for (method, path, name, access) in Surface.operations where name != "probe" {
+            if method == "GET" { #expect([.read, .admin].contains(access.scope), "\(path)") }
+            if ["PUT", "DELETE", "PATCH"].contains(method) { #expect(access.scope != .read, "\(method) \(path)") }
         }
     }
 
-    @Test func `The page of the documentation is what the tables say`() throws {
+    @Test func `The permissions page equals the generated page`() throws {
         let package = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
         let file = package.appending(path: "Documentation/permissions.md")
         if ProcessInfo.processInfo.environment["SCROLLBACK_WRITE_PAGES"] != nil {
@@ -45,6 +39,6 @@ import Testing
         for (old, new) in zip(lines.0, lines.1) { #expect(old == new) }
         #expect(
             written == Surface.permissionsPage,
-            "write it anew: SCROLLBACK_WRITE_PAGES=1 swift test --filter PermissionsPageTests")
+            "The page is outdated. Run SCROLLBACK_WRITE_PAGES=1 swift test --filter PermissionsPageTests.")
     }
 }

@@ -1,7 +1,9 @@
 import Foundation
 import Testing
 
-/// The threat model names the test that holds each promise: by its suite, and by its own name in quotes.
+/// Checks that `Documentation/threat-model.md` names an existing test for each promise.
+///
+/// The page names a test by its suite and by its name in quotes.
 @Suite struct ThreatModelTests {
     private static let package = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
 
@@ -13,7 +15,9 @@ import Testing
         text.matches(of: /`(\w+Tests)` "([^"]+)"/).map { (String($0.output.1), String($0.output.2)) }
     }
 
-    /// The sources in which there is a suite, or more of it, by its name; several have the same.
+    /// Returns the sources of each suite by the suite's name.
+    ///
+    /// A suite with extensions, or a name that several suites share, has several sources.
     private static func sources() throws -> [String: [String]] {
         let found = FileManager.default.enumerator(
             at: package.appending(component: "Tests"), includingPropertiesForKeys: nil)
@@ -29,8 +33,8 @@ import Testing
         return sources
     }
 
-    @Test func `Every test that the threat model names is there`() throws {
-        // A name may go on in the next line.
+    @Test func `Every test that the threat model names exists`() throws {
+        // A name can continue on the next line.
         let page = try Self.page().replacing("\n", with: " ")
         let named = Self.named(in: page)
         #expect(named.count > 50)
@@ -39,7 +43,7 @@ import Testing
             let isThere = sources[suite]?.contains { $0.contains("\"\(name)\"") || $0.contains("func `\(name)`") }
             #expect(isThere == true, "\(suite) \"\(name)\"")
         }
-        // And no suite is named alone, but this one.
+        // No suite is named without a test, except this one.
         let suites = Set(page.matches(of: /`(\w+Tests)`/).map { String($0.output.1) })
         #expect(suites == Set(named.map(\.suite)).union(["ThreatModelTests"]))
     }

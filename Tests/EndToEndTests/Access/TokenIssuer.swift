@@ -1,16 +1,18 @@
 import Foundation
 import Testing
 
-/// Somebody else who signs tokens: PyJWT, as a program of its own.
+/// An external token issuer: PyJWT in a process of its own.
 enum TokenIssuer {
-    /// What a token would say now that lets somebody in for an hour.
+    /// Returns the claims of a token that is valid for an hour from now.
     static func claims(_ user: String, _ others: [String: Any] = [:]) -> [String: Any] {
         let now = Date().timeIntervalSince1970
         return ["sub": user, "iat": now, "exp": now + 3600].merging(others) { $1 }
     }
 
-    /// - Parameter key: of `Tests/Fixtures/TokenKeys/private`.
-    /// - Returns: nothing where PyJWT can't be had and nobody needs it: a stranger's machine.
+    /// Issues a token.
+    ///
+    /// - Parameter key: The name of a key in `Tests/Fixtures/TokenKeys/private`.
+    /// - Returns: The token, or `nil` if PyJWT is not installed. In CI, a missing PyJWT fails the test.
     static func issue(_ key: String, _ algorithm: String, kid: String?, _ claims: [String: Any]) async throws -> String?
     {
         var order: [String: Any] = [
@@ -20,7 +22,7 @@ enum TokenIssuer {
         return try await answer(order)
     }
 
-    /// What one of this server's own tokens says, to somebody who has its secret.
+    /// Returns the claims of one of the server's own tokens, verified with the server's secret.
     static func read(_ token: String, secret: String) async throws -> String? {
         try await answer(["token": token, "secret": secret])
     }
@@ -29,8 +31,8 @@ enum TokenIssuer {
         let package = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
         let python = package.appending(path: ".build/push-stand-ins/bin/python").path
         guard FileManager.default.isExecutableFile(atPath: python) else {
-            try #require(!Run.isCI, "PyJWT is missing (scripts/push-stand-ins.sh)")
-            print("skipped: PyJWT is not on this machine (scripts/push-stand-ins.sh)")
+            try #require(!Run.isCI, "PyJWT is missing. Run scripts/push-stand-ins.sh.")
+            print("Skipped: PyJWT is not installed. Run scripts/push-stand-ins.sh.")
             return nil
         }
         let folder = try RunningServer.makeFolder()

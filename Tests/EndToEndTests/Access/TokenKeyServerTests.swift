@@ -4,7 +4,7 @@ import ScrollbackModel
 import ScrollbackServer
 import Testing
 
-/// The real server, and tokens that PyJWT signs.
+/// The real server with tokens that PyJWT signs.
 @Suite struct TokenKeyServerTests {
     private func copy(_ name: String, to file: URL) throws {
         try Data(contentsOf: TokenKeyFiles.folder.appending(path: name)).write(to: file)
@@ -15,8 +15,8 @@ import Testing
         return (answer.status, answer.code)
     }
 
-    @Test func `Whoever has a token by each algorithm chats with it, over HTTP, a socket and the SDK`() async throws {
-        // One who issues tokens, by the environment.
+    @Test func `External tokens of each algorithm work over HTTP, a WebSocket and the SDK`() async throws {
+        // An environment variable configures the keys of the issuer.
         let server = try await RunningServer.start(
             shell: "export SCROLLBACK_TOKEN_KEYS='\(TokenKeyFiles.path("good"))'")
         #expect(server.log.contains(#"EdDSA "ed25519", ES256 "p256", RS256 "rsa""#), "\(server.log)")
@@ -36,13 +36,13 @@ import Testing
                 let chat = client.conversation(.direct("bob"))
                 #expect(try await chat.send(.text(algorithm)).delivered().sender.text == "from-\(key)")
             }
-            // As another algorithm its key is nobody's.
+            // A token with an unknown kid is refused.
             let other = try await TokenIssuer.issue(key, algorithm, kid: "p384", TokenIssuer.claims("eve"))
             #expect(try await status(server, #require(other)) == (401, "invalid-token"))
         }
     }
 
-    @Test func `Keys are taken over without a restart, the old ones stay while a file is no good, and then they end`()
+    @Test func `Keys are reloaded without a restart, and the old keys stay in use while a key file is invalid`()
         async throws
     {
         let folder = try RunningServer.makeFolder()
@@ -59,27 +59,31 @@ import Testing
         #expect(try await status(server, new) == (401, "invalid-token"))
         let socket = try await TestSocket.signedIn(server, "alice", token: old)
 
-        // A second key beside the first.
+        // Add a second key beside the first.
         try copy("set.json", to: keys.appending(component: "provider.json"))
-        try await eventually("the new keys are taken over") { try await status(server, new).0 == 200 ? true : nil }
+        try await eventually("the server has loaded the new keys") {
+            try await status(server, new).0 == 200 ? true : nil
+        }
         #expect(try await status(server, old) == (200, nil))
 
-        // A file half written.
+        // Write half of a file.
         try copy("bad/cut.pem", to: keys.appending(component: "rsa.pem"))
-        try await eventually("the server says what is wrong") {
-            server.log.contains("\(keys.path)/rsa.pem has a PEM block that does not end") ? true : nil
+        try await eventually("the server logs the defect") {
+            server.log.contains("\(keys.path)/rsa.pem has a PEM block without an end") ? true : nil
         }
         #expect(try await status(server, old) == (200, nil))
         #expect(try await status(server, new) == (200, nil))
 
-        // The first key goes: what it signed is refused at once, also a token that was taken a moment ago.
+        // Remove the first key. The server immediately refuses its tokens, even recently verified ones.
         try FileManager.default.removeItem(at: keys.appending(component: "rsa.pem"))
-        try await eventually("the old key ends") { try await status(server, old).0 == 401 ? true : nil }
+        try await eventually("the server refuses tokens of the old key") {
+            try await status(server, old).0 == 401 ? true : nil
+        }
         #expect(try await status(server, new) == (200, nil))
-        // Who is there stays until the token ends or is revoked.
+        // Open connections stay open until their token expires or is revoked.
         #expect(try await socket.request(#""type":"ping""#).string("type") == "result")
 
-        // With a file that is no good no server starts.
+        // A server does not start with an invalid key file.
         #expect(try await server.terminate() == 0)
         try copy("bad/private.pem", to: keys.appending(component: "rsa.pem"))
         let refused = try RunningServer.run(
@@ -90,7 +94,7 @@ import Testing
             refused.errorText.contains("\(keys.path)/rsa.pem has a private key (PRIVATE KEY)"), "\(refused.errorText)")
     }
 
-    @Test func `Revoking tokens refuses those of others too, and closes what they opened; a later one is taken`()
+    @Test func `Revoking tokens refuses external tokens and closes their connections, but accepts later tokens`()
         async throws
     {
         let server = try await RunningServer.start(["--token-keys", TokenKeyFiles.path("good/p256.pem")])
@@ -110,7 +114,7 @@ import Testing
         #expect(try await status(server, #require(later)) == (403, "user-deactivated"))
     }
 
-    @Test func `Others' tokens are no administrators' unless an option says so; issuer and audience are asked for`()
+    @Test func `External tokens grant admin rights only with an option, and the issuer and audience are checked`()
         async throws
     {
         let keys = TokenKeyFiles.path("good/ed25519.pem")
@@ -124,7 +128,7 @@ import Testing
             .call("GET", "/v1/settings")
         #expect(shared.status == 403 && shared.code == "forbidden")
 
-        // As a file of settings has them.
+        // A settings file configures the same options.
         let folder = try RunningServer.makeFolder()
         let config = folder.appending(component: "settings.json")
         let settings: [String: Any] = [
@@ -137,7 +141,7 @@ import Testing
         #expect(try await status(strict, #require(issue(named))) == (200, nil))
         let good = try await issue(named.merging(["scope": "admin"]) { $1 })
         #expect(try await API(server: strict.url, token: good).call("GET", "/v1/settings").status == 200)
-        // A link's token is this server's own to make.
+        // Only the server itself can issue the token of a media link.
         let link = try #require(
             try await issue(named.merging(["media": "0198f3c2-7c1e-7000-8000-0123456789ab"]) { $1 }))
         let answer = try await API(server: strict.url).call(
@@ -145,11 +149,11 @@ import Testing
         #expect(answer.status == 401 && answer.code == "invalid-token", "\(answer)")
     }
 
-    @Test func `Options about tokens of others without their keys are refused`() async throws {
+    @Test func `Options for external tokens are refused without token keys`() async throws {
         for (arguments, parameter) in [
             (["--token-issuer", "x"], "token-issuer"), (["--token-audience", "x"], "token-audience"),
             (["--token-admin"], "token-admin"), (["--token-keys", ""], "token-keys"),
-            (["--token-keys", "/nowhere"], "token-keys /nowhere is not there"),
+            (["--token-keys", "/nowhere"], "token-keys /nowhere does not exist"),
         ] {
             let folder = try RunningServer.makeFolder()
             defer { try? FileManager.default.removeItem(at: folder) }
@@ -159,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `What this server signs another program can check, and sees the scopes in it`() async throws {
+    @Test func `Other programs can verify the server's tokens and read their scopes`() async throws {
         let server = try await RunningServer.start()
         let made = try await RunningServer.command(
             ["token", "bot", "--scope", "write", "--scope", "read", "--days", "1", "--data", server.data.path])
@@ -179,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func `The doctor looks at the keys, where there are any`() async throws {
+    @Test func `The doctor checks the token keys if any are configured`() async throws {
         let server = try await RunningServer.start()
         func doctor(_ arguments: [String], shell: String? = nil) async throws -> (code: Int32, finding: Members?) {
             let folder = try RunningServer.makeFolder()
@@ -189,7 +193,7 @@ import Testing
                 shell: shell, name: "doctor", folder: folder)
             let code = try await process.waitForEnd(within: 60)
             let findings = process.outputText.split(separator: "\n").map { Members(Array($0.utf8)) }
-            return (code, findings.first { $0.string("check") == "keys of tokens" })
+            return (code, findings.first { $0.string("check") == "token keys" })
         }
         let none = try await doctor([])
         #expect(none.finding == nil)
@@ -197,7 +201,7 @@ import Testing
         #expect(good.finding?.string("outcome") == "ok", "\(good)")
         let partly = try await doctor(["--token-keys", TokenKeyFiles.path("set.json")])
         #expect(partly.finding?.string("outcome") == "warning", "\(partly)")
-        #expect(partly.finding?.string("detail")?.contains(#""encrypts" is for enc"#) == true)
+        #expect(partly.finding?.string("detail")?.contains(#""encrypts" has the use enc"#) == true)
         let bad = try await doctor(["--token-keys", TokenKeyFiles.path("bad/weak.pem")])
         #expect(bad.code == 1 && bad.finding?.string("outcome") == "failed", "\(bad)")
         #expect(bad.finding?.string("detail")?.contains("1024 bits") == true)

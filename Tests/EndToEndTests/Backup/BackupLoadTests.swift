@@ -4,9 +4,9 @@ import ScrollbackModel
 import Synchronization
 import Testing
 
-@Suite("A backup under load")
+@Suite("Backups under load")
 struct BackupLoadTests {
-    @Test("While fifty people send, a backup has every message that was acknowledged before it began, and is whole")
+    @Test("A backup taken while fifty users send is valid and contains every message acknowledged before it began")
     func underLoad() async throws {
         let senders = 50
         let backups = Run.isLong ? 12 : 3
@@ -19,7 +19,7 @@ struct BackupLoadTests {
                 "PUT", "/v1/conversations/\(group)", "{\"members\":[\(members)]}")
             try #require(answer.status == 201)
         }
-        // Enough that a copy takes longer than a moment.
+        // Large messages make a backup take long enough.
         let filler = String(repeating: "x", count: 1_000)
         let heard = Acknowledged()
         try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -38,15 +38,15 @@ struct BackupLoadTests {
             tasks.addTask {
                 defer { heard.end() }
                 for number in 1...backups {
-                    try await eventually("people send") { heard.all.count >= number * 500 ? true : nil }
+                    try await eventually("users send messages") { heard.all.count >= number * 500 ? true : nil }
                     let before = heard.all
                     let start = ContinuousClock.now
                     let (backup, report) = try await server.backUp("backup-\(number)", within: 300)
                     let during = heard.all.count - before.count
                     print(
-                        "backup \(number): \(report.int("messages") ?? 0) messages, \(report.int("bytes") ?? 0) bytes in "
-                            + "\(ContinuousClock.now - start), \(during) sent meanwhile")
-                    #expect(during > 0, "nobody sent while it was taken")
+                        "backup \(number): \(report.int("messages") ?? 0) messages, \(report.int("bytes") ?? 0) bytes"
+                            + " in \(ContinuousClock.now - start), \(during) sent during the backup")
+                    #expect(during > 0, "No message was sent during the backup.")
                     heard.took(backup, after: before)
                 }
             }
@@ -57,11 +57,11 @@ struct BackupLoadTests {
         for (backup, before) in heard.backups { try await Self.check(backup, has: before) }
     }
 
-    /// Restores a backup elsewhere, and looks for messages in it.
+    /// Restores a backup into another directory and checks that it contains the messages.
     private static func check(
         _ backup: URL, has messages: [UUID: Acknowledged.Place]
     ) async throws {
-        #expect(try await RunningServer.verdict(backup).isWhole, "the backup itself")
+        #expect(try await RunningServer.verdict(backup).isWhole, "The backup is not intact.")
         let folder = try RunningServer.makeFolder()
         let data = folder.appending(component: "data")
         let report = try await RunningServer.restore(backup, to: data)
@@ -81,7 +81,7 @@ struct BackupLoadTests {
     }
 }
 
-/// What the server said it has.
+/// The messages that the server has acknowledged.
 private final class Acknowledged: Sendable {
     struct Place: Sendable {
         var seq: Int
@@ -100,7 +100,7 @@ private final class Acknowledged: Sendable {
         state.withLock { $0.all[id] = Place(seq: seq, conversation: conversation) }
     }
 
-    /// Keeps a backup, and what was acknowledged before it began.
+    /// Records a backup and the messages that were acknowledged before it began.
     func took(_ backup: URL, after before: [UUID: Place]) { state.withLock { $0.backups.append((backup, before)) } }
     var backups: [(URL, [UUID: Place])] { state.withLock { $0.backups } }
 

@@ -2,7 +2,7 @@ import Foundation
 import ScrollbackModel
 import Testing
 
-/// Backups that go wrong, as they are met by whoever types the commands.
+/// The backup and restore commands, including their errors.
 @Suite(.serialized) struct BackupTests {
     private let server: RunningServer
     private let text = String(repeating: "x", count: 100_000)
@@ -25,7 +25,7 @@ import Testing
 
     private static let files = ["admin.key", "backup.json", "scrollback.sqlite", "secrets.json"]
 
-    @Test func `A backup of a running server is restored, verified and served, with its keys, under a new generation`()
+    @Test func `A backup of a running server is restored, verified and served with its keys and a new generation`()
         async throws
     {
         let (backup, report) = try await server.backUp("new/backup")
@@ -34,7 +34,7 @@ import Testing
         for name in Self.files { #expect(try permissions(backup.appending(component: name)) == 0o600) }
         #expect(report.int("messages") == 40 && report.int("conversations") == 1)
         #expect(try await RunningServer.verdict(backup).isWhole)
-        #expect(try names(backup) == Self.files, "to look at it leaves it as it is")
+        #expect(try names(backup) == Self.files, "Verifying the backup does not change it.")
 
         let folder = try RunningServer.makeFolder()
         let restored = try await RunningServer.restore(backup, to: folder.appending(component: "data"))
@@ -55,18 +55,18 @@ import Testing
         #expect(try await alice.send("on", to: "direct:bob").json.int("seq") == 41)
     }
 
-    @Test func `A server that was killed is backed up with what is only in its log of commits`() async throws {
+    @Test func `A backup of a killed server includes commits that are only in the write-ahead log`() async throws {
         server.kill()
         let wal = server.data.appending(component: "scrollback.sqlite-wal")
         let size = try FileManager.default.attributesOfItem(atPath: wal.path)[.size] as? Int
-        #expect((size ?? 0) > 1_000_000, "there is nothing in it that is not in the file")
+        #expect((size ?? 0) > 1_000_000, "The write-ahead log contains too little.")
         let (_, report) = try await server.backUp("backup")
         #expect(report.int("messages") == 40)
         try await server.start()
         #expect(try await server.backUp("again").report.int("messages") == 40)
     }
 
-    @Test func `A directory with something in it is no place for a backup, and a backup is no data directory`()
+    @Test func `A backup needs an empty directory, and a server does not start from a backup`()
         async throws
     {
         let (backup, _) = try await server.backUp("backup")
@@ -81,7 +81,8 @@ import Testing
         #expect(try names(backup) == Self.files)
     }
 
-    @Test func `A restore goes nowhere where a server runs, or a store is, or a part of one`() async throws {
+    @Test func `A restore is refused if the directory has a running server, a store or a part of a store`() async throws
+    {
         let (backup, _) = try await server.backUp("backup")
         func restore(_ data: URL) async throws -> (code: Int32, output: String, errors: String) {
             try await RunningServer.command(["restore", backup.path, "--data", data.path])
@@ -91,7 +92,7 @@ import Testing
         try await server.terminate()
         let taken = try await restore(server.data)
         #expect(taken.code == 1 && taken.errors.contains("Move the directory away"), "\(taken)")
-        // The log of a store that was moved away would be taken for the restored one's.
+        // SQLite would apply a leftover write-ahead log to the restored store.
         let stale = path("stale")
         try FileManager.default.createDirectory(at: stale, withIntermediateDirectories: true)
         try Data("old".utf8).write(to: stale.appending(component: "scrollback.sqlite-wal"))
@@ -104,7 +105,7 @@ import Testing
         #expect(try await restore(stale).code == 1)
     }
 
-    @Test func `A backup of which a byte was changed, or that was cut short, is refused by the name of the file`()
+    @Test func `A backup with a changed byte or a truncated file is refused with an error that names the file`()
         async throws
     {
         let (backup, _) = try await server.backUp("backup")
@@ -112,16 +113,16 @@ import Testing
             let file = backup.appending(component: name)
             let whole = try Data(contentsOf: file)
             var changed = whole
-            // Of the manifest, a digit of its form or a letter of a name: whatever it is, it is noticed.
+            // In the manifest, the changed byte is a digit of a digest or a letter of a name. Any change is detected.
             changed[whole.count / 2] ^= 0x01
             for bytes in [changed, whole.dropLast(1), Data()] {
                 try bytes.write(to: file)
-                // Spaces and line ends of the manifest say nothing.
+                // Whitespace at the end of the manifest has no meaning.
                 if name == "backup.json", bytes.count == whole.count - 1 { continue }
                 let refused = try await RunningServer.command(["restore", backup.path, "--data", path("data2").path])
                 #expect(refused.code == 1 && refused.errors.contains(name), "\(name), \(bytes.count) bytes: \(refused)")
                 #expect(try await !RunningServer.verdict(backup).isWhole, "\(name)")
-                #expect(!FileManager.default.fileExists(atPath: path("data2").path), "something was left")
+                #expect(!FileManager.default.fileExists(atPath: path("data2").path), "The restore left files behind.")
             }
             try FileManager.default.removeItem(at: file)
             let missing = try await RunningServer.command(["restore", backup.path, "--data", path("data2").path])
@@ -131,7 +132,7 @@ import Testing
         try await RunningServer.restore(backup, to: path("data2"))
     }
 
-    @Test func `Killed at any moment, a backup and a restore can be run again, and nothing half is taken for whole`()
+    @Test func `A backup or restore killed at any moment can be repeated, and partial results are never accepted`()
         async throws
     {
         var generator = SeededGenerator("a killed backup")
@@ -143,7 +144,7 @@ import Testing
                 ["backup", backup.path, "--data", server.data.path], in: server.folder, &generator,
                 once: { FileManager.default.fileExists(atPath: partial.path) })
             if FileManager.default.fileExists(atPath: partial.path) { left += 1 }
-            // It is there and whole, or not there.
+            // The backup exists and is intact, or it does not exist.
             if !FileManager.default.fileExists(atPath: backup.path) {
                 try await server.backUp(backup.lastPathComponent)
             }
@@ -161,10 +162,10 @@ import Testing
             #expect(try await RunningServer.verdict(data).isWhole)
             #expect(try names(data).allSatisfy { !$0.contains("restoring") })
         }
-        #expect(left > 0, "nobody was killed half way")
+        #expect(left > 0, "No command was killed halfway.")
     }
 
-    /// Runs a command and kills it a moment after it has begun to write.
+    /// Runs a command and kills it shortly after it has started to write.
     private static func kill(
         _ arguments: [String], in folder: URL, _ generator: inout SeededGenerator, once hasBegun: () -> Bool
     ) async throws {
@@ -174,11 +175,11 @@ import Testing
         process.kill()
     }
 
-    @Test func `Where a restore was stopped half way no server starts, and it can be run again`() async throws {
+    @Test func `A server does not start from an interrupted restore, and the restore can be repeated`() async throws {
         let (backup, _) = try await server.backUp("backup")
         let data = path("half")
         try FileManager.default.createDirectory(at: data, withIntermediateDirectories: true)
-        // As it is between the names of its files.
+        // The restore was interrupted between renaming two files.
         for (name, new) in [("secrets.json", "secrets.json"), ("scrollback.sqlite", "scrollback.sqlite.restoring")] {
             try FileManager.default.copyItem(
                 at: backup.appending(component: name), to: data.appending(component: new))
@@ -189,9 +190,9 @@ import Testing
         #expect(try await RunningServer.verdict(data).isWhole)
     }
 
-    /// A limit on the size of files stands for a disk without room.
+    /// Simulates a full disk with a limit on the size of files.
     @Test(arguments: ["backup", "restore"])
-    func `On a full disk it says so, and leaves nothing behind`(command: String) async throws {
+    func `A command on a full disk fails with an error and leaves no files`(command: String) async throws {
         let (backup, _) = try await server.backUp("backup")
         let target = path("target")
         let arguments =
@@ -202,7 +203,7 @@ import Testing
                 arguments, shell: "trap '' XFSZ; ulimit -S -f \(limit)", name: "full", folder: server.folder)
             #expect(try await process.waitForEnd() == 1)
             #expect(
-                process.errorText.contains("there is no room left (storage-full)")
+                process.errorText.contains("No space is left. (storage-full)")
                     || limit == 1, "\(process.errorText)")
             #expect(try names(server.folder).filter { $0.hasPrefix("target") } == [], "at \(limit)")
         }

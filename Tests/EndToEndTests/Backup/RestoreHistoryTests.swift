@@ -5,11 +5,13 @@ import ScrollbackModel
 import Synchronization
 import Testing
 
-@Suite("A restored server")
+@Suite("Restored servers")
 struct RestoreHistoryTests {
     private let group = ConversationID.group("swift")
 
-    @Test("History 17: restored under running apps, devices start over, send what they had queued, and count right")
+    @Test(
+        "Devices resynchronize with a restored server, send their queue and show correct unread counts",
+        .history(17))
     func restoredUnderRunningApps() async throws {
         let server = try await RunningServer.start()
         let made = try await server.admin().call(
@@ -21,7 +23,8 @@ struct RestoreHistoryTests {
         let phone = try await Device.open(server, "alice", store: .directory(store), over: line)
         let laptop = try await Device.open(server, "alice")
         let bob = try await Device.open(server, "bob")
-        // Whoever comes after twenty messages is given the newest of them and asks for the rest: nobody does here.
+        // A device that connects after twenty messages receives only the newest of them and fetches the rest on
+        // request. No device requests them here.
         try await say(1...1, bob)
         for device in [phone, laptop] { try await expect(device, has: ["bob 1"]) }
         try await say(2...20, bob)
@@ -31,14 +34,14 @@ struct RestoreHistoryTests {
         for device in [phone, laptop] { try await expect(device, unread: 10) }
 
         let (backup, _) = try await server.backUp("yesterday")
-        // What is said, and read, after it.
+        // Send and read messages after the backup.
         try await say(21...30, bob)
         _ = try await phone.conversation(group).send(.text("lost with the server")).delivered()
         try await expect(laptop, has: (1...30).map { "bob \($0)" } + ["lost with the server"])
         try await laptop.conversation(group).markRead()
         for device in [phone, laptop] { try await expect(device, unread: 0) }
 
-        // The phone loses its line, and goes on: messages and a read position wait there.
+        // The phone loses its connection. It queues messages and a read marker.
         let shown = Shown(phone.conversation(group).timeline(at: .latest, window: 100))
         try await shown.eventually(31)
         line.set(.held)
@@ -58,7 +61,8 @@ struct RestoreHistoryTests {
         for device in [phone, laptop, bob] { try await expect(device, has: everything) }
         await phone.flushed()
         #expect(try await phone.pendingCount() == 0)
-        // Read to 10 of them when the backup was taken: what was read of a log that is gone hides nothing of this one.
+        // When the backup was made, Alice had read ten messages. Reads of the lost log do not apply to the restored
+        // log.
         for device in [phone, laptop] { try await expect(device, unread: 15) }
         try await phone.conversation(group).markRead()
         for device in [phone, laptop] { try await expect(device, unread: 0) }
@@ -82,7 +86,7 @@ struct RestoreHistoryTests {
         #expect(try await client.pendingCount() == 0)
     }
 
-    /// Waits until a device has exactly these messages, whole and in order, by itself.
+    /// Waits until a device has received exactly these messages, in order and without a gap.
     private func expect(
         _ device: ChatClient, has texts: [String], sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
@@ -107,7 +111,7 @@ struct RestoreHistoryTests {
     }
 }
 
-/// Somebody who looks at a timeline all the time, and sees to it that nothing is in it twice.
+/// Observes a timeline and checks that no view contains an item twice.
 private final class Shown: Sendable {
     private let count = Counter()
     private let watching: Task<Void, Never>
@@ -128,8 +132,8 @@ private final class Shown: Sendable {
                     case .gap: break
                     }
                 }
-                if Set(texts).count != texts.count { Issue.record("something is shown twice: \(texts)") }
-                if Set(view.items.map(\.id)).count != view.items.count { Issue.record("an item is there twice") }
+                if Set(texts).count != texts.count { Issue.record("A text is shown twice: \(texts)") }
+                if Set(view.items.map(\.id)).count != view.items.count { Issue.record("An item is shown twice.") }
                 count.value.withLock { $0 = texts.count }
             }
         }

@@ -1,6 +1,6 @@
-/// Frames about what was said already, and about several conversations, that must be refused.
+/// Invalid WebSocket frames that change existing messages or name several conversations.
 ///
-/// ONE and THREE are messages of alice's, TWO is bob's. There is no range and no setting at this door.
+/// `ONE` and `THREE` are messages by Alice, `TWO` is by Bob. Deleting ranges and server settings are not covered here.
 enum BadChangeFrames {
     private static let crew = #""conversation":"group:crew""#
     private static let one = #"\#(crew),"id":"ONE""#
@@ -15,7 +15,9 @@ enum BadChangeFrames {
 
     private static func text(_ count: Int) -> String { String(repeating: "x", count: count) }
 
-    /// - Parameter members: beside the type and the ref.
+    /// Returns an invalid frame with the expected error.
+    ///
+    /// - Parameter members: The JSON members besides `type` and `ref`.
     private static func frame(
         _ type: String, _ members: String, _ code: String, _ parameter: String? = nil
     ) -> BadFrame {
@@ -44,7 +46,10 @@ enum BadChangeFrames {
                 (#"\#(one),\#(operation),"edit":{"type":7,"content":{"text":"x"}}"#, "type"),
                 (#"\#(one),\#(operation),"edit":{"type":"notice","content":{"text":"x"}}"#, "type"),
                 (
-                    #"\#(one),\#(operation),"edit":{"content":{"text":"x"},"mentions":{"users":[\#(list(101) { "u\($0)" })]}}"#,
+                    #"""
+                    \#(one),\#(operation),"edit":{"content":{"text":"x"},\#
+                    "mentions":{"users":[\#(list(101) { "u\($0)" })]}}
+                    """#,
                     "mentions"
                 ),
                 (#"\#(one),\#(operation),"edit":{"content":{"text":"x"},"metadata":[]}"#, "metadata"),
@@ -67,7 +72,7 @@ enum BadChangeFrames {
                 (#"\#(crew),"ids":["ONE"],"for":"all""#, "for"), (#"\#(crew),"ids":["ONE"],"for":7"#, "for"),
                 (#"\#(crew),"ids":[],"for":"me""#, "ids"),
             ]) + [
-            // All of them or none.
+            // The server deletes all of the messages or none.
             frame("delete", #"\#(crew),"ids":["ONE","TWO"]"#, "forbidden")
         ]
 
@@ -98,7 +103,10 @@ enum BadChangeFrames {
                 (#"\#(one),\#(operation),"action":{"type":"reaction","value":""}"#, "value"),
                 (#"\#(one),\#(operation),"action":{"type":"\#(text(65))","value":"👍"}"#, "type"),
                 (
-                    #"\#(one),\#(operation),"action":{"type":"reaction","value":"\#(String(repeating: "م", count: 64))x"}"#,
+                    #"""
+                    \#(one),\#(operation),"action":\#
+                    {"type":"reaction","value":"\#(String(repeating: "م", count: 64))x"}
+                    """#,
                     "value"
                 ),
                 (#"\#(one),\#(thumb)"#, "operation"), (#"\#(one),\#(thumb),"operation":"7""#, "operation"),
@@ -116,7 +124,7 @@ enum BadChangeFrames {
                 (#"\#(one),\#(thumb)"#, "operation"), (#"\#(crew),\#(operation),\#(thumb)"#, "id"),
             ]) + [
             frame("removeAction", #"\#(one),\#(operation),"timetoken":"1""#, "unknown-message", "timetoken"),
-            // What nobody attached.
+            // The message has no such action.
             frame("removeAction", #"\#(one),\#(operation),\#(thumb)"#, "unknown-message", "action"),
             frame("removeAction", #"\#(crew),"id":"\#(unknown)",\#(operation),\#(thumb)"#, "unknown-message", "id"),
         ]
@@ -167,14 +175,17 @@ enum BadChangeFrames {
                 (#""messages":["ONE"]"#, "messages"), (#""messages":[{"id":"ONE"}]"#, "conversation"),
                 (#""messages":[{"conversation":"group:crew","id":"7"}]"#, "id"),
                 (
-                    #""messages":[\#((0...20).map { _ in #"{"conversation":"group:crew","id":"ONE"}"# }.joined(separator: ","))]"#,
+                    #"""
+                    "messages":[\#
+                    \#((0...20).map { _ in #"{"conversation":"group:crew","id":"ONE"}"# }.joined(separator: ","))]
+                    """#,
                     "messages"
                 ),
             ])
 
-    // MARK: From outside
+    // MARK: Inaccessible conversations
 
-    /// A member in what is not there, or not for them.
+    /// Requests of a member to conversations that do not exist or that the member can't see.
     static let outside: [BadFrame] = ["group:strangers", "group:nobody"].flatMap { name -> [BadFrame] in
         let there = #""conversation":"\#(name)""#
         return [

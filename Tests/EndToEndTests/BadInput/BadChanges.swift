@@ -1,6 +1,6 @@
-/// Requests about what was said already, and about several conversations, that must be refused.
+/// Invalid HTTP requests that change existing messages or name several conversations.
 ///
-/// ONE and THREE are messages of alice's, TWO is bob's.
+/// `ONE` and `THREE` are messages by Alice, `TWO` is by Bob.
 enum BadChanges {
     private static let crew = "/v1/conversations/group:crew"
     private static let one = crew + "/messages/ONE"
@@ -51,7 +51,7 @@ enum BadChanges {
             ("[]", "body"),
         ].map { .post(crew + "/messages/delete", $0.0, 422, "invalid-parameter", $0.1) } + [
             .post(crew + "/messages/delete", "", 400, "malformed"),
-            // All of them or none.
+            // The server deletes all of the messages or none.
             .post(crew + "/messages/delete", #"{"ids":["ONE","TWO"]}"#, 403, "forbidden"),
             .post(crew + "/messages/delete", #"{"ids":["ONE"],"for":"me"}"#, 403, "not-member", by: .admin),
             .delete(one + "?for=all", 422, "invalid-parameter", "for"),
@@ -102,7 +102,7 @@ enum BadChanges {
             (#"{"type":"reaction","value":null}"#, "value"), (#"{"type":"","value":"👍"}"#, "type"),
             (#"{"type":"reaction","value":""}"#, "value"), (#"{"type":"\#(text(65))","value":"👍"}"#, "type"),
             (#"{"type":"reaction","value":"\#(text(129))"}"#, "value"),
-            // Bytes are counted and not characters: 128 and one, in 43; one flag of a family.
+            // The limit counts bytes and not characters: 129 bytes in 65 characters, and 150 bytes in 6 characters.
             (#"{"type":"reaction","value":"\#(String(repeating: "م", count: 64))x"}"#, "value"),
             (#"{"type":"reaction","value":"\#(String(repeating: "👨‍👩‍👧‍👦", count: 6))"}"#, "value"),
             (#"{"type":"reaction","value":"👍","operation":"7"}"#, "operation"), ("[]", "body"),
@@ -187,7 +187,10 @@ enum BadChanges {
             (#"{"messages":[{"conversation":"group:crew","id":7}]}"#, "id"),
             (#"{"messages":[{"conversation":"crew","id":"ONE"}]}"#, "conversation"),
             (
-                #"{"messages":[\#((0...20).map { _ in #"{"conversation":"group:crew","id":"ONE"}"# }.joined(separator: ","))]}"#,
+                #"""
+                {"messages":[\#
+                \#((0...20).map { _ in #"{"conversation":"group:crew","id":"ONE"}"# }.joined(separator: ","))]}
+                """#,
                 "messages"
             ), ("[]", "body"),
         ].map { .post("/v1/history/refresh", $0.0, 422, "invalid-parameter", $0.1) } + [
@@ -217,7 +220,7 @@ enum BadChanges {
             (#"{"webhooks":{"after":{"url":"file:///etc/passwd","secret":"\#(text(16))"}}}"#, "webhooks.after.url"),
             (#"{"webhooks":{"after":{"url":"http://x","secret":"\#(text(15))"}}}"#, "webhooks.after.secret"),
             (#"{"webhooks":{"before":{"url":"http://x"}}}"#, "webhooks.before.secret"),
-            // All of it or nothing.
+            // The server changes all of the settings or none.
             (#"{"allowsHistoryDelete":false,"countWindowDays":0}"#, "countWindowDays"), ("[]", "body"),
         ].map { .put("/v1/settings", $0.0, 422, "invalid-parameter", $0.1, by: .admin) } + [
             .put("/v1/settings", "", 400, "malformed", by: .admin),
@@ -225,9 +228,9 @@ enum BadChanges {
             .get("/v1/settings", 403, "forbidden"),
         ]
 
-    // MARK: From outside
+    // MARK: Inaccessible conversations
 
-    /// By somebody who is no member, and by a member in what is not there; in what has no such name.
+    /// Requests of users without access, to conversations that do not exist, and to invalid names.
     private static let outside: [BadRequest] = [
         ("group:crew", BadRequest.Who.carol, 404, "unknown-conversation", nil),
         ("group:strangers", .alice, 404, "unknown-conversation", nil),

@@ -2,7 +2,7 @@ import Foundation
 import ScrollbackModel
 import Testing
 
-/// A request that must be refused, and how.
+/// A request that the server must refuse, and the expected error.
 struct BadRequest: Sendable, CustomTestStringConvertible {
     enum Who: Sendable { case alice, carol, admin }
 
@@ -134,7 +134,7 @@ private func nested(_ depth: Int) -> String {
             "sentAt", by: .admin),
     ]
 
-    /// Names in bodies are held to the same rules as names in paths.
+    /// Names in bodies follow the same rules as names in paths.
     private static let namesInBodies: [BadRequest] = [#"a\u0000b"#, #"e\u0301"#, "\u{1100}\u{1161}", text(129), ""]
         .flatMap {
             name -> [BadRequest] in
@@ -152,7 +152,7 @@ private func nested(_ depth: Int) -> String {
             ]
         }
 
-    /// A whole send, but for what is given.
+    /// Returns a valid message with `members` added, in which a member of the same name is replaced.
     private static func send(_ members: String) -> String {
         let parts = [#""id":"\#(id)""#, #""type":"text""#, #""content":{"text":"x"}"#].filter { part in
             !members.hasPrefix(part.prefix { $0 != ":" })
@@ -269,7 +269,7 @@ private func nested(_ depth: Int) -> String {
         .get("/v1/connect", 400, "malformed", "Sec-WebSocket-Protocol"),
     ]
 
-    // MARK: Read positions
+    // MARK: Read markers
 
     private static let positions: [BadRequest] = [
         (#"{"seq":4,"epoch":"EPOCH"}"#, 422, "invalid-parameter", "seq"),
@@ -299,7 +299,9 @@ private func nested(_ depth: Int) -> String {
     ].flatMap { $0 }
 
     @Test(arguments: all)
-    func `A bad request is refused with its code, naming what is wrong`(_ request: BadRequest) async throws {
+    func `A bad request changes nothing and is refused with its error code and parameter`(_ request: BadRequest)
+        async throws
+    {
         let world = try SmallWorld.shared
         let api =
             switch request.who {
@@ -317,7 +319,7 @@ private func nested(_ depth: Int) -> String {
         try await world.expectUnchanged(request.testDescription)
     }
 
-    /// Past every library that would correct the path.
+    /// Sends the request over a raw connection, because HTTP libraries would correct the path.
     private func raw(
         _ api: API, _ method: String, _ path: String, _ body: String?, _ type: String?
     ) async throws -> Answer {

@@ -27,7 +27,9 @@ import Testing
         ("/healthz", "GET, HEAD"),
         ("/v1/search", "GET, HEAD"), ("/v1/conversations/group:crew/search", "GET, HEAD"),
     ])
-    func `A method that a path does not have is 405 and says which there are`(path: String, allowed: String)
+    func `A method that a path does not support gets 405 and the list of supported methods`(
+        path: String, allowed: String
+    )
         async throws
     {
         for method in ["PATCH", "OPTIONS", "TRACE", "PROPFIND", "DELETE", "POST", "PUT", "GET"] {
@@ -39,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `What answers HEAD has no body, and the connection goes on`() async throws {
+    @Test func `Responses to HEAD have no body and keep the connection open`() async throws {
         let connection = try await RawConnection(world.server)
         let body = #"{"status":"ok","version":"\#(Server.version)"}"#
         for (path, status) in [("/v1/users/fetch", 405), ("/v1/me", 401), ("/healthz", 200)] {
@@ -52,7 +54,9 @@ import Testing
         #expect(try await connection.answer().body == body)
     }
 
-    @Test func `A body of another content type is 415, and without one it is taken for JSON`() async throws {
+    @Test func `A body of another content type gets 415, and a body without a content type is read as JSON`()
+        async throws
+    {
         let path = "/v1/conversations/group:crew/messages"
         for type in [
             "text/plain", "application/x-www-form-urlencoded", "application/jsonx", "multipart/form-data", "x", "",
@@ -68,7 +72,9 @@ import Testing
         }
     }
 
-    @Test func `What is too large is 413 with the limit, announced or not`() async throws {
+    @Test func `A body or member above its limit gets 413 with the limit, with and without a Content-Length`()
+        async throws
+    {
         let path = "/v1/conversations/group:crew/messages"
         let whole = try await world.alice.call("POST", path, API.message(String(repeating: "x", count: 524_288)))
         #expect(whole.status == 413 && whole.code == "too-large" && whole.json.int("limit") == 524_288, "\(whole)")
@@ -100,7 +106,7 @@ import Testing
 
     private func pad(_ count: Int) -> String { String(repeating: "x", count: count) }
 
-    @Test func `A body of exactly the largest size is taken`() async throws {
+    @Test func `A body of exactly the maximum size is accepted`() async throws {
         let head = #"{"id":"\#(id)","type":"command","content":{"name":"knock"},"future":""#
         let body = head + pad(524_288 - head.utf8.count - 2) + #""}"#
         #expect(body.utf8.count == 524_288)
@@ -108,7 +114,7 @@ import Testing
         #expect(answer.status == 201, "\(answer)")
     }
 
-    @Test func `The largest content is taken, and unknown members are passed over`() async throws {
+    @Test func `Content of the maximum size is accepted, and unknown members are ignored`() async throws {
         let answer = try await world.admin.call("PUT", "/v1/conversations/group:large", "{}")
         #expect(answer.status == 201)
         let text = pad(131_072 - #"{"text":""}"#.utf8.count)
@@ -123,7 +129,7 @@ import Testing
         #expect(read.json.int("seq") == 1)
     }
 
-    @Test func `An application's JSON may be nested 32 deep, a body 64`() async throws {
+    @Test func `An application's JSON can be nested 32 levels deep, and a body 64 levels`() async throws {
         let path = "/v1/conversations/direct:carol/messages"
         func body(_ depth: Int) -> String {
             let nested = String(repeating: "[", count: depth - 1) + String(repeating: "]", count: depth - 1)
@@ -131,7 +137,7 @@ import Testing
         }
         let taken = try await world.alice.call("POST", path, body(32))
         #expect(taken.status == 201)
-        // Whatever it travels in can be read again.
+        // Responses that contain the message can be decoded.
         let seq = try #require(taken.json.int("seq"))
         #expect(
             try await world.carol.call("GET", "/v1/conversations/direct:alice/messages?around=seq:\(seq)").status == 200
@@ -144,7 +150,7 @@ import Testing
         #expect(malformed.status == 400 && malformed.code == "malformed", "\(malformed)")
     }
 
-    @Test func `Bytes that are not UTF-8 are malformed`() async throws {
+    @Test func `Bytes that are not UTF-8 get the error malformed`() async throws {
         for bytes: [UInt8] in [
             [0xFF], [0x22, 0xC3, 0x28, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22], [0x22, 0xC0, 0x80, 0x22],
         ] {
@@ -154,9 +160,10 @@ import Testing
         }
     }
 
-    // MARK: Page sizes that are right
+    // MARK: Valid page sizes
 
-    @Test func `A limit of 0 gives an empty page, 100 the largest, and an empty filter value means none set`()
+    @Test
+    func `A limit of 0 gives an empty page, 100 is accepted, and an empty custom type matches messages without one`()
         async throws
     {
         let path = "/v1/conversations/group:crew/messages"
@@ -170,7 +177,9 @@ import Testing
     }
 
     @Test(arguments: ["4", "99", "9007199254740993", "9223372036854775807"])
-    func `A place above the head is no error: what lies below it is given, at both doors`(seq: String) async throws {
+    func `A sequence number above the head selects the existing messages, over HTTP and the WebSocket`(seq: String)
+        async throws
+    {
         let socket = try await TestSocket.signedIn(world.server, "alice")
         for (query, seqs) in [
             (["before": "seq:\(seq)"], [3, 2, 1]), (["after": "seq:\(seq)"], []),
@@ -189,7 +198,7 @@ import Testing
         }
     }
 
-    @Test func `A cursor of another log is epoch-changed`() async throws {
+    @Test func `A cursor of a recreated conversation's old log gets the error epoch-changed`() async throws {
         let group = "/v1/conversations/group:again"
         for _ in 0..<2 {
             #expect(try await world.alice.call("PUT", group, "{}").status == 201)
@@ -207,9 +216,11 @@ import Testing
         }
     }
 
-    // MARK: Ids
+    // MARK: Message IDs
 
-    @Test func `The same id and body is the first answer again; another body or sender is a conflict`() async throws {
+    @Test func `Repeating an ID and body gives the first answer, and another body or sender is a conflict`()
+        async throws
+    {
         let path = "/v1/conversations/group:reused/messages"
         #expect(
             try await world.admin.call("PUT", "/v1/conversations/group:reused", #"{"members":["alice","bob"]}"#).status
@@ -252,7 +263,7 @@ import Testing
         String(repeating: "م", count: 64), String(repeating: "😀", count: 32), String(repeating: "x", count: 128),
         "a/b:c%d", "%2F", "..", ".", "a b+c&d?e#f", "é", "ﷺ", "\u{200F}x", "👨‍👩‍👧‍👦",
     ])
-    func `A name of up to 128 bytes is given back byte for byte`(name: String) async throws {
+    func `A name of up to 128 bytes is returned byte for byte`(name: String) async throws {
         let segment = name.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
         let part = name.replacing("%", with: "%25").replacing("/", with: "%2F").replacing(":", with: "%3A")
         let conversation = "group:" + part
@@ -284,7 +295,7 @@ import Testing
     }
 
     @Test(arguments: [String(repeating: "م", count: 64), String(repeating: "😀", count: 32)])
-    func `A name of 128 bytes names a peer, a community and its channel as well`(name: String) async throws {
+    func `The name of a peer, a community or a channel can have 128 bytes`(name: String) async throws {
         #expect(name.utf8.count == 128)
         func escape(_ text: String) -> String {
             text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
@@ -331,14 +342,19 @@ import Testing
         }
     }
 
-    @Test(arguments: ["تم ✅ 👨‍👩‍👧‍👦", "\u{200F}لا\u{200E}", "é", "e\u{301}", "a\u{0}b", String(repeating: "م", count: 64)])
-    func `An action's type and value are given back byte for byte, at both doors`(value: String) async throws {
+    @Test(arguments: [
+        "تم ✅ 👨‍👩‍👧‍👦", "\u{200F}لا\u{200E}", "é", "e\u{301}", "a\u{0}b",
+        String(repeating: "م", count: 64),
+    ])
+    func `An action's type and value are returned byte for byte, over HTTP and the WebSocket`(value: String)
+        async throws
+    {
         let group = "group:acts-\(UUID().uuidString)"
         let path = "/v1/conversations/\(group)"
         #expect(try await world.admin.call("PUT", path, #"{"members":["alice","bob"]}"#).status == 201)
         #expect(try await world.alice.send("x", to: group, id: id).status == 201)
         let written = value.replacing("\u{0}", with: #"\u0000"#)
-        // A type has less room than a value.
+        // A type is limited to 64 bytes, a value to 128 bytes.
         let type = value.utf8.count <= 64 ? written : "reaction"
         let members = #""type":"\#(type)","value":"\#(written)""#
         let messages = path + "/messages/\(id.uuidString.lowercased())"
@@ -373,9 +389,9 @@ import Testing
         #expect(try await world.admin.call("DELETE", path).status == 204)
     }
 
-    // MARK: Not there, or not visible
+    // MARK: Missing and invisible conversations
 
-    @Test func `What may not be seen is answered exactly like what is not there`() async throws {
+    @Test func `Invisible conversations get exactly the same answers as missing ones`() async throws {
         let body = #"{"id":"\#(id)","type":"text","content":{"text":"x"}}"#
         let pairs = [
             ("group:strangers", "group:nobody"), ("community:far", "community:nowhere"),
@@ -407,13 +423,13 @@ import Testing
                 let expected = rest == "/import" ? (403, "forbidden") : (404, "unknown-conversation")
                 #expect(a.status == expected.0 && a.code == expected.1, "\(method) \(there)\(rest): \(a)")
             }
-            // Of a group the name itself is taken, and that shows; nothing else does.
+            // Creating a group reveals that its name is taken. The other kinds reveal nothing.
             guard !there.hasPrefix("group:") else { continue }
             let a = try await world.carol.call("PUT", "/v1/conversations/\(there)", "{}")
             let b = try await world.carol.call("PUT", "/v1/conversations/\(notThere)", "{}")
             #expect(a.status == b.status && a.code == b.code && a.status >= 400, "\(there): \(a) but \(b)")
         }
-        // Of several it is each one's own answer.
+        // Requests that name several conversations answer for each of them separately.
         for (there, notThere) in pairs.map({ ($0.removingPercentEncoding!, $1.removingPercentEncoding!) }) {
             for (path, body) in [
                 ("fetch", #"{"conversations":["NAME"]}"#), ("counts", #"{"since":{"NAME":"1"}}"#),

@@ -4,12 +4,12 @@ import Scrollback
 import ScrollbackModel
 import Testing
 
-/// How many messages may be asked for at once, by every door.
+/// The page sizes that HTTP, the WebSocket and the SDK accept.
 @Suite(.smallWorld) struct PageSizeTests {
     let world: SmallWorld
     let names: [String]
 
-    /// Three groups of alice's, with 120 messages each.
+    /// Creates three groups of Alice's with 120 messages each.
     init() async throws {
         world = try SmallWorld.shared
         names = (1...3).map { "pages-\($0)-\(UUID().uuidString.lowercased())" }
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    /// What an answer of either door came to: how many messages, or the argument that was refused.
+    /// The result of a request: the number of messages, or the parameter that was refused.
     private enum Outcome: Equatable {
         case messages(Int)
         case refused(String?)
@@ -53,15 +53,15 @@ import Testing
     }
 
     @Test(
-        "Check 13: of one conversation 0 to 100 messages are given, and another limit is refused by name, at every door",
-        .rows(13, 14, 31, 52, 158, 159, 240), arguments: [0, 1, 100, 101, -1])
+        "A request for one conversation returns up to 100 messages, and another limit is refused by name",
+        .contract("check 13"), .rows(13, 14, 31, 52, 158, 159, 240), arguments: [0, 1, 100, 101, -1])
     func ofOne(_ limit: Int) async throws {
         let expected: Outcome = (0...100).contains(limit) ? .messages(limit) : .refused("limit")
         let path = "/v1/conversations/group:\(names[0])/messages"
         let socket = try await TestSocket.signedIn(world.server, "alice")
         let client = try await Device.open(world.server, "alice")
         let chat = client.conversation(.group(try Identifier(names[0])))
-        // The device has all of them, so that what is local is not short of any.
+        // The device loads all messages first, so that local reads are complete.
         for try await _ in chat.messages(source: .remote) {}
 
         for anchor in ["", "&before=latest", "&after=earliest", "&from=earliest&to=latest"] {
@@ -107,8 +107,8 @@ import Testing
     }
 
     @Test(
-        "Check 13: of several conversations 0 to 25 messages each are given, and 26 are refused by name, at every door",
-        .rows(240), arguments: [0, 1, 25, 26, 100, -1])
+        "A request for several conversations returns up to 25 messages each, and another limit is refused by name",
+        .contract("check 13"), .rows(240), arguments: [0, 1, 25, 26, 100, -1])
     func ofSeveral(_ limit: Int) async throws {
         let isFine = (0...25).contains(limit)
         let socket = try await TestSocket.signedIn(world.server, "alice")
@@ -126,7 +126,7 @@ import Testing
             return messages.values.map(\.count).reduce(0, +)
         }
         #expect(batch == expected)
-        // With actions it is one conversation, and as few messages.
+        // With actions, a request can name only one conversation and has the same maximum.
         let withActions = await outcome {
             try await client.fetchHistory(in: [ids[0]], limit: limit, includingActions: true).messages[ids[0]]?.count
                 ?? -1

@@ -4,7 +4,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import Testing
 
-/// One cell of the table: somebody tries something with a kind of conversation.
+/// A row of the permission table: an action in a kind of conversation, tried in each role.
 struct PermissionCase: Sendable, CustomTestStringConvertible {
     enum Role: String, CaseIterable, Hashable, Sendable {
         case none, member, moderator, owner, left, admin
@@ -16,10 +16,11 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { "\(kind) \(action)" }
 
-    /// The table as people read it, with the codes of the protocol: 403 seen but not allowed, 404 not visible (or,
-    /// where somebody is to be put out, no member).
+    /// The expected HTTP status of each action in each kind of conversation, for each role.
     ///
-    /// What a role can't be in a kind is left out.
+    /// Status 403 means that the caller sees the conversation but may not perform the action. Status 404 means that the
+    /// conversation is invisible or, for removals, that the user is not a member. Roles that a kind does not have are
+    /// omitted.
     static let table: [PermissionCase] = parse(
         """
                                 none member moderator owner left admin
@@ -190,15 +191,15 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
 }
 
 @Suite(.smallWorld) struct PermissionTableTests {
-    @Test func `The table has every kind and action`() {
-        // What the server itself tells apart, and what only a door does.
-        let actions = Set(Action.allCases.map { $0 == .importHistory ? "import" : $0.rawValue })
+    @Test func `The table has every kind, action and role`() {
+        // The actions of the engine, and two that only the API distinguishes.
+        let actions = Set(Permission.allCases.map { $0 == .importHistory ? "import" : $0.rawValue })
             .union(["markRead", "subscribe"])
         let withRoles = actions.union(["addOwner", "removeOwner"])
         let expected: [String: (actions: Set<String>, roles: Set<PermissionCase.Role>)] = [
             "group": (withRoles, Set(PermissionCase.Role.allCases)),
             "community": (withRoles.union(["createChannel", "listChannels"]), Set(PermissionCase.Role.allCases)),
-            // A channel is made where a community is.
+            // A channel is created in its community, by the action `createChannel`.
             "private": (
                 withRoles.subtracting(["create"]).union(["createChannel", "listChannels"]),
                 Set(PermissionCase.Role.allCases)
@@ -212,7 +213,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         for (kind, wanted) in expected {
             let found = rows[kind]?.map(\.action) ?? []
             #expect(Set(found) == wanted.actions, "\(kind)")
-            #expect(found.count == wanted.actions.count, "\(kind) has a row twice")
+            #expect(found.count == wanted.actions.count, "\(kind) has duplicate rows")
             for cell in rows[kind] ?? [] {
                 #expect(Set(cell.statuses.map(\.role)) == wanted.roles, "\(kind) \(cell.action)")
             }
@@ -220,7 +221,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
     }
 
     @Test(.rows(47), arguments: PermissionCase.table)
-    func `Who may do what`(_ cell: PermissionCase) async throws {
+    func `Each role gets the expected status for each action`(_ cell: PermissionCase) async throws {
         for (role, status) in cell.statuses {
             let scene = try await Scene(cell.kind, cell.action)
             let answer = try await scene.attempt(cell.action, as: role)
@@ -236,18 +237,18 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// A conversation made for one attempt, with somebody in each role.
+    /// A conversation created for one attempt, with a user in each role.
     private struct Scene {
         let world: SmallWorld
-        /// As a segment of a path: the conversation, one that does not exist yet, and the community of a channel.
+        /// Path segments: the conversation, a conversation that does not exist yet, and the community of a channel.
         let name: String
         let fresh: String
         let community: String?
-        /// Somebody who can be put out or given a role, and an owner.
+        /// A member who can be removed or given a role, and an owner.
         let member: String
         let owner: String
         let tag: String
-        /// A message of the administrator's, and one of who left.
+        /// A message by the administrator, and a message by the user who left.
         let adminMessage = UUID()
         let leftMessage = UUID()
 
@@ -259,7 +260,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
             let list = #"{"members":[\#(people.map { "\"\($0)\"" }.joined(separator: ","))]}"#
             switch kind {
             case "direct": (member, owner) = ("peer-\(tag)", "")
-            // Only who receives is a member.
+            // Only the recipient is a member.
             case "system": (member, owner) = ("member-\(tag)", "")
             default: (member, owner) = (people[4], people[5])
             }
@@ -295,7 +296,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
             try await expect("PUT", name + "/members/\(owner)", #"{"role":"owner"}"#)
             try await expect("DELETE", name + "/members/left-\(tag)", nil)
             if kind == "private", action == "createChannel" {
-                // Channels are made by owners of the community.
+                // Only owners of the community can create channels.
                 try await expect("PUT", "community:\(tag)/members/owner-\(tag)", #"{"role":"owner"}"#)
             }
         }
@@ -331,7 +332,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
                 return try await api.call("POST", path + "/messages", message)
             case "editOwn", "recall":
                 let own = role == .left ? leftMessage : UUID()
-                // Who may not send has none.
+                // Roles without the permission to send have no message of their own.
                 _ = try await api.call("POST", path + "/messages", API.message("mine", id: own))
                 return try await change(own, action == "recall", api)
             case "editOthers", "deleteOthers": return try await change(adminMessage, action == "deleteOthers", api)
@@ -347,7 +348,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
             case "listChannels":
                 let answer = try await api.call("GET", "/v1/communities/\(tag)/channels")
                 if name.contains("%2Fp"), answer.status == 200 {
-                    // Who is in the community and was never in the channel does not hear of it.
+                    // Members of the community who were never in the private channel must not see it.
                     try await expect("PUT", "community:\(tag)/members/outsider", "{}")
                     let outsider = try await world.server.api("outsider")
                     let other = try await outsider.call("GET", "/v1/communities/\(tag)/channels")
@@ -356,7 +357,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
                 return answer
             case "addMember", "addOwner", "invite":
                 if name.contains("%2Fp"), let community {
-                    // Among the community's members first.
+                    // A member of the channel must be a member of the community first.
                     try await expect("PUT", community + "/members/another", "{}")
                 }
                 if action == "invite" { return try await api.call("PUT", path + "/invitations/another", "{}") }
@@ -380,7 +381,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
             case "delete": return try await api.call("DELETE", path)
             case "import": return try await api.call("POST", path + "/import", #"{"messages":[]}"#)
             default:
-                Issue.record("there is no action \(action)")
+                Issue.record("The test does not implement the action \(action).")
                 return Answer(status: 0, headers: [:], bytes: [])
             }
         }

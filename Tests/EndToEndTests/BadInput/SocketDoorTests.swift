@@ -2,7 +2,7 @@ import Foundation
 import ScrollbackModel
 import Testing
 
-/// A frame after the welcome that must be refused, and how.
+/// A frame after the welcome that the server must refuse, and the expected error.
 struct BadFrame: Sendable, CustomTestStringConvertible {
     var frame: String
     var code: String
@@ -31,17 +31,19 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
         "Sec-WebSocket-Protocol: SCROLLBACK.V1.JSON\r\n",
         "Sec-WebSocket-Protocol: scrollback.v1.json\r\nSec-WebSocket-Version: 8\r\n",
     ])
-    func `An upgrade with a wrong or no subprotocol is answered 400`(headers: String) async throws {
+    func `An upgrade with a wrong subprotocol or version, or without a subprotocol, gets 400`(headers: String)
+        async throws
+    {
         let connection = try await RawConnection(world.server)
         connection.upgrade(headers)
         let answer = try await connection.answer()
         #expect(answer.status == 400)
         #expect(answer.body.contains(#""code":"malformed""#) && answer.body.contains("Sec-WebSocket-Protocol"))
         #expect(answer.head.lowercased().contains("connection: close"))
-        try await eventually("it is closed") { connection.isClosed ? true : nil }
+        try await eventually("the connection is closed") { connection.isClosed ? true : nil }
     }
 
-    @Test func `The subprotocol may be one of several`() async throws {
+    @Test func `The subprotocol can be one of several`() async throws {
         for headers in ["x, scrollback.v1.json", "scrollback.v1.json,x"] {
             let connection = try await RawConnection(world.server)
             connection.upgrade("Sec-WebSocket-Protocol: \(headers)\r\n")
@@ -50,7 +52,7 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `An upgrade anywhere else, or to anything else, is plain HTTP`() async throws {
+    @Test func `An upgrade at another path or to another protocol is handled as plain HTTP`() async throws {
         let elsewhere = try await RawConnection(world.server)
         elsewhere.upgrade(path: "/healthz")
         #expect(try await elsewhere.answer().status == 200)
@@ -71,13 +73,13 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
         #"{"type":"hello","token":"x"}"#, #"{"type":"hello","token":7,"device":"d"}"#,
         #"{"type":"hello","token":"x","device":""}"#, #"{"type":"hello","token":"x","device":"a\u0000b"}"#,
     ])
-    func `Anything but a good hello first is closed with 4001`(frame: String) async throws {
+    func `A first frame other than a valid hello closes the connection with 4001`(frame: String) async throws {
         let socket = try await TestSocket.open(world.server.url)
         socket.send(frame)
         #expect(try await socket.closed() == 4001)
     }
 
-    @Test func `A second hello is refused, and the connection goes on`() async throws {
+    @Test func `A second hello is refused, and the connection stays open`() async throws {
         let socket = try await TestSocket.signedIn(world.server, "alice")
         socket.send(#"{"type":"hello","token":"\#(world.alice.token ?? "")","device":"e"}"#)
         let answer = try await socket.next()
@@ -85,7 +87,7 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
         #expect(try await socket.request(#""type":"ping""#).string("type") == "result")
     }
 
-    @Test func `What is sent behind the hello at once is answered after the welcome, in order`() async throws {
+    @Test func `Frames sent immediately after the hello are answered after the welcome, in order`() async throws {
         let socket = try await TestSocket.open(world.server.url)
         socket.send(#"{"type":"hello","token":"\#(world.alice.token ?? "")","device":"eager"}"#)
         for reference in 1...20 { socket.send(#"{"type":"ping","ref":\#(reference)}"#) }
@@ -93,7 +95,7 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
         for reference in 1...20 { #expect(try await socket.next().int("ref") == reference) }
     }
 
-    @Test func `A device that connects again replaces its first connection with 4009`() async throws {
+    @Test func `A device that connects again closes its first connection with 4009`() async throws {
         let first = try await TestSocket.signedIn(world.server, "alice", device: "phone")
         let other = try await TestSocket.signedIn(world.server, "alice", device: "laptop")
         let second = try await TestSocket.signedIn(world.server, "alice", device: "phone")
@@ -109,13 +111,13 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
         arguments: [
             (2, [1, 2, 3], true, true, 0, 1003),  // binary
             (1, [0x7B], true, false, 0, 1002),  // not masked
-            (3, [1], true, true, 0, 1002), (11, [], true, true, 0, 1002),  // opcodes nobody agreed on
-            (1, [0x7B], true, true, 0x40, 1002), (1, [0x7B], true, true, 0x10, 1002),  // bits nobody agreed on
+            (3, [1], true, true, 0, 1002), (11, [], true, true, 0, 1002),  // undefined opcodes
+            (1, [0x7B], true, true, 0x40, 1002), (1, [0x7B], true, true, 0x10, 1002),  // undefined reserved bits
             (9, [UInt8](repeating: 1, count: 126), true, true, 0, 1002), (9, [1], false, true, 0, 1002),
-            (0, [1], true, true, 0, 1002),  // goes on with nothing
+            (0, [1], true, true, 0, 1002),  // continuation without a start
             (1, [UInt8](repeating: 0x20, count: 524_289), true, true, 0, 1009),  // too large
         ] as [(UInt8, [UInt8], Bool, Bool, UInt8, Int)])
-    func `A frame that breaks the rules closes the connection with its code`(
+    func `A frame that violates the protocol closes the connection with the matching code`(
         opcode: UInt8, payload: [UInt8], isFinal: Bool, isMasked: Bool, reserved: UInt8, code: Int
     ) async throws {
         for isSignedIn in [false, true] {
@@ -131,7 +133,9 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `A message too large in fragments is closed with 1009, one that fits is read`() async throws {
+    @Test func `A message that is too large or has too many fragments is closed with 1009, and one that fits is read`()
+        async throws
+    {
         let large = try await RawConnection.webSocket(world.server)
         for index in 0..<3 {
             large.frame(index == 0 ? 1 : 0, [UInt8](repeating: 0x20, count: 262_144), isFinal: index == 2)
@@ -151,7 +155,7 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
         _ = try await fits.read(through: "welcome")
     }
 
-    @Test func `A frame of exactly the largest size is read, whole and in fragments`() async throws {
+    @Test func `A frame of exactly the maximum size is read, unfragmented and fragmented`() async throws {
         let connection = try await RawConnection.webSocket(world.server)
         connection.frame(
             1, Array(#"{"type":"hello","token":"\#(world.bob.token ?? "")","device":"largest"}"#.utf8))
@@ -196,16 +200,21 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
         .init(#"{"type":"send","ref":1,\#(message)}"#, "invalid-parameter", "conversation"),
         .init(#"{"type":"send","ref":1,"conversation":"crew",\#(message)}"#, "invalid-parameter", "conversation"),
         .init(
-            #"{"type":"send","ref":1,"conversation":"group:e\u0301",\#(message)}"#, "invalid-parameter", "conversation"),
+            #"{"type":"send","ref":1,"conversation":"group:e\u0301",\#(message)}"#, "invalid-parameter",
+            "conversation"),
         .init(
-            #"{"type":"send","ref":1,"conversation":"group:a\u0007",\#(message)}"#, "invalid-parameter", "conversation"),
+            #"{"type":"send","ref":1,"conversation":"group:a\u0007",\#(message)}"#, "invalid-parameter",
+            "conversation"),
         .init(#"{"type":"send","ref":1,\#(crew),"message":[]}"#, "invalid-parameter", "message"),
         .init(#"{"type":"send","ref":1,\#(crew),"message":{}}"#, "invalid-parameter", "type"),
         .init(
             #"{"type":"send","ref":1,\#(crew),"message":{"id":"7","type":"text","content":{"text":"x"}}}"#,
             "invalid-parameter", "id"),
         .init(
-            #"{"type":"send","ref":1,\#(crew),"message":{"id":"\#(id)","type":"text","content":{"text":"\#(String(repeating: "x", count: 131_072))"}}}"#,
+            #"""
+            {"type":"send","ref":1,\#(crew),"message":{"id":"\#(id)","type":"text",\#
+            "content":{"text":"\#(String(repeating: "x", count: 131_072))"}}}
+            """#,
             "too-large", "content"),
     ]
 
@@ -235,7 +244,10 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
         (#""positions":[{"conversation":"group:crew","epoch":"1","seq":-1}]"#, "seq"),
         (#""positions":[{"conversation":"group:crew","epoch":"x","seq":1}]"#, "epoch"),
         (
-            #""positions":[\#((0...100).map { _ in #"{"conversation":"group:crew","epoch":"1","seq":1}"# }.joined(separator: ","))]"#,
+            #"""
+            "positions":[\#
+            \#((0...100).map { _ in #"{"conversation":"group:crew","epoch":"1","seq":1}"# }.joined(separator: ","))]
+            """#,
             "positions"
         ),
     ].map { .init(#"{"type":"sync","ref":1,\#($0.0)}"#, "invalid-parameter", $0.1) }
@@ -260,7 +272,10 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
         .init(
             #"{"type":"subscribe","ref":1,"conversations":["group:crew","group:strangers"]}"#, "unknown-conversation"),
         .init(
-            #"{"type":"subscribe","ref":1,"conversations":[\#((0...500).map { #""group:g\#($0)""# }.joined(separator: ","))]}"#,
+            #"""
+            {"type":"subscribe","ref":1,"conversations":[\#
+            \#((0...500).map { #""group:g\#($0)""# }.joined(separator: ","))]}
+            """#,
             "invalid-parameter", "conversations"),
         .init(#"{"type":"unsubscribe","ref":1,"conversations":7}"#, "invalid-parameter", "conversations"),
         .init(
@@ -269,7 +284,7 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
     ]
 
     @Test(arguments: [shapes, sends, reads, pages, syncs, searches, subscriptions] + BadChangeFrames.all)
-    func `A bad frame is answered with its code, naming what is wrong, and the connection goes on`(
+    func `A bad frame gets its error code and parameter, and the connection stays open`(
         _ frames: [BadFrame]
     ) async throws {
         let socket = try await TestSocket.signedIn(world.server, "alice")
@@ -282,10 +297,10 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
             if frame.frame.contains(#""ref":1,"#), frame.code != "malformed" { #expect(answer.int("ref") == 1) }
         }
         #expect(try await socket.request(#""type":"ping","future":[{}]"#).string("type") == "result")
-        try await world.expectUnchanged("\(frames.first?.testDescription ?? "") and those after it")
+        try await world.expectUnchanged("\(frames.first?.testDescription ?? "") and the frames after it")
     }
 
-    @Test func `Unknown members of a frame are passed over, and what is not subscribed can be unsubscribed`()
+    @Test func `Unknown members of a frame are ignored, and unsubscribing without a subscription succeeds`()
         async throws
     {
         let socket = try await TestSocket.signedIn(world.server, "alice")
@@ -296,7 +311,7 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
         #expect(answer.string("type") == "result")
     }
 
-    @Test func `Sync tells nothing of a conversation that one may not see, and goes on with the others`() async throws {
+    @Test func `Sync reveals nothing about invisible conversations and still returns the others`() async throws {
         let socket = try await TestSocket.signedIn(world.server, "alice")
         let names = ["group:strangers", "group:nobody", "group:crew", "community:far/default", "direct:nobody"]
         let positions = names.map { #"{"conversation":"\#($0)","epoch":"\#(world.epoch)","view":0,"seq":1,"rev":0}"# }
@@ -313,7 +328,7 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: ["4", "99", "9223372036854775807"])
-    func `Sync from above the head begins anew`(seq: String) async throws {
+    func `Sync from a position above the head starts over`(seq: String) async throws {
         let socket = try await TestSocket.signedIn(world.server, "alice")
         let position = #"{"conversation":"group:crew","epoch":"\#(world.epoch)","view":0,"seq":\#(seq),"rev":0}"#
         let answer = try await socket.request(#""type":"sync","positions":[\#(position)]"#)

@@ -3,7 +3,7 @@ import ScrollbackModel
 import ScrollbackServer
 import Testing
 
-/// Tokens that are no good, at both doors.
+/// Invalid tokens over HTTP and the WebSocket.
 @Suite(.smallWorld) struct TokenTests {
     let world: SmallWorld
 
@@ -16,7 +16,9 @@ import Testing
             "=", with: "")
     }
 
-    @Test func `No token, and one that nobody here signed, is invalid-token; over the socket 4001`() async throws {
+    @Test func `A missing, malformed or foreign token gets invalid-token over HTTP and 4001 over the WebSocket`()
+        async throws
+    {
         let good = try await world.server.token("alice")
         let parts = good.split(separator: ".").map(String.init)
         let other = try RunningServer.makeFolder()
@@ -63,7 +65,9 @@ import Testing
         return try await socket.closed()
     }
 
-    @Test func `An expired token is token-expired; over the socket 4003, also when it expires there`() async throws {
+    @Test func `An expired token gets token-expired over HTTP and 4003 over the WebSocket, even on an open connection`()
+        async throws
+    {
         let expired = try await world.server.token("alice", lifetime: 60, madeAt: Date(timeIntervalSinceNow: -61))
         let answer = try await API(server: world.server.url, token: expired).call("GET", "/v1/me")
         #expect(answer.status == 401 && answer.code == "token-expired", "\(answer)")
@@ -74,7 +78,7 @@ import Testing
         #expect(try await API(server: world.server.url, token: token).call("GET", "/v1/me").code == "token-expired")
     }
 
-    @Test func `Revoking tokens closes with 4010 and refuses them from then on, and new ones are good`() async throws {
+    @Test func `Revoking tokens closes connections with 4010 and refuses the tokens, but not new ones`() async throws {
         let api = try await world.server.api("erin")
         let socket = try await TestSocket.signedIn(world.server, "erin", token: api.token)
         let other = try await TestSocket.signedIn(world.server, "alice")
@@ -88,7 +92,7 @@ import Testing
         #expect(try await other.request(#""type":"ping""#).string("type") == "result")
     }
 
-    @Test func `A fresh token over the socket must be good, and the same user's`() async throws {
+    @Test func `A replacement token over the WebSocket must be valid and belong to the same user`() async throws {
         let socket = try await TestSocket.signedIn(world.server, "alice")
         for (token, code) in [
             ("x", "invalid-token"), (try await world.server.token("bob"), "forbidden"),
@@ -103,14 +107,18 @@ import Testing
         #expect(try await socket.request(#""type":"ping""#).string("type") == "result")
     }
 
-    @Test func `A fresh token over the socket keeps it open past the end of the old one`() async throws {
+    @Test func `A replacement token keeps the WebSocket open beyond the expiration of the first token`() async throws {
         let (socket, end) = try await refreshed()
-        // Time is looked at every five seconds: past the old token's end, and a look later, it is still open.
+        // The server checks expirations every five seconds. Wait until the first check after the old token's
+        // expiration.
         try await Task.sleep(for: .seconds(max(0, end.timeIntervalSinceNow) + 5.5))
         #expect(try await socket.request(#""type":"ping""#).string("type") == "result")
     }
 
-    /// A connection whose token ends soon: later on a busy machine, where a connection takes so long.
+    /// Opens a connection with a token that expires soon.
+    ///
+    /// On a busy machine, the token can expire before the connection is open. The method then retries with a longer
+    /// lifetime.
     private func short(seconds: Int = 15) async throws -> (token: String, TestSocket) {
         let made = try await world.admin.call("POST", "/v1/tokens", #"{"user":"alice","expiresIn":\#(seconds)}"#)
         let token = try #require(made.json.string("token"))
@@ -121,8 +129,9 @@ import Testing
         }
     }
 
-    /// A connection that was given a fresh token before its first one ended, and when that one ends. On a busy machine
-    /// a short one may end before: then a longer one is tried.
+    /// Opens a connection, replaces its token before it expires, and returns the old token's expiration.
+    ///
+    /// On a busy machine, the token can expire first. The method then retries with a longer lifetime.
     private func refreshed(lifetime: TimeInterval = 15) async throws -> (TestSocket, end: Date) {
         let fresh = try await world.server.token("alice")
         let end = Date(timeIntervalSinceNow: lifetime)
@@ -137,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `What takes an administrator is forbidden to others`() async throws {
+    @Test func `Users who are not administrators can't perform administrator operations`() async throws {
         for (method, path, body) in [
             ("POST", "/v1/tokens", #"{"user":"alice","scopes":["admin"]}"#), ("DELETE", "/v1/users/alice/tokens", nil),
             ("PUT", "/v1/users/bob", "{}"), ("POST", "/v1/conversations/group:crew/import", #"{"messages":[]}"#),

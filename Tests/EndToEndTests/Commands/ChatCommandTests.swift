@@ -3,14 +3,14 @@ import PictureFixtures
 import Scrollback
 import Testing
 
-@Suite("Chat in a terminal")
+@Suite("The chat command")
 struct ChatCommandTests {
-    @Test("It shows typing, answers, reactions and what files are, and a slash does more than send a text")
+    @Test("The chat command shows typing, replies, reactions and files, and understands slash commands")
     func chat() async throws {
         let server = try await RunningServer.start()
         let made = try await server.admin().call("PUT", "/v1/conversations/group:crew", #"{"members":["alice","bob"]}"#)
         try #require(made.status == 201)
-        // What alice types.
+        // A pipe with the lines that Alice types.
         let keyboard = server.folder.appending(component: "keyboard")
         try #require(mkfifo(keyboard.path, 0o600) == 0)
         let chat = try RunningServer.run(
@@ -22,8 +22,8 @@ struct ChatCommandTests {
         let bob = try await Device.open(server, "bob")
         let crew = bob.conversation(.group("crew"))
         _ = try await eventually("alice is online", within: 30) { chat.errorText.contains("— online —") ? true : nil }
-        _ = try await eventually("bob is seen typing", within: 30) {
-            // As with every key; before bob is online it does nothing.
+        _ = try await eventually("Alice sees that Bob is typing", within: 30) {
+            // Apps call this at every keystroke. It has no effect before Bob is online.
             crew.setTyping(true)
             return chat.errorText.contains("— bob is typing —") ? true : nil
         }
@@ -49,19 +49,19 @@ struct ChatCommandTests {
         try await shows("alice: [image, photo-1600x1200.jpg, 1080 × 810, ")
         let messages = try await Device.everything(in: .group("crew"), of: server)
         #expect(messages.first { $0.text == "on my way" }?.attributes.replyTo == text.id)
-        _ = try await eventually("what can't be done is said", within: 30) {
+        _ = try await eventually("the errors are printed", within: 30) {
             let said = chat.errorText
-            return said.contains("nowhere.jpg can't be read") && said.contains("/dance is nothing that can be done")
+            return said.contains("nowhere.jpg can't be read") && said.contains("/dance is not a valid command")
                 ? true : nil
         }
         _ = try await crew.recall(text.id).delivered()
-        try await shows("✗ عند المرسى ⚓️ was taken back")
+        try await shows("✗ عند المرسى ⚓️ was deleted")
         try keys.close()
         #expect(try await chat.waitForEnd() == 0)
         await bob.close()
     }
 
-    @Test("Files are sent and fetched by the command line, and what can't be is said by name and code")
+    @Test("Files are sent and downloaded by command, and failures name the file and the error code")
     func files() async throws {
         let server = try await RunningServer.start()
         let made = try await server.admin().call("PUT", "/v1/conversations/group:crew", #"{"members":["alice","bob"]}"#)
@@ -85,18 +85,18 @@ struct ChatCommandTests {
         #expect(fetched.code == 0 && fetched.output == copy + "\n", "\(fetched)")
         #expect(FileManager.default.contentsEqual(atPath: copy, andPath: gif.path))
         let again = try await run(fetch)
-        #expect(again.code == 1 && again.errors.contains("take --force or another --output"), "\(again)")
+        #expect(again.code == 1 && again.errors.contains("Use --force or another --output"), "\(again)")
         let forced = try await run(fetch + ["--force", "--json"])
         #expect(forced.code == 0 && forced.output.contains(#""size":"#), "\(forced)")
 
-        // A file may be called as a folder that is there: that stays.
+        // A folder that has the name of the file is never replaced.
         try FileManager.default.removeItem(atPath: copy)
         try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: true)
         let folder = try await run(fetch + ["--force"])
         #expect(folder.code == 1 && folder.errors.contains("is a directory"), "\(folder)")
         try FileManager.default.removeItem(atPath: copy)
         try FileManager.default.copyItem(atPath: gif.path, toPath: copy)
-        // What somebody says does not command the terminal.
+        // Control characters in a message do not reach the terminal.
         _ = try await run(["send", "group:crew", "a\u{1B}[2Jb\u{9B}c\u{7}", "--as", "bob"])
         let read = try await run(["history", "group:crew", "--as", "alice"])
         #expect(read.code == 0 && read.output.contains("a\u{FFFD}[2Jb\u{FFFD}c\u{FFFD}"), "\(read)")
@@ -105,8 +105,8 @@ struct ChatCommandTests {
         for (arguments, code, word) in [
             (["send", "group:crew", "--gif", copy, "hello", "--as", "alice"], 64, "either a text or one file"),
             (["send", "group:crew", "--as", "alice"], 64, "either a text or one file"),
-            (["send", "group:crew", "--voice", copy, "--as", "alice"], 64, "needs --duration"),
-            (["send", "group:crew", "--image", copy, "--as", "alice"], 1, "send it as .gif"),
+            (["send", "group:crew", "--voice", copy, "--as", "alice"], 64, "requires --duration"),
+            (["send", "group:crew", "--image", copy, "--as", "alice"], 1, "Send it with .gif"),
             (["send", "group:crew", "--file", "/nowhere", "--as", "alice"], 1, "can't be read"),
             (["download", "group:crew", "seq:2", "--as", "bob"], 1, "has no file"),
             (["download", "group:crew", "seq:1", "--as", "mallory"], 1, "(unknown-"),

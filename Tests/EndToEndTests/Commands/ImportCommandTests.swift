@@ -3,7 +3,7 @@ import Scrollback
 import ScrollbackModel
 import Testing
 
-@Suite("The command import")
+@Suite("The import command")
 struct ImportCommandTests {
     private static let sessions = [
         line("a", "alice", "2024-05-01T12:00:00Z", "1 a"),
@@ -19,7 +19,7 @@ struct ImportCommandTests {
         line("c", "alice", "2024-05-01T12:00:01Z", "2 c"),
     ]
 
-    @Test("Sessions of the same two become one conversation by time; others are left out and counted, and said so")
+    @Test("Sessions of the same two users are merged by time, and sessions of other sizes are left out and counted")
     func direct() async throws {
         let server = try await RunningServer.start()
         let file = try Self.file(Self.sessions, in: server)
@@ -42,15 +42,15 @@ struct ImportCommandTests {
         #expect(again.code == 0)
         #expect(
             again.output == """
-                imported 0 messages into 2 conversations, 7 were there already
-                left out 2 channels with 4 messages: they have one sender, or more than two
+                imported 0 messages into 2 conversations, 7 already existed
+                skipped 2 channels with 4 messages, because they don't have exactly two senders
 
                 """)
         #expect(try await Device.everything(in: pair, of: server).count == 5)
         try await server.terminate()
     }
 
-    @Test("What is to count is unread for the other of two, and for the others of a group")
+    @Test("Counted messages are unread for the other user of a pair and for the other members of a group")
     func countsUnread() async throws {
         let server = try await RunningServer.start()
         let file = try Self.file(Self.sessions, in: server)
@@ -59,7 +59,7 @@ struct ImportCommandTests {
         #expect(try await Self.unread(server, "bob") == ["direct:alice": 3])
         try await server.importLog(file, ["--kind", "group", "--channel", "three", "--counts-unread"])
         #expect(try await Self.unread(server, "carol") == ["direct:alice": 1, "group:three": 2])
-        // One channel of a file is enough to make a pair.
+        // A single channel of the file is enough to form a pair.
         let other = try await RunningServer.start()
         let report = try await other.importReport(file, ["--kind", "direct", "--channel", "b"])
         #expect(report.int("imported") == 2)
@@ -68,12 +68,12 @@ struct ImportCommandTests {
         try await other.terminate()
     }
 
-    @Test("A line that can't be read is named, and nothing of a file of sessions is imported")
+    @Test("An unreadable line is named, and nothing of a file of sessions is imported")
     func badLine() async throws {
         let server = try await RunningServer.start()
         for (bad, word) in [
-            ("{", "line 12"), (Self.line("a", "", "2024-05-01T12:00:00Z", "x"), "line 12"),
-            (Self.line("a", "alice", "yesterday", "x"), "line 12"),
+            ("{", "Line 12"), (Self.line("a", "", "2024-05-01T12:00:00Z", "x"), "Line 12"),
+            (Self.line("a", "alice", "yesterday", "x"), "Line 12"),
             (#"{"id":"1","sender":"alice","time":"2024-05-01T12:00:00Z","text":"x"}"#, "channel"),
         ] {
             let file = try Self.file(Self.sessions + [bad], in: server)
@@ -89,7 +89,10 @@ struct ImportCommandTests {
     }
 
     private static func line(_ channel: String, _ sender: String, _ time: String, _ text: String) -> String {
-        #"{"id":"\#(channel) \#(text)","channel":"\#(channel)","sender":"\#(sender)","time":"\#(time)","text":"\#(text)"}"#
+        #"""
+        {"id":"\#(channel) \#(text)","channel":"\#(channel)","sender":"\#(sender)",\#
+        "time":"\#(time)","text":"\#(text)"}
+        """#
     }
 
     private static func file(_ lines: [String], in server: RunningServer) throws -> ChatLog {
@@ -98,7 +101,7 @@ struct ImportCommandTests {
         return ChatLog(file: file)
     }
 
-    /// What is unread in each conversation of somebody's list.
+    /// Returns the unread count of each conversation in a user's list.
     private static func unread(_ server: RunningServer, _ user: UserID) async throws -> [String: Int] {
         let list = try await server.api(user).call("GET", "/v1/conversations").json.objects("conversations")
         var unread: [String: Int] = [:]

@@ -3,10 +3,10 @@ import Scrollback
 import ScrollbackModel
 import Testing
 
-/// What an operator sees of the way to the services, from the command line.
-@Suite("Pushes that are tried in a terminal", .timeLimit(.minutes(5)))
+/// The push commands, by which operators check the connection to the push services.
+@Suite("The push command", .timeLimit(.minutes(5)))
 struct PushCommandTests {
-    /// How a command ended, and what it said.
+    /// The result of a command.
     private struct Ended: Equatable {
         var code: Int32
         var output: String
@@ -16,7 +16,7 @@ struct PushCommandTests {
             (self.code, self.output, self.errors) = (code, output, errors)
         }
 
-        /// The objects of `--json`, one a line.
+        /// Parses the output of `--json`, which has one object on each line.
         func objects() throws -> [[String: String]] {
             try output.split(separator: "\n").map { line in
                 try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: String], "\(line)")
@@ -30,7 +30,7 @@ struct PushCommandTests {
         return Ended(code, output, errors: errors)
     }
 
-    @Test("One device gets it or all do, whoever is there; what came of each is a line, or an object of JSON")
+    @Test("A test push reaches one or all devices, even of an online user, and prints a line or an object for each")
     func tried() async throws {
         guard let standIn = try await PushStandIn.start("apns") else { return }
         let push = try await PushServer.start(["apns": standIn])
@@ -39,7 +39,7 @@ struct PushCommandTests {
             try await push.register("alice", "apns", device, name: name)
         }
         let tokens = devices.map { $0["token"] as? String }
-        // Looking at their app they would be pushed nothing that is said.
+        // The server sends no regular pushes to a user who has the app open.
         let device = try await Device.open(push.server, "alice")
         for await state in device.connection where state == .online { break }
         let one = try await run(push, "test", "alice", "--device", "phone")
@@ -56,7 +56,7 @@ struct PushCommandTests {
         #expect(received.map { $0["token"] as? String } == [tokens[0]] + tokens)
         let aps = (received.last?["payload"] as? [String: Any])?["aps"] as? [String: Any]
         let alert = aps?["alert"] as? [String: String]
-        #expect(alert == ["title": "Scrollback", "body": "A push to try the way."])
+        #expect(alert == ["title": "Scrollback", "body": "This is a test push."])
         #expect(try await standIn.refused() == [])
 
         let listed = try await run(push, "devices", "--as", "alice")
@@ -65,7 +65,7 @@ struct PushCommandTests {
         try await push.server.terminate()
     }
 
-    @Test("What a service refuses, can't take or no longer knows ends with 1 and why; so does what is not there")
+    @Test("A test push that fails or has no device exits with 1 and prints the reason")
     func failed() async throws {
         guard let standIn = try await PushStandIn.start("apns") else { return }
         let push = try await PushServer.start(["apns": standIn])
@@ -75,7 +75,7 @@ struct PushCommandTests {
         try await push.register("alice", "apns", other, name: "watch")
         try await push.register("bob", "apns", devices[2])
 
-        // One that is taken makes no good end of it.
+        // A single refusal makes the command fail, even if another push succeeds.
         let refused = try await run(push, "test", "alice")
         #expect(refused == Ended(1, "phone  apns  sent\nwatch  apns  refused: TopicDisallowed\n"), "\(refused)")
         let told = try await run(push, "test", "alice", "--device", "watch", "--json")
@@ -91,17 +91,17 @@ struct PushCommandTests {
         let gone = try await run(push, "test", "bob")
         #expect(gone == Ended(1, "phone  apns  gone: the service no longer knows the device\n"), "\(gone)")
 
-        // Nothing is tried, and nothing but the error is said.
+        // The command sends no push and prints only the error.
         let count = try await standIn.received().count
         let unknown = try await run(push, "test", "alice", "--device", "nobody", "--json")
         #expect(unknown.code == 1 && unknown.output.isEmpty, "\(unknown)")
-        #expect(unknown.errors.contains("alice has registered none called nobody"), "\(unknown)")
+        #expect(unknown.errors.contains("alice has no device with the ID nobody"), "\(unknown)")
         let none = try await run(push, "test", "carol", "--json")
         #expect(none.code == 1 && none.output.isEmpty, "\(none)")
-        #expect(none.errors.contains("carol has registered none, as apps do"), "\(none)")
+        #expect(none.errors.contains("carol has no device; apps register devices"), "\(none)")
         try await push.set(["services": ["apns": NSNull()]])
         let unset = try await run(push, "test", "alice", "--device", "phone")
-        let reason = "the service is not set up: PUT /v1/settings, push.services.apns"
+        let reason = "The push service is not configured. Set push.services.apns with PUT /v1/settings."
         #expect(unset == Ended(1, "phone  apns  refused: \(reason)\n"), "\(unset)")
         #expect(try await standIn.received().count == count)
         try await push.server.terminate()

@@ -3,7 +3,7 @@ import Foundation
 import Scrollback
 import Testing
 
-@Suite("The list of recents in a terminal")
+@Suite("The recents command")
 struct RecentsCommandTests {
     private let server: RunningServer
 
@@ -33,7 +33,7 @@ struct RecentsCommandTests {
         return ran.output.split(separator: "\n").map(String.init)
     }
 
-    @Test("What is pinned, muted and marked is listed so and filtered by, and the total is of all")
+    @Test("Pinned, muted and marked conversations are listed as such and can be filtered, and the totals count all")
     func list() async throws {
         let pinned = try await run("pin", "group:crew", "--as", "alice")
         #expect(pinned.code == 0 && pinned.output == "group:crew  pinned, 2 unread, 0 mentions\n", "\(pinned)")
@@ -69,7 +69,7 @@ struct RecentsCommandTests {
         #expect(try await lines().first == "group:quiet  1 unread  bob: quiet 1")
     }
 
-    @Test("One, several, a kind and all are read, and what could not be is said by name")
+    @Test("The read command reads one, several, a kind or all conversations, and names those that fail")
     func read() async throws {
         _ = try await run("send", "direct:alice", "psst", "--as", "bob")
         let several = try await run("read", "group:crew", "group:nowhere", "direct:bob", "--as", "alice")
@@ -88,7 +88,7 @@ struct RecentsCommandTests {
         #expect(try await lines().last == "in all: 0 unread, 0 mentions")
     }
 
-    @Test("Watched, it is drawn again as it changes, and with a store it is there without a server")
+    @Test("With --watch the list is printed again after changes, and a store provides it without a server")
     func watch() async throws {
         let store = server.folder.appending(component: "store").path
         let arguments = [
@@ -97,15 +97,15 @@ struct RecentsCommandTests {
         ]
         let watching = try RunningServer.run(
             arguments + ["--kind", "group"], name: "watch", folder: server.folder)
-        _ = try await eventually("the list is there", within: 30) {
+        _ = try await eventually("the list is printed", within: 30) {
             watching.outputText.contains("in all: 4 unread, 0 mentions\n\n") ? true : nil
         }
         _ = try await run("send", "group:deck", "ahoy", "--as", "bob")
-        _ = try await eventually("what came is drawn", within: 30) {
+        _ = try await eventually("the new message is printed", within: 30) {
             watching.outputText.contains("group:deck  2 unread  bob: ahoy\n") ? true : nil
         }
         _ = try await run("read", "--all", "--as", "alice")
-        _ = try await eventually("what was read elsewhere is drawn", within: 30) {
+        _ = try await eventually("the reads of another client are printed", within: 30) {
             watching.outputText.hasSuffix(
                 "group:deck    bob: ahoy\ngroup:quiet    bob: quiet 1\ngroup:crew    bob: crew 2\n"
                     + "in all: 0 unread, 0 mentions\n\n") ? true : nil
@@ -121,19 +121,19 @@ struct RecentsCommandTests {
         #expect(names == ["group:deck", "group:quiet", "group:crew"])
     }
 
-    @Test("Wrong usage is said as such, and help has examples")
+    @Test("Invalid usage prints an error, and the help has examples")
     func usage() async throws {
         for (arguments, code, word) in [
             (["recents", "--as", "alice", "--limit", "0"], 64, "1...100"),
             (["recents", "--as", "alice", "--kind", "room"], 64, "direct, group, community or system"),
-            (["recents", "--as", "alice", "--store", "/tmp"], 64, "go with --watch"),
+            (["recents", "--as", "alice", "--store", "/tmp"], 64, "require --watch"),
             (["recents", "--as", "alice", "--muted", "--not-muted"], 64, "muted"),
-            (["read", "--as", "alice"], 64, "either --kind or --all"),
-            (["read", "group:crew", "--all", "--as", "alice"], 64, "either --kind or --all"),
-            (["read", "--all", "--seq", "3", "--as", "alice"], 64, "--seq goes with one"),
+            (["read", "--as", "alice"], 64, "--kind or --all"),
+            (["read", "group:crew", "--all", "--as", "alice"], 64, "--kind or --all"),
+            (["read", "--all", "--seq", "3", "--as", "alice"], 64, "--seq requires exactly one"),
             (["pin", "room:lobby", "--as", "alice"], 1, "(unknown-conversation)"),
             (["unread", "group:nowhere", "--as", "alice"], 1, "(unknown-conversation)"),
-            (["mute", "group:crew", "--as", "alice", "--server", "http://127.0.0.1:1"], 69, "can't be reached"),
+            (["mute", "group:crew", "--as", "alice", "--server", "http://127.0.0.1:1"], 69, "Can't reach the server"),
         ] as [([String], Int32, String)] {
             let connection = arguments.contains("--server") ? [] : ["--server", server.url.absoluteString]
             let refused = try await RunningServer.command(arguments + connection + ["--data", server.data.path])

@@ -4,12 +4,12 @@ import ScrollbackModel
 import Synchronization
 import Testing
 
-@Suite("The plug is pulled")
+@Suite("Server crashes")
 struct PulledPlugTests {
-    @Test("Whatever was acknowledged is there once, at its place, however often the server is killed")
+    @Test("Each acknowledged message is stored exactly once, at its sequence number, after repeated kills")
     func pulledPlug() async throws {
         let kills = Run.isLong ? 20 : 4
-        var generator = SeededGenerator("the plug is pulled")
+        var generator = SeededGenerator("server crashes")
         let server = try await RunningServer.start()
         let line = try await TestLine(to: server)
         let groups = (0..<5).map { ConversationID.group(Identifier(stringLiteral: "plug\($0)")) }
@@ -48,10 +48,10 @@ struct PulledPlugTests {
             tasks.addTask { [delays] in
                 var stored = 0
                 for (number, delay) in delays.enumerated() {
-                    // Every other kill meets devices that are just coming back from the last one.
+                    // Every other kill hits devices that are still reconnecting after the previous one.
                     if number.isMultiple(of: 2) { try await everybodyIsHeard(said, users.count) }
                     try await Task.sleep(for: delay.until)
-                    // What the server says in its last moments gets lost: stored and never acknowledged.
+                    // The held line loses the server's last responses: those messages are stored but not acknowledged.
                     line.set(.held)
                     try await Task.sleep(for: delay.held)
                     let underWay = said.unacknowledged
@@ -59,16 +59,18 @@ struct PulledPlugTests {
                     line.cut()
                     try await Task.sleep(for: delay.dark)
                     let lost = underWay.intersection(said.unacknowledged)
-                    #expect(!lost.isEmpty, "kill \(number + 1) met nobody who was sending")
+                    #expect(!lost.isEmpty, "No message was in flight at kill \(number + 1).")
                     try await server.start()
                     let there = try await Self.newestIDs(in: groups, of: server).intersection(lost).count
                     print(
-                        "kill \(number + 1) after \(ContinuousClock.now - start): \(lost.count) sends unacknowledged, \(there) of them stored"
-                    )
+                        """
+                        kill \(number + 1) after \(ContinuousClock.now - start): \
+                        \(lost.count) messages unacknowledged, \(there) of them stored
+                        """)
                     stored += there
                     line.set(.full)
                 }
-                #expect(stored > 0, "only a message that was stored and not acknowledged can come twice")
+                #expect(stored > 0, "Only messages that are stored but not acknowledged can be duplicated by a retry.")
                 try await everybodyIsHeard(said, users.count)
                 said.end()
             }
@@ -81,21 +83,25 @@ struct PulledPlugTests {
         }
 
         let sent = said.all
-        #expect(sent.count >= 100, "so few messages prove little")
+        #expect(sent.count >= 100, "Too few messages were sent.")
         print("\(sent.count) messages over \(kills) kills")
-        #expect(Set(said.acknowledged.keys) == Set(sent.keys), "an outbox is done before its messages are")
+        #expect(
+            Set(said.acknowledged.keys) == Set(sent.keys), "An outbox was empty before its messages were acknowledged.")
         for group in groups {
             let stored = try await Device.everything(in: group, of: server)
-            #expect(stored.map(\.seq) == Array(1...Int64(stored.count)), "places are not dense")
+            #expect(stored.map(\.seq) == Array(1...Int64(stored.count)), "Sequence numbers are not dense.")
             let expected = sent.filter { $0.value.conversation == group }
             #expect(stored.count == expected.count)
-            #expect(Set(stored.map(\.id)) == Set(expected.keys), "what is stored is not what was acknowledged")
-            // A retry under a new id would show here.
-            #expect(Set(stored.compactMap(\.text)).count == stored.count, "a text is there twice")
+            #expect(
+                Set(stored.map(\.id)) == Set(expected.keys),
+                "The stored messages differ from the acknowledged messages.")
+            // A retry with a new ID would store a text twice.
+            #expect(Set(stored.compactMap(\.text)).count == stored.count, "A text is stored twice.")
             for message in stored {
                 #expect(message.text == expected[message.id]?.text)
                 #expect(message.sender == expected[message.id]?.sender)
-                #expect(message.seq == said.acknowledged[message.id], "acknowledged at another place")
+                #expect(
+                    message.seq == said.acknowledged[message.id], "The message was acknowledged with another number.")
             }
         }
         for client in clients {
@@ -107,17 +113,17 @@ struct PulledPlugTests {
         #expect(verified.code == 0, "\(verified.output)")
     }
 
-    /// Waits until every sender has something acknowledged from now on; nobody nudges their devices.
+    /// Waits until each sender has received a new acknowledgment, reconnecting without help.
     private func everybodyIsHeard(_ said: Said, _ count: Int) async throws {
         let before = said.acknowledged
-        try await eventually("everybody is back by themselves", within: 90) {
+        try await eventually("all devices have reconnected", within: 90) {
             let all = said.all
             let heard = Set(said.acknowledged.keys.filter { before[$0] == nil }.compactMap { all[$0]?.sender })
             return heard.count == count ? true : nil
         }
     }
 
-    /// The ids of the newest hundred messages of each group.
+    /// Returns the IDs of the newest hundred messages of each group.
     private static func newestIDs(in groups: [ConversationID], of server: RunningServer) async throws -> Set<MessageID>
     {
         let admin = try await server.admin()
@@ -130,7 +136,7 @@ struct PulledPlugTests {
     }
 }
 
-/// What was said, and what servers said they have.
+/// The sent messages and the server's acknowledgments.
 private final class Said: Sendable {
     struct Words: Sendable {
         var text: String
@@ -152,7 +158,7 @@ private final class Said: Sendable {
 
     var isOver: Bool { state.withLock { $0.isOver } }
     var all: [MessageID: Words] { state.withLock { $0.all } }
-    /// Where each message was said to be.
+    /// The acknowledged sequence number of each message.
     var acknowledged: [MessageID: Int64] { state.withLock { $0.acknowledged } }
     var unacknowledged: Set<MessageID> {
         state.withLock { state in Set(state.all.keys.filter { state.acknowledged[$0] == nil }) }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Real chat logs")
 struct RealInputTests {
-    @Test("A community of real channels reads back to the byte, however often its import and its server are killed")
+    @Test("An imported community of real channels is read back byte for byte after repeated kills")
     func community() async throws {
         guard let log = try ChatLog.find("gitter-freecodecamp.jsonl") else { return }
         let only = Run.isLong ? nil : "Casual"
@@ -43,7 +43,7 @@ struct RealInputTests {
         try await verify(server.data)
     }
 
-    @Test("Groups of real channels read back to the byte by the command line, however often they were killed")
+    @Test("Imported groups of real channels are read back byte for byte by command after repeated kills")
     func groups() async throws {
         guard let log = try ChatLog.find("irc-ubuntu.jsonl") else { return }
         let only = Run.isLong ? nil : "rust"
@@ -66,7 +66,7 @@ struct RealInputTests {
                     store.path, "--data", server.data.path, "--server", server.url.absoluteString, "--json",
                 ], within: 600)
             try #require(answer.code == 0, "\(answer.errors)")
-            // `JSONSerialization` takes a byte order mark off the front of a text; one of these has it.
+            // `JSONSerialization` removes a byte order mark at the start of a text. One of these texts has one.
             let decoder = JSONDecoder()
             let messages = try answer.output.split(separator: "\n").map {
                 try decoder.decode(Printed.self, from: Data($0.utf8))
@@ -96,11 +96,11 @@ struct RealInputTests {
         _ log: ChatLog, _ options: [String], _ said: [String: [ChatLog.Line]], kills: Int, on server: RunningServer
     ) async throws {
         var generator = SeededGenerator("import of \(log.file.lastPathComponent)")
-        // One for each conversation, and one for each batch of 500.
+        // One write for each conversation, and one for each batch of 500 messages.
         let writes = said.values.map { 1 + ($0.count + 499) / 500 }.reduce(0, +)
         let report = try await server.importLogWhileKilled(
             log, options, writes: writes, kills: kills, &generator)
-        #expect(report.imported > 0 && report.skipped > 0, "the import was never interrupted in its middle")
+        #expect(report.imported > 0 && report.skipped > 0, "No kill interrupted the import in the middle.")
         #expect(report.imported + report.skipped == said.values.map(\.count).reduce(0, +))
         let again = try await server.importLog(log, options)
         #expect(again.imported == 0)

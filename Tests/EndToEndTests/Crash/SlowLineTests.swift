@@ -1,11 +1,14 @@
+import ContractRows
 import Foundation
 import Scrollback
 import ScrollbackModel
 import Testing
 
-@Suite("A slow line")
+@Suite("Slow lines")
 struct SlowLineTests {
-    @Test("History 21: after thousands of missed messages a line that is slow and cut again and again still gets on")
+    @Test(
+        "A client that missed thousands of messages makes progress over a slow line that is cut repeatedly",
+        .history(21))
     func slowLine() async throws {
         let missed = Run.isLong ? 100_000 : 5_000
         let cuts = Run.isLong ? 40 : 5
@@ -17,7 +20,7 @@ struct SlowLineTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let before = try await Device.open(server, "alice", store: .directory(folder))
         try await importWords(0...0, admin)
-        try await eventually("it has the first message") { () -> Bool? in
+        try await eventually("the client has the first message") { () -> Bool? in
             try await before.newest(in: .group("far")) == 1 ? true : nil
         }
         await before.close()
@@ -31,19 +34,23 @@ struct SlowLineTests {
         let chat = client.conversation(.group("far"))
         let bob = try await server.api("bob")
         let talking = Task<[String], any Error> { try await talk(bob) }
-        // Somebody scrolls back all the while.
+        // The user scrolls back at the same time.
         let scrolling = Task<Void, any Error> { try await scrollBack(chat) }
 
         var progress = [try await known(client)]
         for cut in 1...cuts {
-            // Three seconds of such a line; on a machine that is busy they take longer.
+            // Such a line needs three seconds for this, or more on a busy machine.
             let end = line.carried + speed * 3
-            try await eventually("the line has carried enough") { () -> Bool? in line.carried >= end ? true : nil }
+            try await eventually("the line has carried enough bytes") { () -> Bool? in line.carried >= end ? true : nil
+            }
             line.cut()
             progress.append(try await known(client))
-            print("cut \(cut): the newest is \(progress[cut].newest), \(progress[cut].count) messages are there")
-            #expect(progress[cut].newest > progress[cut - 1].newest, "what is said goes on coming")
-            if cut > 1 { #expect(progress[cut].count >= progress[cut - 2].count + 100, "old messages come as well") }
+            print(
+                "cut \(cut): the newest message is \(progress[cut].newest), \(progress[cut].count) messages are stored")
+            #expect(progress[cut].newest > progress[cut - 1].newest, "Live messages keep arriving.")
+            if cut > 1 {
+                #expect(progress[cut].count >= progress[cut - 2].count + 100, "Old messages keep arriving as well.")
+            }
         }
         #expect(line.connections >= cuts)
         #expect(try await server.metric("scrollback_slow_closes_total") == 0)
@@ -53,7 +60,7 @@ struct SlowLineTests {
         talking.cancel()
         let live = try await talking.value
         let expected: [String?] = (0...missed).map { "word \($0)" } + live
-        try await eventually("the last message is there") { () -> Bool? in
+        try await eventually("the last message has arrived") { () -> Bool? in
             try await client.newest(in: chat.id) == Int64(expected.count) ? true : nil
         }
         var read: [String?] = []
@@ -64,9 +71,7 @@ struct SlowLineTests {
         await client.close()
     }
 
-    @Test(
-        "Whoever asks for more than the line carries gets all of it, in order, and is not taken for one that doesn't read"
-    )
+    @Test("A client that requests more than the line carries gets every response in order and stays connected")
     func asksForMuch() async throws {
         let server = try await RunningServer.start()
         let admin = try await server.admin()
@@ -79,7 +84,7 @@ struct SlowLineTests {
         let socket = try await TestSocket.open(line.url)
         socket.send(#"{"type":"hello","token":"\#(try await server.token("alice"))","device":"phone"}"#)
         _ = try await socket.next { $0.string("type") == "welcome" }
-        // Six megabytes and more, through a queue of one.
+        // More than six megabytes pass through a queue of one megabyte.
         let pages = 8
         let single = 100
         for ref in 1...(pages + single) {
@@ -95,12 +100,12 @@ struct SlowLineTests {
         socket.close()
     }
 
-    /// Says something ten times a second until it is told to stop.
+    /// Sends a message ten times per second until the task is cancelled.
     private func talk(_ bob: API) async throws -> [String] {
         var said: [String] = []
         while !Task.isCancelled {
             let text = "live \(said.count)"
-            // A task of its own: what is being said is said to its end.
+            // In a task of its own, a send that is in progress completes after the cancellation.
             let answer = try await Task { try await bob.send(text, to: "group:far") }.value
             try #require(answer.status == 201, "\(answer)")
             said.append(text)
@@ -109,7 +114,7 @@ struct SlowLineTests {
         return said
     }
 
-    /// Reads page by page to the first message, and asks again where the line was cut.
+    /// Reads page by page up to the first message, and repeats the requests that a cut interrupted.
     private func scrollBack(_ chat: Conversation) async throws {
         var next: Anchor? = .latest
         while let anchor = next {
@@ -118,7 +123,7 @@ struct SlowLineTests {
         }
     }
 
-    /// The newest message on the device, and how many it has, whatever lies between them.
+    /// Returns the newest sequence number on the device and the number of stored messages, regardless of gaps.
     private func known(_ client: ChatClient) async throws -> (newest: Int64, count: Int) {
         let places = try await client.core.store.read { try $0.rowPlaces(in: .group("far")) }
         return (places.max() ?? 0, places.count)

@@ -3,18 +3,19 @@ import Scrollback
 import ScrollbackModel
 import Testing
 
-@Suite("A slow reader")
+@Suite("Slow consumers")
 struct SlowReaderTests {
-    /// How many messages are said, of how many bytes: far more than the kernel and the server keep for one socket.
+    /// The number of messages. In total they are far larger than the buffers of the kernel and the server for one
+    /// socket.
     private static let count = 400
     private static let size = 24_000
-    /// What the server may grow meanwhile: by the messages in the store's cache of pages, which is bounded, and 4 MiB, of
-    /// which the slow reader's queue may be one.
+    /// The memory by which the server may grow: the messages in the store's page cache, which is bounded, and 4 MiB.
     ///
-    /// Kept for the slow reader as well, all the messages would be there twice.
+    /// The slow reader's queue can be 1 MiB of it. If the server queued all messages for the slow reader as well, they
+    /// would be in memory twice.
     private static let allowedGrowth = count * size + (4 << 20)
 
-    @Test("One of many who stops reading is closed with 4008, costs the others nothing, and is whole after resuming")
+    @Test("A client that stops reading is closed with 4008, does not delay others, and catches up after reconnecting")
     func slowReader() async throws {
         let others = Run.isLong ? 499 : 15
         let server = try await RunningServer.start()
@@ -23,11 +24,11 @@ struct SlowReaderTests {
         try await make("group:slow", names + ["slow"], on: server)
         let folder = RunningServer.makeFolderForStore()
         defer { try? FileManager.default.removeItem(at: folder) }
-        // It has been here before, so it knows what it misses.
+        // The device was connected before, so it has a position to synchronize from.
         let before = try await Device.open(server, "slow", store: .directory(folder), name: "phone")
         let sender = try await TestSocket.signedIn(server, "sender")
         try await say(0, in: "group:slow", sender)
-        try await eventually("the slow one has the first message") { () -> Bool? in
+        try await eventually("the slow client has the first message") { () -> Bool? in
             try await before.newest(in: .group("slow")) == 1 ? true : nil
         }
         await before.close()
@@ -47,29 +48,30 @@ struct SlowReaderTests {
         var code: Int?
         let (with, peak) = try await serve("group:slow", sender, readers, from: Self.count, by: server) {
             guard code == nil, try await server.metric("scrollback_slow_closes_total") == 1 else { return }
-            // It goes on reading while the server still waits for that: after half a minute the server hangs up.
+            // The client reads while the server still waits for that. After half a minute, the server drops the
+            // connection.
             try await slow.startReading()
             code = try await slow.closeCode()
         }
         let grown = peak - (resident ?? 0)
 
         print(
-            "\(Self.count) messages of \(Self.size) bytes to \(others) readers: \(without), and beside a slow one "
+            "\(Self.count) messages of \(Self.size) bytes to \(others) readers: \(without), and with a slow reader "
                 + "\(with); the server grew by \(grown >> 10) KiB")
-        // Beside other tests two times of seconds are not comparable.
-        if Run.isLong { #expect(without / with >= 0.6, "\(without) without the slow one, \(with) beside it") }
+        // Durations are not comparable while other tests run.
+        if Run.isLong { #expect(without / with >= 0.6, "\(without) without the slow reader, \(with) with it") }
         if resident != nil { #expect(grown < Self.allowedGrowth) }
         let expected = Array(1...Int64(Self.count)) + Array(2...Int64(Self.count + 1))
         for reader in readers {
-            #expect(reader.seqs == expected, "everybody else gets every message once, in order")
+            #expect(reader.seqs == expected, "All other readers receive each message once, in order.")
             #expect(reader.closure == nil)
         }
         #expect(code == 4008)
         #expect(try await server.metric("scrollback_slow_closes_total") == 1)
 
-        // The same device comes back, and reads what it missed.
+        // The same device reconnects and reads the messages that it missed.
         let after = try await Device.open(server, "slow", store: .directory(folder), name: "phone")
-        try await eventually("the slow one has the newest page") { () -> Bool? in
+        try await eventually("the slow client has the newest page") { () -> Bool? in
             let page = try await after.conversation(.group("slow")).history(.latest, limit: 20, from: .local)
             return page.messages.first?.seq == Int64(Self.count + 1) && page.gap == nil ? true : nil
         }
@@ -88,10 +90,10 @@ struct SlowReaderTests {
         try #require(made.status == 201)
     }
 
-    /// Says everything, no faster than everybody hears it.
+    /// Sends all messages, no faster than the readers receive them.
     ///
-    /// - Parameter meanwhile: is done every twenty messages.
-    /// - Returns: how long it took, and the most memory the server held meanwhile.
+    /// - Parameter meanwhile: Called after every twenty messages.
+    /// - Returns: The duration, and the peak of the server's memory in bytes.
     private func serve(
         _ conversation: String, _ sender: TestSocket, _ readers: [CountingListener], from earlier: Int,
         by server: RunningServer, meanwhile: () async throws -> Void = {}
@@ -102,7 +104,7 @@ struct SlowReaderTests {
             try await say(number, in: conversation, sender)
             guard number.isMultiple(of: 20) else { continue }
             for reader in readers {
-                try await eventually("everybody has \(number) messages") { () -> Bool? in
+                try await eventually("all readers have \(number) messages") { () -> Bool? in
                     reader.count >= earlier + number ? true : nil
                 }
             }
@@ -125,7 +127,7 @@ struct SlowReaderTests {
 }
 
 extension RunningServer {
-    /// The memory it holds; nothing where the system does not tell.
+    /// The resident memory in bytes, or `nil` if the system does not report it.
     fileprivate var residentBytes: Int? {
         let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
         let line = status?.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }

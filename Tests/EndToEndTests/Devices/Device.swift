@@ -1,13 +1,13 @@
 import Foundation
 import Scrollback
 
-/// Clients of a running server.
+/// Opens clients of a running server.
 enum Device {
-    /// A client that connects, with a store in memory, or in a directory.
+    /// Opens a client and connects it.
     ///
     /// - Parameters:
-    ///   - line: what lies between it and the server.
-    ///   - name: the device's, by default one that goes with the store.
+    ///   - line: The proxy between the client and the server.
+    ///   - name: The device ID. By default, the store determines it.
     static func open(
         _ server: RunningServer, _ user: UserID, store: ChatClient.Configuration.Store = .inMemory,
         over line: TestLine? = nil, name: String? = nil, pace: SendPace? = nil
@@ -17,7 +17,7 @@ enum Device {
         return client
     }
 
-    /// A client that has yet to connect.
+    /// Opens a client that does not connect yet.
     static func disconnected(
         _ server: RunningServer, _ user: UserID, store: ChatClient.Configuration.Store = .inMemory,
         over line: TestLine? = nil, name: String? = nil, pace: SendPace? = nil
@@ -29,7 +29,7 @@ enum Device {
         return try await ChatClient.open(configuration)
     }
 
-    /// What the server has of a conversation, oldest first.
+    /// Returns all messages of a conversation on the server, oldest first.
     static func everything(in id: ConversationID, of server: RunningServer) async throws -> [Message] {
         let admin = try await ChatClient.open(
             .init(

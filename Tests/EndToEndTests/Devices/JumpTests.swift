@@ -4,10 +4,10 @@ import Scrollback
 import ScrollbackModel
 import Testing
 
-@Suite("A jump into a long channel")
+@Suite("Jumps into a long channel")
 struct JumpTests {
     @Test(
-        "From the middle of a long channel one scrolls both ways across the gap, by pages and in a timeline",
+        "After a jump into the middle of a long channel, pages and a timeline reach both ends across the gap",
         .rows(7, 23, 55))
     func jumpToTheMiddle() async throws {
         guard let log = try ChatLog.find("irc-ubuntu.jsonl") else { return }
@@ -16,7 +16,7 @@ struct JumpTests {
         #expect(head == 27_439)
         let server = try await RunningServer.start()
         try await server.importLog(log, ["--channel", "ubuntu", "--kind", "group"])
-        // In CI near the newest end, so that newer pages soon cross the gap into what was loaded first.
+        // In CI the jump goes near the newest end, so that newer pages soon cross the gap to the messages loaded first.
         let middle = Run.isLong ? head / 2 : head - 600
         let lowest = Run.isLong ? 1 : middle - 500
         try await scrollByPages(to: middle, down: lowest, said, server)
@@ -49,7 +49,7 @@ struct JumpTests {
             seen += page.messages.reversed()
             newer = page.newer
         }
-        // In order, nothing twice, nothing left out, and what was said.
+        // The messages are complete, in order, without duplicates, and equal the chat log.
         let first = try #require(seen.first?.seq)
         #expect(first <= lowest)
         #expect(seen.map(\.seq) == Array(first...head))
@@ -75,14 +75,14 @@ struct JumpTests {
             try await timeline.loadOlder()
             try await screen.shows("older than \(before)") { $0.isWhole && $0.seqs.first.map { $0 < before } ?? false }
         }
-        // Back up, across what is known already, the gap above it, and the newest messages, which were there first.
+        // Scroll back up across known messages, the gap above them, and the newest messages, which were loaded first.
         while !screen.isAtNewest {
             let before = screen.highest
             screen.look(at: .newer)
             try await timeline.loadNewer()
             try await screen.shows("newer than \(before)") { $0.isWhole && $0.seqs.last.map { $0 > before } ?? false }
         }
-        #expect(screen.seen == Set(screen.lowestSeen...head), "nothing is left out")
+        #expect(screen.seen == Set(screen.lowestSeen...head), "The timeline shows every message.")
         #expect(screen.lowestSeen <= lowest)
         #expect(screen.highest == head)
         #expect(try await client.verifyIntegrity() == [])

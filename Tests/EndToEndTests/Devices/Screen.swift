@@ -4,12 +4,12 @@ import ScrollbackModel
 import Synchronization
 import Testing
 
-/// Somebody who looks at a timeline, and sees to it that no view of it leaves anything out.
+/// Observes a timeline and checks that none of its views leaves out a message without showing a gap.
 final class Screen: Sendable {
-    /// What a view shows.
+    /// The content of a view.
     struct Sight: Sendable {
         var seqs: [Int64] = []
-        /// Whether there is no gap in it.
+        /// Whether the view has no gap.
         var isWhole = true
         var isAtNewest = false
         var items: [Timeline.Item.ID] = []
@@ -31,7 +31,9 @@ final class Screen: Sendable {
         var seen: Set<Int64> = []
     }
 
-    /// - Parameter said: what was said in the conversation, from its first message on.
+    /// Starts to observe a timeline.
+    ///
+    /// - Parameter said: The lines of the conversation, from its first message on.
     init(_ timeline: Timeline, _ said: [ChatLog.Line]) {
         self.timeline = timeline
         self.said = said
@@ -52,7 +54,7 @@ final class Screen: Sendable {
 
     func close() { watching.cancel() }
 
-    /// Places follow each other, with a gap shown wherever there is one, and messages say what was said.
+    /// Checks that sequence numbers are consecutive except at gaps and that messages equal the chat log.
     private static func check(_ view: Timeline.View, _ said: [ChatLog.Line]) -> Sight {
         var sight = Sight(isAtNewest: view.isAtNewest, items: view.items.map(\.id))
         var next: Int64?
@@ -63,7 +65,7 @@ final class Screen: Sendable {
                 let line = said[Int(message.seq) - 1]
                 let isSame =
                     Array((message.text ?? "").utf8) == Array(line.text.utf8) && message.sender.text == line.sender
-                if !isSame { Issue.record("\(message.seq) says \(message.text ?? "nothing"), not \(line.text)") }
+                if !isSame { Issue.record("\(message.seq) contains \(message.text ?? "nothing"), not \(line.text)") }
                 sight.seqs.append(message.seq)
                 next = message.seq + 1
             case .gap(let places, _):
@@ -78,12 +80,12 @@ final class Screen: Sendable {
         return sight
     }
 
-    /// Waits for a view.
+    /// Waits for a view that fulfills the condition.
     func shows(_ what: String, _ isIt: (Sight) -> Bool) async throws {
         try await eventually("the screen shows \(what)") { isIt(self.sight) ? true : nil }
     }
 
-    /// Scrolls to one end of what is shown: the last ten items there fill the screen.
+    /// Scrolls to one end of the view by making its last ten items visible.
     func look(at end: End) {
         let items = sight.items
         let visible = end == .older ? items.prefix(10) : items.suffix(10)
@@ -94,7 +96,7 @@ final class Screen: Sendable {
     var lowest: Int64 { sight.seqs.first ?? 0 }
     var highest: Int64 { sight.seqs.last ?? 0 }
     var isAtNewest: Bool { sight.isAtNewest && sight.isWhole }
-    /// Every place that was shown at any time.
+    /// All sequence numbers that any view has shown.
     var seen: Set<Int64> { state.value.withLock { $0.seen } }
     var lowestSeen: Int64 { seen.min() ?? 0 }
 }

@@ -2,14 +2,14 @@ import Foundation
 import Scrollback
 import Testing
 
-@Suite("A server that says nothing")
+@Suite("Unresponsive servers")
 struct SilentServerTests {
-    @Test("A device that is taken and never answered lets go, and is there once somebody answers")
+    @Test("A client reconnects while the server never answers, and delivers once it does")
     func silence() async throws {
         let server = try await RunningServer.start()
         let line = try await TestLine(to: server, speed: .held)
         let client = try await Device.open(server, "alice", over: line)
-        try await eventually("it has tried twice", within: 120) { line.connections >= 2 ? true : nil }
+        try await eventually("the client has connected twice", within: 120) { line.connections >= 2 ? true : nil }
         line.set(.full)
         let sending = try await client.conversation(.direct("bob")).send(.text("hello"))
         #expect(try await sending.delivered().seq == 1)

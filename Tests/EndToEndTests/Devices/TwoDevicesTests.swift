@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Two real devices")
 struct TwoDevicesTests {
-    @Test("A device that missed a thousand messages in twenty conversations is whole again, in order")
+    @Test("A device that missed a thousand messages in twenty conversations receives them all in order")
     func missedAThousand() async throws {
         let server = try await RunningServer.start()
         let groups = (0..<20).map { ConversationID.group(Identifier(stringLiteral: "missed\($0)")) }
@@ -47,7 +47,7 @@ struct TwoDevicesTests {
             return seen
         }
         back.connect()
-        try await eventually("the laptop has everything") { () -> Bool? in
+        try await eventually("the laptop has all messages") { () -> Bool? in
             for group in groups where try await back.count(in: group) != 51 { return nil }
             return true
         }
@@ -55,8 +55,8 @@ struct TwoDevicesTests {
             let mine = try await back.conversation(group).history(
                 .earliest, limit: 100, sort: .oldestFirst, from: .local)
             let other = try await phone.conversation(group).history(.earliest, limit: 100, sort: .oldestFirst)
-            #expect(mine.messages.map { $0.text ?? "" } == ["hello"] + words, "what was sent, in order")
-            #expect(mine.messages == other.messages, "what the other device shows")
+            #expect(mine.messages.map { $0.text ?? "" } == ["hello"] + words, "All sent messages are there, in order.")
+            #expect(mine.messages == other.messages, "Both devices show the same messages.")
             #expect(mine.gap == nil)
             #expect(try await back.conversation(group).recent()?.unread == 51)
         }
@@ -65,20 +65,20 @@ struct TwoDevicesTests {
         let seen = await heard.value
         #expect(Set(seen.keys) == Set(groups))
         for (group, seqs) in seen {
-            #expect(seqs == Array(2...51), "\(group): what was missed is told of once, in order")
+            #expect(seqs == Array(2...51), "\(group): events report each missed message once, in order.")
         }
     }
 }
 
 extension ChatClient {
-    /// The newest place of a conversation on this device; 0 without one.
+    /// Returns the newest sequence number of a conversation in this device's store, or 0.
     func newest(in id: ConversationID) async throws -> Int64 {
         try await conversation(id).history(.latest, limit: 1, from: .local).messages.first?.seq ?? 0
     }
 }
 
 extension ChatClient {
-    /// How many messages of a conversation this device has without a gap.
+    /// Returns the number of messages that the device's store has, up to the first gap.
     func count(in id: ConversationID) async throws -> Int {
         try await conversation(id).history(.earliest, limit: 100, from: .local).messages.count
     }

@@ -4,7 +4,7 @@ import Scrollback
 import ScrollbackModel
 import Testing
 
-@Suite("Encryption by the app, with a server on disk")
+@Suite("End-to-end encryption with a server on disk")
 struct EncryptionOnDiskTests {
     private static let key = Data(0..<32)
     private let crew = ConversationID.group("crew")
@@ -29,7 +29,7 @@ struct EncryptionOnDiskTests {
         return client
     }
 
-    /// Which files of a folder have a text in them, by name.
+    /// Returns the names of the files in a folder that contain a text.
     private func files(_ folder: URL, with text: String) throws -> [String] {
         let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
         return try files.compactMap { $0 as? URL }.filter { file in
@@ -41,7 +41,7 @@ struct EncryptionOnDiskTests {
     }
 
     @Test(
-        "In the server's files there is nothing of what was said, and all of it where there was no key",
+        "The server's files contain no message text with encryption, and all of it without",
         .rows(230), arguments: [true, false])
     func onDisk(encrypts: Bool) async throws {
         let server = try await server()
@@ -70,23 +70,23 @@ struct EncryptionOnDiskTests {
         let found = try files(server.data, with: "zanzibar")
         #expect(found.isEmpty == encrypts, "\(found)")
         let news = try files(server.data, with: "There is news")
-        #expect(!news.isEmpty, "the push's text is the server's to read")
-        // The bytes of a file are not encrypted.
+        #expect(!news.isEmpty, "The server reads the text of a push.")
+        // The bytes of files are not encrypted.
         #expect(try !files(server.data, with: "the file").isEmpty)
-        // What is on the device is as it travelled.
+        // The device stores messages as it received them.
         #expect(try files(store, with: "zanzibar four").filter { $0.hasPrefix("client.") }.isEmpty == encrypts)
         try await server.start()
         #expect(try await server.terminate() == 0)
         #expect(try await RunningServer.command(["verify", server.data.path]).code == 0)
     }
 
-    @Test("Another implementation reads what was encrypted, by what is written down of the format")
+    @Test("Another implementation decrypts messages by the documented format")
     func anotherImplementation() async throws {
         let package = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
         let python = package.appending(path: ".build/push-stand-ins/bin/python").path
         guard FileManager.default.isExecutableFile(atPath: python) else {
-            try #require(!Run.isCI, "Python's cryptography is missing (scripts/push-stand-ins.sh)")
-            return print("skipped: Python's cryptography is not on this machine (scripts/push-stand-ins.sh)")
+            try #require(!Run.isCI, "The Python package cryptography is missing. Run scripts/push-stand-ins.sh.")
+            return print("Skipped: the Python package cryptography is not installed. Run scripts/push-stand-ins.sh.")
         }
         let server = try await server()
         let alice = try await client(server, "alice", encrypts: true)
@@ -118,7 +118,7 @@ struct EncryptionOnDiskTests {
         #expect(try await server.terminate() == 0)
     }
 
-    @Test("The command line reads and says what is encrypted where it is given the keys, and else says that it can't")
+    @Test("The command line encrypts and decrypts with keys, and reports unreadable messages without them")
     func commandLine() async throws {
         let server = try await server()
         let connection = ["--server", server.url.absoluteString, "--data", server.data.path]

@@ -3,9 +3,9 @@ import Foundation
 import Scrollback
 import Testing
 
-@Suite("Rooms and manners over the network")
+@Suite("Moderation and rooms over the network")
 struct MannersTests {
-    @Test("Typing goes from socket to socket, and no further than the block lists let it", .rows(88))
+    @Test("Typing events reach other users unless a block prevents it", .rows(88))
     func typingAndBlocks() async throws {
         let server = try await RunningServer.start()
         let (alice, bob) = (try await server.api("alice"), try await server.api("bob"))
@@ -30,7 +30,7 @@ struct MannersTests {
         try await server.terminate()
     }
 
-    @Test("Mutes and frozen conversations over HTTP, and what heads and lists say of them", .rows(88))
+    @Test("Mutes and frozen conversations prevent sending and appear in heads and lists", .rows(88))
     func mutes() async throws {
         let server = try await RunningServer.start()
         let (admin, alice) = (try await server.admin(), try await server.api("alice"))
@@ -54,7 +54,7 @@ struct MannersTests {
         try await server.terminate()
     }
 
-    @Test("Banned words are refused or replaced over the network, and stay after a restart", .rows(88))
+    @Test("Banned words are refused or replaced, and the setting survives a restart", .rows(88))
     func words() async throws {
         let server = try await RunningServer.start()
         let (admin, alice) = (try await server.admin(), try await server.api("alice"))
@@ -72,7 +72,7 @@ struct MannersTests {
         try await server.terminate()
     }
 
-    @Test("A room's capacity and its pace, and low messages, over the network")
+    @Test("A room enforces its capacity and leaves out low-priority messages above its rate")
     func rooms() async throws {
         let server = try await RunningServer.start()
         let admin = try await server.admin()
@@ -85,7 +85,7 @@ struct MannersTests {
         let refused = try await outside.request(subscribe)
         #expect(refused.string("code") == "room-full" && refused.all["temporary"] as? Bool == true)
         let bob = try await server.api("bob")
-        // At once: what comes slowly is within the pace.
+        // The messages are sent concurrently. Sent slowly, they would stay below the rate.
         try await withThrowingTaskGroup(of: Int.self) { tasks in
             for _ in 0..<20 {
                 tasks.addTask {
@@ -104,15 +104,15 @@ struct MannersTests {
         let page = try await bob.call("GET", "/v1/conversations/room:lobby/messages")
         #expect(page.json.objects("messages").allSatisfy { $0["priority"] as? String == "low" })
         inside.close()
-        _ = try await eventually("there is a place", within: 20) {
+        _ = try await eventually("the room has capacity", within: 20) {
             try await outside.request(subscribe).string("type") == "result" ? true : nil
         }
         try await server.terminate()
     }
 
     @Test(
-        "History 18: the first message is refused with 429 and the next one was ready: the first still comes first",
-        .rows(79))
+        "A message that is refused with 429 is still delivered before the messages after it",
+        .history(18), .rows(79))
     func refusedForNow() async throws {
         let server = try await RunningServer.start(["--send-rate", "2", "--send-burst", "1"])
         let admin = try await server.admin()
@@ -127,7 +127,7 @@ struct MannersTests {
         try await server.terminate()
     }
 
-    @Test("Edits and reactions over HTTP come out of the same allowance as messages", .rows(79))
+    @Test("Edits and reactions over HTTP use the same rate limit as messages", .rows(79))
     func changesAreLimited() async throws {
         let server = try await RunningServer.start(["--send-rate", "0.01", "--send-burst", "3"])
         let (admin, alice) = (try await server.admin(), try await server.api("alice"))

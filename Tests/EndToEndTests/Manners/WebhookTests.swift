@@ -25,33 +25,33 @@ struct WebhookTests {
         #expect(answer.status == 201, "\(answer)")
     }
 
-    @Test("After: signed, in order, again until it is taken, through a program that fails, is away, and comes back")
+    @Test("Events are signed, delivered in order, and retried until a receiver that failed or was down accepts them")
     func after() async throws {
         let (server, admin, alice) = try await world()
         let receiver = WebhookReceiver(.answers("", status: 503))
         try await receiver.start()
         try await set(#"{"after":{"url":"\#(receiver.url)","secret":"\#(secret)"}}"#, admin)
         try await say("one", alice)
-        _ = try await eventually("it is told", within: 20) { receiver.posts.isEmpty ? nil : true }
+        _ = try await eventually("the receiver gets a request", within: 20) { receiver.posts.isEmpty ? nil : true }
         let port = receiver.port
         try await receiver.stop()
         for text in ["two", "three"] { try await say(text, alice) }
         #expect(try await server.metric("scrollback_webhook_waiting") == 3)
         receiver.set(.answers(""))
         try await receiver.start(port: port)
-        let told = try await eventually("all of it is told", within: 60) {
+        let told = try await eventually("all events have arrived", within: 60) {
             receiver.told.suffix(3).map(\.text) == ["one", "two", "three"] ? receiver.told : nil
         }
         #expect(told.first?.text == "one" && told.first?.delivery == told.first { $0.text == "one" }?.delivery)
         #expect(Set(told.map(\.delivery)).count == 3)
         #expect(receiver.posts.allSatisfy { $0.isSigned(by: secret) && $0.headers["scrollback-delivery"] != nil })
-        _ = try await eventually("nothing waits", within: 20) {
+        _ = try await eventually("no event is waiting", within: 20) {
             try await server.metric("scrollback_webhook_waiting") == 0 ? true : nil
         }
         try await server.terminate()
     }
 
-    @Test("After: what was acknowledged before the server was killed is told when it is back")
+    @Test("Events of acknowledged messages are delivered after the server was killed and restarted")
     func killed() async throws {
         let (server, admin, alice) = try await world()
         let receiver = WebhookReceiver(.hangs)
@@ -62,7 +62,7 @@ struct WebhookTests {
         receiver.set(.answers(""))
         let before = receiver.posts.count
         try await server.start()
-        let texts = try await eventually("all of it is told", within: 60) {
+        let texts = try await eventually("all events have arrived", within: 60) {
             let texts = receiver.posts.dropFirst(before).flatMap { $0.json.objects("events") }.compactMap {
                 ((($0["data"] as? [String: Any])?["message"] as? [String: Any])?["content"] as? [String: Any])?["text"]
                     as? String
@@ -73,7 +73,7 @@ struct WebhookTests {
         try await server.terminate()
     }
 
-    @Test("Before: yes, no, other words; where the program hangs, is away or sends elsewhere, the setting decides")
+    @Test("A before webhook allows, refuses or replaces, and a setting decides if it hangs, fails or redirects")
     func before() async throws {
         let (server, admin, alice) = try await world()
         let receiver = WebhookReceiver(.answers(#"{"action":"allow"}"#))
@@ -91,7 +91,7 @@ struct WebhookTests {
         receiver.set(.answers(#"{"action":"replace","content":{"text":"changed"}}"#))
         let replaced = try await alice.send("other", to: "group:crew")
         #expect((replaced.json.all["content"] as? [String: Any])?["text"] as? String == "changed")
-        // A redirect is no answer: what is asked goes nowhere else.
+        // A redirect is not an answer. The server does not follow it.
         receiver.set(.answers("", status: 307, headers: ["Location": receiver.url]))
         let posts = receiver.posts.count
         try await say("redirected", alice)
@@ -105,7 +105,7 @@ struct WebhookTests {
         let dripped = ContinuousClock.now
         try await say("dripped", alice)
         #expect(ContinuousClock.now - dripped < .seconds(5))
-        // The secret stays where it is not said again.
+        // An update without the secret keeps the secret.
         try await set(#"{"before":{"onFailure":"reject"}}"#, admin)
         let closed = try await alice.send("closed", to: "group:crew")
         #expect(closed.status == 503 && closed.code == "overloaded" && closed.headers["retry-after"] == "5")

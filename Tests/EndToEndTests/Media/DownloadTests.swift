@@ -11,7 +11,7 @@ struct DownloadTests {
         world = try await MediaServer()
     }
 
-    @Test("A file comes with its type, its hash, and what keeps a browser from running it", .rows(109))
+    @Test("A download has the file's type and hash, and headers that keep a browser from running it", .rows(109))
     func headers() async throws {
         let (media, _) = try await world.send(SampleFile.png(4, 3), "image", name: "sm%C3%B6r%22g%C3%A5s.png")
         let answer = try await world.file(media, by: world.bob)
@@ -32,7 +32,7 @@ struct DownloadTests {
         #expect(try await world.file(media, by: world.bob, ["If-None-Match": "\"x\""]).status == 200)
     }
 
-    @Test("What a browser could run is a download, whatever it is called")
+    @Test("Files that a browser could run are served as attachments, regardless of their name")
     func attachments() async throws {
         for (bytes, type) in [
             (SampleFile.html, "text/html"), (SampleFile.svg, "image/svg+xml"), (SampleFile.text, "text/plain"),
@@ -44,7 +44,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("Ranges are given as they are asked for")
+    @Test("Range requests return the requested bytes")
     func ranges() async throws {
         let file = SampleFile.noise(1_000_000)
         let (media, _) = try await world.send(file)
@@ -70,7 +70,7 @@ struct DownloadTests {
         #expect(other.status == 200 && other.bytes.count == 1_000_000)
     }
 
-    @Test("Parts are of what is got, not of what is asked about; large files come in parts as small ones do")
+    @Test("Ranges apply to GET and not to HEAD, for small and large files alike")
     func parts() async throws {
         for file in [SampleFile.noise(1000), SampleFile.noise(1_000_000)] {
             let (media, _) = try await world.send(file)
@@ -84,7 +84,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("Members, who left, strangers, administrators; before, after a recall and after retention")
+    @Test("Access to a file follows access to its message, except for the uploader and administrators")
     func access() async throws {
         let (media, message) = try await world.send(SampleFile.text)
         func statuses() async throws -> [Int] {
@@ -97,7 +97,7 @@ struct DownloadTests {
         #expect(try await statuses() == [200, 200, 404, 200])
         _ = try await world.admin.call("DELETE", "/v1/conversations/group:crew/members/bob")
         #expect(try await statuses() == [200, 200, 404, 200])
-        // Of what is sent now bob sees nothing.
+        // Bob can't see messages that are sent from now on.
         let (later, _) = try await world.send(SampleFile.mp3)
         #expect(try await world.file(later, by: world.bob).status == 404)
         _ = try await world.alice.call("DELETE", "/v1/conversations/group:crew/messages/\(message)")
@@ -108,7 +108,7 @@ struct DownloadTests {
         #expect(try await world.file("x", by: world.alice).status == 422)
     }
 
-    @Test("A message must say of its file what is so, and its sender must be able to read it")
+    @Test("A message must describe its file correctly, and its sender must be able to read the file")
     func sending() async throws {
         let uploaded = try await world.upload(SampleFile.png(4, 3), "image")
         let media = try #require(uploaded.json.string("media"))
@@ -127,7 +127,7 @@ struct DownloadTests {
         #expect(try await send("file", #"{"media":"\#(media)"}"#, by: world.bob).status == 201)
     }
 
-    @Test("A link is good without a token for its file and its time")
+    @Test("A link gives access without a token, to one file and for a limited time")
     func links() async throws {
         let (media, message) = try await world.send(SampleFile.png(4, 3), "image")
         let (other, _) = try await world.send(SampleFile.text)
@@ -144,7 +144,7 @@ struct DownloadTests {
         #expect(try await nobody.call("GET", "/v1/media/\(other)?token=\(token)").code == "invalid-token")
         #expect(try await nobody.call("GET", "/v1/media/\(media)/thumbnail?token=\(token)").code == "invalid-token")
         #expect(try await nobody.call("GET", "/v1/media/\(media)?token=\(token.dropLast(3))abc").status == 401)
-        // It is no token for anything else, and no other token is a link.
+        // The link's token gives no other access, and other tokens are not accepted in links.
         let posing = API(server: world.server.url, token: String(token))
         #expect(try await posing.call("GET", "/v1/me").code == "invalid-token")
         #expect(
@@ -154,15 +154,15 @@ struct DownloadTests {
         #expect(try await link(nil, by: world.carol).status == 404)
         #expect(try await link(#"{"thumbnail":true}"#, by: world.bob).status == 404)
         let short = try #require(try await link(#"{"expiresIn":1}"#, by: world.bob).json.string("url"))
-        try await eventually("it expires") {
+        try await eventually("the link expires") {
             try await nobody.call("GET", short).code == "token-expired" ? true : nil
         }
-        // It sees what who made it sees.
+        // The link has the access of the user who created it.
         _ = try await world.alice.call("DELETE", "/v1/conversations/group:crew/messages/\(message)")
         #expect(try await nobody.call("GET", url).status == 404)
     }
 
-    @Test("A thumbnail is put by the owner, got by who may read the file, and linked to")
+    @Test("The owner uploads a thumbnail, and users who can read the file can download and link to it")
     func thumbnails() async throws {
         let (media, _) = try await world.send(SampleFile.png(400, 300), "image")
         let path = "/v1/media/\(media)/thumbnail"

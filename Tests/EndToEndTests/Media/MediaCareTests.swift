@@ -4,7 +4,7 @@ import PictureFixtures
 import ScrollbackModel
 import Testing
 
-@Suite("Care for files")
+@Suite("Maintenance of media files")
 struct MediaCareTests {
     private func inode(_ url: URL) throws -> Int? {
         try FileManager.default.attributesOfItem(atPath: url.path)[.systemFileNumber] as? Int
@@ -16,14 +16,14 @@ struct MediaCareTests {
         return (found?.allObjects as? [URL] ?? []).filter { $0.lastPathComponent.count == 62 }
     }
 
-    @Test("A backup has the files, as the same bytes on the same volume; restored they are there, thumbnails too")
+    @Test("A backup hard-links files on the same volume, and a restore includes files and thumbnails")
     func backup() async throws {
         let world = try await MediaServer()
         let (media, _) = try await world.send(SampleFile.png(40, 30, content: 500_000), "image")
         let thumbnail = try await world.alice.call(
             "PUT", "/v1/media/\(media)/thumbnail", bytes: SampleFile.jpeg, type: "image/jpeg")
         #expect(thumbnail.status == 200)
-        // Bytes that no row knows of are no part of it, nor are uploads under way.
+        // Blobs without a row and unfinished uploads are not part of the backup.
         let orphan = world.server.data.appending(path: "media/blobs/ff")
         try FileManager.default.createDirectory(at: orphan, withIntermediateDirectories: true)
         let name = String(repeating: "f", count: 62)
@@ -46,17 +46,17 @@ struct MediaCareTests {
         let upload = try #require(begun.headers["location"])
         #expect(try await other.api("alice").call("HEAD", upload).status == 404)
 
-        // A byte that changed is noticed.
+        // Verification detects a changed byte.
         let damaged = try #require(there.first)
         var bytes = try Data(contentsOf: damaged)
         bytes[bytes.startIndex] ^= 1
         try FileManager.default.removeItem(at: damaged)
         try bytes.write(to: damaged)
         let verdict = try await RunningServer.verdict(backup)
-        #expect(!verdict.isWhole && verdict.text.contains("was changed"), "\(verdict)")
+        #expect(!verdict.isWhole && verdict.text.contains("changed after the backup"), "\(verdict)")
     }
 
-    @Test("A restore over files that are there, which may be the backup's own, is refused and changes none")
+    @Test("A restore over existing media files, possibly the backup's own, is refused and changes none")
     func overItself() async throws {
         let world = try await MediaServer()
         let (media, _) = try await world.send(SampleFile.mp3)
@@ -68,7 +68,7 @@ struct MediaCareTests {
         }
         let refused = try await RunningServer.command(["restore", backup.path, "--data", data.path])
         #expect(refused.code != 0 && refused.errors.contains("media"), "\(refused)")
-        // One that was stopped half way goes on, beside what it copied and what it is to copy.
+        // An interrupted restore continues, beside files that it has copied and files that it has yet to copy.
         try Data().write(to: data.appending(component: "scrollback.sqlite.restoring"))
         let again = try await RunningServer.command(["restore", backup.path, "--data", data.path])
         #expect(again.code == 0, "\(again)")
@@ -77,7 +77,7 @@ struct MediaCareTests {
         #expect(try await world.file(media, by: world.bob).bytes == SampleFile.mp3)
     }
 
-    @Test("Bytes that are missing or cut off are told of by verify")
+    @Test("Verification reports missing and truncated files")
     func verify() async throws {
         let world = try await MediaServer()
         _ = try await world.send(SampleFile.text)
@@ -90,10 +90,10 @@ struct MediaCareTests {
         try Data([1]).write(to: files[1])
         let verdict = try await RunningServer.verdict(world.server.data)
         #expect(
-            !verdict.isWhole && verdict.text.contains("missing") && verdict.text.contains("there are 1"), "\(verdict)")
+            !verdict.isWhole && verdict.text.contains("missing") && verdict.text.contains("but 1 exist"), "\(verdict)")
     }
 
-    @Test("What a crash left is gone after a start, and nothing that a row knows of")
+    @Test("After a crash the server removes leftover files and keeps all files that a row refers to")
     func remains() async throws {
         let world = try await MediaServer()
         let (media, _) = try await world.send(SampleFile.text)
@@ -107,14 +107,14 @@ struct MediaCareTests {
         try Data([1]).write(to: orphan.appending(component: String(repeating: "f", count: 62)))
         try Data([1]).write(to: folder.appending(path: "uploads/AAAAAAAAAAAAAAAAAAAAAAAA"))
         try await world.server.start()
-        // A change of how long things are kept begins what would come within the minute.
+        // Changing a retention setting starts the cleanup immediately instead of within a minute.
         #expect(try await world.admin.call("PUT", "/v1/settings", #"{"mediaRetentionDays":180}"#).status == 200)
-        try await eventually("they are gone") { world.filesOnDisk.count == 2 ? true : nil }
+        try await eventually("the leftover files are removed") { world.filesOnDisk.count == 2 ? true : nil }
         #expect(try await world.file(media, by: world.bob).bytes == SampleFile.text)
         #expect(try await world.append([3], to: upload, at: 2, 6).status == 201)
     }
 
-    @Test("On a full disk an upload is 503 storage-full, and goes on once there is room")
+    @Test("An upload on a full disk gets 503 storage-full and continues once there is space")
     func fullDisk() async throws {
         let world = try await MediaServer(shell: "trap '' XFSZ; ulimit -S -f \(3 * 1024 * 2)")
         let file = SampleFile.noise(5_000_000, seed: 3)
@@ -128,7 +128,7 @@ struct MediaCareTests {
         lifted.arguments = ["prlimit", "--pid", "\(world.server.pid)", "--fsize=unlimited:"]
         try lifted.run()
         lifted.waitUntilExit()
-        try #require(lifted.terminationStatus == 0, "this test takes the program prlimit (util-linux)")
+        try #require(lifted.terminationStatus == 0, "This test requires the program prlimit (package util-linux).")
         let offset = try #require(try await world.offset(of: upload, 6))
         #expect(offset <= 3 * 1024 * 1024)
         let end = try await world.append(Array(file[offset...]), to: upload, at: offset, 6)

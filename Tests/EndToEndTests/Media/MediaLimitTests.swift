@@ -3,10 +3,11 @@ import Foundation
 import PictureFixtures
 import Testing
 
-@Suite("What is refused of files")
+@Suite("Refused files")
 struct MediaLimitTests {
     @Test(
-        "A GIF of 2,097,152 bytes passes, one more does not; 100 MiB and one byte is refused by its length", .rows(106))
+        "A GIF of 2,097,152 bytes is accepted but not one byte more, and a file over 100 MiB is refused by its length",
+        .rows(106))
     func limits() async throws {
         let world = try await MediaServer()
         let gif = 2_097_152
@@ -14,7 +15,7 @@ struct MediaLimitTests {
         let refused = try await world.upload(SampleFile.gif(bytes: gif + 1), "gif")
         #expect(refused.status == 413 && refused.code == "media-too-large" && refused.json.int("limit") == gif)
         for version in [nil, 6] {
-            // Not a byte of it is sent.
+            // The client sends no byte of the body.
             let connection = try await RawConnection(world.server)
             world.sendHead(version, length: 104_857_601, on: connection)
             let answer = try await connection.answer()
@@ -25,7 +26,7 @@ struct MediaLimitTests {
         #expect(world.filesOnDisk.count == 1)
     }
 
-    @Test("Without a length it is refused where it passes the limit, and nothing is left")
+    @Test("An upload without a length is refused when it exceeds the limit, and leaves no files")
     func chunked() async throws {
         let world = try await MediaServer()
         let set = try await world.admin.call("PUT", "/v1/settings", #"{"fileBytes":1000000}"#)
@@ -46,7 +47,7 @@ struct MediaLimitTests {
         #expect(world.filesOnDisk == [])
     }
 
-    @Test("A body without a length that ends with its connection is no file")
+    @Test("An upload without a length whose connection ends early is discarded")
     func cutChunked() async throws {
         let world = try await MediaServer()
         let connection = try await RawConnection(world.server)
@@ -54,12 +55,12 @@ struct MediaLimitTests {
         connection.write("5\r\nhello\r\n")
         try await Task.sleep(for: .milliseconds(100))
         connection.close()
-        try await eventually("nothing is left of it") { world.filesOnDisk.isEmpty ? true : nil }
+        try await eventually("no file is left") { world.filesOnDisk.isEmpty ? true : nil }
         #expect(try await world.server.metric("scrollback_media_files_total") == 0)
     }
 
     @Test(
-        "What is not of its type by its bytes is refused, whatever it is called", .rows(113),
+        "A file whose bytes do not match its type is refused, regardless of its name", .rows(113),
         arguments: [
             ("voice", "song.mp3", SampleFile.png(1, 1)), ("image", "photo.png", SampleFile.html),
             ("image", "photo.jpg", SampleFile.svg), ("gif", "a.gif", SampleFile.png(1, 1)),
@@ -74,7 +75,7 @@ struct MediaLimitTests {
         #expect(try await world.upload(bytes, "file", name: name).status == 201)
     }
 
-    @Test("A picture that no device could decode is refused while most of it is still to come")
+    @Test("A picture that no device can decode is refused before most of it has arrived")
     func early() async throws {
         let world = try await MediaServer()
         let connection = try await RawConnection(world.server)
@@ -87,7 +88,7 @@ struct MediaLimitTests {
         #expect(world.filesOnDisk == [])
     }
 
-    @Test("What the query gets wrong is named; a stranger learns nothing")
+    @Test("Errors name the invalid query parameter, and users without access learn nothing")
     func query() async throws {
         let world = try await MediaServer()
         func parameter(_ query: String) async throws -> String? {
@@ -103,7 +104,7 @@ struct MediaLimitTests {
         #expect(noSetting.status == 422 && noSetting.json.string("parameter") == "gifBytes")
     }
 
-    @Test("A digest that was said is checked")
+    @Test("The server verifies a digest that the client sends")
     func digest() async throws {
         let world = try await MediaServer()
         let right = "sha-256=:6XhCrOA9FEbtcgJMY5M4lWYcPZPVdpxbmHzNcA5WFgk=:"

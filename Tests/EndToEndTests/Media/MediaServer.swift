@@ -2,20 +2,20 @@ import Foundation
 import ScrollbackModel
 import Testing
 
-/// A server with alice and bob in `group:crew`, and what tests of files say to it.
+/// A server with Alice and Bob in `group:crew`, and the requests of media tests.
 struct MediaServer: Sendable {
     let server: RunningServer
     let admin: API
     let alice: API
     let bob: API
-    /// In no conversation.
+    /// The client of a user without conversations.
     let carol: API
 
     init(_ arguments: [String] = ["--send-rate", "0"], shell: String? = nil) async throws {
         try await self.init(on: try await RunningServer.start(arguments, shell: shell))
     }
 
-    /// On a server that may have the conversation already.
+    /// Uses a running server, which can already have the conversation.
     init(on server: RunningServer) async throws {
         self.server = server
         admin = try await server.admin()
@@ -38,9 +38,9 @@ struct MediaServer: Sendable {
             "POST", Self.path(type, name: name), bytes: bytes, type: "application/octet-stream")
     }
 
-    /// Uploads a file and sends it.
+    /// Uploads a file and sends it in a message.
     ///
-    /// - Returns: its id, and the message's.
+    /// - Returns: The IDs of the file and the message.
     func send(_ bytes: [UInt8], _ type: String = "file", name: String? = nil) async throws -> (
         media: String, message: String
     ) {
@@ -60,7 +60,7 @@ struct MediaServer: Sendable {
         try await api.call(method, "/v1/media/\(media)", headers: headers)
     }
 
-    /// The blobs and uploads that lie in the data directory.
+    /// The names of all blobs and uploads in the data directory.
     var filesOnDisk: [String] {
         let media = server.data.appending(component: "media")
         let found = FileManager.default.enumerator(at: media, includingPropertiesForKeys: [.isRegularFileKey])
@@ -82,12 +82,12 @@ struct MediaServer: Sendable {
         return fields
     }
 
-    /// Whether an answer says that an upload is complete.
+    /// Returns whether a response reports a complete upload.
     static func isComplete(_ answer: Answer, _ version: Int) -> Bool {
         version == 3 ? answer.headers["upload-incomplete"] == "?0" : answer.headers["upload-complete"] == "?1"
     }
 
-    /// Writes the head of an upload whose body the test writes itself.
+    /// Writes the head of an upload request. The test writes the body.
     func sendHead(_ version: Int?, _ type: String = "file", length: Int?, on connection: RawConnection) {
         var head =
             "POST \(Self.path(type)) HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(alice.token ?? "")\r\n"
@@ -96,7 +96,7 @@ struct MediaServer: Sendable {
         connection.write(head + "\r\n")
     }
 
-    /// Begins an upload, and says where it is once the server has.
+    /// Starts an upload and returns its location as soon as the server reports it.
     func begin(_ version: Int, length: Int, on connection: RawConnection) async throws -> String {
         sendHead(version, length: length, on: connection)
         let head = try await connection.read(through: "\r\n\r\n")
@@ -111,7 +111,7 @@ struct MediaServer: Sendable {
         return answer.status == 204 ? answer.headers["upload-offset"].flatMap { Int($0) } : nil
     }
 
-    /// Sends what is missing.
+    /// Appends bytes to an upload.
     func append(
         _ bytes: [UInt8], to upload: String, at offset: Int, _ version: Int, isEnd: Bool = true, by api: API? = nil
     ) async throws -> Answer {

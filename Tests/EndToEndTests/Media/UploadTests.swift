@@ -8,7 +8,7 @@ import Testing
 struct UploadTests {
     private static let file = SampleFile.noise(3_000_000)
 
-    @Test("A whole file comes in one request, with every version of resumable uploads and with none", .rows(109))
+    @Test("A whole file is uploaded in one request, with each version of resumable uploads and with none", .rows(109))
     func whole() async throws {
         let world = try await MediaServer()
         for version in [nil, 3, 4, 5, 6, 7, 99] {
@@ -27,11 +27,11 @@ struct UploadTests {
             let got = try await world.file(media, by: world.alice)
             #expect(got.status == 200 && got.bytes == Self.file)
         }
-        // All of them are the same bytes, and no upload is left.
+        // All uploads have the same bytes, so a single blob remains.
         #expect(world.filesOnDisk.count == 1)
     }
 
-    @Test("A file in several requests, empty ones too", arguments: [3, 4, 5, 6])
+    @Test("A file is uploaded in several requests, some of which are empty", arguments: [3, 4, 5, 6])
     func inParts(_ version: Int) async throws {
         let world = try await MediaServer()
         let begun = try await world.alice.call(
@@ -56,14 +56,14 @@ struct UploadTests {
         #expect(empty.status == 201 && empty.json.int("size") == 0)
     }
 
-    @Test("Cut anywhere, it goes on where it came to", arguments: [3, 4, 5, 6])
+    @Test("An upload that was cut anywhere resumes at the server's offset", arguments: [3, 4, 5, 6])
     func cut(_ version: Int) async throws {
         let world = try await MediaServer()
         for place in [0, 1, 65_536, 1_500_000, Self.file.count - 1] {
             let connection = try await RawConnection(world.server)
             let upload = try await world.begin(version, length: Self.file.count, on: connection)
             connection.write(Array(Self.file[..<place]))
-            try await eventually("the server has what was sent") {
+            try await eventually("the server has received the bytes") {
                 try await world.server.metric("scrollback_media_received_bytes_total") >= place - 300_000 ? true : nil
             }
             connection.close()
@@ -76,7 +76,7 @@ struct UploadTests {
         }
     }
 
-    @Test("Lengths that are none are refused, and an upload that does not say whether it ends")
+    @Test("Invalid lengths and an upload that does not declare its completeness are refused")
     func lengths() async throws {
         let world = try await MediaServer()
         let begun = try await world.alice.call(
@@ -105,7 +105,7 @@ struct UploadTests {
         #expect(short.status == 400 && short.json.string("parameter") == "Upload-Length", "\(short)")
     }
 
-    @Test("A server that ended between keeping an upload's bytes and saying so never changes what it kept")
+    @Test("Resuming an upload never changes bytes that a crashed server had already stored as a file")
     func keptTwice() async throws {
         let world = try await MediaServer()
         let begun = try await world.alice.call(
@@ -125,13 +125,13 @@ struct UploadTests {
         #expect(try Data(contentsOf: kept) == Data(Self.file[..<1_000_000]))
     }
 
-    @Test("A connection that hangs is ended by whoever comes to go on; nothing it sent is lost")
+    @Test("A client that resumes takes over from a hanging connection, and no received byte is lost")
     func takeover() async throws {
         let world = try await MediaServer()
         let connection = try await RawConnection(world.server)
         let upload = try await world.begin(6, length: Self.file.count, on: connection)
         connection.write(Array(Self.file[..<2_000_000]))
-        try await eventually("it is there") {
+        try await eventually("the server has received the bytes") {
             try await world.server.metric("scrollback_media_received_bytes_total") >= 1_700_000 ? true : nil
         }
         let offset = try #require(try await world.offset(of: upload, 6))
@@ -140,20 +140,20 @@ struct UploadTests {
         #expect(end.status == 201)
     }
 
-    @Test("Killed in the middle, the server knows after its start what it had on disk")
+    @Test("After a crash, an upload resumes at the offset that is on disk")
     func killed() async throws {
         let world = try await MediaServer()
         let file = SampleFile.noise(20_000_000, seed: 7)
         let connection = try await RawConnection(world.server)
         let upload = try await world.begin(6, length: file.count, on: connection)
         connection.write(Array(file[..<19_000_000]))
-        try await eventually("most of it is there") {
+        try await eventually("the server has received most of the bytes") {
             try await world.server.metric("scrollback_media_received_bytes_total") >= 18_000_000 ? true : nil
         }
         world.server.kill()
         try await world.server.start()
         let offset = try #require(try await world.offset(of: upload, 6))
-        // What was synced every 8 MiB.
+        // The server synchronizes the file with the disk every 8 MiB.
         #expect(offset >= 2 * 8 << 20 && offset <= 19_000_000)
         let end = try await world.append(Array(file[offset...]), to: upload, at: offset, 6)
         let media = try #require(end.json.string("media"), "\(end)")
@@ -161,7 +161,7 @@ struct UploadTests {
         #expect(world.filesOnDisk.count == 1)
     }
 
-    @Test("Who lost the last answer gets it again, after a restart too, and there is one file")
+    @Test("A client that lost the final response gets it again, even after a restart, and there is one file")
     func lostAnswer() async throws {
         let world = try await MediaServer()
         let connection = try await RawConnection(world.server)
@@ -186,7 +186,7 @@ struct UploadTests {
         #expect(try await world.file(media, by: world.alice).status == 200)
     }
 
-    @Test("A wrong offset is answered with the right one, and the upload stays", arguments: [3, 4, 5, 6])
+    @Test("A wrong offset gets the correct offset, and the upload continues", arguments: [3, 4, 5, 6])
     func wrongOffset(_ version: Int) async throws {
         let world = try await MediaServer()
         let begun = try await world.alice.call(
@@ -203,7 +203,7 @@ struct UploadTests {
         #expect(try await world.file(media, by: world.alice).bytes == Self.file)
     }
 
-    @Test("What a request gets wrong is said, and costs the upload nothing")
+    @Test("A bad request for an upload gets an error and does not affect the upload")
     func wrongRequests() async throws {
         let world = try await MediaServer()
         let begun = try await world.alice.call(
@@ -219,7 +219,7 @@ struct UploadTests {
         let end = MediaServer.fields(6, isEnd: true, offset: 2)
         #expect(try await patch(end, [3], type: "text/plain") == 415)
         #expect(try await patch(MediaServer.fields(6, isEnd: true), [3]) == 400)
-        // Fewer, and more, than the length that was said.
+        // Fewer bytes and more bytes than the declared length.
         #expect(try await patch(end, [3]) == 400)
         #expect(try await patch(end, SampleFile.noise(9)) == 400)
         #expect(try await world.alice.call("HEAD", upload, headers: ["Upload-Offset": "2"]).status == 400)
@@ -235,7 +235,7 @@ struct UploadTests {
         #expect(options.status == 204 && options.headers["upload-limit"] != nil)
     }
 
-    @Test("An expired token goes on with its own upload, and begins none")
+    @Test("An expired token can resume its own upload but can't start one")
     func expired() async throws {
         let world = try await MediaServer()
         let begun = try await world.alice.call(
@@ -249,12 +249,12 @@ struct UploadTests {
         #expect(try await world.offset(of: upload, 6, by: bob) == nil)
         #expect(try await world.offset(of: upload, 6, by: alice) == 2)
         #expect(try await world.append([3], to: upload, at: 2, 6, by: alice).status == 201)
-        // Revoked is something else.
+        // A revoked token can't.
         #expect(try await world.admin.call("DELETE", "/v1/users/alice/tokens").status == 204)
         #expect(try await world.alice.call("HEAD", upload).status == 401)
     }
 
-    @Test("104 comes to who sent a version that is known, byte for byte, and the answer after it can be read")
+    @Test("A client of a supported version gets the exact 104 response, followed by the final response")
     func interim() async throws {
         let world = try await MediaServer()
         let connection = try await RawConnection(world.server)
@@ -273,13 +273,13 @@ struct UploadTests {
         #expect(try await connection.answer().status == 201)
     }
 
-    @Test("A server that stops ends uploads without an answer, and the next one goes on with them")
+    @Test("A server that stops ends uploads without a response, and the uploads resume after its restart")
     func shutdown() async throws {
         let world = try await MediaServer()
         let connection = try await RawConnection(world.server)
         let upload = try await world.begin(6, length: Self.file.count, on: connection)
         connection.write(Array(Self.file[..<2_000_000]))
-        try await eventually("it is there") {
+        try await eventually("the server has received the bytes") {
             try await world.server.metric("scrollback_media_received_bytes_total") >= 1_700_000 ? true : nil
         }
         #expect(try await world.server.terminate() == 0)
@@ -289,7 +289,7 @@ struct UploadTests {
         #expect(try await world.append(Array(Self.file[offset...]), to: upload, at: offset, 6).status == 201)
     }
 
-    @Test("A file has the id its device gave it, and is uploaded once by it")
+    @Test("A file has the ID that its client chose, and is uploaded only once by this ID")
     func ownID() async throws {
         let world = try await MediaServer()
         let id = UUID().uuidString.lowercased()

@@ -3,7 +3,7 @@ import ScrollbackModel
 import Testing
 
 @Suite struct DoctorTests {
-    /// What `doctor --json` says of each check.
+    /// The output of `doctor --json` for each check.
     private struct Report {
         var code: Int32
         var outcomes: [String: String] = [:]
@@ -24,7 +24,7 @@ import Testing
         }
 
         subscript(check: String) -> String? { outcomes[check] }
-        /// The checks that are not as they should be.
+        /// The checks with a warning or a failure.
         var troubles: Set<String> { Set(outcomes.filter { ["warning", "failed"].contains($0.value) }.keys) }
     }
 
@@ -34,14 +34,14 @@ import Testing
         server = try await RunningServer.start()
     }
 
-    /// Enough descriptors, whatever the tests have.
+    /// Runs the doctor with enough file descriptors, regardless of the limit of the tests.
     private func examine(_ arguments: [String] = [], descriptors: Int = 4096) async throws -> Report {
         try await Report(
             ["--data", server.data.path, "--server", server.url.absoluteString] + arguments,
             shell: "ulimit -S -n \(descriptors)", folder: server.folder)
     }
 
-    @Test func `Of a server in good order it has nothing to say but that, and it looks without being noticed`()
+    @Test func `The doctor reports ok for a healthy server and causes no error in its log`()
         async throws
     {
         let report = try await examine()
@@ -49,15 +49,15 @@ import Testing
         #expect(Set(report.outcomes.values) == ["ok"], "\(report)")
         #expect(
             Set(report.outcomes.keys) == [
-                "file descriptors", "SQLite", "data directory", "secrets.json", "admin.key", "schema", "seals",
+                "file descriptors", "SQLite", "data directory", "secrets.json", "admin.key", "schema", "encryption",
                 "in use",
-                "disk space", "log of commits", "server", "ready", "clock", "version", "admin key", "WebSocket",
+                "disk space", "write-ahead log", "server", "ready", "clock", "version", "admin key", "WebSocket",
             ])
-        #expect(report.details["in use"]?.contains("somebody has") == true)
+        #expect(report.details["in use"]?.contains("Another process") == true)
         #expect(!server.log.contains(" error "))
     }
 
-    @Test func `Secrets that others may read, and a missing key, fail with the command that mends it`() async throws {
+    @Test func `Readable secrets and a missing admin key fail with the command that fixes them`() async throws {
         let secrets = server.data.appending(component: "secrets.json")
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: secrets.path)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: server.data.path)
@@ -65,24 +65,24 @@ import Testing
         let report = try await examine()
         #expect(report.code == 1)
         #expect(report.troubles == ["secrets.json", "data directory", "admin.key"], "\(report)")
-        #expect(report.fixes["secrets.json"]?.hasPrefix("chmod 600 \(secrets.path)") == true)
-        #expect(report.fixes["data directory"]?.hasPrefix("chmod 700") == true)
+        #expect(report.fixes["secrets.json"]?.hasPrefix("Run chmod 600 \(secrets.path)") == true)
+        #expect(report.fixes["data directory"]?.hasPrefix("Run chmod 700") == true)
         #expect(report["admin key"] == "skipped")
         #expect(report["WebSocket"] == "ok")
     }
 
-    @Test func `A server that does not answer fails, and what only it can say is skipped`() async throws {
+    @Test func `A server that does not answer fails, and checks that need it are skipped`() async throws {
         try await server.terminate()
         let report = try await examine()
         #expect(report.code == 1)
         #expect(report.troubles == ["server"], "\(report)")
         for check in ["ready", "clock", "version", "admin key", "WebSocket"] { #expect(report[check] == "skipped") }
-        #expect(report.details["in use"]?.contains("nobody") == true)
+        #expect(report.details["in use"]?.contains("No process") == true)
         try await server.start()
         #expect(try await examine().code == 0)
     }
 
-    @Test func `Another server's key fails, and a key without a data directory is enough`() async throws {
+    @Test func `Another server's key fails, and a key is enough without a data directory`() async throws {
         let other = try await RunningServer.start()
         let wrong = try await Report(
             ["--data", other.data.path, "--server", server.url.absoluteString], folder: server.folder)
@@ -93,7 +93,8 @@ import Testing
         #expect(report["data directory"] == "skipped" && report["admin key"] == "ok", "\(report)")
     }
 
-    @Test func `No directory, one without a store, a backup, and a store that can't be read fail by name`() async throws
+    @Test func `A missing directory, one without a store, a backup and an unreadable store each fail with a reason`()
+        async throws
     {
         let nowhere = try await examine(["--data", "/nowhere"])
         #expect(nowhere.code == 1 && nowhere["data directory"] == "failed")
@@ -109,22 +110,22 @@ import Testing
         #expect(broken["store"] == "failed" && broken.fixes["store"]?.contains("verify") == true, "\(broken)")
     }
 
-    @Test func `Few descriptors, and a log of commits that only grows, are warnings and no failures`() async throws {
+    @Test func `A low descriptor limit and a large write-ahead log are warnings and not failures`() async throws {
         let few = try await examine(descriptors: 512)
         #expect(few.code == 0 && few.troubles == ["file descriptors"], "\(few)")
         #expect(few.fixes["file descriptors"]?.contains("ulimit -n") == true)
         try await server.terminate()
-        // A file with a hole in it is as long, and takes no room.
+        // A sparse file has the length without using disk space.
         let wal = server.data.appending(component: "scrollback.sqlite-wal")
         #expect(FileManager.default.createFile(atPath: wal.path, contents: nil))
         let handle = try FileHandle(forWritingTo: wal)
         try handle.truncate(atOffset: 300 << 20)
         try handle.close()
         let grown = try await examine()
-        #expect(grown["log of commits"] == "warning", "\(grown)")
+        #expect(grown["write-ahead log"] == "warning", "\(grown)")
     }
 
-    @Test func `What is no Scrollback server, is not ready, keeps another time or passes no upgrade is told apart`()
+    @Test func `The doctor detects another server, a server that is not ready, a wrong clock and missing upgrades`()
         async throws
     {
         let page = try await StubServer { _ in .init(status: 200, body: "<html>welcome</html>") }
@@ -155,7 +156,9 @@ import Testing
     }
 
     @Test(arguments: [(-1, "failed"), (5, "warning"), (90, "ok")])
-    func `A certificate that ended, or ends soon, is noticed`(days: Int, outcome: String) async throws {
+    func `An expired certificate is a failure, and one that expires soon is a warning`(days: Int, outcome: String)
+        async throws
+    {
         let folder = try RunningServer.makeFolder()
         func file(_ name: String) -> String { folder.appending(component: name).path }
         try openssl([
@@ -171,8 +174,8 @@ import Testing
         let report = try await Report(
             ["--data", secure.data.path, "--server", secure.url.absoluteString], folder: secure.folder)
         #expect(report["certificate"] == outcome, "\(report)")
-        // It signs itself, which is another matter.
-        #expect(report.details["server"]?.contains("is not trusted here") == true, "\(report)")
+        // The certificate is self-signed, which is a separate finding.
+        #expect(report.details["server"]?.contains("does not trust the certificate") == true, "\(report)")
     }
 
     private func openssl(_ arguments: [String]) throws {
@@ -183,6 +186,7 @@ import Testing
         process.standardOutput = FileHandle.nullDevice
         try process.run()
         process.waitUntilExit()
-        try #require(process.terminationStatus == 0, "this test takes the program openssl: apt-get install openssl")
+        try #require(
+            process.terminationStatus == 0, "This test requires the program openssl (apt-get install openssl).")
     }
 }

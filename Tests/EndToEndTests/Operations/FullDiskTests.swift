@@ -3,11 +3,11 @@ import ScrollbackModel
 import Testing
 
 @Suite struct FullDiskServerTests {
-    /// A limit on the size of files stands for a disk without room: the kernel refuses to make a file larger.
+    /// Simulates a full disk with a limit on the size of files, above which the kernel refuses writes.
     ///
-    /// It works wherever tests run, and is lifted while the server does.
+    /// The limit works on every test machine and can be lifted while the server runs.
     @Test
-    func `On a full disk sends are 503 storage-full, reads go on, and with room again sends do, without a restart`()
+    func `On a full disk sends get 503 storage-full and reads continue, and with space sends resume without a restart`()
         async throws
     {
         let server = try await RunningServer.start(
@@ -31,7 +31,7 @@ import Testing
             #""type":"send","conversation":"direct:bob","message":\#(API.message(text))"#)
         #expect(frame.string("code") == "storage-full" && frame.int("retryAfter") == 5, "\(frame.all)")
 
-        // Reads, and what needs no room.
+        // Reads and requests that need no disk space continue.
         let page = try await alice.call("GET", "/v1/conversations/direct:bob/messages?limit=5")
         #expect(page.status == 200 && page.json.objects("messages").count == 5)
         #expect(try await alice.call("GET", "/readyz").status == 200)
@@ -47,7 +47,7 @@ import Testing
         lifted.arguments = ["prlimit", "--pid", "\(server.pid)", "--fsize=unlimited:"]
         try lifted.run()
         lifted.waitUntilExit()
-        try #require(lifted.terminationStatus == 0, "this test takes the program prlimit (util-linux)")
+        try #require(lifted.terminationStatus == 0, "This test requires the program prlimit (package util-linux).")
 
         let again = try await alice.send("there is room", to: "direct:bob")
         #expect(again.status == 201 && again.json.int("seq") == stored + 1, "\(again)")

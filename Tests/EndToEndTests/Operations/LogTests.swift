@@ -3,7 +3,7 @@ import ScrollbackModel
 import Testing
 
 @Suite struct LogPrivacyTests {
-    @Test func `Whatever is logged, it is never what people say, nor a token`() async throws {
+    @Test func `Logs contain neither message content nor tokens, at any level`() async throws {
         let server = try await RunningServer.start(["--log-level", "trace", "--send-rate", "5", "--send-burst", "5"])
         let secret = "sesame-\(UUID().uuidString)"
         let api = try await server.api("alice")
@@ -14,7 +14,7 @@ import Testing
             + #""mentions":{"everyone":true,"pushText":"\#(secret)"}}"#
         let path = "/v1/conversations/direct:bob/messages"
         #expect(try await api.call("POST", path, body).status == 201)
-        // What fails is where logs talk.
+        // Content most likely gets into logs with errors.
         for broken in [
             body + "x", String(body.dropLast()), body.replacing(#""text","#, with: #""\#(secret) ","#), "\"\(secret)",
         ] {
@@ -38,17 +38,17 @@ import Testing
         _ = try await bad.closed()
         let raw = try await RawConnection(server)
         raw.write("GET /v1/me?\(secret) HTTP/1.1\r\nAuthorization: Bearer \(token)\r\n\(secret)\r\n\r\n")
-        try await eventually("it is closed") { raw.isClosed ? true : nil }
+        try await eventually("the connection is closed") { raw.isClosed ? true : nil }
         #expect(try await server.terminate() == 0)
 
         let log = server.log
-        #expect(log.contains(" trace ") && log.contains(" debug "), "the level was not taken")
+        #expect(log.contains(" trace ") && log.contains(" debug "), "The log level was not applied.")
         for word in [secret, token, forged, String(token.suffix(20)), "Bearer"] {
-            #expect(!log.contains(word), "the log holds \(word.prefix(12))…")
+            #expect(!log.contains(word), "The log contains \(word.prefix(12))…")
         }
     }
 
-    @Test func `What is counted names nobody`() async throws {
+    @Test func `Metrics contain no user IDs`() async throws {
         let server = try await RunningServer.start()
         let name = "somebody-\(UUID().uuidString.lowercased())"
         let api = try await server.api(UserID(name))

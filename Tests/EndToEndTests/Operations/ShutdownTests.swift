@@ -3,7 +3,9 @@ import ScrollbackModel
 import Testing
 
 @Suite struct ShutdownTests {
-    @Test func `SIGTERM closes sockets with 1012, silent and idle connections too, and ends with 0`() async throws {
+    @Test func `SIGTERM closes WebSockets with 1012, and silent and idle connections too, and the server exits with 0`()
+        async throws
+    {
         let server = try await RunningServer.start()
         let socket = try await TestSocket.signedIn(server, "alice")
         let unnamed = try await TestSocket.open(server.url)
@@ -17,10 +19,10 @@ import Testing
         #expect(try await unnamed.closed() == 1012)
         #expect(try await server.waitForEnd() == 0)
         #expect(ContinuousClock.now - start < .seconds(3))
-        try await eventually("they are closed") { silent.isClosed && idle.isClosed ? true : nil }
+        try await eventually("the connections are closed") { silent.isClosed && idle.isClosed ? true : nil }
     }
 
-    @Test func `SIGTERM ends within a second where only idle HTTP connections are kept alive`() async throws {
+    @Test func `SIGTERM ends the server within a second if all connections are idle HTTP connections`() async throws {
         let server = try await RunningServer.start()
         var idle: [RawConnection] = []
         for _ in 0..<20 {
@@ -35,12 +37,12 @@ import Testing
         server.signal(SIGTERM)
         #expect(try await server.waitForEnd() == 0)
         #expect(ContinuousClock.now - start < .seconds(1))
-        try await eventually("they are closed") { idle.allSatisfy(\.isClosed) ? true : nil }
+        try await eventually("the connections are closed") { idle.allSatisfy(\.isClosed) ? true : nil }
     }
 
-    @Test func `While it drains it is not ready, and takes no new sockets`() async throws {
+    @Test func `A draining server is not ready and accepts no new WebSockets`() async throws {
         let server = try await RunningServer.start()
-        // A peer that does not answer the close frame keeps it from ending for a while.
+        // A peer that does not answer the close frame delays the exit.
         let stubborn = try await RawConnection.webSocket(server)
         #expect(try await API(server: server.url).call("GET", "/readyz").status == 200)
         server.signal(SIGTERM)
@@ -53,7 +55,7 @@ import Testing
         #expect(try await server.waitForEnd() == 0)
     }
 
-    @Test func `Every send that was taken is answered before the end, over both doors`() async throws {
+    @Test func `Every accepted send is answered before the server exits, over HTTP and the WebSocket`() async throws {
         let server = try await RunningServer.start()
         let admin = try await server.admin()
         _ = try await admin.call("PUT", "/v1/conversations/group:crew", #"{"members":["alice","bob"]}"#)
@@ -97,20 +99,20 @@ import Testing
         #expect(!answered.isEmpty)
     }
 
-    @Test func `A second server on the same directory is refused and says why`() async throws {
+    @Test func `A second server on the same directory is refused with the reason`() async throws {
         let server = try await RunningServer.start()
         let second = try await RunningServer.command(["serve", "--port", "0", "--data", server.data.path])
         #expect(second.code == 1)
         #expect(
-            second.errors.contains("error: \(server.data.path)")
-                && second.errors.contains("is in use: one server at a time"),
+            second.errors.contains("error: The directory \(server.data.path)")
+                && second.errors.contains("is in use: only one server"),
             "\(second)")
         #expect(second.output.isEmpty)
         let socket = try await TestSocket.signedIn(server, "alice")
         #expect(try await socket.request(#""type":"ping""#).string("type") == "result")
     }
 
-    @Test func `A server that was killed goes on where it was, on the same port`() async throws {
+    @Test func `A killed server continues with its data on the same port`() async throws {
         let server = try await RunningServer.start()
         let alice = try await server.api("alice")
         for text in ["one", "two"] { #expect(try await alice.send(text, to: "direct:bob").status == 201) }
@@ -124,7 +126,7 @@ import Testing
         #expect(try await alice.send("three", to: "direct:bob").json.int("seq") == 3)
     }
 
-    @Test func `A port that is taken is said, and the exit code is 1`() async throws {
+    @Test func `A port that is in use is reported with exit code 1`() async throws {
         let server = try await RunningServer.start()
         let folder = try RunningServer.makeFolder()
         defer { try? FileManager.default.removeItem(at: folder) }

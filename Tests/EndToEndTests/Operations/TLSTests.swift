@@ -6,7 +6,7 @@ import ScrollbackModel
 import Testing
 
 @Suite struct TLSTests {
-    /// Makes a certificate for a name that signs itself; localhost has its address too.
+    /// Creates a self-signed certificate for a host name. The certificate of localhost also contains its IP address.
     private func makeCertificate(in folder: URL, name: String = "chain", for host: String = "localhost") throws {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
@@ -21,7 +21,8 @@ import Testing
         process.standardOutput = FileHandle.nullDevice
         try process.run()
         process.waitUntilExit()
-        try #require(process.terminationStatus == 0, "this test takes the program openssl: apt-get install openssl")
+        try #require(
+            process.terminationStatus == 0, "This test requires the program openssl (apt-get install openssl).")
     }
 
     private func connects(to server: RunningServer, trusting certificate: URL) async -> Bool {
@@ -35,7 +36,7 @@ import Testing
     }
 
     @Test
-    func `A client that trusts the certificate talks over TLS, and a new certificate is taken over without a restart`()
+    func `A client that trusts the certificate connects over TLS, and a new certificate is used without a restart`()
         async throws
     {
         let folder = try RunningServer.makeFolder()
@@ -48,7 +49,7 @@ import Testing
             ["--tls-certificate", file("live.pem").path, "--tls-key", file("live.key").path], folder: folder)
         #expect(server.url.scheme == "https")
 
-        // The SDK.
+        // The SDK connects.
         let token = try await server.token("alice")
         var configuration = ChatClient.Configuration(
             server: server.url, user: "alice", store: .inMemory, token: { token })
@@ -58,7 +59,7 @@ import Testing
         let message = try await client.conversation(.direct("bob")).send(.text("over TLS")).delivered()
         #expect(message.seq == 1)
 
-        // HTTP, and whoever trusts another certificate.
+        // An HTTP client connects. Clients that trust only other certificates do not.
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.trustRoots = .file(file("chain.pem").path)
         let http = HTTPClient(configuration: API.configuration(tls))
@@ -69,17 +70,17 @@ import Testing
             try await API(server: server.url, token: token).call("GET", "/v1/me")
         }
 
-        // A pair that does not fit is not taken over; once it fits it is.
+        // The server does not use a certificate that does not match its key. It does as soon as they match.
         let open = try await TestSocket.open(server.url, trusting: file("chain.pem"))
         open.send(#"{"type":"hello","token":"\#(token)","device":"open"}"#)
         _ = try await open.next()
         try replace(file("live.pem"), with: file("other.pem"))
-        try await eventually("the server says that the pair does not fit") {
-            server.log.contains("the new certificate can't be used") ? true : nil
+        try await eventually("the server logs that the certificate does not match the key") {
+            server.log.contains("Can't load the new certificate") ? true : nil
         }
         #expect(await connects(to: server, trusting: file("chain.pem")))
         try replace(file("live.key"), with: file("other.key"))
-        try await eventually("new connections see the new certificate") {
+        try await eventually("new connections get the new certificate") {
             await self.connects(to: server, trusting: file("other.pem")) ? true : nil
         }
         #expect(await !connects(to: server, trusting: file("chain.pem")))
@@ -94,7 +95,7 @@ import Testing
         try #require(rename(copy.path, file.path) == 0)
     }
 
-    /// A server that takes any version of TLS up to one.
+    /// Starts a server that accepts every TLS version up to `version`.
     private func stub(upTo version: TLSVersion, _ chain: URL, _ key: URL) async throws -> StubServer {
         var tls = TLSConfiguration.makeServerConfiguration(
             certificateChain: try NIOSSLCertificate.fromPEMFile(chain.path).map { .certificate($0) },
@@ -106,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `Nothing older than TLS 1.2 is spoken, by the server or by the SDK`() async throws {
+    @Test func `The server and the SDK refuse TLS versions older than 1.2`() async throws {
         let folder = try RunningServer.makeFolder()
         try makeCertificate(in: folder)
         let (chain, key) = (folder.appending(component: "chain.pem"), folder.appending(component: "chain.key"))
@@ -121,7 +122,7 @@ import Testing
             tls.minimumTLSVersion = .tlsv1
             tls.maximumTLSVersion = version
             let http = HTTPClient(configuration: API.configuration(tls))
-            // Who takes it is spoken to.
+            // The client connects to a server that accepts the version.
             #expect(try await API(server: olderURL).call("GET", "/", client: http).status == 200, "\(version)")
             let answer = try? await API(server: server.url).call("GET", "/healthz", client: http)
             #expect((answer?.status == 200) == isTaken, "\(version)")
@@ -130,12 +131,12 @@ import Testing
 
         let http = AsyncHTTPClientTransport(trusting: chain)
         #expect(try await http.exchange(HTTPExchange(method: "GET", url: newerURL)).status == 200)
-        // It goes on trying: an answer would have come long before it is told to stop.
+        // The SDK keeps trying. A response would have arrived long before the cancellation.
         let asking = Task { try await http.exchange(HTTPExchange(method: "GET", url: olderURL)) }
         try await Task.sleep(for: .seconds(1))
         asking.cancel()
         await #expect(throws: ChatError.self) { try await asking.value }
-        // No socket either: what answers there is no server, which a client knows only where it has heard it.
+        // WebSockets do not connect either. A client reports a different kind of server only after it got a response.
         var reasons: [String] = []
         for url in [olderURL, newerURL] {
             do {
@@ -149,7 +150,7 @@ import Testing
         #expect(await connects(to: server, trusting: chain))
     }
 
-    @Test func `A certificate for another name is refused, whoever signed it`() async throws {
+    @Test func `A certificate for another name is refused even if the client trusts it`() async throws {
         let folder = try RunningServer.makeFolder()
         try makeCertificate(in: folder, for: "chat.example.org")
         let (chain, key) = (folder.appending(component: "chain.pem"), folder.appending(component: "chain.key"))
@@ -161,7 +162,7 @@ import Testing
         try await Task.sleep(for: .seconds(1))
         asking.cancel()
         await #expect(throws: ChatError.self) { try await asking.value }
-        // By its name it would be taken: nothing else is wrong with it.
+        // Without a check of the name, a client connects: nothing else is wrong with the certificate.
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.trustRoots = .file(chain.path)
         tls.certificateVerification = .noHostnameVerification
@@ -170,7 +171,9 @@ import Testing
         try await trusting.shutdown()
     }
 
-    @Test func `A certificate that can't be used is refused at the start, by name`() async throws {
+    @Test func `A certificate that can't be used is refused at the start with an error that names the file`()
+        async throws
+    {
         let folder = try RunningServer.makeFolder()
         defer { try? FileManager.default.removeItem(at: folder) }
         let data = ["serve", "--port", "0", "--data", folder.appending(component: "data").path]

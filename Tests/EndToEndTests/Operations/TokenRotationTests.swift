@@ -3,7 +3,7 @@ import ScrollbackModel
 import Testing
 
 @Suite struct TokenRotationTests {
-    @Test func `Tokens of the old secret work through the overlap, and end with it; a running server takes both over`()
+    @Test func `A rotated secret stays valid for its overlap, and a running server applies rotations`()
         async throws
     {
         let server = try await RunningServer.start()
@@ -27,7 +27,7 @@ import Testing
 
         let new = try await rotate([])
         #expect(new != old)
-        try await eventually("the server takes the new secret over") { try await status(new).0 == 200 ? true : nil }
+        try await eventually("the server uses the new secret") { try await status(new).0 == 200 ? true : nil }
         #expect(try await status(old) == (200, nil))
         #expect(try await status(oldKey) == (200, nil))
         #expect(try await status(key()) == (200, nil))
@@ -35,11 +35,11 @@ import Testing
         let bob = try #require(minted.json.string("token"))
 
         let newest = try await rotate(["--overlap", "0"])
-        try await eventually("the server takes the newest secret over") {
+        try await eventually("the server uses the newest secret") {
             try await status(newest).0 == 200 ? true : nil
         }
         for ended in [new, bob] { #expect(try await status(ended) == (401, "invalid-token")) }
-        // The first secret was given 30 days, and a later rotation does not take them away.
+        // The first rotation gave this secret an overlap of 30 days, which the second rotation does not shorten.
         #expect(try await status(old) == (200, nil))
         #expect(try await status(key()) == (200, nil))
         let socket = try await TestSocket.open(server.url)

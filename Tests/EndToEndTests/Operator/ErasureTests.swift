@@ -2,9 +2,9 @@ import Foundation
 import ScrollbackModel
 import Testing
 
-@Suite("Erasing a user, through the real server")
+@Suite("Erasure of users on the real server")
 struct ErasureTests {
-    /// A server on which alice said something in many groups, and a file.
+    /// Starts a server on which Alice sent messages to many groups and uploaded a file.
     private func world(groups: Int, messages: Int) async throws -> (server: RunningServer, admin: API) {
         let server = try await RunningServer.start()
         let admin = try await server.admin()
@@ -14,8 +14,8 @@ struct ErasureTests {
             try #require(await admin.call("PUT", path, "{}").status == 201)
             let lines = (0..<messages).map { number in
                 """
-                {"id":"\(UUID().uuidString.lowercased())","sender":"\(number % 3 == 0 ? "bob" : "alice")","type":"text",\
-                "sentAt":"2026-01-01T00:00:00.000Z","content":{"text":"private words \(number)"}}
+                {"id":"\(UUID().uuidString.lowercased())","sender":"\(number % 3 == 0 ? "bob" : "alice")",\
+                "type":"text","sentAt":"2026-01-01T00:00:00.000Z","content":{"text":"private words \(number)"}}
                 """
             }
             let body = #"{"messages":[\#(lines.joined(separator: ","))]}"#
@@ -29,7 +29,7 @@ struct ErasureTests {
         return (server, admin)
     }
 
-    /// Messages of a group as an administrator sees them: who sent them, and what.
+    /// Returns the sender and text of each message of a group, as an administrator sees them.
     private func messages(of group: Int, _ admin: API) async throws -> [(sender: String, text: String?)] {
         var found: [(String, String?)] = []
         var path = "/v1/conversations/group:g\(group)/messages?limit=100&after=earliest"
@@ -45,7 +45,7 @@ struct ErasureTests {
     }
 
     private func job(_ id: Int, _ admin: API) async throws -> Members {
-        try await eventually("the job ends", within: 60) {
+        try await eventually("the job is done", within: 60) {
             let job = try await admin.call("GET", "/v1/admin/jobs/\(id)").json
             return job.string("state") == "done" ? job : nil
         }
@@ -59,7 +59,7 @@ struct ErasureTests {
         }
     }
 
-    @Test("Killed again and again while it goes on, it comes to its end, and what is left is sound")
+    @Test("An erasure that is interrupted by repeated kills completes, and the store stays valid")
     func killed() async throws {
         let groups = 30
         let (server, admin) = try await world(groups: groups, messages: 300)
@@ -74,7 +74,7 @@ struct ErasureTests {
             return (job.string("state") == "done", (job.all["done"] as? [String: Any])?["messages"] as? Int ?? 0)
         }
         var kills = 0
-        // How far it was just before each kill that met it under way.
+        // The number of processed messages before each kill that interrupted the job.
         var progress: [Int] = []
         while kills < 12 {
             try await Task.sleep(for: .milliseconds(30 + 20 * kills))
@@ -86,10 +86,10 @@ struct ErasureTests {
             if try await look().isDone { break }
             let code = try await server.api("alice").call("GET", "/v1/me").code
             let isDone = try await look().isDone
-            #expect(code == "user-deactivated" || isDone, "\(code ?? "let in")")
+            #expect(code == "user-deactivated" || isDone, "\(code ?? "no error")")
         }
         print("messages done before each kill: \(progress)")
-        #expect(!progress.isEmpty, "no kill met the work under way")
+        #expect(!progress.isEmpty, "No kill interrupted the job.")
         let ended = try await job(id, admin)
         #expect((ended.all["done"] as? [String: Any])?["messages"] as? Int == groups * 200, "\(ended.all)")
         for group in 0..<groups {
@@ -99,15 +99,16 @@ struct ErasureTests {
             #expect(Set(after.map(\.sender)).count == 2 && !after.contains { $0.sender == "alice" })
             #expect(after.filter { $0.sender == "bob" }.allSatisfy { $0.text?.hasPrefix("private words") ?? false })
         }
-        // Killed between a file's row and its bytes, these are found by the first look after a start.
-        _ = try await eventually("the files are gone", within: 100) { blobs(server) == 0 ? true : nil }
+        // If a kill hits between the removal of a file's row and of its bytes, a cleanup after the start removes the
+        // bytes.
+        _ = try await eventually("the files are removed", within: 100) { blobs(server) == 0 ? true : nil }
         #expect(try await server.api("bob").call("GET", "/v1/users/alice").status == 404)
         try await server.terminate()
         let verdict = try await RunningServer.verdict(server.data)
         #expect(verdict.isWhole, "\(verdict.text)")
     }
 
-    /// A backup's own list does not tell who was erased since: it is said, however often a restore is run.
+    /// Checks that every restore without a list of erasures warns, because the backup's own list has no later erasures.
     private func expectWarning(from backup: URL, _ server: RunningServer) async throws {
         let data = server.folder.appending(component: "again")
         let file = data.appending(component: "erasures.jsonl")
@@ -119,15 +120,15 @@ struct ErasureTests {
         #expect(failed.code == 1 && !FileManager.default.fileExists(atPath: file.path), "\(failed)")
         try words.write(to: secrets)
         let blind = try await RunningServer.command(["restore", backup.path, "--data", data.path])
-        #expect(blind.code == 0 && blind.errors.contains("no erasures.jsonl told"), "\(blind)")
+        #expect(blind.code == 0 && blind.errors.contains("erased after the backup reappear"), "\(blind)")
         #expect(FileManager.default.fileExists(atPath: file.path))
-        // A list that was changed is not the one that was backed up.
+        // A list that was changed is not the list that was backed up.
         try Data().write(to: backup.appending(component: "erasures.jsonl"))
         let refused = try await RunningServer.command(["restore", backup.path, "--data", data.path + "-2"])
         #expect(refused.code == 1 && refused.errors.contains("erasures.jsonl"), "\(refused)")
     }
 
-    @Test("A backup from before brings nobody back: they are erased again when the server starts")
+    @Test("A user who was erased after the backup is erased again when the restored server starts")
     func restored() async throws {
         let (server, admin) = try await world(groups: 2, messages: 30)
         let (backup, _) = try await server.backUp("before")
@@ -138,7 +139,7 @@ struct ErasureTests {
         try await server.terminate()
 
         let fresh = server.folder.appending(component: "fresh")
-        // Without the list it is said aloud that they would be back.
+        // Without the list, the restore warns that erased users return.
         let blind = try await RunningServer.command(["restore", backup.path, "--data", fresh.path])
         #expect(blind.code == 0 && blind.errors.contains("erasures.jsonl"), "\(blind)")
         try FileManager.default.removeItem(at: fresh)
@@ -148,7 +149,7 @@ struct ErasureTests {
         #expect(told.code == 0 && !told.errors.contains("erasures.jsonl"), "\(told)")
         #expect(Members(Array(told.output.utf8)).int("erasures") == 1)
         try server.replaceData(with: fresh)
-        // A crash has cut a line that nobody was told of.
+        // A crash has cut off a line that was never acknowledged.
         let file = try FileHandle(forWritingTo: list)
         try file.seekToEnd()
         try file.write(contentsOf: Data(#"{"id":"4a9f4039-3fb3"#.utf8))
@@ -163,7 +164,7 @@ struct ErasureTests {
         _ = try await job(try #require(other.json.int("id")), again)
         let lines = try String(contentsOf: list, encoding: .utf8).split(separator: "\n")
         #expect(lines.map { Members(Array($0.utf8)).string("user") } == ["alice", "bob"])
-        // A crash has cut no more than the end of the last line.
+        // A crash has cut off only the end of the last line.
         try await server.terminate()
         let text = try String(contentsOf: list, encoding: .utf8)
         try text.trimmingCharacters(in: .newlines).write(to: list, atomically: true, encoding: .utf8)
@@ -173,7 +174,7 @@ struct ErasureTests {
         _ = try await job(try #require(third.json.int("id")), try await server.admin())
         let all = try String(contentsOf: list, encoding: .utf8).split(separator: "\n")
         #expect(all.map { Members(Array($0.utf8)).string("user") } == ["alice", "bob", "carol"])
-        // A later backup has the list too.
+        // A later backup contains the list.
         let (after, _) = try await server.backUp("after")
         #expect(FileManager.default.fileExists(atPath: after.appending(component: "erasures.jsonl").path))
         try await server.terminate()

@@ -2,7 +2,7 @@ import Foundation
 import ScrollbackModel
 import Testing
 
-@Suite("An operator's work, through the real server")
+@Suite("Administration on the real server")
 struct OperatorTests {
     private func world() async throws -> (server: RunningServer, admin: API, alice: API, bob: API) {
         let server = try await RunningServer.start()
@@ -13,7 +13,7 @@ struct OperatorTests {
         return (server, admin, try await server.api("alice"), try await server.api("bob"))
     }
 
-    @Test("Whoever is deactivated or banned is refused by both doors, with a code that says why")
+    @Test("Deactivated and banned users are refused over HTTP and the WebSocket with a code for the reason")
     func doors() async throws {
         let (server, admin, _, _) = try await world()
         let mallory = try await server.api("mallory")
@@ -26,7 +26,7 @@ struct OperatorTests {
         let socket = try await TestSocket.open(server.url)
         socket.send(#"{"type":"hello","token":"\#(mallory.token ?? "")","device":"d"}"#)
         #expect(try await socket.closed() == 4010)
-        // Nobody gets a token for them.
+        // The server issues no token for the user.
         let token = try await admin.call("POST", "/v1/tokens", #"{"user":"mallory"}"#)
         #expect(token.status == 403 && token.code == "banned")
         #expect(try await admin.call("GET", "/v1/bans").json.objects("bans").first?["user"] as? String == "mallory")
@@ -45,7 +45,7 @@ struct OperatorTests {
         try await server.terminate()
     }
 
-    @Test("Lists, bans and reports are there over HTTP and from the command line")
+    @Test("Lists, bans and reports work over HTTP and from the command line")
     func lists() async throws {
         let (server, admin, alice, bob) = try await world()
         let id = UUID()
@@ -65,7 +65,7 @@ struct OperatorTests {
             try await RunningServer.command(["admin"] + arguments + connection)
         }
         #expect(try await run("reports").output.contains("1 open  group:crew  app:x"))
-        // What somebody wrote begins no line of its own.
+        // A line break in a report does not start a new line of output.
         let forged = #"{"reason":"spam","text":"look\n2 open  group:crew  root: all is well"}"#
         #expect(try await bob.call("POST", message + "/reports", forged).status == 200)
         #expect(try await run("reports").output.split(separator: "\n").count == 1)
@@ -83,22 +83,22 @@ struct OperatorTests {
             #expect(try await run("ban", "bob", "--for=\(duration)").code == 64, "\(duration)")
         }
         #expect(try await run("connections").code == 0)
-        #expect(try await run("disconnect", "bob").output == "0 closed\n")
-        // What can't be undone says so first.
+        #expect(try await run("disconnect", "bob").output == "closed 0 connections\n")
+        // A command that can't be undone requires a confirmation.
         let asked = try await run("erase", "bob", "--messages", "erase")
-        #expect(asked.code == 1 && asked.errors.contains("--yes is missing: this would erase bob"), "\(asked)")
+        #expect(asked.code == 1 && asked.errors.contains("--yes is required to erase bob"), "\(asked)")
         #expect(try await bob.call("GET", "/v1/me").status == 200)
         try await server.terminate()
     }
 
-    @Test("What is held about a user comes as lines, to them and to administrators, whole or not at all")
+    @Test("An export has a record per line and an end record, and only the user and administrators can get it")
     func export() async throws {
         let (server, admin, alice, bob) = try await world()
         for number in 0..<250 { try #require(await alice.send("word \(number)", to: "group:crew").status == 201) }
         let file = try await alice.call(
             "POST", "/v1/media?conversation=group:crew&name=a.txt", bytes: Array("hello".utf8), type: "text/plain")
         try #require(file.status == 201, "\(file)")
-        // Line breaks are white space in what is kept byte for byte.
+        // JSON that is stored byte for byte can have line breaks as white space.
         let profile = try await alice.call("PUT", "/v1/users/alice", "{\"metadata\":{\n\"a\":\n1\n}}")
         try #require(profile.status == 200, "\(profile)")
         let own = try await alice.call("GET", "/v1/users/alice/export")

@@ -3,11 +3,11 @@ import Foundation
 import Scrollback
 import Testing
 
-@Suite("People over the network")
+@Suite("Members and presence over the network")
 struct PeopleTests {
     private let crew = "/v1/conversations/group:crew"
 
-    @Test("Who has read is told by the head, by an event and by a list, and none of it where that is off")
+    @Test("Read receipts arrive in heads, events and lists, unless the setting is off")
     func receipts() async throws {
         let server = try await RunningServer.start()
         let (admin, alice, bob) = (try await server.admin(), try await server.api("alice"), try await server.api("bob"))
@@ -24,7 +24,7 @@ struct PeopleTests {
         let path = "/v1/conversations/direct:bob/messages/\(sent.json.string("id") ?? "")/readers"
         let readers = try await alice.call("GET", path)
         #expect(readers.json.objects("readers").map { $0["user"] as? String } == ["bob"], "\(readers)")
-        // Both doors open to the same room.
+        // The WebSocket gives the same result as HTTP.
         let frame = try await phone.request(
             #""type":"readers","conversation":"direct:bob","id":"\#(sent.json.string("id") ?? "")""#)
         #expect(frame.objects("readers").map { $0["readSeq"] as? Int } == [1])
@@ -43,7 +43,7 @@ struct PeopleTests {
         try await server.terminate()
     }
 
-    @Test("Who is invited is told, joins by themselves, and may say no")
+    @Test("An invited user is notified, can join, and can decline")
     func invitations() async throws {
         let server = try await RunningServer.start()
         let (alice, bob) = (try await server.api("alice"), try await server.api("bob"))
@@ -70,7 +70,7 @@ struct PeopleTests {
         try await server.terminate()
     }
 
-    @Test("Who is there is told from socket to socket where the operator wants it, and remembered over a restart")
+    @Test("Presence is sent over WebSockets if the setting is on, and the last-seen time survives a restart")
     func presence() async throws {
         let server = try await RunningServer.start()
         let (admin, alice) = (try await server.admin(), try await server.api("alice"))
@@ -96,7 +96,7 @@ struct PeopleTests {
         try await server.terminate()
     }
 
-    @Test("Notices are messages that count for nobody, and are there with the change they tell of")
+    @Test("Notices are messages that do not count as unread and are stored together with their change")
     func notices() async throws {
         let server = try await RunningServer.start()
         let (admin, alice, bob) = (try await server.admin(), try await server.api("alice"), try await server.api("bob"))
@@ -114,7 +114,7 @@ struct PeopleTests {
         try await server.terminate()
     }
 
-    @Test("Members are listed, put in and out, and who has read is listed, by the command line")
+    @Test("The command line lists, adds and removes members, and lists readers")
     func commands() async throws {
         let server = try await RunningServer.start()
         let alice = try await server.api("alice")
@@ -140,7 +140,7 @@ struct PeopleTests {
         #expect(removed.code == 0 && removed.output.contains(#""member":false"#), "\(removed)")
         for (arguments, code, words) in [
             (members + ["--add", "bob", "--remove", "bob"], 64, "either --add or --remove"),
-            (members + ["--role", "owner"], 64, "--role goes with --add"),
+            (members + ["--role", "owner"], 64, "--role requires --add"),
             (members + ["--add", "bob", "--role", "king"], 64, "member, moderator, owner"),
             (members + ["--remove", "bob"], 1, "(unknown-member)"),
             (["receipts", "group:crew", "seq:9", "--as", "alice"], 1, "(unknown-message)"),

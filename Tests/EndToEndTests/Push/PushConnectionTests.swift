@@ -2,17 +2,19 @@ import Foundation
 import ScrollbackModel
 import Testing
 
-/// Connections to Apple's service: a few, with many requests under way on each.
+/// Connections to Apple's service. The server opens a few, with many concurrent requests on each.
 @Suite("Connections to Apple's service", .timeLimit(.minutes(5)))
 struct PushConnectionTests {
-    /// A server that has pushed to everybody in `group:g0`, so that its connection is open.
+    /// A server that has pushed to all members of `group:g0`, so that its connection is open.
     private struct Scene {
         let service: TroubledStandIn
         let push: PushServer
         let alice: API
         let tokens: [String]
 
-        /// - Returns: nothing where stand-ins can't be had.
+        /// Starts a stand-in and a server, and pushes to `group:g0`.
+        ///
+        /// - Returns: `nil` if the stand-ins are not installed.
         init?(groups: Int, people: Int) async throws {
             guard let service = try await TroubledStandIn("apns") else { return nil }
             self.service = service
@@ -31,21 +33,21 @@ struct PushConnectionTests {
             try #require(try await alice.send("hello", to: "group:g\(group)").status == 201)
         }
 
-        /// What is due where a message went to each of some groups.
+        /// Returns the expected pushes if each of the groups got a message.
         func due(_ groups: Range<Int>) -> [(token: String, conversation: String)] {
             groups.flatMap { group in tokens.map { ($0, "group:g\(group)") } }
         }
 
-        /// How many pushes came over each connection, by its number.
+        /// Returns the number of pushes over each connection, by the connection's number.
         func connections() async throws -> [Int: Int] {
             let numbers = try await service.standIn.received().map { try #require($0["connection"] as? Int) }
             return Dictionary(numbers.map { ($0, 1) }, uniquingKeysWith: +)
         }
     }
 
-    @Test("A burst goes over more than one connection and no more than four, each push once")
+    @Test("A burst uses more than one and at most four connections, and sends each push once")
     func burst() async throws {
-        // More than the 200 that are under way on one connection before another is opened.
+        // More pushes than the 200 concurrent requests on one connection before the server opens another one.
         let (groups, people) = (6, 64)
         guard let scene = try await Scene(groups: groups, people: people) else { return }
         #expect(try await scene.connections() == [1: people])
@@ -62,14 +64,15 @@ struct PushConnectionTests {
         try await scene.push.server.terminate()
     }
 
-    @Test("A connection that is closed is replaced, and nothing is lost by it", arguments: ["goaway", "reset"])
+    @Test("A connection that is closed is replaced, and no push is lost", arguments: ["goaway", "reset"])
     func closed(how: String) async throws {
         let people = 60
         guard let scene = try await Scene(groups: 3, people: people) else { return }
-        // In the midst of a page: some wait for their answer, the others are yet to be taken.
+        // The connection closes in the middle of a page: some requests wait for a response, others are not yet
+        // accepted.
         let underWay = 20
         try await scene.service.standIn.fail(next: [
-            // Told to go away it answers within a second what it has.
+            // After a GOAWAY, the service sends the pending responses within a second.
             ["kind": "hangAfter", "seconds": how == "goaway" ? 0.5 : 30, "count": underWay], ["kind": how],
         ])
         try await scene.send(to: 1)
@@ -78,13 +81,14 @@ struct PushConnectionTests {
         try await scene.push.pushed()
         let ledger = PushLedger(try await scene.service.taken(), due: scene.due(0..<3), kills: [])
         #expect(ledger.missing.isEmpty && ledger.unexplained.isEmpty, "\(ledger)")
-        // Those that were cut off are tried again after the usual wait, and not when their lease is over.
+        // Interrupted pushes are retried after the usual delay, and not only when their lease ends.
         let times = try await scene.service.taken().filter { $0.conversation == "group:g1" }.map(\.at)
         #expect((times.max() ?? .infinity) - (times.min() ?? 0) < 8)
-        // Told to go away it gets the answers that it waits for; cut off it can't know what was taken.
+        // After a GOAWAY, the server gets the pending responses. After a reset, it can't know which pushes were
+        // accepted.
         #expect(ledger.lost == (how == "goaway" ? 0 : underWay))
         let connections = try await scene.connections()
-        // What was on its way as the connection was closed may have come over it still.
+        // A push that was in flight when the connection closed can still have used that connection.
         #expect(connections.keys.sorted() == [1, 2], "\(connections)")
         #expect(connections[1, default: 0] >= people + underWay, "\(connections)")
         #expect(connections.values.reduce(0, +) == 3 * people + ledger.lost, "\(connections)")

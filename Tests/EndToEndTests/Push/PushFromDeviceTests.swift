@@ -4,10 +4,10 @@ import Scrollback
 import ScrollbackModel
 import Testing
 
-/// From a device that registers, over the real server and a service's stand-in, back to the device.
-@Suite("Push from device to device", .timeLimit(.minutes(10)))
+/// From a device that registers, through the real server and a stand-in, back to the device.
+@Suite("Pushes from device to device", .timeLimit(.minutes(10)))
 struct PushFromDeviceTests {
-    /// A device of the stand-in, as its app would register it.
+    /// Returns a device of the stand-in as an app registers it.
     private func address(_ service: String, of standIn: PushStandIn) async throws -> PushAddress {
         let options = service == "webpush" ? ["applicationServerKey": PushServer.webKey.publicKey] : [:]
         let device = try #require(try await standIn.devices(1, options).first)
@@ -29,7 +29,7 @@ struct PushFromDeviceTests {
         }
     }
 
-    /// What the service would hand to the app.
+    /// Returns the message and the destination that the service would pass to the app.
     private func destination(
         _ service: String, _ notification: [String: Any], _ client: ChatClient
     ) throws -> (PushMessage?, PushPlace?) {
@@ -46,7 +46,7 @@ struct PushFromDeviceTests {
     }
 
     @Test(
-        "A device that registers is pushed to, finds the message again, and is pushed nothing once it is signed out",
+        "A registered device gets pushes, finds their message, and gets none after signing out",
         .rows(121, 130), arguments: ["apns", "fcm", "webpush"])
     func roundTrip(service: String) async throws {
         guard let standIn = try await PushStandIn.start(service) else { return }
@@ -56,7 +56,7 @@ struct PushFromDeviceTests {
         try await bob.push.register(address(service, of: standIn))
         for await state in bob.push.states where state == .registered { break }
         await bob.setActive(false)
-        // Told before the next request is answered.
+        // The server handles the change of activity before it answers the next request.
         _ = try await bob.push.preferences()
         let chat = alice.conversation(.group("swift"))
         let sent = try await chat.send(.text("hello"), push: PushOptions(data: #"{"a":"ä"}"#)).delivered()
@@ -79,7 +79,7 @@ struct PushFromDeviceTests {
         try await push.server.terminate()
     }
 
-    @Test("Preferences set on one device hold on another, and for what is pushed", .rows(144, 145))
+    @Test("Push preferences set on one device apply to other devices and to pushes", .rows(144, 145))
     func preferences() async throws {
         guard let standIn = try await PushStandIn.start("apns") else { return }
         let push = try await PushServer.start(["apns": standIn])
@@ -92,7 +92,7 @@ struct PushFromDeviceTests {
         #expect(try await phone.push.preferences() == wanted)
         for device in [phone, laptop] { await device.close() }
         let alice = try await push.server.api("alice")
-        try await eventually("a message finds bob away") {
+        try await eventually("a push reaches Bob, who is offline") {
             try #require(try await alice.send("secret", to: "group:swift").status == 201)
             try await push.pushed()
             return try await standIn.received().isEmpty ? nil : true
@@ -104,7 +104,7 @@ struct PushFromDeviceTests {
         try await push.server.terminate()
     }
 
-    @Test("A server that is restored from a backup from before has the device again with the next connection")
+    @Test("A server restored from an earlier backup gets the device's registration with the next connection")
     func restored() async throws {
         let server = try await RunningServer.start()
         let bob = try await Device.open(server, "bob")

@@ -2,20 +2,20 @@ import Foundation
 import ScrollbackModel
 import Testing
 
-/// Pushes by a server that does not live long to services that are not well.
+/// Pushes by a server that is killed repeatedly, to services with faults.
 @Suite("Pushes while the server is killed", .serialized, .timeLimit(.minutes(20)))
 struct PushKillTests {
     private static let services =
         ["apns", "webpush", "webhook"]
         + (Run.isLong ? ["fcm", "huawei", "harmonyos", "honor", "xiaomi", "oppo", "vivo"] : [])
 
-    /// How many people are in how many groups, and how often the server is killed.
+    /// The numbers of groups, users and kills.
     private static func scale(_ service: String) -> (groups: Int, people: Int, kills: Int) {
         if Run.isLong { return (40, 250, 20) }
         return service == "apns" ? (8, 60, 4) : (4, 30, 2)
     }
 
-    /// A server's pushes under way: pages of walks, people with a second device counted in, and of what is tried again.
+    /// The maximum number of concurrent pushes of a server: pages of pushes, including second devices, and retries.
     private static let mostUnderWay = 8 * 110 + 200
 
     private func open(_ service: String) async throws -> (any TroubledService)? {
@@ -24,13 +24,13 @@ struct PushKillTests {
     }
 
     @Test(
-        "Each push that is due arrives, again only where a kill or a cut connection left it open", arguments: services)
+        "Each due push arrives, and duplicates result only from a kill or a cut connection", arguments: services)
     func killed(service name: String) async throws {
         guard let service = try await open(name) else { return }
         let (groups, people, kills) = Self.scale(name)
         let push = try await service.startServer()
         let names = (0..<people).map { "user\($0)" }
-        // Every tenth has a second device, which the service is to lose.
+        // Every tenth user has a second device, which the service drops during the test.
         let losers = names.enumerated().filter { $0.offset % 10 == 0 }.map(\.element)
         let devices = try await service.devices(people + losers.count)
         let tokens = try devices.map { try #require($0["token"] as? String) }
@@ -63,8 +63,8 @@ struct PushKillTests {
         let due = (0..<groups).flatMap { group in tokens.prefix(people).map { ($0, "group:g\(group)") } }
         let ledger = PushLedger(try await service.taken(), due: due, kills: killedAt)
         print(
-            "\(name): \(due.count) pushes over \(kills) kills, \(ledger.again.reduce(0, +)) again after a kill, "
-                + "\(ledger.lost) after a cut connection, \(ledger.missing.count) never")
+            "\(name): \(due.count) pushes over \(kills) kills, \(ledger.again.reduce(0, +)) duplicates after a kill, "
+                + "\(ledger.lost) after a cut connection, \(ledger.missing.count) missing")
         #expect(ledger.missing.isEmpty, "\(ledger.missing.count) are missing: \(ledger.missing.prefix(5))")
         #expect(ledger.unexplained.isEmpty, "\(ledger.unexplained.count): \(ledger.unexplained.prefix(5))")
         #expect(ledger.again.allSatisfy { $0 <= Self.mostUnderWay }, "\(ledger.again)")

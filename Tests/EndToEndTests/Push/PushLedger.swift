@@ -1,36 +1,38 @@
-/// A push that a service took.
+/// A push that a service accepted.
 struct TakenPush: Sendable {
     var token: String
     var conversation: String
-    /// Seconds since 1970.
+    /// The time of acceptance in seconds since 1970.
     var at: Double
-    /// Whether the server has read that it was taken, if it lived to.
+    /// Whether the server has read the response, unless it was killed before.
     var isAnswered: Bool
 
-    /// The conversation that a payload is of, whatever form it has.
+    /// Returns the conversation of a payload in any format.
     static func conversation(in payload: String) -> String {
         payload.firstMatch(of: /group:g[0-9]+/).map { String($0.output) } ?? ""
     }
 }
 
-/// What a service took beside what was due to it: what is missing, and why some came twice.
+/// Compares the accepted pushes with the expected ones: which are missing, and why some are duplicates.
 struct PushLedger {
     private(set) var missing: [String] = []
-    /// How many came again after each kill.
+    /// The number of duplicates after each kill.
     private(set) var again: [Int]
-    /// How many came again because the answer to the first was lost with its connection.
+    /// The number of duplicates because the first response was lost with its connection.
     private(set) var lost = 0
-    /// What came again without a reason.
+    /// The duplicates without a reason.
     private(set) var unexplained: [String] = []
 
-    /// How long before a kill what was not written down by then may have been taken: each push takes half a minute at most.
+    /// The seconds before a kill in which a push can be accepted but not recorded. A push takes at most half a minute.
     private static let window = 30.0
-    /// How long after a kill what was on its way may be taken.
+    /// The seconds after a kill in which a push in flight can be accepted.
     private static let delay = 2.0
 
+    /// Compares pushes.
+    ///
     /// - Parameters:
-    ///   - due: tokens and conversations.
-    ///   - kills: when the server was killed, in seconds since 1970.
+    ///   - due: The tokens and conversations of the expected pushes.
+    ///   - kills: The times of the kills in seconds since 1970.
     init(_ taken: [TakenPush], due: [(token: String, conversation: String)], kills: [Double]) {
         again = kills.map { _ in 0 }
         let pushes = Dictionary(grouping: taken) { "\($0.conversation) \($0.token)" }
@@ -49,7 +51,7 @@ struct PushLedger {
         }
     }
 
-    /// Which kill left open whether a push was taken.
+    /// Returns the index of the kill that explains a duplicate.
     private static func kill(between first: Double, and second: Double, _ kills: [Double]) -> Int? {
         kills.firstIndex { first <= $0 && $0 <= second && $0 - first <= window }
             ?? kills.lastIndex { $0 <= first && first - $0 <= delay }

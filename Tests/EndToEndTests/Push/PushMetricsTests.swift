@@ -5,10 +5,10 @@ import ScrollbackSQLite
 import Synchronization
 import Testing
 
-/// What an operator watches of pushes: `scrollback_pushes_total` by service and outcome.
-@Suite("Pushes in the metrics", .timeLimit(.minutes(5)))
+/// The metric `scrollback_pushes_total`, which counts pushes by service and outcome.
+@Suite("Push metrics", .timeLimit(.minutes(5)))
 struct PushMetricsTests {
-    /// What a service may make of a push.
+    /// The response of a service to a push.
     private enum Answer {
         case good, refused, busy, gone
     }
@@ -28,9 +28,9 @@ struct PushMetricsTests {
         #expect(try await outcomes(push, service) == expected)
     }
 
-    /// Everything that may come of a push, one after the other.
+    /// Causes every possible outcome of a push, one after the other.
     ///
-    /// - Parameter token: the device's.
+    /// - Parameter token: The device's token.
     private func watch(
         _ push: PushServer, _ service: String, token: String,
         answering answer: (Answer, _ count: Int) async throws -> Void
@@ -47,19 +47,19 @@ struct PushMetricsTests {
         try await answer(.refused, 1)
         try await send()
         try await expect(["sent": 1, "refused": 1], push, service)
-        // The operator's to mend: the log has the service's word, and nothing of the receiver's.
-        let told = push.server.log.split(separator: "\n").filter { $0.contains("pushes are refused") }
+        // The operator has to fix the cause. The log contains the service's reason and nothing about the recipient.
+        let told = push.server.log.split(separator: "\n").filter { $0.contains("The push service refuses pushes") }
         #expect(told.count == 1 && told.allSatisfy { $0.contains("service=\(PushServer.name(service))") }, "\(told)")
         #expect(!push.server.log.contains(token))
-        // It is tried again and taken.
+        // The push is retried and accepted.
         try await answer(.busy, 1)
         try await send()
         try await expect(["sent": 2, "refused": 1, "later": 1], push, service)
 
-        // What is tried for longer than a day is not tried any more: as if the server had been down that long.
+        // A push is retried for at most a day. This simulates that the server was down for longer.
         try await answer(.busy, 1_000)
         try await send()
-        try await eventually("it is to be tried again") {
+        try await eventually("the push is queued for a retry") {
             try await outcomes(push, service)["later"] ?? 0 > 1 ? true : nil
         }
         #expect(try await push.server.terminate() == 0)
@@ -73,7 +73,7 @@ struct PushMetricsTests {
         #expect(try await push.server.terminate() == 0)
     }
 
-    /// What waits to be tried again was tried first two days ago.
+    /// Moves the first attempt of the queued retry two days into the past.
     private static func age(_ data: URL) throws {
         let store = try SQLiteStore(directory: data)
         defer { try? store.close() }
@@ -89,11 +89,11 @@ struct PushMetricsTests {
         }
     }
 
-    /// The reason of a refusal, where the first one of its status says something else.
+    /// The reason of a refusal, for services whose first reason with that status has another meaning.
     private static let refusals = ["apns": "BadTopic", "oppo": "41"]
 
     @Test(
-        "What a service makes of each push is counted once under its name",
+        "The outcome of each push is counted once, under its service",
         arguments: ["apns", "fcm", "webpush", "huawei", "harmonyos", "honor", "xiaomi", "oppo", "vivo"])
     func standIns(service: String) async throws {
         guard let standIn = try await PushStandIn.start(service) else { return }
@@ -114,7 +114,7 @@ struct PushMetricsTests {
                     ["kind": "status", "status": 503, "retryAfter": 0, "count": count]
                 ])
             case .gone where service == "oppo":
-                // Of a device that is gone it says nothing, of an id that is none it does.
+                // OPPO reports an invalid ID but not a device that is gone.
                 try await standIn.fail(next: [["kind": "status", "status": 200, "reason": "10000"]])
             case .gone:
                 try await standIn.fail(next: [])
@@ -124,7 +124,7 @@ struct PushMetricsTests {
         #expect(try await standIn.refused() == [])
     }
 
-    @Test("What the operator's own program makes of each push is counted as a service's")
+    @Test("The outcome of each push to a webhook is counted like a service's")
     func webhook() async throws {
         let faults = Mutex((status: 200, count: 0))
         let receiver = WebhookReceiver { _ in

@@ -4,23 +4,23 @@ import ScrollbackModel
 import ScrollbackSQLite
 import Testing
 
-/// What services know an app by, and nobody else is to.
+/// The credentials that identify an app to the services, which must stay secret.
 @Suite("Secrets of push services", .timeLimit(.minutes(5)))
 struct PushSecretTests {
-    /// Where the secret is among what an operator sets for a service.
+    /// The location of the secret in the settings of each service.
     private static let places: [(service: String, path: [String])] = [
         ("apns", ["key"]), ("fcm", ["serviceAccount", "private_key"]), ("webpush", ["privateKey"]),
         ("huawei", ["appSecret"]), ("harmonyos", ["serviceAccount", "private_key"]), ("honor", ["clientSecret"]),
         ("xiaomi", ["appSecret"]), ("oppo", ["masterSecret"]), ("vivo", ["appSecret"]), ("webhook", ["secret"]),
     ]
 
-    /// One service, with what an operator sets for it and a device.
+    /// A service with its settings and a device.
     private struct Party {
-        /// As settings call it.
+        /// The service's name in settings.
         var name: String
         var credentials: [String: Any]
         var device: [String: Any]
-        /// Each part of its secret that is written the same everywhere: no sign in it that JSON may escape.
+        /// The parts of the secret that have the same form everywhere, because JSON escapes none of their characters.
         var parts: [String]
         var standIn: PushStandIn?
 
@@ -36,7 +36,7 @@ struct PushSecretTests {
             try #require(parts.joined().count >= 16, "\(service)")
         }
 
-        /// A change of settings with other values for some members; nil takes one out.
+        /// Returns a change of settings with other values for some members. The value `nil` removes a member.
         func change(_ members: [String: Any?] = [:]) throws -> String {
             var credentials = credentials
             for (name, value) in members { credentials[name] = value }
@@ -63,7 +63,7 @@ struct PushSecretTests {
         return parties
     }
 
-    @Test("No secret of any service is in the settings that are shown, in an answer that refuses, or in the whole log")
+    @Test("No secret of a push service is in the displayed settings, in a refusal, or in the log at any level")
     func untold() async throws {
         let receiver = WebhookReceiver()
         try await receiver.start()
@@ -78,7 +78,7 @@ struct PushSecretTests {
             answers.append(answer.text)
             return answer
         }
-        /// What came of a push to each service.
+        /// Returns the outcome of a push to each service.
         func outcomes() async throws -> [String: String] {
             let trials = try await call("POST", "/v1/admin/users/bob/push", "{}").json.objects("devices")
             return Dictionary(
@@ -92,7 +92,7 @@ struct PushSecretTests {
         }
         #expect(try await outcomes() == Dictionary(uniqueKeysWithValues: parties.map { ($0.name, "sent") }))
 
-        // What is wrong with a change, and who may make none.
+        // Send invalid changes, and a change by a user who may not make it.
         for party in parties {
             for member in party.credentials.keys {
                 let wrong = try await call("PUT", "/v1/settings", party.change([member: ["not": "this"]]))
@@ -109,13 +109,13 @@ struct PushSecretTests {
             }
             let bob = try await push.server.api("bob")
             #expect(try await call("PUT", "/v1/settings", good, by: bob).status == 403)
-            // With another number its tokens are asked for anew.
+            // With another value, the server requests new access tokens.
             var again = party
             if party.credentials["retrySeconds"] != nil { again.credentials["retrySeconds"] = 2 }
             #expect(try await call("PUT", "/v1/settings", again.change()).status == 200)
         }
 
-        // What services say that take nobody, and those that say nothing.
+        // All services refuse requests, or cut the connections without a response.
         for fault: [String: Any] in [
             ["kind": "status", "status": 401, "on": "any", "count": 10],
             ["kind": "status", "status": 400, "on": "any", "count": 10], ["kind": "reset", "on": "any", "count": 10],
@@ -127,7 +127,7 @@ struct PushSecretTests {
         }
         try await push.makeGroup("swift", members: ["alice", "bob"])
         try #require(try await push.server.api("alice").send("hi", to: "group:swift").status == 201)
-        try await eventually("each was tried") {
+        try await eventually("each service was tried") {
             let counted = try await push.admin.call("GET", "/metrics").text
             let isTried = parties.allSatisfy { counted.contains(#"scrollback_pushes_total{service="\#($0.name)""#) }
             return isTried ? true : nil
@@ -136,16 +136,18 @@ struct PushSecretTests {
         let settings = try await call("GET", "/v1/settings", nil)
         for party in parties { #expect(settings.text.contains(#""\#(party.name)":{"isSet":true"#)) }
         #expect(try await push.server.terminate() == 0)
-        #expect(push.server.log.contains(" trace ") && push.server.log.contains(" debug "), "the level was not taken")
+        #expect(
+            push.server.log.contains(" trace ") && push.server.log.contains(" debug "), "The log level was not applied."
+        )
         let store = try SQLiteStore(directory: push.server.data)
         let stored = try #require(try store.read { try $0.settings() }).text
         try store.close()
         for party in parties {
             for part in party.parts {
-                // It would be found, were it there.
+                // The settings contain the part, so the search would find it.
                 #expect(stored.contains(part), "\(party.name)")
-                #expect(!push.server.log.contains(part), "the log has a secret of \(party.name)")
-                #expect(!answers.contains { $0.contains(part) }, "an answer has a secret of \(party.name)")
+                #expect(!push.server.log.contains(part), "The log contains a secret of \(party.name).")
+                #expect(!answers.contains { $0.contains(part) }, "A response contains a secret of \(party.name).")
             }
         }
         try await receiver.stop()
@@ -153,7 +155,7 @@ struct PushSecretTests {
 }
 
 extension API {
-    /// Registers a device, called as its service.
+    /// Registers a device by the name of its service.
     fileprivate func register(_ service: String, _ device: [String: Any]) async throws {
         let body = device.merging(["service": service]) { $1 }
         let json = String(decoding: try JSONSerialization.data(withJSONObject: body), as: UTF8.self)

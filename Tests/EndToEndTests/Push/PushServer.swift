@@ -2,12 +2,12 @@ import Foundation
 import ScrollbackModel
 import Testing
 
-/// A real server, and the stand-ins of the services it pushes by.
+/// A real server with stand-ins for its push services.
 struct PushServer: Sendable {
     let server: RunningServer
     let admin: API
 
-    /// What a server is told of each stand-in: the members of its credentials.
+    /// Returns a stand-in's credentials in the form of the server's settings.
     static func credentials(_ service: String, _ standIn: PushStandIn) throws -> [String: Any] {
         let endpoint = try standIn.string("endpoint")
         switch service {
@@ -62,15 +62,17 @@ struct PushServer: Sendable {
         }
     }
 
-    /// A key of P-256 as Web Push has it; the public one is what browsers subscribe with.
+    /// A P-256 key pair for Web Push. Browsers subscribe with the public key.
     static let webKey = (
         privateKey: "yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw",
         publicKey: "BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A8"
     )
 
+    /// Starts a server.
+    ///
     /// - Parameters:
-    ///   - standIns: by service.
-    ///   - inFile: whether the server has the credentials from a file, and not by its settings.
+    ///   - standIns: The stand-ins by service.
+    ///   - inFile: Whether the server reads the credentials from a file instead of its settings.
     static func start(
         _ standIns: [String: PushStandIn], arguments: [String] = [], inFile: Bool = false
     ) async throws -> PushServer {
@@ -83,7 +85,7 @@ struct PushServer: Sendable {
         }
         var shell = "export SCROLLBACK_PUSH_RETRY_SECONDS=0.2"
         if !standIns.isEmpty {
-            // Each trusts the authority of one's own.
+            // Each stand-in has an authority of its own.
             let authorities = folder.appending(component: "authorities.pem")
             try standIns.values.map { try $0.file("authority") }.joined().write(
                 to: authorities, atomically: true, encoding: .utf8)
@@ -99,10 +101,10 @@ struct PushServer: Sendable {
 
     private static func file(in folder: URL) -> URL { folder.appending(component: "push.json") }
 
-    /// The file of credentials.
+    /// The credentials file.
     var file: URL { Self.file(in: server.folder) }
 
-    /// As registrations and metrics call it.
+    /// Returns the service's name in registrations and metrics.
     static func name(_ service: String) -> String { ["webpush": "web", "harmonyos": "harmony"][service] ?? service }
 
     func set(_ push: [String: Any]) async throws {
@@ -125,9 +127,9 @@ struct PushServer: Sendable {
         try #require(answer.status == 200, "\(answer)")
     }
 
-    /// Once nothing waits to be pushed.
+    /// Waits until no push is queued.
     func pushed(within seconds: Double = 60) async throws {
-        try await eventually("everything is pushed", within: seconds) {
+        try await eventually("no push is queued", within: seconds) {
             let waiting = try await server.metric("scrollback_push_waiting")
             let retries = try await server.metric("scrollback_push_retries")
             return waiting + retries == 0 ? true : nil

@@ -3,8 +3,8 @@ import Foundation
 import ScrollbackModel
 import Testing
 
-/// Pushes from the real server to stand-ins that hold to the services' published rules.
-@Suite("Pushes to the services' stand-ins", .timeLimit(.minutes(10)))
+/// Pushes from the real server to stand-ins that follow the services' published rules.
+@Suite("Pushes to stand-ins", .timeLimit(.minutes(10)))
 struct PushTests {
     private static let services = [
         "apns", "fcm", "webpush", "huawei", "harmonyos", "honor", "xiaomi", "oppo", "vivo",
@@ -20,7 +20,7 @@ struct PushTests {
     }
 
     @Test(
-        "Messages of every kind and option are taken by each service, with no rule broken",
+        "Each service accepts messages of every kind and with every option, and no rule is violated",
         .rows(121, 122, 133, 134, 135, 136, 142), arguments: services)
     func taken(service: String) async throws {
         guard let standIn = try await standIn(service) else { return }
@@ -37,12 +37,16 @@ struct PushTests {
             #"{"type":"location","content":{"latitude":1,"longitude":2}}"#,
             #"{"type":"app:poll","content":{},"push":{"title":"Poll","text":"مرحبا 🎉","data":"{\"a\":1}"}}"#,
             """
-            {"type":"text","content":{"text":"x"},"push":{"data":"\(String(repeating: "d", count: 4000))","hidesTitle":true,
-             "ios":{"threadID":"t","collapseID":"c","imageURL":"https://example.com/a.png","interruption":"time-sensitive"},
-             "android":{"notificationID":"9","fcm":{"collapseKey":"k","imageURL":"https://example.com/a.png","channel":"c"}}}}
+            {"type":"text","content":{"text":"x"},"push":{"data":"\(String(repeating: "d", count: 4000))",\
+            "hidesTitle":true,
+             "ios":{"threadID":"t","collapseID":"c","imageURL":"https://example.com/a.png",\
+            "interruption":"time-sensitive"},
+             "android":{"notificationID":"9","fcm":{"collapseKey":"k","imageURL":"https://example.com/a.png",\
+            "channel":"c"}}}}
             """,
             """
-            {"type":"text","content":{"text":"x"},"push":{"android":{"huawei":{"channel":"c","imageURL":"https://example.com/a.png",
+            {"type":"text","content":{"text":"x"},"push":{"android":{"huawei":{"channel":"c",\
+            "imageURL":"https://example.com/a.png",
              "category":"IM","importance":"low"},"honor":{"imageURL":"https://example.com/a.png","importance":"normal"},
              "oppo":{"channel":"c"},"vivo":{"type":"system","category":"IM"}},
              "harmony":{"imageURL":"https://example.com/a.png","category":"IM"}}}
@@ -61,7 +65,7 @@ struct PushTests {
         let payload = try #require(try await standIn.received().first?["payload"])
         let text = String(decoding: try JSONSerialization.data(withJSONObject: payload), as: UTF8.self)
         #expect(text.contains("alice: hello"))
-        // They are counted once their answers were read.
+        // A push is counted after its response was read.
         try await push.pushed()
         #expect(
             try await push.server.metric(
@@ -70,7 +74,7 @@ struct PushTests {
         try await push.server.terminate()
     }
 
-    @Test("OPPO's devices share requests; an id that is none is forgotten, and keeps no other")
+    @Test("OPPO pushes share requests, and an invalid ID is removed and does not delay others")
     func together() async throws {
         guard let standIn = try await standIn("oppo") else { return }
         let push = try await PushServer.start(["oppo": standIn])
@@ -78,11 +82,11 @@ struct PushTests {
         for (name, device) in zip(names, try await device(standIn, "oppo", count: names.count)) {
             try await push.register(name, "oppo", device)
         }
-        // In the midst of those that go together, by their names.
+        // By its name, this user is in the middle of a batch.
         let mallory = "user10x"
         try await push.register(mallory, "oppo", ["token": "OPPO_CN_none"])
         try await push.makeGroup("swift", members: ["alice", mallory] + names)
-        // As far away as it is: an answer takes a while.
+        // Responses take as long as those of the distant service.
         try await standIn.fail(next: [["kind": "hangAfter", "seconds": 0.5, "count": 1000]])
         let alice = try await push.server.api("alice")
         try #require(try await alice.send("hello", to: "group:swift").status == 201)
@@ -97,7 +101,7 @@ struct PushTests {
         try await push.server.terminate()
     }
 
-    @Test("Who looks at their app is pushed nothing; in the background they are, and who has read it is not")
+    @Test("A user gets no pushes while the app is in the foreground, but gets them in the background")
     func presence() async throws {
         guard let standIn = try await standIn("apns") else { return }
         let push = try await PushServer.start(["apns": standIn])
@@ -109,7 +113,7 @@ struct PushTests {
         try await push.pushed()
         #expect(try await standIn.received().isEmpty)
         _ = try await bob.request(#""type":"activity","active":false"#)
-        try await eventually("bob is in the background") {
+        try await eventually("Bob is in the background") {
             try #require(try await alice.send("2", to: "group:swift").status == 201)
             try await push.pushed()
             return try await standIn.received().isEmpty ? nil : true
@@ -117,8 +121,8 @@ struct PushTests {
         #expect(try await standIn.refused() == [])
     }
 
-    /// OPPO's answers say nothing of them.
-    @Test("Devices that a service no longer knows are forgotten", arguments: services.filter { $0 != "oppo" })
+    /// OPPO's responses do not report such devices.
+    @Test("Devices that a service no longer knows are removed", arguments: services.filter { $0 != "oppo" })
     func dead(service: String) async throws {
         guard let standIn = try await standIn(service) else { return }
         let push = try await PushServer.start([service: standIn])
@@ -136,7 +140,8 @@ struct PushTests {
         #expect(try await standIn.refused() == [])
     }
 
-    /// What a notification is called on the device: a later one of the same name takes its place.
+    /// Returns the identifier of a notification on the device. A later notification with the same identifier replaces
+    /// it.
     private func name(_ service: String, _ notification: [String: Any]) throws -> String {
         let headers = notification["headers"] as? [String: String] ?? [:]
         let payload = try #require(notification["payload"] as? [String: Any])
@@ -159,7 +164,7 @@ struct PushTests {
     }
 
     @Test(
-        "What is pushed takes the place of what has its name: a recall that of its message, others as the sender says",
+        "A push replaces the notification with its identifier, which recalls share with their message",
         .rows(134, 137), arguments: services)
     func replaced(service: String) async throws {
         guard let standIn = try await standIn(service) else { return }
@@ -175,7 +180,7 @@ struct PushTests {
             try await push.pushed()
         }
         let id = UUID()
-        // These two replace what has a name of its sender's, and take back what has none.
+        // These two services replace notifications with an identifier of the sender, and withdraw those without one.
         try await send("oops", id: id, named: ["harmonyos", "xiaomi"].contains(service) ? "5" : nil)
         try #require(try await alice.call("DELETE", "\(messages)/\(id.uuidString.lowercased())").status < 300)
         try await push.pushed()
@@ -194,13 +199,14 @@ struct PushTests {
         switch service {
         case "apns", "fcm": #expect(names[0] == id.uuidString.lowercased() && names[3] == "7")
         case "webpush": #expect(received.map { $0["replaces"] as? Int } == [nil, 1, nil, nil, 4])
-        // A number that all of them take.
+        // All other services accept numbers.
         default: #expect(Int32(names[0]) ?? 0 > 0 && Int32(names[2]) ?? 0 > 0 && names[3] == "7", "\(names)")
         }
         #expect(try await standIn.refused() == [])
     }
 
-    @Test("A recalled message's notification is taken back where the service can", arguments: ["harmonyos", "xiaomi"])
+    @Test(
+        "A recalled message's notification is withdrawn if the service supports it", arguments: ["harmonyos", "xiaomi"])
     func withdrawn(service: String) async throws {
         guard let standIn = try await standIn(service) else { return }
         let push = try await PushServer.start([service: standIn])
@@ -211,7 +217,7 @@ struct PushTests {
         try #require(try await alice.send("oops", to: "group:swift", id: id).status == 201)
         try await push.pushed()
         let shown = try #require(try await standIn.received().first)
-        // The service is down when it is asked first.
+        // The service is down at the first request.
         try await standIn.order(
             "/faults",
             ["faults": [["kind": "status", "status": 503, "on": "revoke", "retryAfter": 1]], "mode": "next"])
@@ -224,7 +230,7 @@ struct PushTests {
         let notification = (payload["payload"] as? [String: Any])?["notification"] as? [String: Any]
         let number = try #require((notification ?? payload)["notifyId"] ?? payload["notify_id"])
         #expect(revoked.first.map { "\($0["notification"] ?? "")" } == "\(number)")
-        // Nothing is shown in its place; what HarmonyOS gets besides is the badge.
+        // No notification replaces it, but HarmonyOS gets an update of the badge.
         let rest = try await standIn.received().dropFirst()
         #expect(rest.count == (service == "harmonyos" ? 1 : 0))
         for push in rest {
@@ -235,7 +241,7 @@ struct PushTests {
         #expect(try await standIn.refused() == [])
     }
 
-    @Test("Credentials are shown to nobody, not in settings, not in the log, and what is wrong is named")
+    @Test("Credentials are neither in settings nor in the log, and an invalid change names its parameter")
     func secrets() async throws {
         guard let standIn = try await standIn("apns") else { return }
         let push = try await PushServer.start(["apns": standIn])
@@ -252,7 +258,7 @@ struct PushTests {
         #expect(!push.server.log.contains(key))
     }
 
-    @Test("Credentials from a file reach the service, follow the file, and are in no answer, log or data directory")
+    @Test("Credentials from a file are used and reloaded, and are in no response, log or data directory")
     func file() async throws {
         guard let standIn = try await standIn("apns") else { return }
         let push = try await PushServer.start(["apns": standIn], inFile: true)
@@ -273,18 +279,18 @@ struct PushTests {
             "PUT", "/v1/settings", #"{"push":{"services":{"apns":{"keyID":"x"}}}}"#)
         #expect(refused.status == 422 && refused.json.string("parameter") == "push.services.apns", "\(refused)")
 
-        // A file half written, or without its key, changes nothing and is said once.
+        // A file that is half written or incomplete changes nothing and is logged once.
         let written = try Data(contentsOf: push.file)
         let members = try PushServer.credentials("apns", standIn).filter { $0.key != "topic" }
         let bad = try JSONSerialization.data(withJSONObject: ["push": ["services": ["apns": members]]])
         try bad.write(to: push.file)
-        let fault = "push-credentials: \(push.file.path) can't be used: push.services.apns.topic is missing"
-        try await eventually("the fault is logged") { push.server.log.contains(fault) ? true : nil }
+        let fault = "The push credentials file \(push.file.path) is invalid: push.services.apns.topic is missing"
+        try await eventually("the error is logged") { push.server.log.contains(fault) ? true : nil }
         try #require(try await alice.send("still", to: "group:swift").status == 201)
         try await push.pushed()
         #expect(try await standIn.received().count == 2)
         try Data(#"{"push":{"services":{}}}"#.utf8).write(to: push.file)
-        try await eventually("the service is gone") { try await shown().isEmpty ? true : nil }
+        try await eventually("the service is removed") { try await shown().isEmpty ? true : nil }
         #expect(push.server.log.components(separatedBy: fault).count == 2)
 
         let key = try #require(standIn.file("keyFile").split(separator: "\n").dropFirst().first)
@@ -293,12 +299,12 @@ struct PushTests {
         #expect(try await push.server.terminate() == 0)
         let files = try #require(FileManager.default.enumerator(atPath: push.server.data.path)?.allObjects as? [String])
         for name in files {
-            // A directory has no bytes.
+            // A directory has no contents.
             let data = FileManager.default.contents(atPath: push.server.data.appending(path: name).path)
             #expect(data?.range(of: Data(key.utf8)) == nil, "\(name)")
         }
 
-        // No server starts with a file that is no good; this one by a file of settings.
+        // A server does not start with an invalid file, which a settings file names here.
         try bad.write(to: push.file)
         let config = push.server.folder.appending(component: "settings.json")
         try JSONSerialization.data(withJSONObject: ["push": ["credentials": push.file.path]]).write(to: config)
@@ -306,7 +312,7 @@ struct PushTests {
         let stopped = try RunningServer.run(arguments, name: "refused", folder: push.server.folder)
         #expect(try await stopped.waitForEnd() == 1)
         #expect(stopped.errorText.contains(fault) && !stopped.errorText.contains(key), "\(stopped.errorText)")
-        // What the operator mends it by.
+        // The command that the operator checks the file with.
         func doctor() async throws -> String {
             let process = try RunningServer.run(
                 ["doctor", "--data", push.server.data.path, "--push-credentials", push.file.path], name: "doctor",

@@ -3,31 +3,33 @@ import ScrollbackModel
 import Synchronization
 import Testing
 
-/// A push service that is busy, down, hangs and cuts connections as long as it is told to.
+/// A push service that can be busy or down, hang, or cut connections.
 protocol TroubledService: Sendable {
-    /// As stand-ins call it.
+    /// The service's name among the stand-ins.
     var service: String { get }
-    /// Whether it says of a device that it is gone.
+    /// Whether the service reports devices that are gone.
     var tellsOfTheGone: Bool { get }
-    /// A server that pushes by it.
+    /// Starts a server that pushes to the service.
     func startServer() async throws -> PushServer
-    /// The members of registrations.
+    /// Returns the members of registrations for new devices.
     func devices(_ count: Int) async throws -> [[String: Any]]
-    /// A tenth of what comes is in trouble, or nothing any more.
+    /// Makes a tenth of the requests fail, or none.
     func setTrouble(_ isOn: Bool) async throws
-    /// The devices are gone.
+    /// Makes the service drop devices.
     func end(_ tokens: [String]) async throws
     func taken() async throws -> [TakenPush]
-    /// The rules that were broken, but for what a server can't know that was killed.
+    /// Returns the violated rules, except those that a killed server could not know of.
     func brokenRules(_ kills: [Double]) async throws -> [String]
 }
 
-/// A stand-in.
+/// A stand-in with faults.
 struct TroubledStandIn: TroubledService {
     let service: String
     let standIn: PushStandIn
 
-    /// - Returns: nothing where stand-ins can't be had.
+    /// Starts a stand-in.
+    ///
+    /// - Returns: `nil` if the stand-ins are not installed.
     init?(_ service: String) async throws {
         guard let standIn = try await PushStandIn.start(service) else { return nil }
         self.service = service
@@ -44,7 +46,7 @@ struct TroubledStandIn: TroubledService {
     }
 
     func setTrouble(_ isOn: Bool) async throws {
-        // The last two are cut connections where the service is spoken to over HTTP/1.1.
+        // The last two cut the connection if the service uses HTTP/1.1.
         let faults: [[String: Any]] = [
             ["kind": "status", "status": 429, "retryAfter": 1], ["kind": "status", "status": 503, "retryAfter": 1],
             ["kind": "hang", "seconds": 3], ["kind": "reset"], ["kind": "resetAfter"], ["kind": "goaway"],
@@ -67,8 +69,10 @@ struct TroubledStandIn: TroubledService {
         }
     }
 
-    /// How many seconds around a kill a rule may be broken: the server asks again what was answered just before it, and what
-    /// it was writing is cut.
+    /// The seconds around a kill in which a rule may be violated.
+    ///
+    /// The server repeats requests that were answered just before the kill, and the kill cuts off what the server was
+    /// writing.
     private static let excuses: [String: ClosedRange<Double>] = [
         "retry-too-soon": 0...2, "retry-of-final-answer": 0...30, "malformed-http1": -2...2,
     ]
@@ -83,7 +87,7 @@ struct TroubledStandIn: TroubledService {
     }
 }
 
-/// The operator's own program.
+/// A webhook with faults.
 final class TroubledWebhook: TroubledService {
     let service = "webhook"
     let tellsOfTheGone = true
@@ -155,6 +159,6 @@ final class TroubledWebhook: TroubledService {
     func taken() async throws -> [TakenPush] { program.taken }
 
     func brokenRules(_ kills: [Double]) async throws -> [String] {
-        program.unsigned == 0 ? [] : ["\(program.unsigned) were not signed"]
+        program.unsigned == 0 ? [] : ["\(program.unsigned) requests were not signed"]
     }
 }

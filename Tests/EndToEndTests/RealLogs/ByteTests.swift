@@ -1,20 +1,24 @@
+import ContractRows
 import Foundation
 import Scrollback
 import ScrollbackModel
 import Testing
 
-/// Texts and names in every script come back as the bytes they were: two strings that are equal to Swift may differ in those.
+/// Checks that texts and names in every script keep their bytes.
+///
+/// Strings that are equal in Swift can differ in their bytes.
 @Suite("Byte for byte")
 struct ByteTests {
     // MARK: A real log
 
     @Test(
-        "Check 14: what people really wrote in other scripts is the same bytes over HTTP, on the device and when found")
+        "Real messages in other scripts keep their bytes over HTTP, on the device and in search results",
+        .contract("check 14"))
     func realLog() async throws {
         guard let log = try ChatLog.find("gitter-freecodecamp.jsonl") else { return }
         let said = try log.linesBeyondASCII(step: Run.isLong ? 1 : 6)
         #expect(said.count == (Run.isLong ? 8_564 : 1_428))
-        // The rooms become one conversation, so that little is asked for.
+        // All rooms are merged into one conversation, which needs fewer requests.
         let name = "Общая комната 雑談 قناة café 👨‍👩‍👧‍👦"
         let server = try await RunningServer.start()
         try await server.importLog(try write(said, channel: name, to: server.folder), ["--kind", "group"])
@@ -51,7 +55,7 @@ struct ByteTests {
         try await server.terminate()
     }
 
-    /// A log of one channel, by Foundation and not by the code under test.
+    /// Writes a log of one channel with Foundation and not with the code under test.
     private func write(_ said: [ChatLog.Line], channel: String, to folder: URL) throws -> ChatLog {
         let encoder = JSONEncoder()
         var text = Data()
@@ -66,9 +70,9 @@ struct ByteTests {
         return ChatLog(file: file)
     }
 
-    // MARK: Whatever can be typed
+    // MARK: Constructed texts
 
-    /// 9.6 kB each, but for the shortest ones.
+    /// Texts of 9.6 kB each, except for the short ones.
     private static let texts: [String] =
         [
             "line\n", "\r\n\t\n\u{2028}\u{2029}", "👩‍👩‍👧‍👦👨🏿‍🚀🏳️‍🌈🇯🇵1️⃣", "שלום \u{202E}عليكم\u{202C} ١٢٣\u{200F}",
@@ -83,8 +87,8 @@ struct ByteTests {
     private static let names = ["غرفة الدردشة 👩‍💻", "雑談・その他", "café", "a/b:c%d 100%", "👨‍👩‍👧‍👦", "\u{200F}שלום\u{200E}"]
 
     @Test(
-        "Check 14: line breaks, joined emoji, right-to-left and decomposed letters go through every door unchanged",
-        arguments: names)
+        "Line breaks, joined emoji, right-to-left text and decomposed letters pass every interface unchanged",
+        .contract("check 14"), arguments: names)
     func everyDoor(_ name: String) async throws {
         let server = try await RunningServer.start()
         let identifier = try Identifier(name)
@@ -98,7 +102,7 @@ struct ByteTests {
             #expect(made.status == 201, "\(made)")
             if !isGroup { #expect(try await server.admin().call("PUT", path, "{}").status == 201) }
 
-            // Half of them over HTTP, in the bytes Foundation writes; the others from a device.
+            // Half of the texts are sent over HTTP in the bytes that Foundation writes, the others by a device.
             let phone = try await Device.open(server, "alice")
             for (number, text) in Self.texts.enumerated() {
                 if number.isMultiple(of: 2) {
@@ -137,9 +141,11 @@ struct ByteTests {
         try await server.terminate()
     }
 
-    // MARK: The plainest client
+    // MARK: HTTP
 
-    /// What is there, oldest first. `JSONSerialization` takes a byte order mark off the front of a text: this does not.
+    /// Returns all messages, oldest first.
+    ///
+    /// `JSONSerialization` removes a byte order mark at the start of a text. `JSONDecoder` does not.
     private func byHTTP(_ path: String, _ api: API) async throws -> [Utterance] {
         struct Page: Decodable {
             struct Message: Decodable {

@@ -4,11 +4,11 @@ import Scrollback
 import ScrollbackModel
 import Testing
 
-@Suite("A real log of equal times")
+@Suite("A real log with equal times")
 struct EqualTimesLogTests {
     @Test(
-        "Check 1: paged through by an odd number, a log with groups of equal times gives every message once, in order",
-        .rows(171))
+        "Pages of an odd size return every message of a log with equal times once, in order",
+        .contract("check 1"), .rows(171))
     func everyMessageOnce() async throws {
         guard let log = try ChatLog.find("irc-ubuntu.jsonl") else { return }
         let only = Run.isLong ? nil : "ubuntu-meeting"
@@ -33,7 +33,7 @@ struct EqualTimesLogTests {
                 let messages = Array(pages.reversed().joined())
                 #expect(messages.map(\.seq) == everything, "\(channel) \(source)")
                 expectSame(try messages.map(Utterance.init(whole:)), lines, "\(channel) \(source)")
-                // Nothing shares a place in time.
+                // No two messages have the same timetoken.
                 #expect(zip(messages, messages.dropFirst()).allSatisfy { $0.timetoken < $1.timetoken })
             }
             let newer = chat.pager(from: .earliest, limit: 13, source: .local)
@@ -47,7 +47,7 @@ struct EqualTimesLogTests {
         try await server.terminate()
     }
 
-    /// The places of all messages, oldest first, by pages of the plainest client there is.
+    /// Returns the sequence numbers of all messages, oldest first, by paging over HTTP.
     private func byHTTP(_ channel: String, _ api: API) async throws -> [Int64] {
         var pages: [[Int64]] = []
         var query = "limit=13"
@@ -61,7 +61,7 @@ struct EqualTimesLogTests {
 }
 
 extension Utterance {
-    /// A message that must have a text.
+    /// Creates an utterance from a message that must have a text.
     init(whole message: Message) throws {
         self.init(
             text: try #require(message.text), sender: message.sender.text, time: message.sentAt.iso8601)

@@ -6,8 +6,8 @@ import Testing
 
 extension RecentsLogTests {
     @Test(
-        "Check 15: the list is loaded once on each device; read and removed in bulk, every device shows what the files say",
-        .rows(184, 185, 186, 205, 206, 213, 214, 215, 218, 220, 221))
+        "Recents are loaded once on each device, and reads and removals in bulk reach every device",
+        .contract("check 15"), .rows(184, 185, 186, 205, 206, 213, 214, 215, 218, 220, 221))
     func inBulk() async throws {
         guard let log = try ChatLog.find("chitchat-p2p.jsonl") else { return }
         var generator = SeededGenerator("bulk of \(log.file.lastPathComponent)")
@@ -18,7 +18,7 @@ extension RecentsLogTests {
         let others = whole.people.filter { whole.conversations(of: $0).count >= 8 }.shuffled(using: &generator)
         let people = Array((whole.busiest(1) + others).prefix(count))
         let part = try Self.part(of: log, with: people, for: server) { whole.conversations(of: $0) }
-        // Each session a group, and those of two the same once more as direct conversations: two kinds.
+        // Each session is a group, and the sessions of the same two users are also imported as a direct conversation.
         var reference = RecentsReference()
         try reference.addGroups(try part.everyLine())
         _ = try reference.addPairs(try part.everyLine())
@@ -57,7 +57,7 @@ extension RecentsLogTests {
             }
             for events in heard {
                 let total = Int64(wanted.values.map(\.unread).reduce(0, +))
-                try await eventually("\(total) are told of, \(what)") {
+                try await eventually("events report \(total) unread messages, \(what)") {
                     await events.total ?? total == total ? true : nil
                 }
             }
@@ -68,16 +68,16 @@ extension RecentsLogTests {
         for _ in 0..<2 { try await open() }
         try await expectAll("signed in")
 
-        // Several in one request, up to five hundred; the other device is told once.
+        // Mark up to five hundred conversations read in one request. The other device gets a single event.
         let several = try await ids().enumerated().filter { $0.offset % 3 == 0 }.map(\.element).prefix(500)
         let unread = try await devices[0].recents.view(limit: 100_000, matching: .init(isUnread: true)).conversations
         let toRead = Set(unread.map(\.id)).intersection(several)
         #expect(try await devices[0].recents.markRead(several + [.group("nowhere")]) == [.group("nowhere")])
         for id in several { reference.markRead(id.absolute(for: user), upTo: Int.max, by: person) }
         try await expectAll("several read")
-        // Where nothing of it was unread nothing changed.
+        // Without unread messages in these conversations nothing has changed.
         for (index, events) in heard.enumerated() where !toRead.isEmpty {
-            try await eventually("the read is told of") { await events.reads.isEmpty ? nil : true }
+            try await eventually("the read event arrives") { await events.reads.isEmpty ? nil : true }
             let scopes = await events.takeReads()
             #expect(scopes.count == 1)
             let told: [ConversationID]
@@ -85,22 +85,23 @@ extension RecentsLogTests {
             case .many(let ids): told = ids
             case .one(let id): told = [id]
             default:
-                Issue.record("device \(index) was told of \(scopes)")
+                Issue.record("Device \(index) received events for \(scopes).")
                 continue
             }
-            // What one asked for; elsewhere, what changed by it.
+            // The requesting device's event names the requested conversations, other devices' events those that
+            // changed.
             #expect(Set(told) == (index == 0 ? Set(several + [.group("nowhere")]) : Set(told).intersection(several)))
             #expect(toRead.isSubset(of: told))
         }
 
-        // By HTTP, with a result each.
+        // Mark conversations read over HTTP, with a result for each.
         try await readByHTTP(try await ids().enumerated().filter { $0.offset % 5 == 1 }.map(\.element), user, server)
         for (place, id) in try await ids().enumerated() where place % 5 == 1 {
             reference.markRead(id.absolute(for: user), upTo: Int.max, by: person)
         }
         try await expectAll("several read by HTTP")
 
-        // Several out of the list: those that count as read, and those that do not.
+        // Remove several conversations from the list, with and without marking them read.
         for (place, marksRead) in [(2, true), (6, false)] {
             let out = try await ids().enumerated().filter { $0.offset % 7 == place }.map(\.element)
             let taken = try await devices[1].recents.remove(out, options: .init(marksRead: marksRead))
@@ -111,7 +112,7 @@ extension RecentsLogTests {
             }
             try await expectAll("several out, read: \(marksRead)")
             for events in heard {
-                try await eventually("what was removed is told of") {
+                try await eventually("the removal events arrive") {
                     await events.removed.count >= out.count ? true : nil
                 }
                 let told = await events.takeRemoved()
@@ -119,7 +120,7 @@ extension RecentsLogTests {
             }
         }
 
-        // A kind, then all.
+        // Mark a kind read, then all conversations.
         for kind in [.direct, nil] as [ConversationKind?] {
             for events in heard { _ = await events.takeReads() }
             let unread = reference.list(of: person).filter { kind == nil || $0.key.kind == kind }.map(\.value.unread)
@@ -130,13 +131,15 @@ extension RecentsLogTests {
             try await expectAll("\(kind?.rawValue ?? "all") read")
             let wanted: RecentsEvent.ReadScope = kind.map { .kind($0) } ?? .all
             guard unread.contains(where: { $0 > 0 }) else { continue }
-            try await eventually("reading \(wanted) is told of") { await heard[1].reads.isEmpty ? nil : true }
+            try await eventually("the event for reading \(wanted) arrives") {
+                await heard[1].reads.isEmpty ? nil : true
+            }
             #expect(await heard[1].takeReads() == [wanted])
         }
         try await open()
         try await expectAll("on a new device")
         for (index, events) in heard.enumerated() {
-            try await eventually("all is loaded") { await events.loaded > 0 ? true : nil }
+            try await eventually("the list is loaded") { await events.loaded > 0 ? true : nil }
             #expect(await events.loaded == 1, "device \(index)")
         }
         for device in devices {
@@ -145,7 +148,7 @@ extension RecentsLogTests {
         }
     }
 
-    /// Reads conversations up to their heads, and one that is not there.
+    /// Marks conversations read up to their heads, and a conversation that does not exist.
     private func readByHTTP(_ ids: [ConversationID], _ user: UserID, _ server: RunningServer) async throws {
         let api = try await server.api(user)
         var heads: [String: (head: Int, epoch: String)] = [:]
@@ -179,10 +182,10 @@ extension RecentsLogTests {
     }
 }
 
-/// What a device was told of its list.
+/// Records the recents events of a device.
 private actor HeardOfRecents {
     private(set) var loaded = 0
-    /// What was unread in all after the last of them; nothing where none said so.
+    /// The total number of unread messages in the last event, or `nil` if no event contained it.
     private(set) var total: Int64?
     private(set) var reads: [RecentsEvent.ReadScope] = []
     private(set) var removed: [ConversationID] = []

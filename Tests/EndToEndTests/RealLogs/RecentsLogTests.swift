@@ -4,14 +4,14 @@ import Scrollback
 import ScrollbackModel
 import Testing
 
-/// People of real logs, each on two devices of a real server, held to what the files say.
+/// Compares the recents of real users, each on two devices of a real server, with the log files.
 ///
-/// `SCROLLBACK_PEOPLE` says how many: 50 unless told, all of them in a long run. The one with the most conversations is
-/// always among them.
+/// The environment variable `SCROLLBACK_PEOPLE` sets the number of users. The default is 50, and all users in a long
+/// run. The user with the most conversations is always included.
 @Suite("Recents of real logs")
 struct RecentsLogTests {
     @Test(
-        "Everybody's list has each of their sessions, newest first, and what others said in it is unread",
+        "Each user's list has all of the user's sessions, newest first, and the messages of others are unread",
         .rows(182, 185, 204, 205, 209))
     func sessions() async throws {
         guard let log = try ChatLog.find("chitchat-p2p.jsonl"),
@@ -27,7 +27,7 @@ struct RecentsLogTests {
         let part = try Self.part(of: log, with: people, for: server) { reference.conversations(of: $0) }
         try await server.importLog(part, ["--kind", "group", "--counts-unread"])
 
-        // Conversations of others, which nobody of these must see; and a few of those others.
+        // Conversations of other users, which the users above must not see, and a few of those other users.
         let (channel, group) = Run.isLong ? (nil, nil) : ("Warsaw", "ubuntu-meeting")
         try await server.importLog(
             community, ["--kind", "community", "--target", "fcc", "--counts-unread"] + Self.only(channel))
@@ -44,7 +44,7 @@ struct RecentsLogTests {
     }
 
     @Test(
-        "Sessions of the same two people are one direct conversation by time, unread for whoever did not say it",
+        "Sessions of the same two users are one direct conversation by time, unread for the respective recipient",
         .rows(182, 204, 205, 209))
     func pairs() async throws {
         guard let log = try ChatLog.find("chitchat-p2p.jsonl") else { return }
@@ -65,7 +65,7 @@ struct RecentsLogTests {
         #expect(report.int("messagesLeftOut") == expected.messages)
         try await check(people, of: reference, on: server)
 
-        // Run again it is a quiet success, and changes no list.
+        // A repeated import succeeds and changes no list.
         let again = try await server.importReport(part, ["--kind", "direct", "--counts-unread"])
         #expect(again.int("imported") == 0)
         #expect(again.int("skipped") == reference.messages)
@@ -76,9 +76,9 @@ struct RecentsLogTests {
 
     private static func only(_ channel: String?) -> [String] { channel.map { ["--channel", $0] } ?? [] }
 
-    // MARK: Who
+    // MARK: Users
 
-    /// The one with the most conversations, and some others.
+    /// Returns the user with the most conversations, and some others.
     static func choose(
         from reference: RecentsReference, _ generator: inout SeededGenerator
     ) -> [String] {
@@ -90,7 +90,7 @@ struct RecentsLogTests {
             + everybody.filter { !busiest.contains($0) }.shuffled(using: &generator).prefix(max(0, count - 1))
     }
 
-    /// The log, or in a short run those of its channels that somebody of these spoke in.
+    /// Returns the log or, in a short run, its channels in which the given users wrote.
     static func part(
         of log: ChatLog, with people: [String], for server: RunningServer,
         conversations: (String) -> Set<ConversationID>
@@ -100,7 +100,7 @@ struct RecentsLogTests {
         return try log.extract(channels, into: server.folder)
     }
 
-    // MARK: What their devices show
+    // MARK: Lists on devices
 
     private func check(_ people: [String], of reference: RecentsReference, on server: RunningServer) async throws {
         let start = ContinuousClock.now
@@ -113,7 +113,7 @@ struct RecentsLogTests {
             for _ in 0..<4 { addNext() }
             while try await group.next() != nil { addNext() }
         }
-        print("\(people.count) people on two devices: \((ContinuousClock.now - start) / .seconds(1)) s")
+        print("\(people.count) users on two devices: \((ContinuousClock.now - start) / .seconds(1)) s")
     }
 
     private func check(_ person: String, _ reference: RecentsReference, _ server: RunningServer) async throws {
@@ -134,8 +134,9 @@ struct RecentsLogTests {
         }
     }
 
-    /// Reads every third conversation of the list to its end, and of the next one the first two messages, as far as sixty
-    /// conversations down (three hundred in a long run).
+    /// Marks every third conversation of the list read to its end, and others up to their second message.
+    ///
+    /// It covers the first sixty conversations, and the first three hundred in a long run.
     private func readSome(on phone: ChatClient, _ user: UserID, _ reference: inout RecentsReference) async throws {
         let shown = try await phone.recents.view(limit: Run.isLong ? 300 : 60).conversations
         for (place, recent) in shown.enumerated() {
@@ -155,7 +156,7 @@ struct RecentsLogTests {
         }
     }
 
-    /// The server's own list, page by page.
+    /// Compares the server's list, page by page, with the expected list.
     func expectByHTTP(
         _ expected: [ConversationID: RecentsReference.Entry], _ user: UserID, _ server: RunningServer
     ) async throws {
@@ -184,34 +185,34 @@ struct RecentsLogTests {
             }
             cursor = page.string("cursor").map { "&cursor=\($0)" } ?? ""
         } while !cursor.isEmpty
-        #expect(pages >= (expected.count + 99) / 100, "no page has more than a hundred")
+        #expect(pages >= (expected.count + 99) / 100, "A page has more than a hundred entries.")
         let total = shown.map(\.entry.unread).reduce(0, +)
         let difference = RecentsReference.difference(shown, totalUnread: total, from: expected)
-        #expect(difference == nil, "the server's list of \(user)")
+        #expect(difference == nil, "The server's list of \(user) is wrong.")
     }
 }
 
 extension ChatClient {
-    /// Waits until the whole list is what it must be.
+    /// Waits until the whole list equals the expected list.
     func shows(_ expected: [ConversationID: RecentsReference.Entry], of user: UserID) async throws {
         let total = Int64(expected.values.map(\.unread).reduce(0, +))
         let end = ContinuousClock.now + .seconds(120)
         while true {
-            // The sum first: a list of a thousand is long to read.
+            // The total is compared first, because reading a list of a thousand conversations takes long.
             let sum = try await recents.view(limit: 1).totalUnread
-            var difference: String? = "\(sum) unread in all, expected \(total)"
+            var difference: String? = "\(sum) unread in total, expected \(total)"
             if sum == total || ContinuousClock.now > end {
                 difference = RecentsReference.difference(
                     try await shown(for: user), totalUnread: Int(sum), from: expected)
             }
             if difference == nil { break }
             guard ContinuousClock.now < end else {
-                Issue.record("\(user)'s device shows \(difference ?? "")")
+                Issue.record("\(user)'s device: \(difference ?? "")")
                 return
             }
             try await Task.sleep(for: .milliseconds(20))
         }
-        // A page of the list is its beginning. What the others have read may have moved on between two looks.
+        // A page is the start of the list. Only places are compared, because other users can read in between.
         let page = try await recents.view(limit: 100)
         let whole = try await recents.view(limit: max(1, expected.count))
         #expect(page.conversations.map(\.place) == whole.conversations.prefix(100).map(\.place))

@@ -1,15 +1,15 @@
 import Foundation
 import Scrollback
 
-/// What people's lists of recent conversations must show, found from the files alone: dictionaries and counting, and
-/// nothing of the code under test.
+/// The expected lists of recent conversations, computed from the log files without the code under test.
 ///
-/// The rule, in words: somebody has every conversation that they spoke in, and in a community every channel. A list goes by
-/// the time of the newest message, newest first. Unread is what others said after the place up to which one has read. One's
-/// own messages never count; and since what is imported is as if it were said now, one's own message moves that place on
-/// where nothing unread lies before it, which takes nothing from what others said.
+/// A user has every conversation in which the user wrote, and every channel of a community. The list is sorted by the
+/// time of the newest message, newest first. Unread messages are those of other users after the user's read marker.
+///
+/// A user's own messages never count. Importing an own message moves the read marker if no unread message precedes it,
+/// which does not change the number of unread messages.
 struct RecentsReference: Sendable {
-    /// One conversation in somebody's list.
+    /// A conversation in a user's list.
     struct Entry: Equatable, Sendable, CustomStringConvertible {
         var count: Int
         var last: Utterance
@@ -20,9 +20,9 @@ struct RecentsReference: Sendable {
 
     private var said: [ConversationID: [ChatLog.Line]] = [:]
     private var conversations: [String: Set<ConversationID>] = [:]
-    /// How far somebody has read where they said so: the number of messages.
+    /// How many messages of a conversation a user has read, for conversations that the user has marked read.
     private var read: [String: [ConversationID: Int]] = [:]
-    /// What somebody took out of their list, where nothing was said since.
+    /// The conversations that a user has removed from the list and that got no message since.
     private var removed: [String: Set<ConversationID>] = [:]
 
     var people: [String] { conversations.keys.sorted() }
@@ -30,14 +30,14 @@ struct RecentsReference: Sendable {
 
     // MARK: Reading the files
 
-    /// Each channel a group, of those who spoke there.
+    /// Adds each channel as a group, whose members are the users who wrote in it.
     mutating func addGroups(_ lines: [ChatLog.Line]) throws {
         for (channel, lines) in Dictionary(grouping: lines, by: \.channel) {
             add(lines, as: .group(try Identifier(channel)), of: Set(lines.map(\.sender)))
         }
     }
 
-    /// Each channel one of a community, of all who spoke in any.
+    /// Adds each channel as a channel of a community, whose members are the users who wrote in any channel.
     mutating func addCommunity(_ name: Identifier, _ lines: [ChatLog.Line]) throws {
         let members = Set(lines.map(\.sender))
         for (channel, lines) in Dictionary(grouping: lines, by: \.channel) {
@@ -45,9 +45,10 @@ struct RecentsReference: Sendable {
         }
     }
 
-    /// All channels with the same two senders one direct conversation, by time and else as the file has it.
+    /// Adds all channels with the same two senders as one direct conversation, by time and then by position in the
+    /// file.
     ///
-    /// - Returns: how many channels have not two senders, and how many messages these have.
+    /// - Returns: The number of channels that do not have two senders, and the number of their messages.
     mutating func addPairs(_ lines: [ChatLog.Line]) throws -> (channels: Int, messages: Int) {
         var leftOut = (channels: 0, messages: 0)
         var pairs: [[String]: [(place: Int, line: ChatLog.Line)]] = [:]
@@ -74,17 +75,17 @@ struct RecentsReference: Sendable {
         for member in members { conversations[member, default: []].insert(id) }
     }
 
-    /// The conversations of somebody, by absolute names.
+    /// Returns the absolute IDs of a user's conversations.
     func conversations(of user: String) -> Set<ConversationID> { conversations[user] ?? [] }
 
-    // MARK: What a list shows
+    // MARK: Expected lists
 
-    /// Somebody has read the first messages of a conversation.
+    /// Marks the first messages of a conversation as read by a user.
     mutating func markRead(_ id: ConversationID, upTo count: Int, by user: String) {
         read[user, default: [:]][id] = max(count, read[user]?[id] ?? 0)
     }
 
-    /// Somebody has taken a conversation out of their list.
+    /// Removes a conversation from a user's list.
     mutating func remove(_ id: ConversationID, by user: String) {
         removed[user, default: []].insert(id)
     }
@@ -97,14 +98,14 @@ struct RecentsReference: Sendable {
         )
     }
 
-    /// By absolute names.
+    /// Returns a user's expected list by absolute conversation IDs.
     func list(of user: String) -> [ConversationID: Entry] {
         var entries: [ConversationID: Entry] = [:]
         for id in conversations(of: user).subtracting(removed[user] ?? []) { entries[id] = entry(id, of: user) }
         return entries
     }
 
-    /// The people with the most conversations, most first.
+    /// Returns the users with the most conversations, in descending order.
     func busiest(_ count: Int) -> [String] {
         Array(
             people.sorted { a, b in
@@ -113,31 +114,31 @@ struct RecentsReference: Sendable {
             }.prefix(count))
     }
 
-    /// The first thing that a list shows otherwise than it must.
+    /// Returns the first difference between a list and the expected list.
     ///
-    /// - Parameter shown: the list in its order, by absolute names.
+    /// - Parameter shown: The list in its order, with absolute conversation IDs.
     static func difference(
         _ shown: [(id: ConversationID, entry: Entry)], totalUnread: Int, from expected: [ConversationID: Entry]
     ) -> String? {
         for (id, entry) in shown {
-            guard let wanted = expected[id] else { return "\(id) is shown, and is not theirs" }
+            guard let wanted = expected[id] else { return "\(id) is shown, but not expected" }
             if entry != wanted { return "\(id): \(entry), expected \(wanted)" }
         }
         guard Set(shown.map(\.id)).count == shown.count else { return "a conversation is shown twice" }
         guard shown.count == expected.count else {
             let missing = expected.keys.filter { id in !shown.contains { $0.id == id } }
-            return "\(shown.count) conversations are shown, of \(expected.count): not \(missing)"
+            return "\(shown.count) of \(expected.count) conversations are shown, without \(missing)"
         }
         let times = shown.map(\.entry.last.time)
         if let (newer, older) = zip(times, times.dropFirst()).first(where: { $0 < $1 }) {
-            return "one of \(newer) stands before one of \(older)"
+            return "a conversation of \(newer) is listed before one of \(older)"
         }
         let total = expected.values.map(\.unread).reduce(0, +)
-        return totalUnread == total ? nil : "\(totalUnread) unread in all, expected \(total)"
+        return totalUnread == total ? nil : "\(totalUnread) unread in total, expected \(total)"
     }
 }
 
 extension ChatLog.Line {
-    /// The time with milliseconds, which have an order as text.
+    /// The time with milliseconds, so that times can be compared as text.
     var moment: String { time.contains(".") ? time : time.replacingOccurrences(of: "Z", with: ".000Z") }
 }

@@ -4,12 +4,12 @@ import ScrollbackModel
 import StoreFiles
 import Testing
 
-/// What can be found in the files of a server that seals, by who has its disk.
-@Suite("A sealed server") struct SealedServerTests {
-    /// Begins whatever is said; these stand in every text, name and file, in the push that waits, and in the upload that does.
+/// Searches the files of a server with storage encryption, as an attacker with access to its disk could.
+@Suite("Storage encryption on the real server") struct SealedServerTests {
+    /// The start of all content, in every text, name and file, in the queued push, and in the unfinished upload.
     private static let stem = "unter-uns-🍋"
     private static let (word, pushed, uploading) = (stem + "-gesagt", stem + "-hinweis", stem + "-halb")
-    /// A secret of a browser's subscription, as it is written: 16 bytes.
+    /// The 16-byte secret of a browser's push subscription, as it is written.
     private static let auth = "unter-uns-auth-gesagtA"
 
     private static func key(_ number: UInt8) -> String { Data(repeating: number, count: 32).base64EncodedString() }
@@ -24,7 +24,7 @@ import Testing
         return file.path
     }
 
-    /// The files below a directory in which a text stands.
+    /// Returns the names of the files below a directory that contain a text.
     private static func files(below folder: URL, named name: String = "", holding text: String) -> [String] {
         let needle = Data(text.utf8)
         let found = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
@@ -34,13 +34,13 @@ import Testing
         }.map(\.lastPathComponent)
     }
 
-    /// Puts the word wherever it can be said: messages, files, names, reactions, bans, reports, settings, webhooks, pushes.
+    /// Stores the word in messages, files, names, reactions, bans, reports, settings, webhooks and pushes.
     private static func fill(_ media: MediaServer, messages: Int, files: Int) async throws {
         func check(_ answer: Answer, _ codes: Int...) throws {
             try #require(codes.contains(answer.status), "\(answer)")
         }
         let crew = "/v1/conversations/group:crew"
-        // Nobody listens there: events wait.
+        // No server listens at the URL, so events stay queued.
         try check(
             await media.admin.call(
                 "PUT", "/v1/settings",
@@ -62,7 +62,7 @@ import Testing
         }
         var generator = SplitMix64(seed: 7)
         for number in 0..<files {
-            // Of all sizes: in one piece, in chunks, and just a chunk.
+            // The files have different sizes: a part of a chunk, several chunks and exactly one chunk.
             let size = number % 10 == 0 ? 65_536 : Int.random(in: 100...400_000, using: &generator)
             let bytes = Array((0...(size / 20)).map { _ in word }.joined().utf8.prefix(size)) + Array("\(number)".utf8)
             _ = try await media.send(bytes, name: "\(word)-\(number).txt")
@@ -72,7 +72,10 @@ import Testing
             try check(
                 await media.alice.call(
                     "POST", crew + "/messages",
-                    #"{"id":"\#(message)","type":"text","content":{"text":"\#(word)"},"metadata":{"m":"\#(word)"},"push":{"title":"\#(word)"}}"#
+                    #"""
+                    {"id":"\#(message)","type":"text","content":{"text":"\#(word)"},"metadata":{"m":"\#(word)"},\#
+                    "push":{"title":"\#(word)"}}
+                    """#
                 ),
                 201)
             try check(
@@ -91,7 +94,7 @@ import Testing
             await media.admin.call("PUT", crew + "/bans/mallory", #"{"reason":"\#(word)"}"#), 200, 201, 204)
     }
 
-    /// Leaves something in every queue: a push whose service is not there, events that nobody takes, an upload that does not end.
+    /// Leaves data in every queue: a push to an unreachable service, undelivered events and an unfinished upload.
     private static func leaveWaiting(_ media: MediaServer) async throws {
         let key = PushServer.webKey
         let settings = """
@@ -100,32 +103,32 @@ import Testing
             """
         let set = try await media.admin.call("PUT", "/v1/settings", settings)
         try #require(set.status == 200, "\(set)")
-        // Nobody listens there. The address is readable, and has nothing of what is said.
+        // No service listens there. The address is stored in plain text and contains no content.
         let device = """
             {"service":"web","token":"https://127.0.0.1:9/bob","keys":{"p256dh":"\(key.publicKey)","auth":"\(auth)"}}
             """
         let registered = try await media.bob.call("PUT", "/v1/push/devices/browser", device)
         try #require(registered.status == 200, "\(registered)")
-        // What is not stored is nowhere but in the queue.
+        // A message that is not stored in the history exists only in the queue.
         let message = """
             {"id":"\(UUID().uuidString.lowercased())","type":"text","content":{"text":"\(pushed)"},\
             "flags":{"storeInHistory":false}}
             """
         let sent = try await media.alice.call("POST", "/v1/conversations/group:crew/messages", message)
         try #require((200..<300).contains(sent.status), "\(sent)")
-        // More than a chunk, and the beginning of another.
+        // More than a chunk, and the start of another one.
         let bytes = Array((0..<5_000).map { _ in uploading }.joined().utf8)
         let begun = try await media.alice.call(
             "POST", MediaServer.path(name: "half.txt"), bytes: bytes, type: nil,
             headers: MediaServer.fields(6, isEnd: false))
         try #require(begun.status == 201 && begun.headers["upload-offset"] == String(bytes.count), "\(begun)")
-        try await eventually("the push was tried, and waits") {
+        try await eventually("the push was tried and is queued") {
             try await media.server.metric("scrollback_push_retries") == 1 ? true : nil
         }
         #expect(try await media.server.metric("scrollback_webhook_waiting") > 0)
     }
 
-    /// What alice is shown, a line for each.
+    /// Returns what Alice sees, with an element for each request.
     private static func shown(_ media: MediaServer) async throws -> [String] {
         let page = try await media.alice.call("GET", "/v1/conversations/group:crew/messages?limit=100")
         let profile = try await media.alice.call("GET", "/v1/users/alice")
@@ -136,14 +139,14 @@ import Testing
     private static let (messageCount, fileCount) = (10_000, 100)
 
     @Test(.timeLimit(.minutes(5)))
-    func `Byte by byte, nothing said is in the directory, a backup or the log; without sealing all of it is`()
+    func `With storage encryption no content is in the directory, a backup or the log, and without it all content is`()
         async throws
     {
         for isSealed in [false, true] {
             let folder = try RunningServer.makeFolder()
             let keys = try Self.keyFile(Self.key(1), in: folder)
             let arguments = ["--send-rate", "0"] + (isSealed ? ["--store-keys", keys] : [])
-            // Its temporary files are looked through as well.
+            // The server's temporary files are searched as well.
             let temporary = folder.appending(component: "tmp")
             try FileManager.default.createDirectory(at: temporary, withIntermediateDirectories: true)
             let server = try await RunningServer.start(
@@ -151,7 +154,7 @@ import Testing
             let media = try await MediaServer(on: server)
             try await Self.fill(media, messages: Self.messageCount, files: Self.fileCount)
             try await Self.leaveWaiting(media)
-            // While it runs, with what is in the log of commits and in uploads; and what a backup took.
+            // Search while the server runs, including its write-ahead log and uploads. Then search a backup.
             let running = Self.files(below: folder, holding: Self.stem)
             let (backup, _) = try await server.backUp("backup")
             let backedUp = Self.files(below: backup, holding: Self.stem)
@@ -176,7 +179,7 @@ import Testing
             #expect(waiting == [[], [], []] && uploads == [])
             #expect(FileManager.default.contents(atPath: server.data.path + "/scrollback.sqlite")?.count ?? 0 > 1 << 20)
 
-            // Without its key it does not start, and says which one it takes.
+            // Without its key the server does not start, and the error names the required key.
             let plain = try await RunningServer.command(["serve", "--port", "0", "--data", server.data.path])
             let (first, ninth) = (try Self.id(1), try Self.id(9))
             #expect(plain.code == 1 && plain.errors.contains(first), "\(plain)")
@@ -186,7 +189,7 @@ import Testing
             #expect(wrong.code == 1 && wrong.errors.contains(first) && wrong.errors.contains(ninth))
             #expect(!wrong.errors.contains(Self.key(9)))
 
-            // The backup is restored and verified with its key, and not without.
+            // The backup is restored and verified with its key, and not without it.
             let target = folder.appending(component: "restored")
             let refused = try await RunningServer.command(["restore", backup.path, "--data", target.path])
             #expect(refused.code != 0 && refused.errors.contains(first), "\(refused)")
@@ -202,10 +205,10 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `A running server seals what was there, takes a new key, and takes the seals off again`() async throws {
+    func `A running server encrypts existing data, changes the key, and decrypts the data again`() async throws {
         let folder = try RunningServer.makeFolder()
         let keys = folder.appending(component: "store-keys").path
-        // All of them, to the end: who goes takes the folder along.
+        // All servers stay allocated until the end, because a deallocated server removes the folder.
         var servers: [RunningServer] = []
         func start(_ arguments: [String] = []) async throws -> RunningServer {
             servers.append(try await RunningServer.start(["--send-rate", "0"] + arguments, folder: folder))
@@ -223,20 +226,22 @@ import Testing
             try Data(lines.joined(separator: "\n").utf8).write(to: URL(filePath: keys))
             server = try await start(["--store-keys-command", command])
             media = try await MediaServer(on: server)
-            // Killed in the middle now and then: it goes on where it was.
+            // The server is killed shortly after its start. It continues where it stopped.
             server.kill()
             try await server.start()
-            // The first may have come to the end before it was killed.
+            // The first server can have finished before it was killed.
             let key = isSealed ? try Self.id(lines.count == 1 ? 1 : 2) : "none"
-            let told = try await eventually("the store is sealed", within: 120) { () -> [Substring]? in
+            let told = try await eventually("the store is encrypted or decrypted", within: 120) { () -> [Substring]? in
                 let told = server.logs.flatMap { $0.split(separator: "\n") }.filter { $0.contains("key=\(key) ") }
-                return told.contains { $0.contains("the store is sealed") } ? told : nil
+                return told.contains { $0.contains("Changed the storage encryption") } ? told : nil
             }
-            // It was said from which place on, and at the end which keys are needed no more.
+            // The log has the position from which the server continued and, at the end, the keys that are no longer
+            // needed.
             let (first, last) = (try #require(told.first), try #require(told.last))
-            #expect(first.contains("sealing the store") && first.contains("done="), "\(first)")
+            #expect(first.contains("Changing the storage encryption") && first.contains("done="), "\(first)")
             let retired = lines.count == 1 ? "" : try Self.id(isSealed ? 1 : 2)
-            #expect(last.contains("the store is sealed") && last.contains("retired=\(retired)"), "\(last)")
+            #expect(last.contains("Changed the storage encryption"), "\(last)")
+            #expect(last.contains("retired=\(retired)"), "\(last)")
             let metrics = try await media.admin.call("GET", "/metrics").text
             #expect(metrics.contains("\nscrollback_sealed_ratio 1.0\n") == isSealed, "\(metrics)")
             #expect(isSealed || !metrics.contains("scrollback_sealed_ratio"))
@@ -244,15 +249,15 @@ import Testing
             try await server.terminate()
             #expect(Self.files(below: server.data, holding: Self.word).isEmpty == isSealed)
             let doctor = try await RunningServer.command(["doctor", "--data", server.data.path])
-            let expected = isSealed ? key : "not sealed"
+            let expected = isSealed ? key : "not encrypted"
             #expect(doctor.output.contains(expected), "\(doctor.output)")
         }
-        // No key is needed any more.
+        // The server needs no key any more.
         server = try await start()
         #expect(try await Self.shown(try await MediaServer(on: server)) == shown)
     }
 
-    /// Flips a byte of every value that is sealed with a key.
+    /// Flips a byte of every value that is encrypted with a key.
     private static func flip(_ bytes: Data, sealedWith key: UInt8) throws -> Data {
         let id = try StoreKey(Data(repeating: key, count: 32)).id.bits
         let head = Data([0xFF]) + withUnsafeBytes(of: id.bigEndian) { Data($0) }
@@ -262,12 +267,12 @@ import Testing
             flipped[min(found.upperBound + 20, bytes.count - 1)] ^= 1
             rest = found.upperBound..<bytes.endIndex
         }
-        try #require(flipped != bytes, "nothing is sealed")
+        try #require(flipped != bytes, "No value is encrypted with the key.")
         return flipped
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func `A sealed backup or data directory in which a byte was flipped, or that was cut, is refused by name`()
+    func `An encrypted backup or data directory with a flipped byte or a truncated file is refused`()
         async throws
     {
         let folder = try RunningServer.makeFolder()
@@ -291,13 +296,14 @@ import Testing
             var flipped = whole
             flipped[whole.count / 2] ^= 1
             for bytes in [flipped, whole.dropLast(1), whole.prefix(whole.count / 2)] {
-                // A file of its own: a backup's bytes are the data directory's, under a second name.
+                // The file is replaced and not modified, because the backup and the data directory share its bytes by a
+                // hard link.
                 try bytes.write(to: file, options: .atomic)
                 for arguments in [["verify", backup.path], ["restore", backup.path, "--data", target]] {
                     let reason = try await refusal(arguments)
                     #expect(reason.contains(file.path), "\(bytes.count) of \(whole.count) bytes: \(reason)")
                 }
-                #expect(!FileManager.default.fileExists(atPath: target), "something was left")
+                #expect(!FileManager.default.fileExists(atPath: target), "The restore left files behind.")
             }
             try whole.write(to: file, options: .atomic)
         }
@@ -310,20 +316,20 @@ import Testing
             try whole.prefix(count).write(to: store)
             for arguments in [["serve", "--port", "0", "--data", server.data.path], ["verify", server.data.path]] {
                 let reason = try await refusal(arguments)
-                #expect(reason.contains(store.path), "cut to \(count): \(reason)")
+                #expect(reason.contains(store.path), "truncated to \(count): \(reason)")
             }
         }
         try Self.flip(whole, sealedWith: 1).write(to: store)
         for arguments in [["serve", "--port", "0", "--data", server.data.path], ["verify", server.data.path]] {
-            #expect(try await refusal(arguments).contains("does not open"))
+            #expect(try await refusal(arguments).contains("can't be decrypted"))
         }
     }
 
     @Test(arguments: [
-        ("", "there is no key"), ("c2hvcnQ=", "line 1 must be 32 bytes in base64"),
+        ("", "contains no key"), ("c2hvcnQ=", "line 1 must be 32 bytes in base64"),
         ("plain\nnonsense", "line 2 must be 32 bytes in base64"),
     ])
-    func `A file of keys that can't be used is refused by its line`(text: String, reason: String) async throws {
+    func `An invalid key file is refused with an error that names the line`(text: String, reason: String) async throws {
         let folder = try RunningServer.makeFolder()
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = try Self.keyFile(text, in: folder)
@@ -333,7 +339,7 @@ import Testing
         #expect(!ended.errors.contains("nonsense"))
     }
 
-    @Test func `A command for keys that fails is named with how it ended, and what it printed is not repeated`()
+    @Test func `A key command that fails is reported with its exit code and without its output`()
         async throws
     {
         let folder = try RunningServer.makeFolder()
@@ -342,6 +348,7 @@ import Testing
         let ended = try await RunningServer.command(
             ["serve", "--port", "0", "--data", data, "--store-keys-command", "echo secret; exit 3"])
         #expect(
-            ended.code == 1 && ended.errors.contains("ended with 3") && !ended.errors.contains("secret"), "\(ended)")
+            ended.code == 1 && ended.errors.contains("exited with status 3") && !ended.errors.contains("secret"),
+            "\(ended)")
     }
 }

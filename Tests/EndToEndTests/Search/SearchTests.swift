@@ -6,12 +6,14 @@ import Testing
 @Suite struct SearchTests {
     private func texts(_ page: SearchPage) -> [String] { page.hits.map(\.text) }
 
-    /// A text as a parameter, by Foundation and not by the code under test.
+    /// Percent-encodes a text with Foundation and not with the code under test.
     private func encoded(_ text: String) throws -> String {
         try #require(text.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
     }
 
-    @Test func `All scripts are found over HTTP and the socket alike, as soon as they are acknowledged`() async throws {
+    @Test func `Messages in all scripts are found over HTTP and the WebSocket as soon as they are acknowledged`()
+        async throws
+    {
         let server = try await RunningServer.start()
         let (alice, bob) = (try await server.api("alice"), try await server.api("bob"))
         let socket = try await TestSocket.signedIn(server, "bob")
@@ -41,7 +43,7 @@ import Testing
         try await server.terminate()
     }
 
-    @Test func `After kill -9 and whatever became of the index the answers are the same`() async throws {
+    @Test func `Search results are the same after kill -9 and after damage to the index`() async throws {
         let server = try await RunningServer.start()
         let (alice, bob) = (try await server.api("alice"), try await server.api("bob"))
         for number in 1...30 { _ = try await alice.send("tide \(number)", to: "direct:bob") }
@@ -61,7 +63,7 @@ import Testing
             default: break
             }
             try await server.start()
-            // What was acknowledged just before is found, and what is sent now.
+            // The messages that were acknowledged before the kill are found.
             #expect(try await bob.call("GET", path).bytes == before.bytes, "\(accident)")
         }
         let code = try await server.terminate()
@@ -69,7 +71,7 @@ import Testing
         #expect(try await RunningServer.command(["verify", server.data.path]).code == 0)
     }
 
-    @Test func `A device asks the server, keeps what it finds, and has that without it`() async throws {
+    @Test func `A device searches on the server and finds the messages in its store afterwards`() async throws {
         let server = try await RunningServer.start()
         let line = try await TestLine(to: server)
         let alice = try await server.api("alice")
@@ -90,18 +92,18 @@ import Testing
         #expect(try await bob.search("tide 7", from: .remote(excludingLocal: true)).hits.isEmpty)
         await bob.close()
 
-        // No server: the device says what it has, and what it could not ask.
+        // Without the server, the search returns local results and reports why the server's results are missing.
         let offline = try await Device.disconnected(server, "bob")
         let none = try await offline.search("tide")
         #expect(none.hits.isEmpty && none.shortfall?.code == .unreachable)
         await #expect(throws: ChatError.self) { try await offline.search("tide", from: .remote) }
-        // A page of the server's goes on at the server only.
+        // A page from the server can be continued only on the server.
         await #expect(throws: ChatError.self) { try await offline.search("tide", limit: 25, after: first.next) }
         await offline.close()
         try await server.terminate()
     }
 
-    @Test func `The command line finds, in words and in JSON`() async throws {
+    @Test func `The search command prints results as text and as JSON`() async throws {
         let server = try await RunningServer.start()
         let alice = try await server.api("alice")
         for number in 1...3 { _ = try await alice.send("tide \(number)", to: "direct:bob") }
@@ -109,7 +111,7 @@ import Testing
         let plain = try await RunningServer.command(["search", "tide", "--as", "bob", "--limit", "2"] + connection)
         #expect(plain.code == 0 && plain.output.split(separator: "\n").count == 2, "\(plain)")
         #expect(plain.output.contains("direct:alice  3") && !plain.output.contains("\u{1B}"), "\(plain)")
-        let next = try #require(plain.errors.firstRange(of: "there are more: --cursor "))
+        let next = try #require(plain.errors.firstRange(of: "more results: --cursor "))
         let cursor = plain.errors[next.upperBound...].prefix { !$0.isWhitespace }
         let rest = try await RunningServer.command(
             ["search", "tide", "--as", "bob", "--limit", "2", "--cursor", String(cursor)] + connection)
@@ -132,6 +134,6 @@ import Testing
         #expect(gone.code == 69, "\(gone)")
         let merged = try await RunningServer.command(
             ["search", "tide", "--as", "bob", "--source", "merged", "--store", store] + connection)
-        #expect(merged.code == 0 && merged.errors.contains("not whole"), "\(merged)")
+        #expect(merged.code == 0 && merged.errors.contains("incomplete"), "\(merged)")
     }
 }

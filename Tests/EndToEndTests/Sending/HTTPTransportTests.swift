@@ -6,11 +6,13 @@ import Scrollback
 import ScrollbackModel
 import Testing
 
-/// A server that begins an answer and never ends it.
+/// A server that starts a response and never ends it.
 private final class EndlessServer: Sendable {
     private let channel: any Channel
 
-    /// - Parameter isSilent: whether it stops speaking after the first bytes.
+    /// Starts the server.
+    ///
+    /// - Parameter isSilent: Whether the server stops sending after the first bytes.
     init(isSilent: Bool) async throws {
         channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
@@ -55,7 +57,7 @@ private final class EndlessServer: Sendable {
     }
 }
 
-@Suite("Answers of HTTP", .timeLimit(.minutes(10)))
+@Suite("HTTP responses", .timeLimit(.minutes(10)))
 struct HTTPTransportTests {
     private func expect(
         _ code: ChatError.Code, _ transport: any HTTPTransport, _ server: EndlessServer
@@ -65,14 +67,14 @@ struct HTTPTransportTests {
             performing: { try await transport.exchange(exchange) }, throws: { ($0 as? ChatError)?.code == code })
     }
 
-    @Test("An answer without an end is ended at the limit")
+    @Test("A response without an end is aborted at the limit")
     func endless() async throws {
         let server = try await EndlessServer(isSilent: false)
         try await expect(.malformed, URLSessionHTTPTransport(), server)
         try await expect(.malformed, AsyncHTTPClientTransport(), server)
     }
 
-    @Test("An answer that stops in the middle is given up, where a certificate of one's own is trusted too")
+    @Test("A response that stops in the middle is abandoned, with a custom certificate as well")
     func silent() async throws {
         let server = try await EndlessServer(isSilent: true)
         let certificate = FileManager.default.temporaryDirectory.appending(path: "none.pem")
@@ -80,7 +82,7 @@ struct HTTPTransportTests {
         try await expect(.unreachable, transport, server)
     }
 
-    @Test("An answer arrives whole, with its headers by their names in lower case")
+    @Test("A response arrives complete, with header names in lower case")
     func whole() async throws {
         let server = try await StubServer { _ in .init(status: 206, body: "tides", headers: ["ETag": "\"a\""]) }
         let url = try #require(URL(string: server.address))

@@ -4,13 +4,13 @@ import Scrollback
 import ScrollbackModel
 import Testing
 
-@Suite("A large file over a bad line")
+@Suite("Large files over an unreliable line")
 struct LargeFileTests {
-    /// What the SDK hands over, and asks for, at a time.
+    /// The number of bytes that the SDK sends or requests at a time.
     private static let piece = 4 << 20
 
     @Test(
-        "A large file goes up and down with little memory on both ends, and a cut costs no more than a piece",
+        "A large file is uploaded and downloaded with little memory, and a cut costs at most one piece",
         .rows(103, 104, 109), .timeLimit(.minutes(10)))
     func upAndDown() async throws {
         let size = Run.isLong ? 100 << 20 : 24 << 20
@@ -25,7 +25,7 @@ struct LargeFileTests {
         try Self.fill(file, size, &generator)
         let memoryBefore = try #require(Self.memory(server.pid, "VmRSS"))
 
-        // Up: one run of the command line, which goes on by itself.
+        // Upload with a single run of the command, which resumes by itself.
         let to = ["--server", line.url.absoluteString, "--data", server.data.path]
         line.cut(up: Self.places(cuts, size, &generator))
         let upload = try RunningServer.run(
@@ -38,9 +38,9 @@ struct LargeFileTests {
         #expect(upload.end == 0, "\(upload.errorText)")
         let wasted = line.carriedUp - size
         #expect(line.cuts == cuts)
-        #expect(wasted <= cuts * Self.piece + (1 << 20), "more than a piece a cut was sent again")
+        #expect(wasted <= cuts * Self.piece + (1 << 20), "More than one piece for each cut was sent again.")
 
-        // Down: run again after every cut, over the same store.
+        // Download by running the command again after each cut, with the same store.
         let copy = server.folder.appending(component: "copy.bin")
         let store = server.folder.appending(component: "phone").path
         let carriedBefore = line.carried
@@ -61,27 +61,28 @@ struct LargeFileTests {
         }
         #expect(line.cuts == 2 * cuts)
         let wastedDown = line.carried - carriedBefore - size
-        #expect(wastedDown <= cuts * Self.piece + (1 << 20), "more than a piece a cut was fetched again")
+        #expect(wastedDown <= cuts * Self.piece + (1 << 20), "More than one piece for each cut was fetched again.")
         #expect(FileManager.default.contentsEqual(atPath: file.path, andPath: copy.path))
 
         let serverMemory = try #require(Self.memory(server.pid, "VmHWM"))
         print(
             """
-            \(size >> 20) MiB up with \(cuts) cuts, \(wasted >> 10) KiB more than the file, and down with \(cuts), \
-            \(wastedDown >> 10) KiB more; at most \(uploadMemory >> 10) MiB in the sender, \(downloadMemory >> 10) MiB \
-            in the receiver, \(serverMemory >> 10) MiB in the server (\(memoryBefore >> 10) before)
+            \(size >> 20) MiB uploaded with \(cuts) cuts and \(wasted >> 10) KiB of overhead, downloaded with \
+            \(cuts) cuts and \(wastedDown >> 10) KiB of overhead; at most \(uploadMemory >> 10) MiB in the sender, \
+            \(downloadMemory >> 10) MiB in the receiver, \(serverMemory >> 10) MiB in the server \
+            (\(memoryBefore >> 10) before)
             """)
-        #expect(serverMemory - memoryBefore < 48 << 10, "the server held the file in memory")
-        #expect(max(uploadMemory, downloadMemory) < 160 << 10, "a client held the file in memory")
+        #expect(serverMemory - memoryBefore < 48 << 10, "The server had the file in memory.")
+        #expect(max(uploadMemory, downloadMemory) < 160 << 10, "A client had the file in memory.")
     }
 
-    /// Where the line is cut: one place in each part of the file.
+    /// Returns the byte counts at which the line is cut, one in each part of the file.
     private static func places(_ count: Int, _ size: Int, _ generator: inout SeededGenerator) -> [Int] {
         let part = size / count
         return (0..<count).map { $0 * part + Int.random(in: part / 8...part * 7 / 8, using: &generator) }
     }
 
-    /// In KiB, by the kernel's books.
+    /// Returns a value from the kernel's status of the process, in KiB.
     private static func memory(_ pid: pid_t, _ name: String) -> Int? {
         let text = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
         let line = text?.split(separator: "\n").first { $0.hasPrefix("\(name):") }

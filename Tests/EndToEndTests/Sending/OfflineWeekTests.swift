@@ -9,9 +9,9 @@ import Testing
 
 @Suite("A week offline")
 struct OfflineWeekTests {
-    /// The app runs as a process of its own, so that it can be killed as the system kills apps.
+    /// The app runs in a process of its own, so that the test can kill it as the system kills apps.
     @Test(
-        "Texts, pictures and files queued offline are each there once, in order and whole, through kills, cuts and restarts",
+        "Texts, pictures and files queued offline arrive once, in order and intact, despite kills, cuts and restarts",
         .rows(91, 97, 103, 104), .timeLimit(.minutes(20)))
     func week() async throws {
         let count = Run.isLong ? 300 : 50
@@ -34,7 +34,7 @@ struct OfflineWeekTests {
                 name: "app-\(mode)-\(number)", folder: server.folder)
         }
 
-        // Queued without a network, by an app that is killed meanwhile.
+        // Queue the messages without a network, in an app that is killed repeatedly.
         server.kill()
         var runs = 0
         while true {
@@ -49,7 +49,7 @@ struct OfflineWeekTests {
         }
         print("queued \(count) in \(runs) runs of the app")
 
-        // Sent over a line that is cut half of the time, to a server that is killed three times.
+        // Send them over a line that is cut half of the time, to a server that is killed three times.
         try await server.start()
         let start = ContinuousClock.now
         var (kills, restarts, cuts) = (0, 0, 0)
@@ -61,7 +61,7 @@ struct OfflineWeekTests {
                 line.cut()
                 cuts += 1
             }
-            // Short glimpses of the network, until everything that can happen has.
+            // The network is available only for short periods until all kills and restarts have happened.
             let isHard = restarts < 3 || kills < 4
             if let code = try await app.end(within: generator.milliseconds(isHard ? 20...120 : 100...700)) {
                 try #require(code == 0, "\(app.outputText) \(app.errorText)")
@@ -80,8 +80,10 @@ struct OfflineWeekTests {
         }
         line.set(.full)
         print(
-            "sent in \(ContinuousClock.now - start): app killed \(kills) times, line cut \(cuts), server killed \(restarts)"
-        )
+            """
+            sent in \(ContinuousClock.now - start): app killed \(kills) times, line cut \(cuts) times, \
+            server killed \(restarts) times
+            """)
         try await check(week, count, server)
     }
 
@@ -111,7 +113,7 @@ struct OfflineWeekTests {
                 }
             }
         }
-        print("\(count) messages in order, \(files) files whole")
+        print("\(count) messages in order, \(files) files intact")
         await bob.close()
     }
 }

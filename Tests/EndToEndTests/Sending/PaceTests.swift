@@ -4,9 +4,9 @@ import Scrollback
 import ScrollbackModel
 import Testing
 
-@Suite("The pace of sending")
+@Suite("Send pacing")
 struct PaceTests {
-    @Test("Messages that are sent at once leave in order at five a second", .rows(79), .timeLimit(.minutes(5)))
+    @Test("Messages that are queued at once are sent in order at five per second", .rows(79), .timeLimit(.minutes(5)))
     func device() async throws {
         let count = Run.isLong ? 200 : 40
         let server = try await RunningServer.start([])
@@ -19,21 +19,21 @@ struct PaceTests {
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         let messages = try await Device.everything(in: ConversationID("direct:alice/bob"), of: server)
         #expect(messages.compactMap(\.text) == (1...count).map(String.init))
-        // Five at once, the others a fifth of a second apart; the server, at 20 a second, refused none.
+        // Five messages are sent at once, the others 200 ms apart. The server accepts 20 per second and refuses none.
         let expected = Double(count - 5) / 5
         #expect(seconds >= expected - 0.1)
-        // None too many in any second, by the server's times.
+        // No second has too many messages, by the server's times.
         let times = messages.map(\.sentAt.timeIntervalSince1970)
         for (index, time) in times.enumerated() where index + 11 < times.count {
-            #expect(times[index + 11] - time > 0.9, "more than eleven in a second, from message \(index + 1)")
+            #expect(times[index + 11] - time > 0.9, "More than eleven messages in a second, from message \(index + 1).")
         }
-        print("\(count) messages in \(seconds) s at a pace of 5 a second")
+        print("\(count) messages in \(seconds) s at a pace of 5 per second")
         await alice.close()
     }
 
     @Test(
-        "History 18: a client that ignores the pace is refused with 429 and a time to wait, in order, and loses nothing",
-        .rows(79), .timeLimit(.minutes(5)))
+        "A client without pacing is refused with 429 and a delay, stays in order and loses no message",
+        .history(18), .rows(79), .timeLimit(.minutes(5)))
     func impatient() async throws {
         let count = Run.isLong ? 200 : 100
         let server = try await RunningServer.start([])
@@ -42,7 +42,7 @@ struct PaceTests {
         var last: Sending?
         for number in 1...count { last = try await chat.send(.text("\(number)")) }
 
-        // Over HTTP the refusal is seen: the time is in the header, too.
+        // Over HTTP the refusal is visible, and its delay is also in a header.
         let api = try await server.api("bob")
         let answers = try await withThrowingTaskGroup(of: Answer.self) { tasks in
             for _ in 0..<200 { tasks.addTask { try await api.send("hello", to: "direct:alice") } }

@@ -4,18 +4,18 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 
-/// Raw HTTP: what is sent is what the test wrote.
+/// Sends HTTP requests exactly as the test writes them.
 struct API: Sendable {
     let server: URL
     var token: String?
 
-    /// One that says at once that a server is gone, instead of waiting for it.
+    /// An HTTP client that fails immediately if the server is down, instead of retrying.
     static let client = HTTPClient(configuration: configuration(.makeClientConfiguration()))
 
     static func configuration(_ tls: TLSConfiguration) -> HTTPClient.Configuration {
         var configuration = HTTPClient.Configuration(tlsConfiguration: tls)
         configuration.connectionPool.retryConnectionEstablishment = false
-        // The server closes its own after a minute; a request begun just then would fail.
+        // The server closes idle connections after a minute. A request that starts at that moment would fail.
         configuration.connectionPool.idleTimeout = .seconds(20)
         return configuration
     }
@@ -47,7 +47,7 @@ struct API: Sendable {
             bytes: Array(buffer: content))
     }
 
-    /// Sends a text.
+    /// Sends a text message.
     func send(_ text: String, to conversation: String, id: UUID = UUID()) async throws -> Answer {
         try await call(
             "POST", "/v1/conversations/\(conversation)/messages", API.message(text, id: id))
@@ -60,7 +60,7 @@ struct API: Sendable {
 
 struct Answer: Sendable, CustomStringConvertible {
     let status: Int
-    /// By names in lower case.
+    /// The header fields by their names in lower case.
     let headers: [String: String]
     let bytes: [UInt8]
 
@@ -70,7 +70,7 @@ struct Answer: Sendable, CustomStringConvertible {
     var description: String { "\(status) \(text.prefix(300))" }
 }
 
-/// A JSON object, looked at from outside: by Foundation, not by the code under test.
+/// A JSON object, parsed by Foundation and not by the code under test.
 struct Members: Sendable {
     let bytes: [UInt8]
 

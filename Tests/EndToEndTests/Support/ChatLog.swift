@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// Whether this run takes its time.
+/// The kind of this test run.
 enum Run {
     static let isLong = ProcessInfo.processInfo.environment["SCROLLBACK_LONG"] != nil
     static let isCI = ProcessInfo.processInfo.environment["CI"] != nil
 }
 
-/// A file of real chat logs, which the project does not ship.
+/// A file of real chat logs, which is not part of the repository.
 struct ChatLog: Sendable {
     struct Line: Decodable, Sendable {
         var channel: String
@@ -18,7 +18,9 @@ struct ChatLog: Sendable {
 
     let file: URL
 
-    /// - Returns: nothing where it is not there and nobody needs it to be: a stranger's machine.
+    /// Finds a chat log.
+    ///
+    /// - Returns: The chat log, or `nil` if this machine doesn't have it. In CI, a missing chat log fails the test.
     static func find(_ name: String) throws -> ChatLog? {
         let package = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
         let folders = [package.deletingLastPathComponent(), package]
@@ -26,18 +28,18 @@ struct ChatLog: Sendable {
             let file = folder.appending(path: "shared/data/chatlogs/\(name)")
             if FileManager.default.fileExists(atPath: file.path) { return ChatLog(file: file) }
         }
-        try #require(!Run.isCI, "the chat log \(name) is missing")
-        print("skipped: the chat log \(name) is not on this machine")
+        try #require(!Run.isCI, "The chat log \(name) is missing. CI runs require it.")
+        print("Skipped: the chat log \(name) is not on this machine.")
         return nil
     }
 
-    /// What was said in each channel, in order, or in one of them only.
+    /// Returns the lines of each channel, or of only one channel, in the order of the file.
     func lines(of channel: String? = nil) throws -> [String: [Line]] {
         let decoder = JSONDecoder()
         let mark = channel.map { Data("\"channel\":\"\($0)\"".utf8) }
         var lines: [String: [Line]] = [:]
         try eachLine(of: Data(contentsOf: file)) { bytes in
-            // A quick look first: it is a large file.
+            // Searching the bytes first is faster than decoding every line of a large file.
             if let mark, bytes.range(of: mark) == nil { return }
             let line = try decoder.decode(Line.self, from: bytes)
             if channel == nil || line.channel == channel { lines[line.channel, default: []].append(line) }
@@ -45,7 +47,7 @@ struct ChatLog: Sendable {
         return lines
     }
 
-    /// Everything that was said, in the order of the file.
+    /// Returns the lines of all channels in the order of the file.
     func everyLine() throws -> [Line] {
         let decoder = JSONDecoder()
         var lines: [Line] = []
@@ -53,7 +55,7 @@ struct ChatLog: Sendable {
         return lines
     }
 
-    /// A file with some channels of this one, byte by byte.
+    /// Writes a file with the lines of some channels, byte by byte the same, and returns it.
     func extract(_ channels: Set<String>, into folder: URL) throws -> ChatLog {
         let decoder = JSONDecoder()
         var kept = Data()
@@ -67,7 +69,7 @@ struct ChatLog: Sendable {
         return ChatLog(file: copy)
     }
 
-    /// Every `step`th line that is not plain ASCII, in the order of the file.
+    /// Returns every `step`th line with characters outside of ASCII, in the order of the file.
     func linesBeyondASCII(step: Int) throws -> [Line] {
         let decoder = JSONDecoder()
         var lines: [Line] = []
@@ -80,7 +82,9 @@ struct ChatLog: Sendable {
         return lines
     }
 
-    /// By the C library's search: the file is large, and tests are not optimised.
+    /// Calls `body` for each line.
+    ///
+    /// It uses `memchr`, because the file is large and tests are not optimized.
     private func eachLine(of data: Data, _ body: (Data) throws -> Void) throws {
         try data.withUnsafeBytes { bytes in
             var rest = bytes[...]
@@ -95,7 +99,7 @@ struct ChatLog: Sendable {
     }
 }
 
-/// A message as it was read back, down to its bytes.
+/// A message's text, sender and time, compared by bytes.
 struct Utterance: Equatable, Sendable, CustomStringConvertible {
     var text: [UInt8]
     var sender: [UInt8]
@@ -114,12 +118,12 @@ struct Utterance: Equatable, Sendable, CustomStringConvertible {
     var description: String { "\(time) \(String(decoding: sender, as: UTF8.self)): \(text)" }
 }
 
-/// Holds what was read to what was said: every message, nothing else, in order.
+/// Checks that the messages that were read equal the lines of the chat log, in the same order.
 func expectSame(_ read: [Utterance], _ said: [ChatLog.Line], _ what: String) {
     #expect(read.count == said.count, "\(what)")
     let difference = zip(read, said).enumerated().first { $0.element.0 != Utterance($0.element.1) }
     if let difference {
         Issue.record(
-            "\(what), message \(difference.offset + 1): \(difference.element.0) but said \(difference.element.1)")
+            "\(what), message \(difference.offset + 1): read \(difference.element.0), expected \(difference.element.1)")
     }
 }

@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// A program that runs as a child, its output going into files.
+/// A child process that writes its output to files.
 ///
-/// It is killed, by its own id, when nobody holds it any more and when the tests end.
+/// It is killed by its process ID when the object is deallocated and when the test run ends.
 final class ChildProcess: Sendable {
     struct Failure: Error, CustomStringConvertible {
         var description: String
@@ -13,12 +13,15 @@ final class ChildProcess: Sendable {
     let output: URL
     let errors: URL
     private let status = Mutex<Int32?>(nil)
-    /// The end of its input that is ours, where it has one.
+    /// The write end of the child's standard input, if it has one.
     private let input: Int32?
 
+    /// Starts a program.
+    ///
     /// - Parameters:
-    ///   - folder: where `NAME.out` and `NAME.err` go.
-    ///   - hasInput: whether its input stays open as long as this process is there: a program may end with it.
+    ///   - folder: The folder for the files `NAME.out` and `NAME.err`.
+    ///   - hasInput: Whether standard input stays open for the lifetime of this object. Some programs end when it
+    ///     closes.
     init(
         _ program: String, _ arguments: [String], name: String, folder: URL, hasInput: Bool = false
     ) throws {
@@ -36,8 +39,8 @@ final class ChildProcess: Sendable {
         input = ends[1] >= 0 ? ends[1] : nil
         posix_spawn_file_actions_addopen(&actions, 1, output.path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
         posix_spawn_file_actions_addopen(&actions, 2, errors.path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        // It gets none of the tests' sockets: held open there, a connection that is closed here would never end. (To close
-        // one that is not open is no error.)
+        // The child gets none of the tests' sockets: a copy there would keep a connection open that the test has
+        // closed. Closing a descriptor that is not open is no error.
         for descriptor in 3...Self.highestDescriptor + 100 {
             posix_spawn_file_actions_addclose(&actions, descriptor)
         }
@@ -48,7 +51,7 @@ final class ChildProcess: Sendable {
         let failure = posix_spawnp(&pid, program, &actions, nil, &words, &variables)
         if ends[0] >= 0 { close(ends[0]) }
         guard failure == 0 else {
-            throw Failure(description: "\(program) can't be started: \(String(cString: strerror(failure)))")
+            throw Failure(description: "The test can't start \(program): \(String(cString: strerror(failure))).")
         }
         self.pid = pid
         Self.remember(pid)
@@ -65,9 +68,9 @@ final class ChildProcess: Sendable {
         if let input { close(input) }
     }
 
-    // MARK: Its end
+    // MARK: Exit
 
-    /// Its exit code, or less than 0 for the signal that ended it; nothing while it runs.
+    /// The exit code, or the negative number of the signal that ended the process. It is `nil` while the process runs.
     var end: Int32? {
         status.withLock { known in
             if let known { return known }
@@ -83,13 +86,13 @@ final class ChildProcess: Sendable {
         if end == nil { _ = Foundation.kill(pid, number) }
     }
 
-    /// Kills it and waits until it is gone.
+    /// Kills the process and waits until it has ended.
     func kill() {
         signal(SIGKILL)
         while end == nil { usleep(1000) }
     }
 
-    /// Its exit code, if it ends within a time.
+    /// Returns the exit code, or `nil` if the process does not end within `time`.
     func end(within time: Duration) async throws -> Int32? {
         let deadline = ContinuousClock.now + time
         while ContinuousClock.now < deadline {
@@ -106,7 +109,7 @@ final class ChildProcess: Sendable {
     var outputText: String { (try? String(contentsOf: output, encoding: .utf8)) ?? "" }
     var errorText: String { (try? String(contentsOf: errors, encoding: .utf8)) ?? "" }
 
-    // MARK: What runs when the tests end
+    // MARK: Processes to kill at exit
 
     private static let running = Mutex<Set<pid_t>>([])
     private static let killsAtExit: Void = {
@@ -125,9 +128,9 @@ final class ChildProcess: Sendable {
     }
 }
 
-/// Asks again and again until there is an answer.
+/// Polls `probe` until it returns a value.
 ///
-/// - Throws: a failure that says what did not happen.
+/// - Throws: `ChildProcess.Failure` with the text `what` if the time runs out.
 @discardableResult
 func eventually<Answer>(
     _ what: String, within seconds: Double = 90, _ probe: () async throws -> Answer?
@@ -136,7 +139,7 @@ func eventually<Answer>(
     while true {
         if let answer = try await probe() { return answer }
         guard ContinuousClock.now < end else {
-            throw ChildProcess.Failure(description: "not within \(seconds) s: \(what)")
+            throw ChildProcess.Failure(description: "The condition was not met within \(seconds) seconds: \(what).")
         }
         try await Task.sleep(for: .milliseconds(3))
     }

@@ -3,7 +3,7 @@ import Scrollback
 import ScrollbackModel
 import Synchronization
 
-/// One of many who hear a conversation: keeps the places of its messages and nothing else.
+/// A subscriber of a conversation that stores only the sequence numbers of its messages.
 final class CountingListener: Sendable {
     private let inbox: Inbox
     private let connection: any TransportConnection
@@ -16,7 +16,8 @@ final class CountingListener: Sendable {
             switch event {
             case .closed(let closure): state.withLock { $0.closure = closure }
             case .frame(let bytes):
-                // Only the beginning, where a frame says what it is: there are many, and tests are not optimised.
+                // Only the start of a frame is searched, where its type is: there are many frames, and tests are not
+                // optimized.
                 let head = String(decoding: bytes.prefix(300), as: UTF8.self)
                 let isMessage = head.contains(#""type":"message""#)
                 let isResult = !isMessage && head.contains(#""type":"result""#)
@@ -36,14 +37,14 @@ final class CountingListener: Sendable {
         let token = try await server.token(user)
         connection.send(Array(#"{"type":"hello","token":"\#(token)","device":"\#(user)"}"#.utf8))
         heart = Heart(connection)
-        // A request is answered once the user's conversations are heard.
+        // The server answers a request only after it has subscribed the connection to the user's conversations.
         connection.send(Array(#"{"type":"ping","ref":1}"#.utf8))
-        try await eventually("\(user) hears") { inbox.state.withLock { $0.isReady } ? true : nil }
+        try await eventually("\(user) is subscribed") { inbox.state.withLock { $0.isReady } ? true : nil }
     }
 
     deinit { connection.close() }
 
-    /// The places of the messages that came, in the order they came.
+    /// The sequence numbers of the received messages, in the order in which they arrived.
     var seqs: [Int64] { inbox.state.withLock { $0.seqs } }
     var count: Int { inbox.state.withLock { $0.seqs.count } }
     var closure: TransportClosure? { inbox.state.withLock { $0.closure } }

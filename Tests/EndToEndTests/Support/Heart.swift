@@ -2,11 +2,11 @@ import Dispatch
 import Scrollback
 import Synchronization
 
-/// Says every few seconds that a connection is still there, as every client does: who is silent for a minute is given up.
+/// Sends a ping every 15 seconds, as every client does. The server closes a connection after a minute of silence.
 ///
-/// It has its own queue, so nothing that keeps the tests' threads stops it.
+/// It has its own dispatch queue, so blocked threads of the tests don't delay the pings.
 final class Heart: Sendable {
-    /// What the pings are called; their answers tell a test nothing.
+    /// The reference of the pings. Tests ignore the answers to them.
     static let ref = 0
 
     private let timer: Mutex<any DispatchSourceTimer>

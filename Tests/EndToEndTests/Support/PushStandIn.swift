@@ -1,22 +1,26 @@
 import Foundation
 import Testing
 
-/// A stand-in for a push service, as a child process: it holds to the service's published rules, and was written from the
-/// service's pages alone (`Tests/PushStandIns`).
+/// A stand-in for a push service, run as a child process.
+///
+/// It follows the service's published rules and was written only from the service's documentation
+/// (`Tests/PushStandIns`).
 final class PushStandIn: Sendable {
     private let process: ChildProcess
     private let control: API
     private let ready: Members
     let folder: URL
 
-    /// - Parameter settings: of the stand-in, as its README lists them.
-    /// - Returns: nothing where it can't be had and nobody needs it: a stranger's machine.
+    /// Starts a stand-in.
+    ///
+    /// - Parameter settings: The settings of the stand-in, as its README lists them.
+    /// - Returns: The stand-in, or `nil` if it is not installed. In CI, a missing stand-in fails the test.
     static func start(_ service: String, settings: [String: Any] = [:]) async throws -> PushStandIn? {
         let package = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
         let python = package.appending(path: ".build/push-stand-ins/bin/python").path
         guard FileManager.default.isExecutableFile(atPath: python) else {
-            try #require(!Run.isCI, "the stand-ins for push services are missing (scripts/push-stand-ins.sh)")
-            print("skipped: the stand-ins for push services are not on this machine (scripts/push-stand-ins.sh)")
+            try #require(!Run.isCI, "The push service stand-ins are missing. Run scripts/push-stand-ins.sh.")
+            print("Skipped: the push service stand-ins are not installed. Run scripts/push-stand-ins.sh.")
             return nil
         }
         return try await PushStandIn(service, python, package.appending(path: "Tests/PushStandIns"), settings)
@@ -35,7 +39,7 @@ final class PushStandIn: Sendable {
         self.process = process
         let line = try await eventually("the stand-in for \(service) is ready", within: 60) {
             if let code = process.end {
-                throw ChildProcess.Failure(description: "the stand-in ended with \(code): \(process.errorText)")
+                throw ChildProcess.Failure(description: "The stand-in ended with \(code): \(process.errorText)")
             }
             return process.outputText.contains("\n") ? process.outputText : nil
         }
@@ -49,15 +53,15 @@ final class PushStandIn: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// What it said of itself: its endpoint, its keys and names.
-    func string(_ name: String) throws -> String { try #require(ready.string(name), "no \(name)") }
+    /// Returns one of the strings that the stand-in reports when it is ready, such as its endpoint or a key.
+    func string(_ name: String) throws -> String { try #require(ready.string(name), "The stand-in has no \(name).") }
 
-    func value(_ name: String) throws -> Any { try #require(ready.all[name], "no \(name)") }
+    func value(_ name: String) throws -> Any { try #require(ready.all[name], "The stand-in has no \(name).") }
 
-    /// The text of a file it made.
+    /// Returns the text of a file that the stand-in wrote.
     func file(_ name: String) throws -> String { try String(contentsOfFile: string(name), encoding: .utf8) }
 
-    // MARK: Orders
+    // MARK: Commands
 
     @discardableResult
     func order(_ path: String, _ body: [String: Any]) async throws -> Members {
@@ -67,10 +71,10 @@ final class PushStandIn: Sendable {
         return answer.json
     }
 
-    /// What goes wrong with the next requests, in this order, in place of what was to.
+    /// Makes the next requests fail with the given faults, in this order.
     func fail(next faults: [[String: Any]]) async throws { try await order("/faults", ["faults": faults]) }
 
-    /// Devices as an app would register them: the members of a registration but its service.
+    /// Creates devices and returns the members of their push registrations, except `service`.
     func devices(_ count: Int, _ options: [String: Any] = [:]) async throws -> [[String: Any]] {
         let tokens = try await order("/devices", options.merging(["count": count]) { $1 }).all["tokens"] as? [Any]
         return try #require(tokens).map { token in
@@ -83,7 +87,7 @@ final class PushStandIn: Sendable {
         }
     }
 
-    // MARK: What came
+    // MARK: Received requests
 
     func list(_ path: String, _ name: String? = nil) async throws -> [[String: Any]] {
         let bytes = try await control.call("GET", path).bytes
@@ -92,13 +96,13 @@ final class PushStandIn: Sendable {
         return try #require(list as? [[String: Any]])
     }
 
-    /// What it took, in order.
+    /// Returns the notifications that the stand-in accepted, in order.
     func received() async throws -> [[String: Any]] { try await list("/received", "notifications") }
 
-    /// How many requests, connections and tokens there were, by their names there.
+    /// Returns the stand-in's counts of requests, connections and tokens.
     func counts() async throws -> Members { try await control.call("GET", "/counts").json }
 
-    /// The rules that were broken: a service would have refused these.
+    /// Returns the violated rules of the refused requests.
     func refused() async throws -> [String] {
         try await list("/refused").map { "\($0["rule"] ?? "") \($0["detail"] ?? "")" }
     }

@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Bytes over TCP, for what no well-behaved client sends.
+/// A TCP connection for sending bytes that a well-behaved client does not send.
 final class RawConnection: Sendable {
     private let channel: any Channel
     private let inbox: Inbox
@@ -36,7 +36,7 @@ final class RawConnection: Sendable {
         let inbox = Inbox()
         self.inbox = inbox
         channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            // Little room in the kernel, so that one that stops reading is noticed soon.
+            // A small receive buffer makes the server notice soon that the client has stopped reading.
             .channelOption(.socketOption(.so_rcvbuf), value: 64 * 1024)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -58,12 +58,12 @@ final class RawConnection: Sendable {
 
     func close() { channel.close(promise: nil) }
 
-    /// Waits until the server has ended it.
+    /// Waits until the server has closed the connection.
     func waitForEnd() async throws {
         try await eventually("the connection ends") { self.inbox.state.withLock { $0.isClosed } ? true : nil }
     }
 
-    /// Leaves what comes in the kernel.
+    /// Stops reading, so that received bytes stay in the kernel.
     func stopReading() async throws {
         try await channel.setOption(.autoRead, value: false).get()
     }
@@ -73,10 +73,10 @@ final class RawConnection: Sendable {
         channel.read()
     }
 
-    /// What came up to and including a text; it is taken away.
+    /// Waits for `text`, then removes and returns the received bytes up to and including it.
     func read(through text: String) async throws -> String {
         let mark = Array(text.utf8)
-        return try await eventually("\(text.debugDescription) comes") {
+        return try await eventually("\(text.debugDescription) arrives") {
             try self.inbox.state.withLock { state in
                 guard let range = state.bytes.firstRange(of: mark) else {
                     if state.isClosed {
@@ -91,7 +91,7 @@ final class RawConnection: Sendable {
         }
     }
 
-    /// The head of an HTTP answer, and its body.
+    /// Reads an HTTP response: its status, its head and its body.
     func answer() async throws -> (status: Int, head: String, body: String) {
         let head = try await read(through: "\r\n\r\n")
         let lines = head.split(separator: "\r\n")
@@ -100,7 +100,7 @@ final class RawConnection: Sendable {
             lines.lazy.compactMap { line in
                 line.lowercased().hasPrefix("content-length: ") ? Int(line.dropFirst("content-length: ".count)) : nil
             }.first ?? 0
-        let body = try await eventually("a body of \(length) bytes comes") {
+        let body = try await eventually("a body of \(length) bytes arrives") {
             self.inbox.state.withLock { state in
                 guard state.bytes.count >= length else { return nil as [UInt8]? }
                 defer { state.bytes.removeFirst(length) }
@@ -118,7 +118,7 @@ final class RawConnection: Sendable {
                 + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\(headers)\r\n")
     }
 
-    /// An open WebSocket that has said nothing.
+    /// Opens a WebSocket that has sent no frame.
     static func webSocket(_ server: RunningServer) async throws -> RawConnection {
         let connection = try await RawConnection(server)
         connection.upgrade()
@@ -127,7 +127,8 @@ final class RawConnection: Sendable {
         return connection
     }
 
-    /// Writes a frame (RFC 6455 section 5.2), masked with zeros unless it should break that rule too.
+    /// Writes a frame (RFC 6455, section 5.2). It is masked with zeros unless the test sends an invalid, unmasked
+    /// frame.
     func frame(_ opcode: UInt8, _ payload: [UInt8], isFinal: Bool = true, isMasked: Bool = true, reserved: UInt8 = 0) {
         var bytes: [UInt8] = [(isFinal ? 0x80 : 0) | reserved | opcode]
         let mask: UInt8 = isMasked ? 0x80 : 0
@@ -140,9 +141,9 @@ final class RawConnection: Sendable {
         write(bytes + payload)
     }
 
-    /// The code of the close frame that comes; frames before it are dropped.
+    /// Returns the code of the next close frame and drops the frames before it.
     func closeCode() async throws -> Int {
-        try await eventually("a close frame comes") {
+        try await eventually("a close frame arrives") {
             try self.inbox.state.withLock { state in
                 while let (opcode, payload) = Self.takeFrame(&state.bytes) {
                     if opcode == 8 { return payload.count < 2 ? 1005 : Int(payload[0]) << 8 | Int(payload[1]) }
@@ -153,7 +154,7 @@ final class RawConnection: Sendable {
         }
     }
 
-    /// - Returns: nothing while none has come whole.
+    /// Removes and returns the first frame, or returns `nil` while no frame is complete.
     private static func takeFrame(_ bytes: inout [UInt8]) -> (opcode: UInt8, payload: [UInt8])? {
         guard bytes.count >= 2 else { return nil }
         let short = Int(bytes[1] & 0x7F)

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension RunningServer {
-    /// Backs a server's data directory up into a folder of the server's, by the command line.
+    /// Runs `scrollback backup` and writes the backup to a folder beside the data directory.
     @discardableResult
     func backUp(_ name: String, within seconds: Double = 120) async throws -> (folder: URL, report: Members) {
         let backup = folder.appending(component: name)
@@ -12,7 +12,7 @@ extension RunningServer {
         return (backup, Members(Array(ended.output.utf8)))
     }
 
-    /// Restores a backup, by the command line.
+    /// Runs `scrollback restore`.
     @discardableResult
     static func restore(_ backup: URL, to data: URL) async throws -> Members {
         let ended = try await command(["restore", backup.path, "--data", data.path, "--json"])
@@ -20,13 +20,13 @@ extension RunningServer {
         return Members(Array(ended.output.utf8))
     }
 
-    /// What `verify` has to say of a directory.
+    /// Runs `scrollback verify` on a directory.
     static func verdict(_ directory: URL) async throws -> (isWhole: Bool, text: String) {
         let ended = try await command(["verify", directory.path], within: 600)
         return (ended.code == 0, ended.output + ended.errors)
     }
 
-    /// Puts another data directory in the place of this server's, which is not running.
+    /// Replaces the data directory of this server, which must not be running.
     func replaceData(with directory: URL) throws {
         try FileManager.default.moveItem(at: data, to: folder.appending(component: "data-\(UUID().uuidString)"))
         try FileManager.default.moveItem(at: directory, to: data)

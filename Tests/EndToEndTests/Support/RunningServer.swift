@@ -5,9 +5,9 @@ import ScrollbackWire
 import Synchronization
 import Testing
 
-/// The real `scrollback serve` as a child process over a temporary data directory, which goes with it.
+/// The real `scrollback serve` as a child process with a temporary data directory, which is removed with the object.
 final class RunningServer: Sendable {
-    /// Holds the data directory, and whatever else a test puts there.
+    /// The folder that contains the data directory and other files of the test.
     let folder: URL
     let data: URL
     private let arguments: [String]
@@ -24,9 +24,9 @@ final class RunningServer: Sendable {
     /// Starts a server and waits until it listens.
     ///
     /// - Parameters:
-    ///   - arguments: of `serve`, besides the address and the data directory.
-    ///   - shell: commands of `sh` that run in the process before it becomes the server, such as `ulimit`.
-    ///   - folder: a folder that a test prepared; by default a fresh one.
+    ///   - arguments: The arguments of `serve`, in addition to the address and the data directory.
+    ///   - shell: Commands of `sh` that run in the process before it becomes the server, such as `ulimit`.
+    ///   - folder: A folder that the test prepared, or `nil` for a new one.
     static func start(
         _ arguments: [String] = ["--send-rate", "0"], shell: String? = nil, folder: URL? = nil
     ) async throws -> RunningServer {
@@ -43,8 +43,8 @@ final class RunningServer: Sendable {
         state = Mutex(State(port: try Self.freePort()))
     }
 
-    /// Ports below those that the system gives to connections by itself (32,768 and up): one of another test's would be in
-    /// the way of a server that comes back.
+    /// The ports below the ephemeral range of the system (32,768 and up). An ephemeral port that another test's
+    /// connection uses would keep a restarted server from listening.
     private static let ports = 10_000..<32_000
     private static let givenPorts = Mutex<Set<Int>>([])
 
@@ -54,7 +54,7 @@ final class RunningServer: Sendable {
             guard givenPorts.withLock({ $0.insert(port).inserted }), isFree(port) else { continue }
             return port
         }
-        throw ChildProcess.Failure(description: "no port is free among \(ports)")
+        throw ChildProcess.Failure(description: "No port is free in \(ports).")
     }
 
     private static func isFree(_ port: Int) -> Bool {
@@ -82,9 +82,9 @@ final class RunningServer: Sendable {
         return folder
     }
 
-    // MARK: Life
+    // MARK: Process
 
-    /// Starts it again, on the same directory and port.
+    /// Starts the server again with the same directory and port.
     func start() async throws {
         let (port, number) = state.withLock { state in
             state.starts += 1
@@ -95,7 +95,7 @@ final class RunningServer: Sendable {
             folder: folder)
         let address = try await eventually("the server listens", within: 60) {
             if let code = process.end {
-                throw ChildProcess.Failure(description: "the server ended with \(code): \(process.errorText)")
+                throw ChildProcess.Failure(description: "The server ended with \(code): \(process.errorText)")
             }
             let line = process.outputText.split(separator: "\n").first { $0.hasPrefix("listening on ") }
             return line.flatMap { URL(string: String($0.dropFirst("listening on ".count))) }
@@ -107,7 +107,7 @@ final class RunningServer: Sendable {
         }
     }
 
-    /// `kill -9`, and waits until it is gone.
+    /// Sends SIGKILL to the server and waits until it has ended.
     func kill() {
         state.withLock { $0.process }?.kill()
     }
@@ -116,9 +116,9 @@ final class RunningServer: Sendable {
         state.withLock { $0.process }?.signal(number)
     }
 
-    /// SIGTERM.
+    /// Sends SIGTERM to the server and waits until it has ended.
     ///
-    /// - Returns: the exit code.
+    /// - Returns: The exit code.
     @discardableResult
     func terminate() async throws -> Int32 {
         signal(SIGTERM)
@@ -130,20 +130,20 @@ final class RunningServer: Sendable {
         return try await process.waitForEnd()
     }
 
-    // MARK: Where it is
+    // MARK: Address and log
 
     var pid: pid_t { state.withLock { $0.process?.pid } ?? 0 }
     var port: Int { state.withLock { $0.port } }
     var url: URL {
         let (port, scheme) = state.withLock { ($0.port, $0.isSecure ? "https" : "http") }
-        // A certificate of a test is for the name.
+        // The certificates in tests are issued to the name, not to the address.
         return URL(string: "\(scheme)://\(scheme == "https" ? "localhost" : "127.0.0.1"):\(port)")!
     }
 
-    /// What it has logged since it was last started.
+    /// The log since the last start.
     var log: String { state.withLock { $0.process }?.errorText ?? "" }
 
-    /// What it has logged at each start.
+    /// The log of each start.
     var logs: [String] {
         (0..<state.withLock(\.starts)).compactMap { number in
             try? String(contentsOf: folder.appending(component: "server-\(number + 1).err"), encoding: .utf8)
@@ -152,35 +152,35 @@ final class RunningServer: Sendable {
 
     // MARK: Tokens
 
-    /// A token by the data directory's secret, made at any time.
+    /// Returns a token signed with the data directory's secret, issued at any time.
     func token(
         _ user: UserID, isAdmin: Bool = false, lifetime: TimeInterval? = 3600, madeAt date: Date = Date()
     ) async throws -> String {
         try await TokenService(directory: data, clock: { date }).token(for: user, isAdmin: isAdmin, lifetime: lifetime)
     }
 
-    /// A token by the data directory's secret that is good for some scopes.
+    /// Returns a token with scopes, signed with the data directory's secret.
     func token(_ user: UserID, _ scopes: Scopes) async throws -> String {
         try await TokenService(directory: data).token(for: user, scopes: scopes, lifetime: 3600)
     }
 
-    /// The HTTP operations, as a user.
+    /// Returns the HTTP client of a user.
     func api(_ user: UserID, isAdmin: Bool = false) async throws -> API {
         API(server: url, token: try await token(user, isAdmin: isAdmin))
     }
 
     func admin() async throws -> API { try await api("admin", isAdmin: true) }
 
-    /// A number the server counts.
+    /// Returns the value of a metric.
     func metric(_ name: String) async throws -> Int {
         let text = try await admin().call("GET", "/metrics").text
         let line = text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
         return try #require(line.flatMap { Double($0.dropFirst(name.count + 1)) }.map { Int($0) }, "no metric \(name)")
     }
 
-    // MARK: The program
+    // MARK: Command line
 
-    /// Runs `scrollback` to its end.
+    /// Runs `scrollback` and waits until it has ended.
     static func command(
         _ arguments: [String], within seconds: Double = 120
     ) async throws -> (code: Int32, output: String, errors: String) {
@@ -191,7 +191,7 @@ final class RunningServer: Sendable {
         return (code, process.outputText, process.errorText)
     }
 
-    /// Starts `scrollback`; what it says goes to files in a folder.
+    /// Starts `scrollback` and writes its output to files in `folder`.
     static func run(
         _ arguments: [String], shell: String? = nil, name: String, folder: URL
     ) throws -> ChildProcess {
@@ -201,8 +201,11 @@ final class RunningServer: Sendable {
             "/bin/sh", ["-c", "\(shell); exec \"$0\" \"$@\"", program] + arguments, name: name, folder: folder)
     }
 
-    /// A built program: beside the tests, or in the package's build folder.
+    /// Returns the path of a built program, beside the tests or in the package's build folder.
+    ///
+    /// `SCROLLBACK_BINARY` is the path of another `scrollback`, such as one of an earlier commit.
     static func program(named name: String) throws(ChildProcess.Failure) -> String {
+        if name == "scrollback", let path = ProcessInfo.processInfo.environment["SCROLLBACK_BINARY"] { return path }
         let own = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
         let package = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
         let folders =
@@ -213,6 +216,6 @@ final class RunningServer: Sendable {
             return found
         }
         throw ChildProcess.Failure(
-            description: "there is no program \(name) (swift build --product \(name)) at any of \(candidates)")
+            description: "The program \(name) is missing at all of \(candidates). Run `swift build --product \(name)`.")
     }
 }

@@ -1,10 +1,12 @@
 import Foundation
 
-/// Randomness that can be had again: SplitMix64 from a seed that is printed.
+/// A reproducible random number generator: SplitMix64 with a seed that it prints.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
-    /// - Parameter what: what is drawn, for whoever reads the seed.
+    /// Creates a generator with the seed in `SCROLLBACK_SEED`, or with a random seed.
+    ///
+    /// - Parameter what: The purpose of the random numbers, printed beside the seed.
     init(_ what: String) {
         let seed = ProcessInfo.processInfo.environment["SCROLLBACK_SEED"].flatMap(UInt64.init)
         state = seed ?? UInt64.random(in: 1...999_999)

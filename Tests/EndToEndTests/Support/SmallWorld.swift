@@ -2,25 +2,25 @@ import Foundation
 import ScrollbackModel
 import Testing
 
-/// A server with a few people: alice, bob and others in `group:crew`, a group of strangers, a community and a room.
+/// A server with alice and bob in `group:crew`, a group that they are not members of, two communities and a room.
 ///
-/// One for a whole suite: its tests must leave it as they found it.
+/// The tests of a suite share it, so each test must restore its state.
 struct SmallWorld: Sendable {
     let server: RunningServer
     let admin: API
     let alice: API
     let bob: API
-    /// In no conversation.
+    /// The client of a user without conversations.
     let carol: API
     let epoch: String
-    /// The three messages of `group:crew`, the second of them bob's.
+    /// The IDs of the three messages in `group:crew`. Bob sent the second, alice the other two.
     let ids: [String]
     private let asItWas: [String]
 
     @TaskLocal private static var current: SmallWorld?
 
     static var shared: SmallWorld {
-        get throws { try #require(current, "the suite needs the trait .smallWorld") }
+        get throws { try #require(current, "The suite needs the trait .smallWorld.") }
     }
 
     init() async throws {
@@ -49,14 +49,14 @@ struct SmallWorld: Sendable {
         asItWas = try await Self.look(admin, alice)
     }
 
-    /// What a request or frame says, with the epoch and the messages it names.
+    /// Replaces the placeholders in a request or frame with the epoch and the message IDs.
     func fill(_ text: String) -> String {
         zip(["EPOCH", "ONE", "TWO", "THREE"], [epoch] + ids).reduce(text) { $0.replacing($1.0, with: $1.1) }
     }
 
-    /// Holds `group:crew` and the settings to what they were when the world was made.
+    /// Checks that `group:crew` and the settings are as they were initially.
     func expectUnchanged(_ what: String) async throws {
-        #expect(try await Self.look(admin, alice) == asItWas, "changed by \(what)")
+        #expect(try await Self.look(admin, alice) == asItWas, "Changed by \(what)")
     }
 
     private static func look(_ admin: API, _ alice: API) async throws -> [String] {
@@ -70,7 +70,7 @@ struct SmallWorld: Sendable {
 
     fileprivate func provide(_ body: () async throws -> Void) async throws {
         try await Self.$current.withValue(self) { try await body() }
-        // After all of it the server still answers, and never failed.
+        // After all tests of the suite the server still answers and has reported no failure.
         #expect(try await alice.call("GET", "/v1/me").status == 200)
         let metrics = try await admin.call("GET", "/metrics").text
         #expect(metrics.contains("\nscrollback_http_failures_total 0\n"))
@@ -93,6 +93,6 @@ struct SmallWorldTrait: SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == SmallWorldTrait {
-    /// A ``SmallWorld`` for the suite.
+    /// Provides a ``SmallWorld`` for the suite.
     static var smallWorld: SmallWorldTrait { SmallWorldTrait() }
 }

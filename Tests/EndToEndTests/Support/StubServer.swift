@@ -4,7 +4,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// An HTTP server that is not Scrollback, or a Scrollback that is not well: it says what a test wrote.
+/// An HTTP server that sends the responses a test defines, for example those of a broken server.
 final class StubServer: Sendable {
     struct Reply: Sendable {
         var status: Int
@@ -16,9 +16,11 @@ final class StubServer: Sendable {
 
     private let scheme: String
 
+    /// Starts a server.
+    ///
     /// - Parameters:
-    ///   - tls: how it speaks, where it does not speak in the clear.
-    ///   - reply: what it says, by path; 404 where there is nothing.
+    ///   - tls: The TLS context, or `nil` for plain HTTP.
+    ///   - reply: Returns the response for a path, or `nil` for status 404.
     init(tls: NIOSSLContext? = nil, _ reply: @escaping @Sendable (_ path: String) -> Reply?) async throws {
         scheme = tls == nil ? "http" : "https"
         channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)

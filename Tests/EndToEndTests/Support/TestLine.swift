@@ -3,14 +3,14 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A TCP line to a server that can be slow, be held, and be cut.
+/// A TCP proxy in front of a server that can throttle, hold or cut connections.
 ///
-/// What it does, it does to what the server says; what clients say goes through at once.
+/// It throttles and holds only the server's bytes. The clients' bytes pass immediately.
 final class TestLine: Sendable {
     enum Speed: Hashable {
         case full
         case bytesPerSecond(Int)
-        /// Nothing comes through; what the server says stays in the kernel, and is lost when the line is cut.
+        /// The proxy forwards nothing. The server's bytes stay in the kernel and are lost when the line is cut.
         case held
     }
 
@@ -21,7 +21,7 @@ final class TestLine: Sendable {
         let value: Mutex<State>
         init(_ speed: Speed) { value = Mutex(State(speed: speed)) }
 
-        /// Counts, and cuts where it was said to.
+        /// Counts forwarded bytes, and holds or cuts the line at the configured counts.
         func carried(_ bytes: Int, isUp: Bool) {
             if !isUp { hold(after: bytes) }
             let pairs = value.withLock { state -> [Pair] in
@@ -77,19 +77,23 @@ final class TestLine: Sendable {
 
     var url: URL { URL(string: "http://127.0.0.1:\(listener.localAddress?.port ?? 0)")! }
 
-    /// How many connections were made over it.
+    /// The number of connections that clients have made through the proxy.
     var connections: Int { state.value.withLock { $0.connections } }
 
-    /// How many bytes of the server's it has carried.
+    /// The number of bytes forwarded from the server.
     var carried: Int { state.value.withLock { $0.carried } }
 
-    /// How many bytes of the clients' it has carried.
+    /// The number of bytes forwarded from clients.
     var carriedUp: Int { state.value.withLock { $0.carriedUp } }
 
-    /// How often it was cut because it had carried so much.
+    /// The number of cuts that configured byte counts have caused.
     var cuts: Int { state.value.withLock { $0.cuts } }
 
-    /// Cuts it each time it has carried so many bytes of the clients', or of the server's, from now on.
+    /// Cuts all connections each time the line has forwarded the given numbers of bytes from now on.
+    ///
+    /// - Parameters:
+    ///   - up: The numbers of bytes from clients, in ascending order.
+    ///   - down: The numbers of bytes from the server, in ascending order.
     func cut(up: [Int] = [], down: [Int] = []) {
         state.value.withLock { state in
             state.cutsUpAt = up.map { state.carriedUp + $0 }
@@ -97,12 +101,12 @@ final class TestLine: Sendable {
         }
     }
 
-    /// Holds it once it has carried so many bytes of the server's from now on.
+    /// Holds the line as soon as it has forwarded `bytes` more bytes of the server.
     func hold(after bytes: Int) { state.value.withLock { $0.holdsAfter = bytes } }
 
     var isHeld: Bool { state.value.withLock { $0.speed == .held } }
 
-    /// Changes how fast it is, for open connections as well.
+    /// Changes the speed of open and new connections.
     func set(_ speed: Speed) {
         let pairs = state.value.withLock { state in
             state.speed = speed
@@ -111,7 +115,7 @@ final class TestLine: Sendable {
         for pair in pairs { pair.set(speed) }
     }
 
-    /// Closes every connection; what was under way is lost.
+    /// Closes all connections. Bytes in flight are lost.
     func cut() {
         let pairs = state.value.withLock { state in
             defer { state.pairs = [:] }
@@ -123,7 +127,7 @@ final class TestLine: Sendable {
     private static func connect(_ client: any Channel, to port: Int, _ state: SharedState) -> EventLoopFuture<Void> {
         ClientBootstrap(group: client.eventLoop)
             .channelOption(.autoRead, value: false)
-            // Little room in the kernel, so that a slow line is felt at its other end.
+            // A small receive buffer makes a slow line noticeable at the server.
             .channelOption(.socketOption(.so_rcvbuf), value: 16 * 1024)
             .channelInitializer { server in
                 server.eventLoop.makeCompletedFuture {
@@ -135,7 +139,7 @@ final class TestLine: Sendable {
             .flatMapThrowing { server in
                 try client.pipeline.syncOperations.addHandler(
                     Forwarder(to: server) { bytes in state.carried(bytes, isUp: true) })
-                // It is not read before this is done: then it is registered.
+                // Reading starts only after the pair is registered.
                 let pair = Pair(client: client, server: server)
                 let speed = state.value.withLock { state in
                     state.pairs[ObjectIdentifier(pair)] = pair
@@ -149,7 +153,7 @@ final class TestLine: Sendable {
             }
     }
 
-    /// The two halves of one connection.
+    /// The client's and the server's half of one connection.
     private final class Pair: Sendable {
         private static let turnsPerSecond = 50
         private let client: any Channel
@@ -196,7 +200,7 @@ final class TestLine: Sendable {
         }
     }
 
-    /// Hands on what one half reads, and closes the other behind it.
+    /// Forwards the bytes of one half and closes the other half after it.
     private final class Forwarder: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         private let other: any Channel

@@ -3,9 +3,9 @@ import Scrollback
 import ScrollbackModel
 import Synchronization
 
-/// A WebSocket over the SDK's own transport: frames out as the test wrote them, frames in as they came.
+/// A WebSocket that uses the SDK's transport and sends and receives raw frames.
 ///
-/// It beats as every client does: a test that takes its time on a busy machine is not given up.
+/// It sends pings as every client does, so the server doesn't close it when a test is slow.
 final class TestSocket: Sendable {
     private let inbox: Inbox
     private let connection: any TransportConnection
@@ -35,14 +35,14 @@ final class TestSocket: Sendable {
 
     deinit { connection.close() }
 
-    /// Opens a connection that has said nothing.
+    /// Opens a connection that has sent no frame.
     static func open(_ url: URL, trusting certificate: URL? = nil) async throws -> TestSocket {
         let inbox = Inbox()
         let connection = try await NIOTransport(trusting: certificate).open(url) { inbox.take($0) }
         return TestSocket(connection, inbox)
     }
 
-    /// Opens a connection and waits for the welcome, and until what others do comes by itself.
+    /// Opens a connection, waits for the welcome and then until the server has subscribed it to events.
     static func signedIn(
         _ server: RunningServer, _ user: UserID, token: String? = nil, device: String = UUID().uuidString
     ) async throws -> TestSocket {
@@ -50,7 +50,7 @@ final class TestSocket: Sendable {
         let own = if let token { token } else { try await server.token(user) }
         socket.send(#"{"type":"hello","token":"\#(own)","device":"\#(device)"}"#)
         _ = try await socket.next { $0.string("type") == "welcome" }
-        // The welcome is sent a moment before that; who has an answer hears everything.
+        // The server sends the welcome before it subscribes the connection. It answers requests only afterwards.
         _ = try await socket.request(#""type":"ping""#)
         return socket
     }
@@ -58,9 +58,9 @@ final class TestSocket: Sendable {
     func send(_ frame: String) { connection.send(Array(frame.utf8)) }
     func close() { connection.close() }
 
-    /// The first frame that is wanted; those before it are dropped.
+    /// Returns the first matching frame and drops the frames before it.
     func next(within seconds: Double = 90, _ isWanted: (Members) -> Bool = { _ in true }) async throws -> Members {
-        try await eventually("a frame comes", within: seconds) {
+        try await eventually("a frame arrives", within: seconds) {
             try self.inbox.state.withLock { state in
                 while !state.frames.isEmpty {
                     let frame = state.frames.removeFirst()
@@ -74,22 +74,22 @@ final class TestSocket: Sendable {
         }
     }
 
-    /// Sends a request, and waits for its result or error.
+    /// Sends a request and returns its result or error.
     ///
-    /// - Parameter members: beside `ref`.
+    /// - Parameter members: The JSON members of the request, except `ref`.
     func request(_ members: String) async throws -> Members {
         let reference = references.wrappingAdd(1, ordering: .relaxed).newValue
         send(#"{"ref":\#(reference),\#(members)}"#)
         return try await next { $0.int("ref") == reference }
     }
 
-    /// The code the server closed it with.
+    /// Waits until the server closes the connection, and returns the close code.
     func closed(within seconds: Double = 90) async throws -> Int? {
         try await eventually("the connection is closed", within: seconds) {
             self.inbox.state.withLock { $0.closure }
         }.code
     }
 
-    /// What has come so far.
+    /// The received frames that no call has returned or dropped.
     var frames: [Members] { inbox.state.withLock { $0.frames } }
 }

@@ -5,7 +5,7 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// The operator's own program: takes what is posted, and answers as a test says, or not at all.
+/// A webhook endpoint that records the requests and responds as a test defines.
 final class WebhookReceiver: Sendable {
     struct Post: Sendable {
         var headers: [String: String]
@@ -13,7 +13,7 @@ final class WebhookReceiver: Sendable {
 
         var json: Members { Members(body) }
 
-        /// Whether the signature is the secret's.
+        /// Returns whether the signature was made with `secret`.
         func isSigned(by secret: String) -> Bool {
             let parts = headers["scrollback-signature"]?.split(separator: ",").map(String.init) ?? []
             guard parts.count == 2, parts[0].hasPrefix("t="), parts[1].hasPrefix("v1=") else { return false }
@@ -25,13 +25,15 @@ final class WebhookReceiver: Sendable {
     }
 
     enum Mood: Sendable {
-        /// - Parameter after: seconds.
+        /// Responds.
+        ///
+        /// - Parameter after: The delay in seconds.
         case answers(String, status: Int = 200, headers: [String: String] = [:], after: Double = 0)
-        /// Takes what is posted and says nothing.
+        /// Reads the request and never responds.
         case hangs
-        /// Begins to answer and never ends.
+        /// Starts a response and never ends it.
         case drips
-        /// Takes what is posted and cuts the connection.
+        /// Reads the request and closes the connection.
         case cuts
     }
 
@@ -47,14 +49,18 @@ final class WebhookReceiver: Sendable {
         self.init { _ in mood }
     }
 
-    /// - Parameter mood: what becomes of each post.
+    /// Creates a receiver.
+    ///
+    /// - Parameter mood: Returns the behavior for each request.
     init(mood: @escaping @Sendable (Post) -> Mood) {
         state = Mutex(State(mood: mood))
     }
 
     deinit { state.withLock { $0.channel }?.close(promise: nil) }
 
-    /// - Parameter port: 0 for any that is free.
+    /// Starts the receiver.
+    ///
+    /// - Parameter port: The port, or 0 for any free port.
     func start(port: Int = 0) async throws {
         let take: @Sendable (Post) -> Mood = { [weak self] in self?.take($0) ?? .hangs }
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -78,7 +84,7 @@ final class WebhookReceiver: Sendable {
     var port: Int { state.withLock { $0.channel }?.localAddress?.port ?? 0 }
     var url: String { "http://127.0.0.1:\(port)/hook" }
 
-    /// What it was told of, in the order it came: the delivery's id and the message's text.
+    /// The delivery ID and the message text of each received event, in the order of arrival.
     var told: [(delivery: String, text: String)] {
         posts.flatMap { post in
             post.json.objects("events").map { event in

@@ -1,7 +1,9 @@
-"""Issues tokens as another program would, by PyJWT: a line of JSON in, a token out.
+"""Issues and verifies tokens with PyJWT, independently of the code under test.
+
+Reads one JSON object per line and writes one line per object:
 
 {"key": "PEM file", "alg": "RS256", "kid": "name", "claims": {…}} → a token
-{"token": "…", "secret": "base64"} → what it says, if the signature by HS256 is right
+{"token": "…", "secret": "base64"} → the token's claims, if its HS256 signature is valid
 """
 
 import base64

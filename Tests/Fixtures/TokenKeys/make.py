@@ -1,9 +1,9 @@
-"""Makes the keys and tokens of this folder anew, by PyJWT and cryptography and none of the code under test.
+"""Regenerates the keys and tokens of this folder with PyJWT and cryptography, without the code under test.
 
     scripts/push-stand-ins.sh && .build/push-stand-ins/bin/python Tests/Fixtures/TokenKeys/make.py
 
-Tokens are made at one time, NOW, at which tests look at them. The private keys are nobody's: they are here so that tests
-can sign as somebody who issues tokens would.
+All tokens are issued at the time NOW, and the tests verify them as of NOW. The private keys are in the repository so
+that tests can sign tokens as an issuer. No deployment uses these keys.
 """
 
 import base64
@@ -47,7 +47,7 @@ def jwk(key, **members):
 
 
 def raw(header, claims, sign):
-    """A token as no library makes it."""
+    """Returns a token with any header, including headers that JWT libraries refuse to write."""
     text = b64(json.dumps(header).encode()) + "." + b64(json.dumps(claims).encode())
     return text + "." + b64(sign(text.encode()))
 
@@ -64,7 +64,7 @@ web = {"web-rsa": (rsa_web, "RS256"), "web-p256": (p256_web, "ES256"), "web-ed25
 jwks = [jwk(key, kid=name, alg=alg, use="sig") for name, (key, alg) in web.items()]
 for name, (key, _) in web.items():
     write(f"private/{name}.pem", private(key))
-# What a provider's set has besides: keys to encrypt with, and for algorithms that are not taken.
+# Real key sets contain more keys: encryption keys and keys for algorithms that the server does not support.
 p384 = ec.generate_private_key(ec.SECP384R1())
 others = [
     jwk(rsa_other, kid="encrypts", use="enc", alg="RSA-OAEP"),
@@ -79,7 +79,7 @@ write(
     rsa_key.public_key().public_bytes(PEM, coding.PublicFormat.PKCS1).decode(),
 )
 
-# Files that must not be taken, by what is wrong with them.
+# Files that the server must refuse, named after their defect.
 weak = rsa.generate_private_key(65537, 1024)
 write("bad/weak.pem", public(weak))
 write("bad/private.pem", private(rsa_key))
@@ -138,7 +138,6 @@ write("bad/cut.json", '{"keys": [{"kty": "EC",')
 write("bad/list.json", json.dumps([jwk(p256_key, kid="a")]) + "\n")
 write("bad/number.json", '{"keys": [{"kty": "RSA", "n": 7, "e": "AQAB"}]}\n')
 
-# Tokens.
 claims = {"sub": "alice", "iat": NOW, "exp": NOW + 3600}
 tokens = {}
 
@@ -148,7 +147,7 @@ def token(name, key, alg, kid=None, headers=None, without=(), **changes):
     for missing in without:
         del made[missing]
     head = {**({"kid": kid} if kid else {}), **(headers or {})}
-    # By the layer below claims: it would refuse to make some that others make.
+    # The JWS layer is used because the JWT layer refuses to write some of these claims.
     tokens[name] = jwt.api_jws.encode(json.dumps(made).encode(), key, algorithm=alg, headers=head)
 
 

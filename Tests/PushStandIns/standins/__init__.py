@@ -1,1 +1,1 @@
-"""Strict stand-ins for push services, used by tests in place of the real ones."""
+"""Strict stand-ins for push services, for tests."""

@@ -1,4 +1,4 @@
-"""The command line: serve one stand-in, or list the rules of all."""
+"""The command line: serves one stand-in, or lists the rules of all."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def service_type(name: str) -> type[Service]:
 
 
 async def serve(name: str, config: str | None, directory: Path) -> None:
-    """Run one stand-in until SIGTERM or the end of standard input."""
+    """Runs one stand-in until SIGTERM, SIGINT or the end of standard input."""
     loop = asyncio.get_running_loop()
     kind = service_type(name)
     clock, faults = Clock(), Faults()
@@ -72,7 +72,7 @@ def _port(server: asyncio.Server) -> int:
 
 
 def _told_to_end(loop: asyncio.AbstractEventLoop) -> asyncio.Event:
-    """An event that is set by a signal or the end of standard input."""
+    """Returns an event that is set by a signal or the end of standard input."""
     end = asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, end.set)
     loop.add_signal_handler(signal.SIGINT, end.set)
@@ -87,7 +87,7 @@ def _told_to_end(loop: asyncio.AbstractEventLoop) -> asyncio.Event:
 
 
 def list_rules(as_json: bool) -> None:
-    """Print the rules of every service."""
+    """Prints the rules of every service."""
     tables = {name: [rule.listed() for rule in service_type(name).rules] for name in SERVICES}
     if as_json:
         print(json.dumps(tables, indent=1, ensure_ascii=False))
@@ -108,7 +108,9 @@ def main() -> None:
     serving = commands.add_parser("serve", help="run one stand-in until SIGTERM or the end of standard input")
     serving.add_argument("service", choices=SERVICES)
     serving.add_argument("--config", help="a JSON file with settings")
-    serving.add_argument("--directory", type=Path, help="where key and certificate files go; a new one if absent")
+    serving.add_argument(
+        "--directory", type=Path, help="the directory for key and certificate files (default: a temporary one)"
+    )
     listing = commands.add_parser("rules", help="list the rules of every service")
     listing.add_argument("--json", action="store_true")
     arguments = parser.parse_args()

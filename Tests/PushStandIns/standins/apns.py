@@ -36,7 +36,7 @@ SUFFIXES = {
     "controls": ".push-type.controls",
     "widgets": ".push-type.widgets",
 }
-"""The topic suffix of each push type; mdm has a topic of its own."""
+"""The topic suffix of each push type. mdm has its own kind of topic."""
 
 REASONS = {
     400: (
@@ -73,10 +73,10 @@ REASONS = {
     500: ("InternalServerError",),
     503: ("ServiceUnavailable", "Shutdown"),
 }
-"""The documented reasons by status; the first is used where a fault names none."""
+"""The documented reasons by status. The first one applies if a fault names none."""
 
 UNPUBLISHED = "BadRequestPayload"
-"""For device pushes Apple names no reason for a malformed payload; this one is from its broadcast answers."""
+"""The reason for a malformed payload. Apple documents it only for broadcast pushes."""
 
 MAXIMUM_BYTES = 4096
 MAXIMUM_VOIP_BYTES = 5120
@@ -90,7 +90,7 @@ _DIGITS = re.compile(r"[0-9]+")
 
 
 def fault_in_delivery_headers(header: Callable[[str], str | None]) -> tuple[str, str, str] | None:
-    """The rule, reason and detail of a bad apns- header that does not need a topic to judge."""
+    """Returns the rule, reason and detail of an invalid apns- header, except for checks that depend on the topic."""
     expiration, priority, collapse = header("apns-expiration"), header("apns-priority"), header("apns-collapse-id")
     if expiration is not None and not _DIGITS.fullmatch(expiration):
         return "expiration-form", "BadExpirationDate", expiration
@@ -106,7 +106,7 @@ def fault_in_delivery_headers(header: Callable[[str], str | None]) -> tuple[str,
 
 @dataclass
 class APNsSettings:
-    """Seconds and limits that a test may change."""
+    """Durations in seconds and limits that a test can set."""
 
     environment: str = "production"
     topics: list[str] = field(default_factory=lambda: ["com.example.scrollback"])
@@ -116,9 +116,9 @@ class APNsSettings:
     max_concurrent_streams: int = 500
     streams_before_success: int = 1
     streams_after_refusal: int = 0
-    """Streams allowed after a 4xx other than 410, until the next success; 0 leaves the limit alone."""
+    """Streams allowed after a 4xx other than 410, until the next success. 0 does not change the limit."""
     pushes_in_a_row: int = 0
-    """How many pushes in a row may go to one device; 0 is no limit."""
+    """The maximum number of consecutive pushes to one device. 0 means no limit."""
     background_pushes_an_hour: int = 3
 
 
@@ -130,13 +130,13 @@ class Device:
     topic: str
     environment: str
     gone: str | None = None
-    """Unregistered or ExpiredToken, once it is."""
+    """Unregistered or ExpiredToken, or None while the token is valid."""
     since: int = 0
     background: deque[float] | None = None
 
 
 class APNs(Service):
-    """Checks pushes as apns.md says, in the order given in its section 7."""
+    """Checks pushes by the rules of apns.md, in the order of its section 7."""
 
     rules = RULES
     settings_type = APNsSettings
@@ -201,7 +201,7 @@ class APNs(Service):
 
     @staticmethod
     def _device_token(request: Request) -> str:
-        """The token in the path, after checks of method, path and form."""
+        """Returns the token in the path, after checking the method, the path and the token's form."""
         if request.method != "POST":
             raise Refused("method-post", 405, "MethodNotAllowed", request.method)
         if request.target in (_PREFIX, _PREFIX[:-1]):
@@ -220,7 +220,7 @@ class APNs(Service):
             raise Refused("headers-once", 400, "DuplicateHeaders", ", ".join(sorted(names)))
 
     def _check_headers(self, request: Request, key: Key) -> tuple[str, str]:
-        """Check the apns- headers, and return push type and topic."""
+        """Checks the apns- headers, and returns the push type and the topic."""
         headers = request.headers
         topic = headers.get("apns-topic")
         if topic is None:
@@ -253,7 +253,7 @@ class APNs(Service):
             raise Refused("push-type-topic", 400, reason, f"{push_type} with topic {topic}")
 
     def _split_topic(self, topic: str) -> tuple[str | None, str]:
-        """The bundle identifier of the team that a topic starts with, and the suffix after it."""
+        """Splits a topic into a bundle identifier of the team and a suffix."""
         for base in self.settings.topics:
             suffix = topic.removeprefix(base)
             if suffix != topic and suffix in SUFFIXES.values():
@@ -307,7 +307,7 @@ class APNs(Service):
             self.record.notice("expiration-past", str(expiration), token)
 
     def _device(self, token: str, topic: str) -> Device:
-        """The device of a token, if a push may go to it."""
+        """Returns the device of a token, or raises Refused if it can't get a push."""
         if not _HEXADECIMAL.fullmatch(token):
             raise self._bad_device("device-token-hexadecimal", token, 400, "BadDeviceToken")
         device = self._devices.get(token.lower())
@@ -355,7 +355,7 @@ class APNs(Service):
     def _retry_key(request: Request) -> bytes:
         return RetryWatch.key(request.target.encode("utf-8", "surrogateescape"), request.body)
 
-    # Answers
+    # Responses
 
     def refusal(self, refused: Refused, request: Request) -> Response:
         if 0 < self.settings.streams_after_refusal and refused.status != 410:
@@ -393,7 +393,7 @@ class APNs(Service):
         return [device.token for device in made]
 
     def kill_devices(self, order: dict[str, Any]) -> int:
-        """Body: tokens, since (Unix milliseconds, now if absent), reason (Unregistered if absent)."""
+        """Body: tokens, since (Unix milliseconds, default: now), reason (default: Unregistered)."""
         for token in order["tokens"]:
             device = self._devices[token.lower()]
             device.gone = order.get("reason", "Unregistered")
@@ -404,7 +404,7 @@ class APNs(Service):
         return {"/keys": self._make_key}
 
     def _make_key(self, order: dict[str, Any]) -> dict[str, str]:
-        """Body: team (own or other), environment, related, topics; all optional."""
+        """Body: team (own or other), environment, related, topics. All are optional."""
         team = self._key.team if order.get("team", "own") == "own" else keys.identifier(10)
         family = self._key.family if order.get("related", False) else None
         return self._tokens.make_key(

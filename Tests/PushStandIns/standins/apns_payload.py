@@ -1,4 +1,4 @@
-"""What APNs demands of a payload."""
+"""Checks of APNs payloads."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ INTERRUPTION_LEVELS = ("passive", "active", "time-sensitive", "critical")
 
 
 def fault(aps: dict[str, Any], push_type: str) -> tuple[str, str] | None:
-    """The rule that an aps object breaks, and the member that breaks it."""
+    """Returns the rule that an aps object violates and the member that violates it."""
     for name, value in aps.items():
         if (check := APS.get(name)) is not None and not check(value):
             return "aps-types", name
@@ -96,7 +96,7 @@ def _alert_fault(alert: dict[str, Any], push_type: str) -> str | None:
 
 
 def _purpose_fault(aps: dict[str, Any], push_type: str) -> tuple[str, str] | None:
-    """Whether the payload is what the push type says."""
+    """Checks that the payload matches the push type."""
     shows = "alert" in aps or "badge" in aps or "sound" in aps
     if push_type == "background" and (shows or "content-available" not in aps):
         return "background-payload", "shows something, or lacks content-available"
@@ -106,7 +106,7 @@ def _purpose_fault(aps: dict[str, Any], push_type: str) -> tuple[str, str] | Non
 
 
 def runs_extension(aps: dict[str, Any]) -> bool:
-    """Whether the device would run the notification service extension."""
+    """Returns whether the device would run the notification service extension."""
     alert = aps.get("alert")
     return isinstance(alert, dict) and any(
         name in alert for name in ("title", "subtitle", "body", "title-loc-key", "subtitle-loc-key", "loc-key")

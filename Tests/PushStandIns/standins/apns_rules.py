@@ -1,4 +1,4 @@
-"""The rules of APNs, after apns.md; numbers in comments are those of its section 7."""
+"""The rules of APNs, from apns.md. Numbers in comments refer to its section 7."""
 
 from __future__ import annotations
 
@@ -51,36 +51,36 @@ RULES = RuleTable(
             "www.rfc-editor.org/rfc/rfc7518 section 3.4, as quoted in repositories",
             _H,
         ),
-        Rule("provider-token-identifiers", "kid and iss are texts of 10 characters.", _TOKENS, answer=_U),
+        Rule("provider-token-identifiers", "kid and iss are strings of 10 characters.", _TOKENS, answer=_U),
         Rule("provider-token-team", "iss is the team that the key belongs to.", _TOKENS, answer=_U),
         Rule(
             "provider-token-issue-time",
-            "iat is a number of seconds, at most one hour ahead.",
+            "iat is a number of seconds, at most one hour in the future.",
             _TOKENS,
             answer=_U,
         ),
         Rule("provider-token-age", "iat is not more than one hour old.", _TOKENS),
         Rule(
             "provider-token-renewal",
-            "A connection gets a new provider token no more often than every 20 minutes.",
+            "A connection gets a new provider token at most once every 20 minutes.",
             f"{_TOKENS} and {_RESPONSES}",
         ),
         Rule("key-environment", "The key is for the host's environment.", _RESPONSES),
         Rule("key-related", "All keys used on one connection are related to the first.", _RESPONSES),
-        Rule("connection-team", "All provider tokens on one connection are of one team.", _TOKENS, answer=_U),
+        Rule("connection-team", "All provider tokens on one connection belong to one team.", _TOKENS, answer=_U),
         # Headers: 15 to 23, 31, 34 to 36
         Rule("headers-once", "No authorization or apns- header is repeated.", _RESPONSES),
         Rule("topic-present", "The apns-topic header is present.", _RESPONSES),
-        Rule("topic-form", "The topic is a bundle identifier, perhaps with a suffix.", _RESPONSES),
+        Rule("topic-form", "The topic is a bundle identifier with an optional suffix.", _RESPONSES),
         Rule("topic-owned", "The topic belongs to the team and is allowed for the key.", _RESPONSES),
         Rule("apns-id-form", "apns-id is a UUID in 8-4-4-4-12 form.", _RESPONSES),
         Rule("apns-id-lower-case", "apns-id has lower-case digits.", _SENDING, answer=_U),
-        Rule("expiration-form", "apns-expiration is a whole number, not negative.", _RESPONSES),
+        Rule("expiration-form", "apns-expiration is a non-negative integer.", _RESPONSES),
         Rule("priority-value", "apns-priority is 1, 5 or 10.", f"{_RESPONSES} and {_SENDING}"),
         Rule("collapse-id-length", "apns-collapse-id has at most 64 bytes.", f"{_RESPONSES} and {_SENDING}"),
         Rule("push-type-known", "apns-push-type is one of the documented types.", f"{_RESPONSES} and {_SENDING}"),
         Rule("push-type-present", "The apns-push-type header is sent with each push.", _SENDING, answer=_U),
-        Rule("push-type-topic", "The topic has the suffix that the push type asks for.", _SENDING, answer=_U),
+        Rule("push-type-topic", "The topic has the suffix that the push type requires.", _SENDING, answer=_U),
         Rule("background-priority", "A background push has apns-priority 5.", _SENDING, answer=_U),
         Rule("push-type-priority", "Live Activity and location pushes have priority 5 or 10.", _SENDING, answer=_U),
         Rule(
@@ -95,7 +95,7 @@ RULES = RuleTable(
         Rule("payload-size", "The body has at most 4096 bytes, 5120 for VoIP.", f"{_RESPONSES} and {_SENDING}"),
         Rule("payload-uncompressed", "The body is not compressed: no content-encoding.", _SENDING, answer=_U),
         Rule("payload-json", "The body is a JSON object.", _PAYLOAD, answer=_U),
-        Rule("payload-aps", "The body has an aps object, VoIP pushes excepted.", _PAYLOAD, answer=_U),
+        Rule("payload-aps", "The body has an aps object, except for VoIP pushes.", _PAYLOAD, answer=_U),
         Rule("aps-types", "The members of aps have their documented types and values.", _PAYLOAD, answer=_U),
         Rule("alert-types", "The members of alert have their documented types.", _PAYLOAD, answer=_U),
         Rule(
@@ -109,7 +109,7 @@ RULES = RuleTable(
         ),
         Rule(
             "relevance-score",
-            "relevance-score is between 0 and 1, Live Activities excepted.",
+            "relevance-score is between 0 and 1, except for Live Activities.",
             _PAYLOAD,
             answer=_U,
         ),
@@ -123,7 +123,7 @@ RULES = RuleTable(
         # Pacing: 26
         Rule(
             "pushes-in-a-row",
-            "Not too many pushes in a row go to one device; the setting pushesInARow says how many.",
+            "One device gets a limited number of consecutive pushes; the setting pushesInARow defines it.",
             _RESPONSES,
         ),
         # Device state: 6, 7
@@ -134,18 +134,25 @@ RULES = RuleTable(
             effect=Effect.ANSWER,
         ),
         Rule("device-expired", "The device token has expired.", _RESPONSES, effect=Effect.ANSWER),
-        # Taken, but shown: 44 to 48, and section 5
-        _notice("own-keys-in-aps", "Own keys stand beside aps; inside it they are ignored.", _PAYLOAD),
-        _notice("mutable-content-alert", "mutable-content needs an alert object with text.", _EXTENSION),
-        _notice("expiration-past", "A non-zero apns-expiration in the past means no storage.", _SENDING, _U),
-        _notice("background-rate", "No more than three background pushes an hour go to one device.", _BACKGROUND),
+        # Accepted, but noticed: 44 to 48, and section 5
+        _notice("own-keys-in-aps", "Own keys are siblings of aps; APNs ignores own keys inside it.", _PAYLOAD),
+        _notice("mutable-content-alert", "mutable-content requires an alert object with text.", _EXTENSION),
         _notice(
-            "connection-per-push", "Connections are kept, not made for each push.", f"{_SENDING} and {_CONNECTION}"
+            "expiration-past",
+            "A non-zero apns-expiration is in the future; otherwise APNs does not store the push.",
+            _SENDING,
+            _U,
         ),
-        _notice("priority-frame", "No PRIORITY frames are sent.", _SENDING),
+        _notice("background-rate", "One device gets at most three background pushes an hour.", _BACKGROUND),
+        _notice("connection-per-push", "Connections are reused for several pushes.", f"{_SENDING} and {_CONNECTION}"),
+        _notice("priority-frame", "The sender sends no PRIORITY frames.", _SENDING),
         _notice(
-            "final-answer-repeated", "No push follows to a device token that was answered as bad or gone.", _RESPONSES
+            "final-answer-repeated",
+            "The sender does not push again to a device token that was invalid or unregistered.",
+            _RESPONSES,
         ),
-        _notice("server-error-retry", "A push is repeated no sooner than 15 minutes after a 5xx answer.", _RESPONSES),
+        _notice(
+            "server-error-retry", "A push is repeated at the earliest 15 minutes after a 5xx response.", _RESPONSES
+        ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Provider tokens of APNs: the keys they are signed with, and what each connection has seen."""
+"""Provider tokens of APNs, their signing keys, and the state of each connection."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Key:
     family: str
     """Related keys share a family."""
     topics: frozenset[str] | None
-    """The topics of a topic-specific key; None means all of the team."""
+    """The topics of a topic-specific key. None means all topics of the team."""
 
     def described(self) -> dict[str, str]:
         return {"keyFile": self.file, "keyID": self.id, "teamID": self.team}
@@ -38,7 +38,7 @@ class Key:
 
 @dataclass
 class ProviderToken:
-    """A provider token whose signature was checked."""
+    """A provider token with a verified signature."""
 
     text: str
     key: Key
@@ -47,7 +47,7 @@ class ProviderToken:
 
 @dataclass
 class ConnectionState:
-    """What one connection is bound to, and how it was used."""
+    """The team and key that a connection is bound to, and its usage."""
 
     token: ProviderToken | None = None
     """The token of the latest request."""
@@ -61,7 +61,7 @@ def _invalid(rule: str, detail: str) -> Refused:
 
 
 class ProviderTokens:
-    """Checks provider tokens, each signature once."""
+    """Checks provider tokens and caches verified signatures."""
 
     def __init__(self, clock: Clock, environment: str, age: float, renewal: float) -> None:
         self._clock = clock
@@ -83,7 +83,7 @@ class ProviderTokens:
         family: str | None = None,
         topics: list[str] | None = None,
     ) -> Key:
-        """Make a key and write its .p8 file."""
+        """Creates a key and writes its .p8 file."""
         private, id = keys.p256(), keys.identifier(10)
         file = keys.write_private(directory / f"AuthKey_{id}.p8", keys.pem(private))
         allowed = frozenset(topics) if topics is not None else None
@@ -92,7 +92,7 @@ class ProviderTokens:
         return key
 
     def admit(self, authorization: str, state: ConnectionState) -> ProviderToken:
-        """The token of a request, if it may be used now on this connection."""
+        """Returns the token of a request, or raises Refused if this connection may not use it now."""
         token = self._checked.get(authorization)
         if token is None:
             token = self._checked[authorization] = self._check(authorization)
@@ -104,7 +104,7 @@ class ProviderTokens:
         return token
 
     def _check(self, authorization: str) -> ProviderToken:
-        """Check everything that does not change with time or connection."""
+        """Checks everything that does not depend on the time or the connection."""
         if not authorization.strip():
             raise Refused("authorization-present", 403, "MissingProviderToken", "the header is empty")
         scheme, _, text = authorization.partition(" ")
@@ -150,7 +150,7 @@ class ProviderTokens:
         return claims
 
     def _bind(self, token: ProviderToken, state: ConnectionState) -> None:
-        """Accept a token that is new on this connection, or refuse it."""
+        """Accepts or refuses a token that is new on this connection."""
         now = self._clock.now()
         if state.token is not None:
             first = state.token.key

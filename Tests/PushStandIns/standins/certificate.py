@@ -1,4 +1,4 @@
-"""A certificate authority and a server certificate for localhost, made anew at every start."""
+"""A certificate authority and a server certificate for localhost, created at every start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from . import keys
 
 
 def make(directory: Path) -> tuple[Path, Path]:
-    """Write authority.pem and server.pem (certificate and key), and return both paths."""
+    """Writes authority.pem and server.pem (certificate and key), and returns both paths."""
     authority_key, server_key = keys.p256(), keys.p256()
     authority_name = _name("Push stand-in authority")
     authority = (
@@ -46,7 +46,7 @@ def make(directory: Path) -> tuple[Path, Path]:
 
 
 def context(server: Path, protocols: tuple[str, ...]) -> ssl.SSLContext:
-    """A server's TLS context: TLS 1.2 or later, and these protocols by ALPN."""
+    """Returns a server's TLS context for TLS 1.2 or later and these ALPN protocols."""
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     made.minimum_version = ssl.TLSVersion.TLSv1_2
     made.load_cert_chain(server)

@@ -1,4 +1,4 @@
-"""A token endpoint for OAuth client credentials, as Huawei and Honor have one."""
+"""A token endpoint for OAuth client credentials, as Huawei and Honor use it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .rules import Refused
 
 @dataclass
 class IssuedToken:
-    """An access token and the client that it was issued to."""
+    """An access token and its client."""
 
     client: str
     expires_at: float
@@ -34,14 +34,14 @@ class ClientCredentials:
         self._issued: dict[str, IssuedToken] = {}
 
     def register(self, client: str) -> str:
-        """Register a client and return its secret."""
+        """Registers a client and returns its secret."""
         return self._secrets.setdefault(client, secrets.token_hex(32))
 
     def find(self, token: str) -> IssuedToken | None:
         return self._issued.get(token)
 
     def answer(self, request: Request) -> Response:
-        """Check a token request and issue an access token."""
+        """Checks a token request and issues an access token."""
         if request.method != "POST":
             raise self._refused("the method is not POST")
         if request.media_type() != "application/x-www-form-urlencoded":
@@ -64,6 +64,6 @@ class ClientCredentials:
         self._issued[token] = IssuedToken(client, self._clock.now() + self._lifetime)
         self._record.tokens_issued += 1
         answer = Response.json(200, {"access_token": token, "expires_in": int(self._lifetime), "token_type": "Bearer"})
-        # Huawei writes the slash of a token escaped, which a JSON reader undoes.
+        # Huawei escapes the slash in tokens; a JSON parser removes the escape.
         answer.body = answer.body.replace(b"/", b"\\/")
         return answer

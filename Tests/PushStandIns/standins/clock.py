@@ -1,4 +1,4 @@
-"""The stand-in's clock, which a test can put forward."""
+"""The stand-in's clock, which a test can advance."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import time
 
 
 class Clock:
-    """Unix time plus what a test has added to it."""
+    """Unix time plus an offset that a test sets."""
 
     def __init__(self) -> None:
         self._ahead = 0.0
 
     def now(self) -> float:
-        """Seconds since 1970."""
+        """Returns the seconds since 1970."""
         return time.time() + self._ahead
 
     def milliseconds(self) -> int:
-        """Milliseconds since 1970."""
+        """Returns the milliseconds since 1970."""
         return int(self.now() * 1000)
 
     def advance(self, seconds: float) -> None:

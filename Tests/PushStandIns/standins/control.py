@@ -1,4 +1,4 @@
-"""The plain HTTP interface by which a test orders and reads."""
+"""The plain HTTP interface for tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .service import Service
 
 
 class Control:
-    """Answers control requests; it is the handler of the control connections."""
+    """Handles the requests on control connections."""
 
     def __init__(self, service: Service, faults: Faults, record: Record, clock: Clock) -> None:
         self._service = service
@@ -68,13 +68,13 @@ class Control:
             return self._posts[request.path](order)
         raise LookupError(request.method)
 
-    # Reading
+    # Queries
 
     def _received(self, query: dict[str, list[str]]) -> dict[str, Any]:
         after = int(query.get("after", ["0"])[0])
         return {"notifications": self._record.received[after:], "next": len(self._record.received)}
 
-    # Ordering
+    # Commands
 
     def _make_devices(self, order: dict[str, Any]) -> dict[str, Any]:
         return {"tokens": self._service.make_devices(order)}

@@ -1,4 +1,4 @@
-"""Faults that a test orders: which request gets which."""
+"""Faults that a test injects, and their assignment to requests."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _TYPES = {
 
 @dataclass
 class Fault:
-    """One kind of trouble and how often it is to happen."""
+    """A kind of fault and its count."""
 
     kind: str
     count: int = 1
     on: str = "send"
-    """The kind of request it applies to: send, token, revoke, or any."""
+    """The kind of request that gets the fault: send, token, revoke, or any."""
     status: int = 503
     reason: str | None = None
     retry_after: int | str | None = None
@@ -36,7 +36,7 @@ class Fault:
 
     @classmethod
     def read(cls, value: Any) -> Fault:
-        """Read a fault from a control request, or say what is wrong with it."""
+        """Reads a fault from a control request, or raises ValueError with the problem."""
         if not isinstance(value, dict) or value.get("kind") not in KINDS:
             raise ValueError(f"a fault is an object whose kind is one of {', '.join(KINDS)}")
         if unknown := set(value) - set(_TYPES):
@@ -54,7 +54,7 @@ class Fault:
 
 
 class Faults:
-    """The faults in force."""
+    """The active faults."""
 
     def __init__(self) -> None:
         self.clear()
@@ -66,7 +66,7 @@ class Faults:
         self._generator = random.Random(0)
 
     def order(self, faults: list[Fault], mode: str = "next", share: float = 1.0, seed: int = 0) -> None:
-        """Replace the faults in force."""
+        """Replaces the active faults."""
         if mode not in ("next", "random"):
             raise ValueError("mode is next or random")
         self.clear()
@@ -76,7 +76,7 @@ class Faults:
             self._random, self._share, self._generator = list(faults), share, random.Random(seed)
 
     def pick(self, request_kind: str) -> Fault | None:
-        """The fault for a request that arrives now."""
+        """Returns the fault for the next request, if any."""
         if self._next:
             return self._pick_next(request_kind)
         if self._random:

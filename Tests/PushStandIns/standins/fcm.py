@@ -40,7 +40,7 @@ _QUERY = {
     "$.xgafv": ("1", "2"),
     **dict.fromkeys(("access_token", "key", "prettyPrint", "quotaUser"), None),
 }
-"""The query parameters that Google's description of the interface names, and their values if they are listed."""
+"""The query parameters in Google's API description, with their values if it lists them."""
 
 _FAULTS = {
     400: ("INVALID_ARGUMENT", "INVALID_ARGUMENT", "Request contains an invalid argument."),
@@ -51,14 +51,14 @@ _FAULTS = {
     500: ("INTERNAL", "INTERNAL", "Internal error encountered."),
     503: ("UNAVAILABLE", "UNAVAILABLE", "The service is currently unavailable."),
 }
-"""Canonical code, FCM's own code and text by status."""
+"""The canonical code, FCM's own code and the text for each status."""
 
 _GATEWAY_PAGE = b"<html><head><title>502 Bad Gateway</title></head><body><h1>Bad Gateway</h1></body></html>"
 
 
 @dataclass
 class FCMSettings:
-    """Seconds and limits that a test may change."""
+    """Durations in seconds and limits that a test can set."""
 
     package_name: str = "com.example.scrollback"
     access_token_seconds: float = 3600
@@ -84,7 +84,7 @@ class Device:
 
 
 class FCM(Service):
-    """Checks messages as fcm.md says, in the order given in its section 6."""
+    """Checks messages by the rules of fcm.md, in the order of its section 6."""
 
     rules = RULES
     settings_type = FCMSettings
@@ -171,7 +171,7 @@ class FCM(Service):
 
     @staticmethod
     def _credential_key(request: Request) -> bytes:
-        """As _message_key, for one access token only."""
+        """Returns a key like _message_key, for one access token only."""
         authorization = request.headers.get("authorization", "")
         return RetryWatch.key(authorization.encode("utf-8", "surrogateescape"), request.body)
 
@@ -226,7 +226,7 @@ class FCM(Service):
             raise refused("json-form", 400, "INVALID_ARGUMENT", text, [bad_request(None, text)]) from error
 
     def _device(self, message: dict[str, Any]) -> Device | None:
-        """The device of a message to a token; None for a topic or a condition."""
+        """Returns the device of a message to a token, or None for a topic or a condition."""
         if "token" not in message:
             return None
         device = self._devices.get(message["token"])
@@ -251,7 +251,7 @@ class FCM(Service):
             raise error
 
     def _check_project_quota(self) -> None:
-        """Refused messages count as well, so this comes before the message is read."""
+        """Checks the project quota before the message is parsed, because refused messages count too."""
         if self._bucket.take(self.clock.now()):
             return
         text = (
@@ -282,7 +282,7 @@ class FCM(Service):
         self.record.take(target, request.shown_headers(), message, name, delayed=delayed)
 
     def _is_delayed(self, device: Device, message: dict[str, Any]) -> bool:
-        """Whether a collapsible message comes too soon after others."""
+        """Returns whether a collapsible message follows others too soon."""
         android = message.get("android", {})
         shown = "notification" in message or "notification" in android
         collapsible = shown or "collapse_key" in android
@@ -291,7 +291,7 @@ class FCM(Service):
             return False
         return not device.collapsible.take(self.clock.now())
 
-    # Answers
+    # Responses
 
     def refusal(self, refused: Refused, request: Request) -> Response:
         if "error" in refused.extra:
@@ -318,7 +318,7 @@ class FCM(Service):
         return _error(fault.status, canonical, text, [fcm_error(fault.reason or code)], headers)
 
     def _wait(self, fault: Fault) -> float:
-        """How long a sender must wait after an ordered fault."""
+        """Returns how long a sender must wait after an injected fault."""
         if fault.retry_after is not None and _NUMERIC.fullmatch(str(fault.retry_after)):
             return float(fault.retry_after)
         return self.settings.retry_seconds_after_429 if fault.status == 429 else self.settings.retry_seconds_after_5xx
@@ -326,7 +326,7 @@ class FCM(Service):
     # Control
 
     def make_devices(self, order: dict[str, Any]) -> list[str]:
-        """Body: count, platform (android, ios or web; android if absent), project (own or other)."""
+        """Body: count, platform (android, ios or web; default: android), project (own or other)."""
         platform = order.get("platform", "android")
         if platform not in ("android", "ios", "web"):
             raise ValueError("platform is android, ios or web")
@@ -347,7 +347,7 @@ class FCM(Service):
         return {"/api": self._switch}
 
     def _switch(self, order: dict[str, Any]) -> dict[str, bool]:
-        """Body: enabled; false switches the messaging interface off for the project."""
+        """Body: enabled; false disables the messaging API for the project."""
         self._enabled = bool(order["enabled"])
         return {"enabled": self._enabled}
 

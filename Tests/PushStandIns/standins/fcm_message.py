@@ -1,4 +1,4 @@
-"""What FCM demands of a message once its JSON has been read."""
+"""Checks of FCM messages after JSON parsing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def bad_request(field: str | None, description: str) -> dict[str, Any]:
 def refused(
     rule: str, status: int, canonical: str, message: str, details: list[dict[str, Any]] | None = None
 ) -> Refused:
-    """A refusal in the form of Google's error model."""
+    """Returns a refusal in the form of Google's error model."""
     return Refused(rule, status, canonical, message, {"details": details or []})
 
 
@@ -46,7 +46,7 @@ def invalid(rule: str, message: str = _ARGUMENT, field: str | None = None) -> Re
 
 
 def check(message: dict[str, Any]) -> None:
-    """Check everything that does not depend on the device."""
+    """Checks everything that does not depend on the device."""
     _check_target(message)
     _check_data(message)
     _check_android(message.get("android", {}))
@@ -91,7 +91,7 @@ def _check_condition(condition: str) -> None:
 
 
 def _is_condition(tokens: list[str]) -> bool:
-    """Whether the tokens form one expression, operand and operator in turn, with balanced parentheses."""
+    """Returns whether the tokens form one expression: alternating operands and operators, balanced parentheses."""
     depth, operand_wanted = 0, True
     for token in tokens:
         if operand_wanted:
@@ -159,7 +159,7 @@ def _check_labels(message: dict[str, Any]) -> None:
 
 
 def notification(message: dict[str, Any], platform: str) -> dict[str, Any]:
-    """The notification that a device of the platform gets, after overrides."""
+    """Returns the notification for a device of the platform, after overrides."""
     common = message.get("notification", {})
     if platform == "ios":
         return common
@@ -168,7 +168,7 @@ def notification(message: dict[str, Any], platform: str) -> dict[str, Any]:
 
 
 def data(message: dict[str, Any], platform: str) -> dict[str, Any]:
-    """The data that a device of the platform gets, after overrides."""
+    """Returns the data for a device of the platform, after overrides."""
     if platform == "ios":
         return {**message.get("data", {}), **message.get("apns", {}).get("payload", {})}
     own = message.get("webpush" if platform == "web" else "android", {}).get("data")
@@ -190,7 +190,7 @@ def check_size(message: dict[str, Any], platform: str) -> None:
 
 
 def check_ios(message: dict[str, Any]) -> None:
-    """What an iOS device's message must be, so that APNs takes it."""
+    """Checks that APNs would accept a message to an iOS device."""
     apns = message.get("apns", {})
     headers = {name.lower(): value for name, value in apns.get("headers", {}).items()}
     aps = apns.get("payload", {}).get("aps", {})
@@ -204,7 +204,7 @@ def check_ios(message: dict[str, Any]) -> None:
 
 
 def notices(message: dict[str, Any]) -> list[tuple[str, str]]:
-    """What is taken but not good."""
+    """Returns the problems of an accepted message."""
     found = []
     android, web = message.get("android", {}), message.get("webpush", {})
     keys = [*message.get("data", {}), *android.get("data", {}), *web.get("data", {})]

@@ -1,4 +1,4 @@
-"""The rules of FCM, after fcm.md; numbers in comments are those of its section 6."""
+"""The rules of FCM, from fcm.md. Numbers in comments refer to its section 6."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ RULES = RuleTable(
             "exp is after iat and at most 3600 seconds later; the service itself tolerates 65 minutes.",
             _OAUTH,
         ),
-        Rule("token-expired", "exp is not past.", _OAUTH),
-        Rule("token-issue-time", "iat is at most 300 seconds ahead.", "third parties' statements", _U, _U),
+        Rule("token-expired", "exp is in the future.", _OAUTH),
+        Rule("token-issue-time", "iat is at most 300 seconds in the future.", "third parties' statements", _U, _U),
         Rule("token-scope", "scope names at least one known scope, separated by spaces.", _OAUTH),
-        Rule("token-subject", "sub is left out, since there is no domain-wide delegation.", _OAUTH, _V, _H),
+        Rule("token-subject", "sub is absent, because there is no domain-wide delegation.", _OAUTH, _V, _H),
         # Transport and credentials: 12 to 19
         Rule("path-known", "The path is /v1/projects/{project}/messages:send.", _SEND, _V, _U),
         Rule("legacy-path", "/fcm/send and /batch are gone.", _MIGRATE, _V, _H),
@@ -147,7 +147,9 @@ RULES = RuleTable(
         Rule("color-form", "color is #rrggbb.", _MESSAGES, _V, _U),
         Rule("localisation-arguments", "Localisation arguments come with their key.", _ADMIN_NODE, _V, _U),
         Rule("live-activity-token", "live_activity_token comes with token.", _RECORDED, _H, _H),
-        Rule("apns-headers", "APNs headers for an iOS device are such as APNs takes.", _REST + "ApnsError", _V, _U),
+        Rule(
+            "apns-headers", "APNs accepts the APNs headers of a message to an iOS device.", _REST + "ApnsError", _V, _U
+        ),
         # Pacing: 51, 52, 54
         Rule("project-quota", "A project sends at most 600,000 messages a minute.", _QUOTAS, _V, _H),
         Rule(
@@ -157,22 +159,22 @@ RULES = RuleTable(
         ),
         Rule(
             "retry-too-soon",
-            "A message is repeated no sooner than Retry-After says, 60 seconds after a 429 or 10 seconds after a 5xx.",
+            "A message is repeated after Retry-After, else 60 seconds after a 429 or 10 seconds after a 5xx.",
             _SCALE,
             _V,
             _U,
         ),
         Rule(
             "retry-of-final-answer",
-            "A message answered 400, 401, 403 or 404 is not repeated as it was.",
+            "A message is not repeated unchanged after 400, 401, 403 or 404.",
             _SCALE,
             _V,
             _U,
         ),
         # State: 18, 32
-        Rule("device-unregistered", "The registration token is dead.", _ERRORS, effect=Effect.ANSWER),
-        Rule("api-disabled", "The messaging interface is switched off for the project.", _V1, _V, _H, Effect.ANSWER),
-        # Taken, but shown: 53, 3.1.1, 3.9, 5.7
+        Rule("device-unregistered", "The registration token is no longer registered.", _ERRORS, effect=Effect.ANSWER),
+        Rule("api-disabled", "The messaging API is disabled for the project.", _V1, _V, _H, Effect.ANSWER),
+        # Accepted, but noticed: 53, 3.1.1, 3.9, 5.7
         _notice(
             "collapsible-burst",
             "Collapsible messages beyond a burst of 20 and one per three minutes are delayed.",
@@ -184,10 +186,10 @@ RULES = RuleTable(
             "Data keys should not start with google or gcm.",
             f"{_ERROR_CODE}, {_ERRORS} and {_TYPES}",
         ),
-        _notice("image-address", "Google's libraries refuse an image that is not an address.", _ADMIN_NODE),
+        _notice("image-address", "image is a URL; Google's libraries refuse other values.", _ADMIN_NODE),
         _notice(
             "web-direction",
-            "Google's libraries refuse a dir other than ltr, rtl and auto.",
+            "dir is ltr, rtl or auto; Google's libraries refuse other values.",
             "github.com/firebase/firebase-admin-go messaging",
         ),
         _notice("access-token-reuse", "An access token is used until shortly before it expires.", _GOOGLE_AUTH),

@@ -1,4 +1,4 @@
-"""The messages of FCM HTTP v1, after section 3 of fcm.md."""
+"""The messages of FCM HTTP v1, from section 3 of fcm.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading form-urlencoded bodies."""
+"""Parsing of form-urlencoded bodies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .message import Request
 
 
 def fields(request: Request) -> dict[str, str] | None:
-    """The fields of a form; None if the body is no form or not UTF-8."""
+    """Returns the fields of a form, or None if the body is not a form or not UTF-8."""
     if request.media_type() != "application/x-www-form-urlencoded":
         return None
     try:

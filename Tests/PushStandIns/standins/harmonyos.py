@@ -51,18 +51,18 @@ _TEXTS = {
     "81000001": "Inner Error.",
 }
 _CODES = {400: "80100001", 401: "80200001", 500: "81000001"}
-"""The code of an ordered status; other statuses have no body."""
+"""The code for an injected status. Other statuses have no body."""
 
 
 @dataclass
 class HarmonyOSSettings:
-    """Limits and rights that a test may change."""
+    """Limits and rights that a test can set."""
 
     rights: list[str] = field(default_factory=lambda: list(PUSH_TYPES))
     """The push-types that the app may send."""
     test_messages_a_day: int = 1000
     devices_per_second: int = 0
-    """How many devices a second may be sent to; 0 is no limit."""
+    """The maximum number of devices a second. 0 means no limit."""
 
 
 @dataclass
@@ -86,11 +86,11 @@ class Device:
 
     app: App
     unreachable: str | None = None
-    """The reason among illegalTokens, once it cannot be reached."""
+    """The reason in illegalTokens, or None while the device is reachable."""
 
 
 class HarmonyOS(Service):
-    """Checks messages as harmonyos.md says."""
+    """Checks messages by the rules of harmonyos.md."""
 
     rules = RULES
     settings_type = HarmonyOSSettings
@@ -164,7 +164,7 @@ class HarmonyOS(Service):
         return app
 
     def _check_signature(self, token: str) -> tuple[App, dict[str, Any]]:
-        """Check what does not change with time."""
+        """Checks everything that does not depend on the time."""
         try:
             header = jwt.get_unverified_header(token)
         except jwt.InvalidTokenError as error:
@@ -236,7 +236,7 @@ class HarmonyOS(Service):
         return _answer("80100000" if good else "80300007", id, _outcome(good, illegal))
 
     def _fault_of(self, token: str, app: App, request: Request) -> str | None:
-        """Why a token cannot be sent to; it is recorded."""
+        """Records and returns the reason that a token can't get messages, if any."""
         device = self._devices.get(token)
         if device is None:
             rule, reason = "token-issued", "tokenFormatError"
@@ -273,7 +273,7 @@ class HarmonyOS(Service):
             self.record.revoke(token, body["notifyId"])
         return _answer("80000000", secrets.token_hex(16))
 
-    # Answers
+    # Responses
 
     def refusal(self, refused: Refused, request: Request) -> Response:
         if not refused.reason:
@@ -297,14 +297,14 @@ class HarmonyOS(Service):
     # Control
 
     def make_devices(self, order: dict[str, Any]) -> list[str]:
-        """Body: count, app (a client id; the stand-in's own app if absent)."""
+        """Body: count, app (a client ID; default: the stand-in's own app)."""
         app = self._apps[order["app"]] if "app" in order else self._app
         made = [f"MAMzLg{secrets.token_urlsafe(80)[:106]}" for _ in range(order.get("count", 1))]
         self._devices.update((token, Device(app)) for token in made)
         return made
 
     def kill_devices(self, order: dict[str, Any]) -> int:
-        """Body: tokens, reason (one of those among illegalTokens; tokenFormatError if absent)."""
+        """Body: tokens, reason (one of the reasons in illegalTokens; default: tokenFormatError)."""
         for token in order["tokens"]:
             self._devices[token].unreachable = order.get("reason", "tokenFormatError")
         return len(order["tokens"])
@@ -317,7 +317,7 @@ class HarmonyOS(Service):
 
 
 def _outcome(good: int, illegal: dict[str, list[str]]) -> str:
-    """The msg of a partial or empty success: a text that holds JSON."""
+    """Returns the msg of a partial or empty success, a string with JSON."""
     return json.dumps({"success": good, "failure": sum(map(len, illegal.values())), "illegalTokens": illegal})
 
 

@@ -1,4 +1,4 @@
-"""What HarmonyOS Push Kit demands of a v3 message."""
+"""Checks of HarmonyOS Push Kit v3 messages."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ REVOCATION: Shape = {"notifyId": anything, "token": [text]}
 
 
 def status_of(code: str) -> int:
-    """The HTTP status of a business code, after item 72 of harmonyos.md."""
+    """Returns the HTTP status of a business code, from item 72 of harmonyos.md."""
     if code in ("80000000", "80100000"):
         return 200
     if code.startswith("802") or code == "80300036":
@@ -59,7 +59,7 @@ def refused(rule: str, code: str = WRONG_STRUCTURE, detail: str = "") -> Refused
 
 
 def require(holds: Any, rule: str, detail: str = "") -> None:
-    """Refuse as a wrong structure unless the condition holds."""
+    """Raises a refusal for a wrong structure unless the condition holds."""
     if not holds:
         raise refused(rule, detail=detail)
 
@@ -70,7 +70,7 @@ def check_types(body: dict[str, Any], shape: Shape = BODY) -> None:
 
 
 def check(body: dict[str, Any], push_type: str, size: int) -> None:
-    """Check a body whose types are right."""
+    """Checks a body with the correct types."""
     require("payload" in body and "target" in body, "payload-present")
     options = body.get("pushOptions", {})
     count = len(body["target"].get("token", []))

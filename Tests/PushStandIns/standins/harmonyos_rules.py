@@ -1,4 +1,4 @@
-"""The rules of HarmonyOS Push Kit v3, after harmonyos.md; numbers in comments are those of its section 6."""
+"""The rules of HarmonyOS Push Kit v3, from harmonyos.md. Numbers in comments refer to its section 6."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _V = Mark.VERIFIED
 
 
 def _inferred(name: str, text: str, source: str = _PARAMETERS) -> Rule:
-    """A verified demand whose answer was inferred."""
+    """Returns a rule with a verified requirement and an inferred response."""
     return Rule(name, text, source, _V, _U)
 
 
@@ -47,19 +47,21 @@ RULES = RuleTable(
             f"{_JWT}; {_RESPONSE}",
         ),
         _inferred("token-times", "iat and exp are seconds, and exp is after iat.", _JWT),
-        Rule("token-age", "exp is not past.", _RESPONSE),
+        Rule("token-age", "exp is in the future.", _RESPONSE),
         Rule("token-lifetime", "The token is valid for at most one day.", _RESPONSE),
-        Rule("token-project", "The service account is of the project in the path.", _RESPONSE),
+        Rule("token-project", "The service account belongs to the project in the path.", _RESPONSE),
         # 7 to 12, 29
         Rule("push-type", "The header push-type is 0, 1, 2, 6, 7 or 10.", f"{_REVOKE}; {_STRUCT}"),
         _inferred("json-form", "The body is a JSON object.", _STRUCT),
         _inferred("field-types", "Each member has its documented type."),
         _inferred("payload-present", "The body holds payload and target.", _STRUCT),
-        Rule("token-count", "There are 1 to 1000 tokens, for push-type 1 exactly one.", f"{_RESPONSE}; {_REVOKE}"),
+        Rule(
+            "token-count", "The request has 1 to 1000 tokens, for push-type 1 exactly one.", f"{_RESPONSE}; {_REVOKE}"
+        ),
         Rule("test-token-count", "A test message has at most 10 tokens.", _RESPONSE),
         Rule("test-rate", "A project sends at most 1000 test messages a day.", f"{_RESPONSE}; {_FREQUENCY}"),
         Rule("body-size", "The body without its tokens has at most 4096 bytes.", f"{_RESPONSE}; {_INTRO}"),
-        Rule("flow-control", "The app stays under its rate; the setting devicesPerSecond gives it.", _FREQUENCY),
+        Rule("flow-control", "The app does not exceed its rate; the setting devicesPerSecond defines it.", _FREQUENCY),
         # 13 to 15
         _inferred("category-present", "An alert has a category."),
         _inferred(
@@ -93,18 +95,18 @@ RULES = RuleTable(
         _inferred("form-parts", "A widget update has all its members, in range, and at most one image."),
         _inferred("activity-parts", "A live view has activityId, operation 0 to 2, event and activityData."),
         # 26, 27
-        Rule("type-right", "The app has the right to the push-type; the setting rights lists them.", _RESPONSE),
+        Rule("type-right", "The app has the right to the push-type; the setting rights lists its rights.", _RESPONSE),
         Rule("token-issued", "Each token was issued by the service.", _RESPONSE),
         Rule("token-of-project", "Each token's app is in the project.", _RESPONSE),
-        Rule("device-unregistered", "The token can no longer be reached.", _RESPONSE, _V, _U, Effect.ANSWER),
+        Rule("device-unregistered", "The token is no longer reachable.", _RESPONSE, _V, _U, Effect.ANSWER),
         # 28
         Rule("revoke-push-type", "A revocation has push-type 0 or 2.", _REVOKE),
         Rule("revoke-token-count", "A revocation has 1 to 1000 tokens.", _REVOKE),
         Rule("revoke-client", "The path of a revocation holds a client id, not a project id.", _REVOKE),
-        Rule("revoke-one-app", "The tokens of a revocation are of one app.", _REVOKE),
-        Rule("revoke-token-app", "The tokens of a revocation are of the app in the path.", _REVOKE),
+        Rule("revoke-one-app", "The tokens of a revocation belong to one app.", _REVOKE),
+        Rule("revoke-token-app", "The tokens of a revocation belong to the app in the path.", _REVOKE),
         Rule("revoke-notify-id", "A revocation has a notifyId from 0 to 2147483647.", _REVOKE),
         # Section 2, 9
-        Rule("token-hour", "exp should be iat and 3600 seconds.", _JWT, effect=Effect.NOTICE),
+        Rule("token-hour", "exp is iat plus 3600 seconds.", _JWT, effect=Effect.NOTICE),
     ],
 )

@@ -30,13 +30,13 @@ _TIMESTAMP_TOLERANCE = 600_000
 
 @dataclass
 class HonorSettings:
-    """Seconds, limits and rights that a test may change."""
+    """Durations in seconds, limits and rights that a test can set."""
 
     access_token_seconds: float = 3600
     service_right: bool = True
     """Whether the app may send with importance NORMAL."""
     requests_per_second: int = 0
-    """How many requests a second are taken; 0 is no limit."""
+    """The maximum number of requests a second. 0 means no limit."""
     test_messages_a_day: int = 1000
 
 
@@ -49,7 +49,7 @@ class App:
 
 
 class Honor(Service):
-    """Checks messages as honor.md says."""
+    """Checks messages by the rules of honor.md."""
 
     rules = RULES
     settings_type = HonorSettings
@@ -154,7 +154,7 @@ class Honor(Service):
             return _answer(80300007, "all tokens are invalid", id, failed, expired, sent=False)
         return _answer(80100000, "some tokens failed", id, failed, expired)
 
-    # Answers
+    # Responses
 
     def refusal(self, refused: Refused, request: Request) -> Response:
         if "oauth" in refused.extra:

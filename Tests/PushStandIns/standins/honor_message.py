@@ -1,4 +1,4 @@
-"""What Honor demands of a message."""
+"""Checks of Honor messages."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ BODY: Shape = {
 
 
 def refused(rule: str, code: int = WRONG_STRUCTURE, detail: str = "") -> Refused:
-    """A refusal; codes that are HTTP statuses are used as such."""
+    """Returns a refusal. A code that is an HTTP status is also the status of the response."""
     status = code if 400 <= code <= 503 else 200
     return Refused(rule, status, str(code), detail or rule.replace("-", " "))
 
 
 def require(holds: Any, rule: str, detail: str = "") -> None:
-    """Refuse as a wrong structure unless the condition holds."""
+    """Raises a refusal for a wrong structure unless the condition holds."""
     if not holds:
         raise refused(rule, detail=detail)
 
 
 def check(body: dict[str, Any], raw: bytes, service_right: bool) -> None:
-    """Check a body; raw is the same as it came."""
+    """Checks a body; raw is the unparsed body."""
     require("message" not in body and not _has_snake_names(body), "huawei-names")
     if path := misfit(body, BODY):
         raise refused("field-types", detail=path)
@@ -63,7 +63,7 @@ def check(body: dict[str, Any], raw: bytes, service_right: bool) -> None:
 
 
 def _has_snake_names(value: Any) -> bool:
-    """Whether an object's known part has names written as Huawei writes them."""
+    """Returns whether the known part of an object has names in Huawei's snake_case."""
     if not isinstance(value, dict):
         return False
     return any("_" in name or _has_snake_names(inner) for name, inner in value.items())

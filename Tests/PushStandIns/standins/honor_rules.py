@@ -1,6 +1,6 @@
-"""The rules of Honor Push, after honor.md; numbers in comments are those of its section 6.
+"""The rules of Honor Push, from honor.md. Numbers in comments refer to its section 6.
 
-No page of Honor itself could be read, so nearly all of it is unverified.
+No page of Honor was available, so nearly all rules are unverified.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _V = Mark.VERIFIED
 
 
 def _copied(name: str, text: str, source: str = _FIELDS, condition: Mark = _U, effect: Effect = Effect.REFUSE) -> Rule:
-    """A demand known from copies of Honor's page, with an inferred answer."""
+    """Returns a rule from copies of Honor's page, with an inferred response."""
     return Rule(name, text, source, condition, _U, effect)
 
 
@@ -45,33 +45,35 @@ RULES = RuleTable(
         _copied("json-form", "The body is a JSON object.", "inferred"),
         # 8 to 20
         _copied("token-present", "The list of tokens is present and not empty.", _CODES),
-        _copied("token-count", "There are at most 1000 tokens.", _CODES),
-        _copied("token-duplicate", "No token stands twice.", _CODES),
+        _copied("token-count", "The request has at most 1000 tokens.", _CODES),
+        _copied("token-duplicate", "No token is repeated.", _CODES),
         _copied("body-size", "The body has at most 4096 bytes.", _CODES),
         Rule("huawei-names", "Names are camelCase and there is no message wrapper.", _GUIDE, _V, _U),
         _copied("field-types", "Each member has its documented type."),
-        _copied("content-present", "There is data or a notification.", "inferred"),
+        _copied("content-present", "The message has data or a notification.", "inferred"),
         _copied("title-and-body", "A notification has a title and a body."),
         _copied("click-action-present", "A notification has a clickAction."),
         _copied("click-action-type", "clickAction.type is 1, 2 or 3."),
         _copied("click-action-target", "clickAction type 1 has an intent or action, type 2 an https url."),
         _copied("importance", "importance is LOW or NORMAL.", condition=_H),
         _copied(
-            "importance-right", "NORMAL needs a right; the setting serviceRight says whether the app has it.", _CODES
+            "importance-right",
+            "NORMAL requires a right; the setting serviceRight defines whether the app has it.",
+            _CODES,
         ),
         _copied("image-https", "An image is an https address.", condition=_H),
         _copied("image-marketing", "A message of importance LOW has no image.", _OTHER, _H),
-        _copied("ttl", "ttl is a text of seconds with an s, at most 1296000s.", condition=_H),
+        _copied("ttl", "ttl is a string with seconds and an s, at most 1296000s.", condition=_H),
         _copied("target-user-type", "targetUserType is 0 or 1."),
         _copied("style", "style is 0 or 1."),
         _copied("style-parts", "Style 1 has bigTitle and bigBody."),
-        _copied("buttons", "There are at most three buttons, each as documented."),
+        _copied("buttons", "A notification has at most three buttons, each in the documented form."),
         _copied("badge-range", "badge.addNum is 1 to 99 and badge.setNum 0 to 99."),
         _copied("notify-id", "notifyId is an integer of 32 bits.", condition=_H),
         # 21 to 23
         _copied("token-issued", "Each token was issued by the service.", f"{_OTHER}; {_CODES}"),
         _copied("device-unregistered", "The token is no longer valid.", f"{_OTHER}; {_CODES}", effect=Effect.ANSWER),
-        _copied("flow-control", "The app stays under its rate; the setting requestsPerSecond gives it.", _CODES),
+        _copied("flow-control", "The app does not exceed its rate; the setting requestsPerSecond defines it.", _CODES),
         _copied("test-messages", "An app sends at most 1000 test messages a day."),
     ],
 )

@@ -9,11 +9,11 @@ import h11
 from .message import Connection, Handler, Request, Response
 
 BODY_LIMIT = 1 << 19
-"""What is beyond this many bytes of a body is read but not kept; every service refuses less."""
+"""The maximum number of stored bytes of a body; the rest is discarded. Every service has a lower limit."""
 
 
 class Http1Protocol(asyncio.Protocol):
-    """One connection; it answers one request at a time, in order."""
+    """A connection that handles one request at a time, in order."""
 
     def __init__(self, handler: Handler, connection: Connection) -> None:
         self._handler = handler
@@ -54,7 +54,7 @@ class Http1Protocol(asyncio.Protocol):
             self._advancing = False
 
     def _step(self) -> bool:
-        """Handle one event; False says that nothing more can be done now."""
+        """Handles one event. Returns False if no more events can be handled now."""
         event = self._http.next_event()
         if event is h11.NEED_DATA:
             if self._http.they_are_waiting_for_100_continue:
@@ -115,7 +115,7 @@ class Http1Protocol(asyncio.Protocol):
 
 
 class Http1Exchange:
-    """The answer to the request that the connection is waiting for."""
+    """The response to the current request of the connection."""
 
     def __init__(self, protocol: Http1Protocol) -> None:
         self._protocol = protocol

@@ -46,7 +46,7 @@ Fields = list[tuple[bytes, bytes]]
 
 
 def malformed(fields: Fields) -> str | None:
-    """What RFC 9113 section 8 forbids in these header fields, if anything."""
+    """Returns the violation of RFC 9113 section 8 in these header fields, if any."""
     pseudo: set[bytes] = set()
     regular = False
     for name, value in fields:
@@ -65,7 +65,7 @@ def malformed(fields: Fields) -> str | None:
 
 
 class Incoming:
-    """A request that is still arriving."""
+    """A request that is not yet complete."""
 
     __slots__ = ("fields", "body")
 
@@ -75,7 +75,7 @@ class Incoming:
 
 
 class Http2Protocol(asyncio.Protocol):
-    """One connection with many streams."""
+    """A connection with many streams."""
 
     def __init__(self, handler: Handler, connection: Connection) -> None:
         self._handler = handler
@@ -109,8 +109,8 @@ class Http2Protocol(asyncio.Protocol):
         self._transport = transport
         self._http.local_settings = self._settings(self.connection.stream_limit)
         self._http.initiate_connection()
-        # h2 ends the whole connection when a peer exceeds the limit it knows of. This class refuses the
-        # stream alone, so h2 is told of a limit that is never reached.
+        # h2 ends the whole connection if a peer exceeds its limit. This class refuses only the stream, so h2
+        # gets a limit that is never reached.
         self._http.local_settings = self._settings(_NEVER_REACHED)
         self._http.increment_flow_control_window(_CONNECTION_WINDOW)
         self._announced.append(self.connection.stream_limit)
@@ -157,7 +157,7 @@ class Http2Protocol(asyncio.Protocol):
             self._transport.write(data)
 
     def _write_frame(self, frame: Frame) -> None:
-        """Send a frame that h2 is not to know of."""
+        """Sends a frame without the knowledge of h2."""
         self._flush()
         if self._transport is not None:
             self._transport.write(frame.serialize())
@@ -197,7 +197,7 @@ class Http2Protocol(asyncio.Protocol):
                 self._http.increment_flow_control_window(event.flow_controlled_length, event.stream_id)
 
     def _replenish(self, length: int) -> None:
-        """Give back the connection's window in large steps."""
+        """Replenishes the connection's flow-control window in large steps."""
         self._unacknowledged_bytes += length
         if self._unacknowledged_bytes > _CONNECTION_WINDOW // 2:
             self._http.increment_flow_control_window(self._unacknowledged_bytes)
@@ -245,7 +245,7 @@ class Http2Protocol(asyncio.Protocol):
         if event is not self._priority_in_headers:
             self._handler.priority_frame(self.connection)
 
-    # Answers
+    # Responses
 
     def is_open(self, stream: int) -> bool:
         return stream in self._open
@@ -258,7 +258,7 @@ class Http2Protocol(asyncio.Protocol):
         try:
             self._http.send_headers(stream, fields, end_stream=not response.body)
         except ProtocolError:
-            # The peer took the stream or the connection back, and the event that says so is still to come.
+            # The peer reset the stream or closed the connection, and h2 has not reported the event yet.
             self._open.discard(stream)
             return
         if response.body:
@@ -271,7 +271,7 @@ class Http2Protocol(asyncio.Protocol):
             self._flush()
 
     def _send_body(self, stream: int, body: bytes) -> None:
-        """Send the body, or keep it until the peer's window has room."""
+        """Sends the body, or delays it until the peer's window is large enough."""
         if self._http.local_flow_control_window(stream) < len(body):
             self._delayed[stream] = body
             return
@@ -309,7 +309,7 @@ class Http2Protocol(asyncio.Protocol):
 
 
 class Http2Exchange:
-    """The answer on one stream."""
+    """The response on one stream."""
 
     __slots__ = ("_protocol", "_stream")
 

@@ -42,16 +42,16 @@ _TEXTS = {
     "81000001": "System inner error",
 }
 _CODES = {400: WRONG_PARAMETER, 401: "80200001", 500: "81000001"}
-"""The code of an ordered status; other statuses have no body."""
+"""The code for an injected status. Other statuses have no body."""
 
 
 @dataclass
 class HuaweiSettings:
-    """Seconds and limits that a test may change."""
+    """Durations in seconds and limits that a test can set."""
 
     access_token_seconds: float = 3600
     requests_per_second: int = 0
-    """How many requests a second are taken; 0 is no limit."""
+    """The maximum number of requests a second. 0 means no limit."""
     test_messages_a_day: int = 500
 
 
@@ -65,7 +65,7 @@ class App:
 
 
 class Huawei(Service):
-    """Checks messages as huawei.md says."""
+    """Checks messages by the rules of huawei.md."""
 
     rules = RULES
     settings_type = HuaweiSettings
@@ -176,7 +176,7 @@ class Huawei(Service):
             rule = "device-unregistered" if known else "token-issued"
             self.record.refuse(Refused(rule, status_of(code), code, token, token=token), request)
 
-    # Answers
+    # Responses
 
     def refusal(self, refused: Refused, request: Request) -> Response:
         if "oauth" in refused.extra:
@@ -197,7 +197,7 @@ class Huawei(Service):
     # Control
 
     def make_devices(self, order: dict[str, Any]) -> list[str]:
-        """Body: count, app (a client id; the stand-in's own app if absent)."""
+        """Body: count, app (a client ID; default: the stand-in's own app)."""
         app = self._apps[order["app"]] if "app" in order else self._app
         made = [f"IQAAAA{secrets.token_urlsafe(90)}" for _ in range(order.get("count", 1))]
         self._devices.update(dict.fromkeys(made, app))

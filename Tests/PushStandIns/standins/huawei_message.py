@@ -1,4 +1,4 @@
-"""What Huawei demands of a v1 or v2 message."""
+"""Checks of Huawei v1 and v2 messages."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ BODY: Shape = {
 
 
 def status_of(code: str) -> int:
-    """The HTTP status of a business code, after item 90 of huawei.md."""
+    """Returns the HTTP status of a business code, from item 90 of huawei.md."""
     if code in ("80000000", "80100000"):
         return 200
     return 401 if code.startswith("802") else 500 if code.startswith("81") else 400
@@ -110,7 +110,7 @@ def refused(rule: str, code: str = WRONG_STRUCTURE, detail: str = "") -> Refused
 
 
 def require(holds: Any, rule: str, detail: str = "") -> None:
-    """Refuse as a wrong structure unless the condition holds."""
+    """Raises a refusal for a wrong structure unless the condition holds."""
     if not holds:
         raise refused(rule, detail=detail)
 
@@ -125,7 +125,7 @@ def is_notification(message: dict[str, Any]) -> bool:
 
 
 def check(body: dict[str, Any], size: int) -> dict[str, Any]:
-    """Check a body whose types are right, and return its message."""
+    """Checks a body with the correct types, and returns its message."""
     message = body.get("message")
     if message is None:
         raise refused("message-present", "80300010")

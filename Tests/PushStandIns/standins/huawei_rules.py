@@ -1,4 +1,4 @@
-"""The rules of Huawei Push Kit v1 and v2, after huawei.md; numbers in comments are those of its section 6."""
+"""The rules of Huawei Push Kit v1 and v2, from huawei.md. Numbers in comments refer to its section 6."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _V = Mark.VERIFIED
 
 
 def _inferred(name: str, text: str, source: str = _SEND) -> Rule:
-    """A verified demand whose answer was inferred."""
+    """Returns a rule with a verified requirement and an inferred response."""
     return Rule(name, text, source, _V, _U)
 
 
@@ -43,16 +43,16 @@ RULES = RuleTable(
         _inferred("field-types", "Each member has its documented type."),
         Rule("message-present", "The body holds a message.", _SIX_CODES),
         Rule("target-present", "The message has a token list that is not empty, a topic or a condition.", _SIX_CODES),
-        Rule("token-count", "There are at most 1000 tokens.", f"{_SEND}; {_SIX_CODES}"),
+        Rule("token-count", "The message has at most 1000 tokens.", f"{_SEND}; {_SIX_CODES}"),
         _inferred("one-target", "Only one of token, topic and condition is present."),
         Rule("body-size", "The body without its tokens has at most 4096 bytes.", _SEND),
         _inferred("condition-topics", "A condition names at most five topics."),
         _inferred("review-form", "Each review has reviewer tuibian, type 0 and a result."),
-        _inferred("data-json", "The data of a notification message is a JSON-shaped text."),
+        _inferred("data-json", "The data of a notification message is a string with JSON."),
         _inferred("android-present", "A notification message has an android object."),
         # 10 to 12 and section 3, 26 to 33
         Rule("collapse-key", "collapse_key is an integer from -1 to 100.", f"{_SEND}; {_JAVA}"),
-        _inferred("ttl", "ttl is a text of seconds, at most 1296000.", f"{_SEND}; {_JAVA}"),
+        _inferred("ttl", "ttl is a string with seconds, at most 1296000.", f"{_SEND}; {_JAVA}"),
         _inferred("urgency", "urgency is HIGH or NORMAL."),
         _inferred("category", "category is one of the documented classes."),
         _inferred("fast-app-target", "fast_app_target is 1 or 2."),
@@ -72,18 +72,18 @@ RULES = RuleTable(
         _inferred("badge-class", "A badge has a class."),
         _inferred("image-https", "An image is an https address."),
         _inferred("when", "when is a UTC time."),
-        _inferred("localisation-arguments", "Localisation arguments come with their key.", _JAVA),
+        _inferred("localisation-arguments", "Localization arguments are present only with their key.", _JAVA),
         _inferred("languages", "multi_lang_key has at most three languages."),
         _inferred("vibration", "vibrate_config has at most 10 durations, each over 0 and at most 60 seconds."),
-        _inferred("light-settings", "light_settings has colour and both durations; colour parts are 0 to 1."),
-        _inferred("buttons", "There are at most three buttons, each as documented."),
+        _inferred("light-settings", "light_settings has a color and both durations; color components are 0 to 1."),
+        _inferred("buttons", "A notification has at most three buttons, each in the documented form."),
         _inferred("profile-id", "profile_id has at most 64 characters."),
         _inferred("auto-clear", "auto_clear is a positive integer.", _JAVA),
         # 22, 23
         Rule("token-issued", "Each token was issued to the app.", f"{_SEND}; {_SIX_CODES}"),
         Rule("device-unregistered", "The token is no longer valid.", f"{_SEND}; {_SIX_CODES}", effect=Effect.ANSWER),
         # 25 and section 5
-        Rule("flow-control", "The app stays under its rate; the setting requestsPerSecond gives it.", _SEND),
+        Rule("flow-control", "The app does not exceed its rate; the setting requestsPerSecond defines it.", _SEND),
         _inferred("test-messages", "An app sends at most 500 test messages a day."),
     ],
 )

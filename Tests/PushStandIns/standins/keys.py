@@ -26,24 +26,24 @@ def rsa_key() -> rsa.RSAPrivateKey:
 
 
 def pem(key: PrivateKey) -> str:
-    """The private key as PKCS#8 PEM, the form of Apple's .p8 and Google's JSON."""
+    """Returns the private key as PKCS#8 PEM, the form of Apple's .p8 and Google's JSON."""
     return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     ).decode()
 
 
 def point(key: ec.EllipticCurvePublicKey) -> bytes:
-    """The uncompressed point, 65 bytes."""
+    """Returns the uncompressed point, 65 bytes."""
     return key.public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
 
 
 def encode(data: bytes) -> str:
-    """Base64url without padding."""
+    """Encodes as base64url without padding."""
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def decode(text: str) -> bytes:
-    """Base64url without padding; anything else is a ValueError."""
+    """Decodes base64url without padding, and raises ValueError for anything else."""
     if not _BASE64URL.fullmatch(text):
         raise ValueError("not base64url without padding")
     try:
@@ -53,12 +53,12 @@ def decode(text: str) -> bytes:
 
 
 def identifier(length: int, alphabet: str = string.ascii_uppercase + string.digits) -> str:
-    """A random text, such as a key id."""
+    """Returns a random string, such as a key ID."""
     return "".join(secrets.choice(alphabet) for _ in range(length))
 
 
 def write_private(path: Path, text: str) -> str:
-    """Write a file that holds a secret, and return its path as text."""
+    """Writes a file with a secret, and returns its path as a string."""
     path.touch(mode=0o600)
     path.write_text(text)
     return str(path)

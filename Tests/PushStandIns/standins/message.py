@@ -1,4 +1,4 @@
-"""A request, a response and the connection they travel on, whatever the HTTP version."""
+"""Requests, responses and connections, independent of the HTTP version."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from urllib.parse import parse_qsl
 
 
 class Connection:
-    """One accepted connection."""
+    """An accepted connection."""
 
     def __init__(self, number: int, protocol: str, stream_limit: int) -> None:
         self.number = number
         self.protocol = protocol
         self.stream_limit = stream_limit
-        """The concurrent HTTP/2 streams allowed; a service may change it, the peer is then told."""
+        """The maximum number of concurrent HTTP/2 streams. If a service changes it, the peer gets new SETTINGS."""
         self.state: Any = None
-        """Whatever the service keeps for a connection."""
+        """The state that the service stores for a connection."""
         self.unread: deque[tuple[float, dict[str, Any]]] = deque(maxlen=10_000)
-        """When which notifications were answered whose answers the sender may not have read yet."""
+        """The responses that the sender may not have read yet: their times and notifications."""
 
 
 class Request:
-    """One whole request."""
+    """A complete request."""
 
     __slots__ = ("method", "target", "fields", "headers", "repeated", "body", "connection")
 
@@ -49,19 +49,19 @@ class Request:
         return parse_qsl(self.target.partition("?")[2], keep_blank_values=True)
 
     def values(self, name: str) -> list[str]:
-        """All values of a header that may be repeated."""
+        """Returns all values of a header that can be repeated."""
         return [value for key, value in self.fields if key == name]
 
     def media_type(self) -> str:
-        """The content type without its parameters, in lower case."""
+        """Returns the content type in lower case, without its parameters."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     def shown_headers(self) -> dict[str, str]:
-        """The headers as they are recorded: without credentials."""
+        """Returns the headers for the record, without credentials."""
         return {name: value for name, value in self.headers.items() if name != "authorization"}
 
     def summary(self) -> dict[str, Any]:
-        """The request as it is shown in a list of refusals."""
+        """Returns the request for the list of refusals."""
         return {
             "method": self.method,
             "path": self.target,
@@ -73,7 +73,7 @@ class Request:
 
 @dataclass
 class Response:
-    """One whole response."""
+    """A complete response."""
 
     status: int
     headers: list[tuple[str, str]] = field(default_factory=list)
@@ -86,46 +86,46 @@ class Response:
 
 
 class Exchange(Protocol):
-    """The place where one request is answered, or not."""
+    """The exchange of one request and its response."""
 
     connection: Connection
 
     def is_open(self) -> bool:
-        """Whether the sender still waits for the answer."""
+        """Returns whether the sender still waits for the response."""
 
     def respond(self, response: Response) -> None:
-        """Send the answer."""
+        """Sends the response."""
 
     def cut(self) -> None:
-        """Cut the connection without an answer."""
+        """Cuts the connection without a response."""
 
     def reset(self, code: str) -> None:
-        """Reset the stream with an HTTP/2 error code; over HTTP/1.1 the connection is cut."""
+        """Resets the stream with an HTTP/2 error code. Over HTTP/1.1, cuts the connection."""
 
     def go_away(self, data: bytes) -> None:
-        """Send GOAWAY below this request and close soon; over HTTP/1.1 the connection is cut."""
+        """Sends GOAWAY with a last stream below this request, then closes. Over HTTP/1.1, cuts the connection."""
 
 
 class Handler(Protocol):
-    """What a connection hands its requests to."""
+    """The receiver of the requests of a connection."""
 
     def opened(self, protocol: str) -> Connection:
-        """A connection was accepted."""
+        """Called when a connection was accepted."""
 
     def closed(self, connection: Connection) -> None:
-        """A connection ended."""
+        """Called when a connection ended."""
 
     def serve(self, request: Request, exchange: Exchange) -> None:
-        """Answer a request, now or later."""
+        """Handles a request, now or later."""
 
     def malformed(self, connection: Connection, detail: str) -> None:
-        """A peer broke the HTTP protocol itself."""
+        """Called when a peer violated the HTTP protocol."""
 
     def streams(self, connection: Connection, count: int) -> None:
-        """So many streams are open at once."""
+        """Called with the number of open streams."""
 
     def stream_over_limit(self, connection: Connection, known: bool) -> None:
-        """A stream was refused; known says whether the peer had acknowledged the limit."""
+        """Called when a stream was refused; known is whether the peer had acknowledged the limit."""
 
     def priority_frame(self, connection: Connection) -> None:
-        """A PRIORITY frame arrived."""
+        """Called when a PRIORITY frame arrived."""

@@ -51,7 +51,7 @@ _REUSE_UNTIL = 300
 
 @dataclass
 class AccessToken:
-    """An access token that was issued."""
+    """An issued access token."""
 
     text: str
     expires_at: float
@@ -59,7 +59,7 @@ class AccessToken:
 
 
 class TokenEndpoint:
-    """Exchanges signed assertions of one service account for access tokens."""
+    """Issues access tokens for signed assertions of one service account."""
 
     def __init__(self, project: str, lifetime: float, clock: Clock, record: Record) -> None:
         self._clock = clock
@@ -74,7 +74,7 @@ class TokenEndpoint:
         self.address = ""
 
     def write_account(self, directory: Path, endpoint: str) -> str:
-        """Write the service account's key file, in the form of Google's."""
+        """Writes the service account's key file in Google's form."""
         self.address = f"{endpoint}/token"
         account = {
             "type": "service_account",
@@ -93,7 +93,7 @@ class TokenEndpoint:
         return self._issued.get(text)
 
     def answer(self, request: Request) -> Response:
-        """Check a token request and issue an access token."""
+        """Checks a token request and issues an access token."""
         if request.method != "POST":
             raise _error("token-method", "method_not_allowed", request.method, 405)
         if request.media_type() != "application/x-www-form-urlencoded":

@@ -31,14 +31,14 @@ _DEFAULT_CODES = {401: 11, 403: 27, 429: 13, 503: -1}
 
 @dataclass
 class OppoSettings:
-    """Seconds, limits and lists that a test may change."""
+    """Durations in seconds, limits and lists that a test can set."""
 
     auth_token_seconds: float = 24 * 3600
     overseas: bool = False
     categories: list[str] = field(default_factory=list)
-    """The categories that are taken; none listed means any."""
+    """The accepted categories. An empty list accepts any."""
     private_templates: list[str] = field(default_factory=list)
-    """The app's template ids; none listed means that it uses none."""
+    """The app's template IDs. An empty list means that the app uses none."""
     daily_limit: int = 0
     requests_per_second: int = 0
 
@@ -52,7 +52,7 @@ class Device:
 
 
 class Oppo(Service):
-    """Checks messages as oppo.md says."""
+    """Checks messages by the rules of oppo.md."""
 
     rules = RULES
     settings_type = OppoSettings
@@ -128,7 +128,7 @@ class Oppo(Service):
         return value
 
     def _send(self, request: Request, message: Any) -> str:
-        """Check one message and record it; returns its id."""
+        """Checks and records one message, and returns its ID."""
         message = oppo_message.check(message, self.settings.categories, self.settings.private_templates)
         token, id = message["target_value"], secrets.token_hex(12)
         if message["target_type"] == 2:
@@ -160,7 +160,7 @@ class Oppo(Service):
                 outcomes.append({"registrationId": oppo_message.target(message), **error})
         return _answer(0, "Success", outcomes)
 
-    # Answers
+    # Responses
 
     def refusal(self, refused: Refused, request: Request) -> Response:
         return _answer(int(refused.reason), refused.detail)
@@ -175,7 +175,7 @@ class Oppo(Service):
     # Control
 
     def make_devices(self, order: dict[str, Any]) -> list[str]:
-        """Body: count, overseas (the host's side if absent)."""
+        """Body: count, overseas (default: the region of the host)."""
         overseas = order.get("overseas", self.settings.overseas)
         prefix = "OPPO_SG_" if overseas else "OPPO_CN_"
         made = [prefix + secrets.token_hex(16) for _ in range(order.get("count", 1))]

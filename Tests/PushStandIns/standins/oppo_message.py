@@ -1,4 +1,4 @@
-"""What OPPO demands of a message to one device."""
+"""Checks of OPPO messages to one device."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def refused(rule: str, code: int, detail: str = "") -> Refused:
 
 
 def require(holds: Any, rule: str, code: int = 41, detail: str = "") -> None:
-    """Refuse with a code unless the condition holds."""
+    """Raises a refusal with a code unless the condition holds."""
     if not holds:
         raise refused(rule, code, detail)
 
 
 def _snake(value: Any) -> Any:
-    """The value with the names of its objects in snake_case; the page's sample writes them in camelCase."""
+    """Returns the value with snake_case names. The page's sample has camelCase names."""
     if not isinstance(value, dict):
         return value
     return {
@@ -68,12 +68,12 @@ def _snake(value: Any) -> Any:
 
 
 def target(message: Any) -> Any:
-    """The registration id of a message that may be malformed."""
+    """Returns the registration ID of a message that can be malformed."""
     return _snake(message).get("target_value", "") if isinstance(message, dict) else ""
 
 
 def check(message: Any, categories: list[str], templates: list[str]) -> dict[str, Any]:
-    """Check a message, and return it with its names in snake_case."""
+    """Checks a message, and returns it with snake_case names."""
     require(isinstance(message, dict), "message-json")
     message = _snake(message)
     parts = all(message.get(name) not in (None, "") for name in ("target_type", "target_value", "notification"))

@@ -1,4 +1,4 @@
-"""The rules of OPPO Push, after oppo.md; numbers in comments are those of its section 6."""
+"""The rules of OPPO Push, from oppo.md. Numbers in comments refer to its section 6."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _V = Mark.VERIFIED
 
 
 def _copied(name: str, text: str, source: str = _COPY, effect: Effect = Effect.REFUSE) -> Rule:
-    """A demand known from copies of OPPO's pages only, or inferred."""
+    """Returns a rule that is only in copies of OPPO's pages, or inferred."""
     return Rule(name, text, source, _U, _U, effect)
 
 
@@ -31,7 +31,7 @@ RULES = RuleTable(
         Rule("method-post", "The method is POST.", _CODES),
         Rule("path-known", "The path is one of the documented ones.", _CODES),
         Rule("sign-app-key-present", "A token request has app_key.", f"{_CODES}; {_AUTH}"),
-        Rule("sign-app-key-known", "app_key is a registered app's.", f"{_CODES}; {_AUTH}"),
+        Rule("sign-app-key-known", "app_key belongs to a registered app.", f"{_CODES}; {_AUTH}"),
         Rule("sign-present", "A token request has sign.", f"{_CODES}; {_AUTH}"),
         Rule(
             "sign-value",
@@ -39,7 +39,7 @@ RULES = RuleTable(
             f"{_CODES}; {_AUTH}",
         ),
         Rule("sign-timestamp-present", "A token request has timestamp.", f"{_CODES}; {_AUTH}"),
-        Rule("sign-timestamp", "timestamp has 13 digits and is of the last ten minutes.", f"{_CODES}; {_AUTH}"),
+        Rule("sign-timestamp", "timestamp has 13 digits and is within the last ten minutes.", f"{_CODES}; {_AUTH}"),
         Rule("form", "The body is form-urlencoded in UTF-8.", f"{_CODES}; {_SINGLE}"),
         Rule("auth-token-present", "The form has auth_token.", _CODES),
         Rule("auth-token-issued", "auth_token was issued by the service.", _CODES),
@@ -56,16 +56,16 @@ RULES = RuleTable(
         Rule("sub-title-length", "sub_title has at most 10 characters.", f"{_SDK}; {_CODES}"),
         _copied("content-length", "content has at most 50 characters for style 1, 128 for style 2."),
         _copied("style", "style is 1, 2 or 3."),
-        _copied("single-picture", "A single push has no pictures and not style 3."),
-        _copied("click-action", "click_action_type is 0, 1, 2, 4 or 5, with activity or url where needed."),
+        _copied("single-picture", "A single push has no pictures and no style 3."),
+        _copied("click-action", "click_action_type is 0, 1, 2, 4 or 5, with the required activity or url."),
         Rule("click-activity-length", "click_action_activity has at most 500 characters.", f"{_SDK}; {_CODES}"),
         _copied("click-url-length", "click_action_url has at most 2000 characters."),
-        _copied("action-parameters", "action_parameters is a JSON text of at most 4000 characters."),
-        Rule("off-line-ttl", "off_line_ttl is an integer, not negative.", f"{_SDK}; {_CODES}"),
+        _copied("action-parameters", "action_parameters is a string with JSON of at most 4000 characters."),
+        Rule("off-line-ttl", "off_line_ttl is a non-negative integer.", f"{_SDK}; {_CODES}"),
         Rule(
             "callback", "call_back_url has at most 200 characters, call_back_parameter 100.", f"{_RECEIPTS}; {_CODES}"
         ),
-        Rule("notify-level-category", "notify_level comes with a category.", f"{_COPY}; {_CODES}", _H),
+        Rule("notify-level-category", "notify_level is present only with a category.", f"{_COPY}; {_CODES}", _H),
         _copied("notify-level", "notify_level is 1, 2 or 16.", f"{_COPY}; {_CODES}"),
         _copied("category", "category is one of the setting categories, if it lists any.", f"{_COPY}; {_CODES}"),
         _copied(
@@ -81,7 +81,7 @@ RULES = RuleTable(
         # 25 to 27
         Rule(
             "token-region",
-            "A registration id belongs to the host's region; the setting overseas says which.",
+            "A registration id belongs to the host's region; the setting overseas defines it.",
             _CODES,
             _V,
             _U,
@@ -89,11 +89,11 @@ RULES = RuleTable(
         _copied("token-issued", "A registration id was issued by the service.", "inferred"),
         _copied(
             "device-unregistered",
-            "A dead id is accepted and comes back in a receipt only.",
+            "The service accepts an unregistered id and reports it only in a receipt.",
             f"{_RECEIPTS}; inferred",
             Effect.ANSWER,
         ),
-        Rule("daily-limit", "The app stays under its daily limit; the setting dailyLimit gives it.", _CODES),
-        Rule("flow-control", "The app stays under its rate; the setting requestsPerSecond gives it.", _CODES),
+        Rule("daily-limit", "The app does not exceed its daily limit; the setting dailyLimit defines it.", _CODES),
+        Rule("flow-control", "The app does not exceed its rate; the setting requestsPerSecond defines it.", _CODES),
     ],
 )

@@ -1,10 +1,10 @@
-"""Counting how often something happens."""
+"""Rate limits."""
 
 from __future__ import annotations
 
 
 class Bucket:
-    """So many in a period; it is refilled whole when a period is over."""
+    """A limit for each period. It is refilled completely when a period ends."""
 
     def __init__(self, capacity: int, seconds: float) -> None:
         self._capacity = capacity
@@ -13,7 +13,7 @@ class Bucket:
         self._used = 0
 
     def take(self, now: float, count: int = 1) -> bool:
-        """Take so many, or say that there are not enough left."""
+        """Takes count units. Returns False if not enough are left."""
         if now - self._started >= self._seconds:
             self._started, self._used = now, 0
         if self._used + count > self._capacity:
@@ -23,7 +23,7 @@ class Bucket:
 
 
 class Burst:
-    """A burst of so many, and then one more for each interval that has passed."""
+    """A burst, and then one more unit for each interval."""
 
     def __init__(self, burst: int, interval: float) -> None:
         self._burst = burst
@@ -32,7 +32,7 @@ class Burst:
         self._at = 0.0
 
     def take(self, now: float) -> bool:
-        """Take one, or say that none is left."""
+        """Takes one unit. Returns False if none is left."""
         self._level = min(self._burst, self._level + (now - self._at) / self._interval)
         self._at = now
         if self._level < 1:

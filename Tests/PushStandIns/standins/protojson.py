@@ -1,4 +1,4 @@
-"""Reading JSON as a protocol buffers service does: typed members, and no unknown ones."""
+"""JSON parsing as in protocol buffers services: typed members and no unknown ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _INTEGER = re.compile(r"-?\d+")
 
 
 class JSONFault(Exception):
-    """A value that the reader refuses."""
+    """A value that the parser refuses."""
 
     def __init__(self, rule: str, path: str, text: str) -> None:
         super().__init__(text)
@@ -29,7 +29,7 @@ class Kind:
     """The type of a member."""
 
     def read(self, value: Any, path: str) -> Any:
-        """The value as it is used, or a JSONFault."""
+        """Returns the parsed value, or raises JSONFault."""
         raise NotImplementedError
 
 
@@ -48,7 +48,7 @@ class Boolean(Kind):
 
 
 class Integer(Kind):
-    """An int32; the JSON mapping also allows it as a text."""
+    """An int32. The JSON mapping also allows a string."""
 
     def read(self, value: Any, path: str) -> int:
         if isinstance(value, str) and _INTEGER.fullmatch(value):
@@ -99,7 +99,7 @@ class Struct(Kind):
 
 @dataclass
 class Enumeration(Kind):
-    """One of these names; numbers are allowed as well."""
+    """One of these names. Numbers are allowed too."""
 
     name: str
     names: tuple[str, ...]
@@ -118,7 +118,7 @@ class Enumeration(Kind):
 
 @dataclass
 class Texts(Kind):
-    """A map from text to text."""
+    """A map from strings to strings."""
 
     rule: str
 

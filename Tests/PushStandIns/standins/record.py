@@ -1,4 +1,4 @@
-"""What a stand-in remembers of the requests it saw."""
+"""The record of the requests to a stand-in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .rules import Refused, RuleTable
 
 
 class Record:
-    """Notifications taken, rules broken, and counts, all in memory."""
+    """Accepted notifications, violated rules and counts, in memory."""
 
     def __init__(self, clock: Clock, rules: RuleTable) -> None:
         self._clock = clock
@@ -31,7 +31,7 @@ class Record:
         self.tokens_seen = 0
 
     def take(self, token: str, headers: dict[str, str], payload: Any, id: str, **more: Any) -> dict[str, Any]:
-        """Record one notification to one device."""
+        """Records one notification to one device."""
         notification = {
             "number": len(self.received) + 1,
             "at": self._clock.milliseconds(),
@@ -46,7 +46,7 @@ class Record:
         return notification
 
     def refuse(self, refused: Refused, request: Request | None) -> None:
-        """Record a broken rule, or an answer to a device's state."""
+        """Records a violated rule, or a response to a device's state."""
         rule = self._rules[refused.rule]
         entry = {
             "at": self._clock.milliseconds(),
@@ -62,7 +62,7 @@ class Record:
             self.refused.append({**entry, "request": request.summary() if request else None})
 
     def notice(self, rule: str, detail: str = "", token: str | None = None) -> None:
-        """Record something that is taken but that a test may want to see."""
+        """Records a problem of an accepted request."""
         self.noticed.append(
             {
                 "at": self._clock.milliseconds(),
@@ -74,7 +74,7 @@ class Record:
         )
 
     def revoke(self, token: str, notification: Any) -> None:
-        """Record that a notification to a device was taken back."""
+        """Records the revocation of a notification to a device."""
         self.revoked.append({"at": self._clock.milliseconds(), "token": token, "notification": notification})
 
     def counts(self) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Watching whether a sender repeats a request sooner than it may, or that it must not repeat."""
+"""Detection of retries that are too early or not allowed."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from dataclasses import dataclass
 
 @dataclass
 class Earlier:
-    """The answer that an equal request got before."""
+    """The response to an earlier equal request."""
 
     status: int
     at: float
     wait: float | None
-    """Seconds to wait before repeating; None means never repeat."""
+    """The seconds to wait before a retry. None means that a retry is not allowed."""
 
 
 class RetryWatch:
-    """Remembers answers by the content of the request."""
+    """Stores responses by the content of the request."""
 
     def __init__(self) -> None:
         self._answers: dict[bytes, Earlier] = {}
 
     @staticmethod
     def key(*parts: bytes) -> bytes:
-        """A key for requests that say the same."""
+        """Returns a key for requests with the same content."""
         digest = hashlib.sha256()
         for part in parts:
             digest.update(len(part).to_bytes(4) + part)
@@ -37,7 +37,7 @@ class RetryWatch:
         self._answers[key] = Earlier(status, at, wait)
 
     def breach(self, key: bytes, now: float) -> Earlier | None:
-        """The earlier answer, if repeating the request now goes against it."""
+        """Returns the earlier response if it does not allow a retry now."""
         earlier = self._answers.get(key)
         if earlier is None:
             return None

@@ -1,4 +1,4 @@
-"""Rules, the tables that hold them, and the exception that says one was broken."""
+"""Rules, tables of rules, and the exception for a violated rule."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Mark(StrEnum):
-    """How sure the documents are of a statement."""
+    """The evidence level of a statement in the documents."""
 
     VERIFIED = "verified"
     SECOND_HAND = "second-hand"
@@ -17,16 +17,16 @@ class Mark(StrEnum):
 
 
 class Effect(StrEnum):
-    """What the stand-in does about a rule."""
+    """The reaction of the stand-in to a violated rule."""
 
     REFUSE = "refuse"
     """The request is refused and listed under /refused."""
     ANSWER = "answer"
-    """The service's answer to a device's state, listed under /undelivered; the sender did nothing wrong."""
+    """The service's response to a device's state, listed under /undelivered. The sender made no mistake."""
     NOTICE = "notice"
-    """The request is taken all the same and listed under /noticed."""
+    """The request is accepted and listed under /noticed."""
     TRANSPORT = "transport"
-    """There is no answer at all, so nothing is listed."""
+    """The stand-in does not respond, so nothing is listed."""
 
 
 _WEAKEST_FIRST = (Mark.UNVERIFIED, Mark.SECOND_HAND, Mark.VERIFIED)
@@ -34,20 +34,20 @@ _WEAKEST_FIRST = (Mark.UNVERIFIED, Mark.SECOND_HAND, Mark.VERIFIED)
 
 @dataclass(frozen=True)
 class Rule:
-    """One demand of a service, with where it is written and how sure that is."""
+    """One requirement of a service, with its source and evidence."""
 
     name: str
     text: str
     source: str
     condition: Mark = Mark.VERIFIED
-    """How sure it is that the service demands this."""
+    """The evidence that the service has this requirement."""
     answer: Mark = Mark.VERIFIED
-    """How sure it is that the service answers a breach as the stand-in does."""
+    """The evidence that the service responds to a violation as the stand-in does."""
     effect: Effect = Effect.REFUSE
 
     @property
     def mark(self) -> Mark:
-        """The weaker of the two marks."""
+        """The weaker of the two evidence levels."""
         return min(self.condition, self.answer, key=_WEAKEST_FIRST.index)
 
     @property
@@ -93,14 +93,14 @@ class RuleTable:
 
 @dataclass
 class Refused(Exception):
-    """A request broke a rule, or a device's state forbids delivery."""
+    """A request violated a rule, or a device's state prevents delivery."""
 
     rule: str
     status: int
     reason: str
     detail: str = ""
     extra: dict[str, Any] = field(default_factory=dict)
-    """What the service's own error body holds besides, for its module to read."""
+    """Additional members of the service's own error body."""
     headers: list[tuple[str, str]] = field(default_factory=list)
     token: str | None = None
 

@@ -1,4 +1,4 @@
-"""The TLS server of a stand-in: it accepts connections, applies faults, and asks the service."""
+"""The TLS server of a stand-in: accepts connections, applies faults, and calls the service."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .rules import Refused
 from .service import Service
 
 _UNREAD_SECONDS = 5
-"""After so long an answer over HTTP/2 counts as read; over HTTP/1.1 the next request says that it was."""
+"""The seconds after which a response over HTTP/2 counts as read. Over HTTP/1.1, the next request confirms it."""
 
 
 class Entrance(asyncio.Protocol):
-    """A new connection, until its protocol is known."""
+    """A new connection before ALPN has selected its protocol."""
 
     def __init__(self, handler: Handler, protocols: tuple[str, ...]) -> None:
         self._handler = handler
@@ -41,7 +41,7 @@ class Entrance(asyncio.Protocol):
 
 
 class Gate:
-    """Stands between the connections and the service, and applies the ordered faults."""
+    """Passes requests from the connections to the service, and applies the injected faults."""
 
     def __init__(self, service: Service, faults: Faults, record: Record) -> None:
         self._service = service
@@ -71,7 +71,7 @@ class Gate:
         self._fail(fault, request, exchange)
 
     def _take(self, request: Request) -> Response:
-        """Answer a request, and remember what was taken by it."""
+        """Handles a request, and notes the accepted notifications."""
         known = len(self._record.received)
         response = self._answer(request)
         now = time.monotonic()
@@ -82,7 +82,7 @@ class Gate:
 
     @staticmethod
     def _lose(connection: Connection) -> None:
-        """A connection is cut: its latest answers are lost, or may be."""
+        """Marks the latest responses of a connection as possibly lost, because it is cut."""
         now = time.monotonic()
         for answered, notification in connection.unread:
             if now - answered < _UNREAD_SECONDS:
@@ -117,13 +117,13 @@ class Gate:
                 exchange.cut()
             case "goaway":
                 exchange.go_away(self._service.going_away(fault))
-                # The connection closes a second later, whatever is on its way.
+                # The connection closes a second later, regardless of pending responses.
                 loop.call_later(_UNREAD_SECONDS / 2, self._lose, request.connection)
             case "streamReset":
                 exchange.reset(fault.code)
 
     def _answer_late(self, request: Request, exchange: Exchange) -> None:
-        """Answer after a hang, unless the sender has given up."""
+        """Responds after a hang, unless the sender has given up."""
         if exchange.is_open():
             exchange.respond(self._take(request))
 

@@ -1,4 +1,4 @@
-"""What every stand-in service has in common."""
+"""The base class of all stand-in services."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ControlRoute = Callable[[dict[str, Any]], Any]
 
 
 class Service(ABC):
-    """One push service: it checks requests, keeps devices, and forms the service's own answers."""
+    """A push service: checks requests, stores devices, and creates the service's own responses."""
 
     rules: ClassVar[RuleTable]
     settings_type: ClassVar[type]
@@ -31,60 +31,60 @@ class Service(ABC):
         self.endpoint = ""
 
     def start(self, endpoint: str) -> dict[str, Any]:
-        """Take the address that was bound, and say what a client needs besides."""
+        """Stores the bound address, and returns further members of the ready line."""
         self.endpoint = endpoint
         return self.client_needs()
 
     @abstractmethod
     def client_needs(self) -> dict[str, Any]:
-        """The members of the ready line that only this service has."""
+        """Returns the members of the ready line that only this service has."""
 
     def stream_limit(self) -> int:
-        """The concurrent HTTP/2 streams that a new connection may have."""
+        """Returns the maximum number of concurrent HTTP/2 streams of a new connection."""
         return 100
 
     def opened(self, connection: Connection) -> None:
-        """A connection was accepted."""
+        """Called when a connection was accepted."""
 
     def closed(self, connection: Connection) -> None:
-        """A connection ended."""
+        """Called when a connection ended."""
 
     def kind(self, request: Request) -> str:
-        """What a request is for: send, token or revoke. Faults apply to send unless they say otherwise."""
+        """Returns the purpose of a request: send, token or revoke. By default, faults apply to send."""
         return "send"
 
     @abstractmethod
     def handle(self, request: Request) -> Response:
-        """Check a request, record what it holds and answer it; raise Refused if it breaks a rule."""
+        """Checks, records and answers a request, or raises Refused if it violates a rule."""
 
     @abstractmethod
     def refusal(self, refused: Refused, request: Request) -> Response:
-        """The service's own error answer."""
+        """Returns the service's own error response."""
 
     @abstractmethod
     def fault(self, fault: Fault, request: Request) -> Response:
-        """The service's own error answer for an ordered status."""
+        """Returns the service's own error response for an injected status."""
 
     def going_away(self, fault: Fault) -> bytes:
-        """The debug data of an ordered GOAWAY."""
+        """Returns the debug data of an injected GOAWAY."""
         return b""
 
     @abstractmethod
     def make_devices(self, order: dict[str, Any]) -> list[Any]:
-        """Make device tokens as the control request orders."""
+        """Creates device tokens for a control request."""
 
     @abstractmethod
     def kill_devices(self, order: dict[str, Any]) -> int:
-        """Make devices unregistered; returns how many."""
+        """Unregisters devices, and returns their number."""
 
     def control_routes(self) -> dict[str, ControlRoute]:
-        """Further POST control requests, by path."""
+        """Returns further POST control requests, by path."""
         return {}
 
     def reset(self) -> None:
-        """Forget what was counted; keep devices, keys and tokens."""
+        """Clears counters. Devices, keys and tokens stay."""
 
 
 def retry_after(fault: Fault) -> list[tuple[str, str]]:
-    """The Retry-After header of an ordered fault, if it has one."""
+    """Returns the Retry-After header of an injected fault, if it has one."""
     return [] if fault.retry_after is None else [("retry-after", str(fault.retry_after))]

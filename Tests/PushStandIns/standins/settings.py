@@ -1,4 +1,4 @@
-"""Reading a service's settings from a JSON file."""
+"""Loading of a service's settings from a JSON file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Settings = TypeVar("Settings")
 
 
 def load(kind: type[Settings], path: str | None) -> Settings:
-    """Make settings of the given dataclass; the file's names are its fields in camelCase."""
+    """Returns settings of the given dataclass. The names in the file are its fields in camelCase."""
     values = json.loads(Path(path).read_text()) if path else {}
     if not isinstance(values, dict):
         raise ValueError("the configuration is not a JSON object")

@@ -1,4 +1,4 @@
-"""Comparing JSON values with the types that a service documents."""
+"""Comparison of JSON values with documented types."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 Shape = Callable[[Any], bool] | Mapping[str, "Shape"] | list["Shape"]
-"""A test of a value, or the shapes of an object's known members, or the one shape of an array's items."""
+"""A predicate for a value, the shapes of an object's known members, or the shape of an array's items."""
 
 
 def text(value: Any) -> bool:
@@ -34,7 +34,7 @@ def json_object(value: Any) -> bool:
 
 
 def misfit(value: Any, shape: Shape, path: str = "") -> str | None:
-    """The path of the first value that has not the documented type; unknown members are not looked at."""
+    """Returns the path of the first value with another type than documented. Unknown members are ignored."""
     if callable(shape):
         return None if shape(value) else path
     if isinstance(shape, list):
@@ -53,10 +53,10 @@ def is_https(value: str) -> bool:
 
 
 def is_within(value: Any, low: int, high: int) -> bool:
-    """Whether the value is an integer of the range."""
+    """Returns whether the value is an integer in the range."""
     return integer(value) and low <= value <= high
 
 
 def bytes_without(body: bytes, tokens: list[str]) -> int:
-    """The length of a JSON body less the device tokens, their quotes and the commas between them."""
+    """Returns the length of a JSON body without the device tokens, their quotes and the commas between them."""
     return len(body) - sum(len(token.encode()) + 2 for token in tokens) - max(0, len(tokens) - 1)

@@ -1,4 +1,4 @@
-"""Reading JSON strictly: UTF-8, no NaN, and no member twice where that is asked for."""
+"""Strict JSON parsing: UTF-8, no NaN, and optionally no duplicate members."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _UNIQUE_DECODER = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hoo
 
 
 def loads(body: bytes | str) -> Any:
-    """Read a JSON text; anything wrong is a ValueError."""
+    """Parses JSON, and raises ValueError if it is invalid."""
     return _DECODER.decode(body if isinstance(body, str) else body.decode())
 
 
 def loads_unique(body: bytes) -> Any:
-    """As loads, and no object may have the same member twice."""
+    """Parses JSON like loads, and refuses duplicate members."""
     return _UNIQUE_DECODER.decode(body.decode())
 
 
 def dumps(value: Any) -> str:
-    """The compact form, with characters beyond ASCII as they are."""
+    """Returns the compact form, without escapes for non-ASCII characters."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

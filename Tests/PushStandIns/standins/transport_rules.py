@@ -1,4 +1,4 @@
-"""Rules of the transports, shared by the services that use them."""
+"""Rules of the transports, for all services that use them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HTTP2 = [
     ),
     Rule(
         "stream-limit",
-        "No more streams are open at once than SETTINGS_MAX_CONCURRENT_STREAMS allows.",
+        "The number of open streams does not exceed SETTINGS_MAX_CONCURRENT_STREAMS.",
         f"{_RFC9113} section 5.1.2",
     ),
     Rule(
@@ -40,6 +40,6 @@ HTTP1 = [
 
 
 def tls_only(source: str, version_stated: bool = False) -> Rule:
-    """The rule that nothing but TLS is spoken; the stand-in takes version 1.2 or later in any case."""
+    """Returns the rule that the connection uses TLS. The stand-in always requires version 1.2 or later."""
     text = "The connection is TLS, version 1.2 or later." if version_stated else "The connection is TLS."
     return Rule("tls-only", text, source, Mark.VERIFIED, Mark.UNVERIFIED, Effect.TRANSPORT)

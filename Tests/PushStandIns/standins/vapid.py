@@ -1,4 +1,4 @@
-"""Checking VAPID credentials, RFC 8292."""
+"""Checks of VAPID credentials, RFC 8292."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _refused(rule: str, reason: str, detail: str, status: int = 403) -> Refused:
 
 @dataclass
 class Credentials:
-    """A token whose signature was checked, and its key."""
+    """A token with a verified signature, and its key."""
 
     token: str
     key: bytes
@@ -34,7 +34,7 @@ class Credentials:
 
 
 class Vapid:
-    """Checks credentials, each signature once."""
+    """Checks credentials and caches verified signatures."""
 
     def __init__(self, clock: Clock, demand_real_subject: bool) -> None:
         self._clock = clock
@@ -46,7 +46,7 @@ class Vapid:
         return len(self._checked)
 
     def admit(self, authorization: str, origin: str) -> Credentials:
-        """The credentials of a request to the origin, if they are good now."""
+        """Returns the credentials of a request to the origin, or raises Refused if they are invalid now."""
         credentials = self._checked.get(authorization)
         if credentials is None:
             credentials = self._checked[authorization] = self._check(authorization)
@@ -95,7 +95,7 @@ class Vapid:
 
 
 def _parameters(text: str) -> dict[str, str]:
-    """The parameters of an Authorization header; unknown ones are kept and not used."""
+    """Returns the parameters of an Authorization header. Unknown parameters are not used."""
     found = [_PARAMETER.fullmatch(part) for part in text.split(",")]
     return {match.group(1).lower(): match.group(2) for match in found if match}
 

@@ -31,13 +31,13 @@ _DEFAULT_CODES = {401: 10000, 403: 10000, 429: 10072}
 
 @dataclass
 class VivoSettings:
-    """Seconds, limits and lists that a test may change."""
+    """Durations in seconds, limits and lists that a test can set."""
 
     auth_token_seconds: float = 24 * 3600
     reg_id_length: int = 23
     longest_time_to_live: int = 604_800
     categories: dict[str, int] = field(default_factory=dict)
-    """The classification of each category; none listed means any category."""
+    """The classification of each category. An empty map accepts any category."""
     refuse_test_texts: bool = False
     night_hours: bool = False
     daily_quota: int = 0
@@ -53,7 +53,7 @@ class Device:
 
 
 class Vivo(Service):
-    """Checks messages as vivo.md says."""
+    """Checks messages by the rules of vivo.md."""
 
     rules = RULES
     settings_type = VivoSettings
@@ -157,12 +157,12 @@ class Vivo(Service):
         return Response.json(200, {"result": 0, "desc": "请求成功", "taskId": id})
 
     def _invalid(self, request: Request, rule: str, token: str, code: int, status: int) -> Response:
-        """An answer that names the device as one that cannot be sent to."""
+        """Returns a response that names the device as unreachable."""
         self.record.refuse(Refused(rule, 200, str(code), token, token=token), request)
         invalid = {"status": status, "userid": token}
         return Response.json(200, {"result": code, "desc": "regId不合法", "taskId": "", "invalidUser": invalid})
 
-    # Answers
+    # Responses
 
     def refusal(self, refused: Refused, request: Request) -> Response:
         if not refused.reason:
@@ -178,7 +178,7 @@ class Vivo(Service):
     # Control
 
     def make_devices(self, order: dict[str, Any]) -> list[str]:
-        """Body: count, test (whether they are of test users)."""
+        """Body: count, test (whether the devices belong to test users)."""
         made = [keys.identifier(self.settings.reg_id_length, "0123456789") for _ in range(order.get("count", 1))]
         self._devices.update((token, Device(order.get("test", False))) for token in made)
         return made

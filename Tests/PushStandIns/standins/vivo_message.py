@@ -1,4 +1,4 @@
-"""What vivo demands of a message to one device."""
+"""Checks of vivo messages to one device."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ def refused(rule: str, code: int, detail: str = "") -> Refused:
 
 
 def require(holds: Any, rule: str, code: int, detail: str = "") -> None:
-    """Refuse with a code unless the condition holds."""
+    """Raises a refusal with a code unless the condition holds."""
     if not holds:
         raise refused(rule, code, detail)
 
 
 def whole(value: Any) -> int | None:
-    """The value as an integer; a text of digits is taken as one, since senders report that it works."""
+    """Returns the value as an integer. A string of digits is accepted, because senders report that it works."""
     if isinstance(value, str) and re.fullmatch(r"-?\d+", value):
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def width(text: str) -> int:
-    """The length of a text as the SDK counts it."""
+    """Returns the length of a text by the counting rule of the SDK."""
     return sum(1 if character.isascii() else 2 for character in text)
 
 
@@ -92,7 +92,7 @@ def _check_extra(extra: Any) -> None:
 
 
 def check_category(body: dict[str, Any], categories: dict[str, int]) -> None:
-    """The category must be known, if any are listed, and go with the classification."""
+    """Checks that the category is known, if the setting lists any, and matches the classification."""
     category = body.get("category")
     if category is None:
         return

@@ -37,7 +37,7 @@ _OPTIONS: Shape = {
     **dict.fromkeys(("title", "body", "tag", "image", "icon"), text),
     **dict.fromkeys(("silent", "requireInteraction", "renotify"), boolean),
 }
-"""Of showNotification, by the names that a page hands over as they are; badge is the sender's own number."""
+"""The options of showNotification with the same names in the payload. badge is a number of the payload instead."""
 
 _APPLE_REASONS = {
     400: "BadWebPushRequest",
@@ -56,27 +56,27 @@ _MOZILLA_RULES = {"ttl-present": 111, "ttl-form": 112, "topic-form": 113, "topic
 
 @dataclass
 class WebPushSettings:
-    """The service to act as, and limits that a test may change."""
+    """The simulated service, and limits that a test can set."""
 
     profile: str = "rfc"
-    """rfc, apple or mozilla: whose answers are given."""
+    """rfc, apple or mozilla: the origin of the responses."""
     maximum_bytes: int = 4096
     maximum_ttl: int = 30 * 24 * 3600
     pushes_per_minute: int = 0
-    """How many pushes a subscription may get a minute; 0 is no limit."""
+    """The maximum number of pushes a minute per subscription. 0 means no limit."""
     max_concurrent_streams: int = 100
 
 
 @dataclass
 class Subscription:
-    """What a browser got from the service, with the secrets that it keeps."""
+    """A browser's subscription, with its secrets."""
 
     endpoint: str
     private_key: ec.EllipticCurvePrivateKey
     auth: bytes
     application_server_key: bytes | None
     gone: int | None = None
-    """The status that says it has ended, once it has."""
+    """The status of an ended subscription, or None while it is active."""
     wait_until: float = 0.0
     bucket: Bucket | None = None
     topics: dict[str, int] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class Subscription:
 
 
 class WebPush(Service):
-    """Checks pushes as web-push.md says, and decrypts them as the browser would."""
+    """Checks pushes by the rules of web-push.md, and decrypts them like a browser."""
 
     rules = RULES
     settings_type = WebPushSettings
@@ -164,7 +164,7 @@ class WebPush(Service):
         return topic
 
     def _check_receipt(self, request: Request) -> str | None:
-        """The receipt link to answer with, if the sender asks for a receipt."""
+        """Returns the receipt link of the response, if the sender requests a receipt."""
         if "respond-async" not in request.headers.get("prefer", ""):
             return None
         given = _RECEIPT.search(request.headers.get("link", ""))
@@ -253,7 +253,7 @@ class WebPush(Service):
         self._receipts.add(receipt)
         return Response(202, [*headers, ("link", f'<{receipt}>; rel="urn:ietf:params:push:receipt"')])
 
-    # Answers
+    # Responses
 
     def refusal(self, refused: Refused, request: Request) -> Response:
         status = refused.status
@@ -280,7 +280,7 @@ class WebPush(Service):
     # Control
 
     def make_devices(self, order: dict[str, Any]) -> list[dict[str, str]]:
-        """Body: count, applicationServerKey (base64url; without it the subscriptions are not restricted)."""
+        """Body: count, applicationServerKey (base64url; without it, the subscriptions are not restricted)."""
         bound = keys.decode(order["applicationServerKey"]) if "applicationServerKey" in order else None
         if bound is not None and (len(bound) != 65 or bound[0] != 4):
             raise ValueError("applicationServerKey is not an uncompressed point")
@@ -293,7 +293,7 @@ class WebPush(Service):
         return made
 
     def kill_devices(self, order: dict[str, Any]) -> int:
-        """Body: tokens (endpoints, or subscriptions as they were given), status (404 or 410)."""
+        """Body: tokens (endpoints or subscriptions), status (404 or 410)."""
         usual = 404 if self.settings.profile == "rfc" else 410
         for token in order["tokens"]:
             endpoint = token["endpoint"] if isinstance(token, dict) else token
@@ -309,7 +309,7 @@ class WebPush(Service):
 
 
 def _readable(plaintext: bytes) -> Any:
-    """The plaintext as JSON, else as text, else in base64url."""
+    """Returns the plaintext as JSON, as text or in base64url, in this order of preference."""
     try:
         return loads(plaintext)
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Decrypting a push message as the browser would, RFC 8291, by http-ece."""
+"""Decryption of push messages like a browser, RFC 8291, with http-ece."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def _refused(rule: str, detail: str) -> Refused:
 
 
 class Receiver:
-    """Decrypts for all subscriptions and remembers what may serve only once."""
+    """Decrypts for all subscriptions, and detects reused salts and keys."""
 
     def __init__(self) -> None:
         self._salts: dict[bytes, bytes] = {}
         self._senders: dict[bytes, bytes] = {}
 
     def decrypt(self, body: bytes, private_key: ec.EllipticCurvePrivateKey, auth: bytes, vapid_key: bytes) -> bytes:
-        """The plaintext of a body, after every check that the header allows."""
+        """Returns the plaintext of a body, after all checks of its header."""
         if len(body) < _SMALLEST:
             raise _refused("body-length", f"{len(body)} bytes")
         record_size, id_length, sender = int.from_bytes(body[16:20]), body[20], body[21:_HEADER]
@@ -54,7 +54,7 @@ class Receiver:
             raise _refused("key-id-point", str(error)) from error
 
     def _check_fresh(self, body: bytes, sender: bytes) -> None:
-        """Salt and key may come again only with the same bytes, which is a retry and not a second message."""
+        """Checks that salt and key are new. The same bytes are allowed, because they are a retry."""
         digest = hashlib.sha256(body).digest()
         if self._senders.setdefault(sender, digest) != digest:
             raise _refused("key-fresh", "the sender's key was used before")

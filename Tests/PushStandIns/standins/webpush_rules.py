@@ -1,4 +1,4 @@
-"""The rules of Web Push, after web-push.md; numbers in comments are those of its section 7."""
+"""The rules of Web Push, from web-push.md. Numbers in comments refer to its section 7."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ RULES = RuleTable(
         *HTTP1,
         *HTTP2,
         # 2, 18
-        Rule("subscription-issued", "The push address is one that the service gave out.", _PUSH + "7.3"),
+        Rule("subscription-issued", "The service issued the push address.", _PUSH + "7.3"),
         Rule("method-post", "The method is POST.", _APPLE),
         # 3 to 6, 19 to 21, 38
         Rule("ttl-present", "The TTL header is present.", _PUSH + "5.2"),
         Rule("ttl-form", "TTL is digits only.", f"{_PUSH}5.2; {_APPLE}; {_MOZILLA_ERRORS}"),
         Rule("ttl-positive", "TTL is not zero; only in the profile apple.", _APPLE, _U, _U),
-        Rule("urgency-once", "There is not more than one Urgency.", _PUSH + "5.3"),
+        Rule("urgency-once", "The request has at most one Urgency.", _PUSH + "5.3"),
         Rule("urgency-value", "Urgency is very-low, low, normal or high.", _PUSH + "5.3", _V, _U),
         Rule("topic-form", "Topic has at most 32 characters of the URL-safe base64 alphabet.", _PUSH + "5.4"),
         Rule("topic-empty", "Topic is not empty.", "rfc-editor.org/rfc/rfc7230 (not read)", _U, _U),
         Rule("content-encoding", "A body has exactly one content coding, aes128gcm.", _ENCRYPTION + "4", _V, _U),
-        Rule("receipt-link", "A receipt link, if given, is one of the service's.", _PUSH + "5.1"),
+        Rule("receipt-link", "A receipt link, if present, was issued by the service.", _PUSH + "5.1"),
         # 7 to 14, 30 to 37
         Rule(
             "authorization-present", "A push to a restricted subscription has an Authorization header.", _VAPID + "4.2"
@@ -62,12 +62,12 @@ RULES = RuleTable(
         ),
         Rule("vapid-signature", "The signature verifies with k.", _VAPID + "4.2"),
         Rule("vapid-expiry-present", "exp is present and a number.", _VAPID + "2"),
-        Rule("vapid-expired", "exp is not past.", _VAPID + "4.2"),
-        Rule("vapid-lifetime", "exp is at most 24 hours ahead.", _VAPID + "4.2"),
+        Rule("vapid-expired", "exp is in the future.", _VAPID + "4.2"),
+        Rule("vapid-lifetime", "exp is at most 24 hours in the future.", _VAPID + "4.2"),
         Rule("vapid-audience", "aud includes the push address's origin.", _VAPID + "4.2"),
         Rule(
             "vapid-audience-form",
-            "The origin in aud has no path, no slash at its end and no other port.",
+            "The origin in aud has no path, no trailing slash and no other port.",
             "rfc-editor.org/rfc/rfc6454 section 6.1 (not read)",
             _U,
             _U,
@@ -80,7 +80,7 @@ RULES = RuleTable(
             _H,
             _H,
         ),
-        Rule("vapid-key-bound", "k is the key that the subscription was made with.", _VAPID + "4.2"),
+        Rule("vapid-key-bound", "k is the key of the subscription.", _VAPID + "4.2"),
         Rule("vapid-key-distinct", "k is not the key in the body.", _VAPID + "3.2"),
         # 15, 22 to 29
         Rule("body-size", "The body has at most 4096 bytes; the setting maximumBytes changes it.", _PUSH + "7.2"),
@@ -91,19 +91,19 @@ RULES = RuleTable(
         Rule("single-record", "The record size is greater than the record's length.", _ENCRYPTION + "4", _V, _U),
         Rule("decryption", "The record decrypts with the subscription's keys.", _ENCRYPTION + "4", _V, _U),
         Rule("delimiter", "The record's delimiter is 0x02.", f"{_ENCRYPTION}4; {_CODING}2", _V, _U),
-        Rule("salt-fresh", "No salt serves two messages.", _CODING + "2.1", _V, _U),
-        Rule("key-fresh", "No key in a body serves two messages.", _ENCRYPTION + "3.1", _V, _U),
-        # 40, of the browser
+        Rule("salt-fresh", "No salt is used for two messages.", _CODING + "2.1", _V, _U),
+        Rule("key-fresh", "No key in a body is used for two messages.", _ENCRYPTION + "3.1", _V, _U),
+        # 40, checked by the browser
         Rule(
             "notification-options",
-            "What a page hands to showNotification under its own names has the types it takes.",
+            "Members of the payload named like options of showNotification have the types of these options.",
             _SHOW,
             _V,
             _U,
         ),
         # 16
         Rule(
-            "push-rate", "A subscription gets no more pushes a minute than the setting pushesPerMinute.", _PUSH + "8.4"
+            "push-rate", "A subscription gets at most pushesPerMinute pushes a minute, by that setting.", _PUSH + "8.4"
         ),
         # 2
         Rule(
@@ -113,15 +113,13 @@ RULES = RuleTable(
             effect=Effect.ANSWER,
         ),
         # 39, and sections 2 and 6
-        Rule(
-            "vapid-token-reuse", "There is at most one new token an hour for an origin.", _APPLE, effect=Effect.NOTICE
-        ),
+        Rule("vapid-token-reuse", "An origin gets at most one new token an hour.", _APPLE, effect=Effect.NOTICE),
         Rule(
             "topic-alphanumeric",
-            "Topic has letters and digits only, which all services take.",
+            "Topic has only letters and digits, which all services accept.",
             _MOZILLA_ERRORS,
             effect=Effect.NOTICE,
         ),
-        Rule("retry-too-soon", "A sender waits as long as Retry-After says.", _PUSH + "8.4", effect=Effect.NOTICE),
+        Rule("retry-too-soon", "A sender waits at least for Retry-After.", _PUSH + "8.4", effect=Effect.NOTICE),
     ],
 )

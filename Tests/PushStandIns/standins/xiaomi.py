@@ -54,7 +54,7 @@ _DEFAULT_CODES = {400: 10008, 401: 21301, 403: 21303, 429: 200002}
 
 @dataclass
 class XiaomiSettings:
-    """The app's channels and templates, and limits that a test may change."""
+    """The app's channels and templates, and limits that a test can set."""
 
     package_name: str = "com.example.scrollback"
     region: str = "china"
@@ -64,9 +64,9 @@ class XiaomiSettings:
     """The names of each template's parameters."""
     channel_required: bool = True
     daily_quota: int = 0
-    """How many messages a day are taken; 0 is no limit."""
+    """The maximum number of messages a day. 0 means no limit."""
     requests_per_second: int = 0
-    """How many requests a second are taken; 0 is no limit."""
+    """The maximum number of requests a second. 0 means no limit."""
 
 
 @dataclass
@@ -87,7 +87,7 @@ def _require(holds: Any, rule: str, code: int = 10017, detail: str = "") -> None
 
 
 class Xiaomi(Service):
-    """Checks messages as xiaomi.md says."""
+    """Checks messages by the rules of xiaomi.md."""
 
     rules = RULES
     settings_type = XiaomiSettings
@@ -210,7 +210,7 @@ class Xiaomi(Service):
         return _answer(0, "", data)
 
     def _fault_of(self, token: str) -> str | None:
-        """The rule by which a registration id cannot be sent to."""
+        """Returns the rule that prevents a send to a registration ID, if any."""
         device = self._devices.get(token)
         if device is None:
             return "token-issued"
@@ -228,7 +228,7 @@ class Xiaomi(Service):
             self.record.revoke(token, int(form["notify_id"]))
         return _answer(0, "", {})
 
-    # Answers
+    # Responses
 
     def refusal(self, refused: Refused, request: Request) -> Response:
         if not refused.reason:
@@ -247,7 +247,7 @@ class Xiaomi(Service):
     # Control
 
     def make_devices(self, order: dict[str, Any]) -> list[str]:
-        """Body: count, region (the host's if absent)."""
+        """Body: count, region (default: the host's region)."""
         region = order.get("region", self.settings.region)
         made = [secrets.token_urlsafe(48) for _ in range(order.get("count", 1))]
         self._devices.update((token, Device(region)) for token in made)
@@ -267,7 +267,8 @@ def _whole(text: str, largest: int) -> bool:
 
 
 def _is_template_text(value: Any) -> bool:
-    """Whether a template's parameter is 1 to 128 characters, not blank, without symbols or unassigned characters."""
+    """Returns whether a template parameter has 1 to 128 characters, is not blank, and has no symbols or unassigned
+    characters."""
     if not isinstance(value, str) or not value.strip() or len(value) > 128:
         return False
     return all(unicodedata.category(character) not in ("So", "Cn") for character in value)

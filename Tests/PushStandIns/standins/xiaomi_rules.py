@@ -1,4 +1,4 @@
-"""The rules of Mi Push, after xiaomi.md; numbers in comments are those of its section 6."""
+"""The rules of Mi Push, from xiaomi.md. Numbers in comments refer to its section 6."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _V = Mark.VERIFIED
 
 
 def _inferred(name: str, text: str, source: str = _PARAMETERS) -> Rule:
-    """A verified demand whose answer was inferred."""
+    """Returns a rule with a verified requirement and an inferred response."""
     return Rule(name, text, source, _V, _U)
 
 
 def _copied(name: str, text: str, source: str = _COPY, effect: Effect = Effect.REFUSE) -> Rule:
-    """A demand known from copies of Xiaomi's page only."""
+    """Returns a rule that is only in copies of Xiaomi's page."""
     return Rule(name, text, source, _U, _U, effect)
 
 
@@ -47,12 +47,12 @@ RULES = RuleTable(
             f"{_PARAMETERS}; {_CODES}",
         ),
         _inferred("package-present", "restricted_package_name is present.", f"{_PARAMETERS}; {_CODES}"),
-        _inferred("package-known", "restricted_package_name is the app's.", f"{_PARAMETERS}; {_CODES}"),
-        _inferred("one-package", "v2 takes one package name only."),
+        _inferred("package-known", "restricted_package_name is the app's package.", f"{_PARAMETERS}; {_CODES}"),
+        _inferred("one-package", "A v2 request has one package name only."),
         _inferred("registration-present", "registration_id is present and not empty.", f"{_PARAMETERS}; {_CODES}"),
         _copied(
             "registration-count",
-            "There are at most 1000 registration ids.",
+            "The request has at most 1000 registration ids.",
             "cloud.tencent.com/document/product/548/41407",
         ),
         # 7 to 12
@@ -62,15 +62,15 @@ RULES = RuleTable(
         _copied("pass-through", "pass_through is 0 or 1."),
         _copied("notify-type", "notify_type is -1 or 0 to 7."),
         Rule("notify-id", "notify_id is 0 to 2147483647.", _COPY, _H, _U),
-        _inferred("time-to-live", "time_to_live is a whole number of milliseconds, not negative."),
-        _inferred("payload-encoded", "payload is URL-encoded before the form is."),
+        _inferred("time-to-live", "time_to_live is a non-negative integer of milliseconds."),
+        _inferred("payload-encoded", "payload is URL-encoded before the form encoding."),
         _copied("payload-size", "payload has at most 4096 characters.", "old SDK comments"),
         # 13 to 18
-        _copied("extra-count", "There are at most 10 own extra pairs."),
+        _copied("extra-count", "The request has at most 10 own extra pairs."),
         _copied("extra-size", "Names and values of own extra pairs have at most 1024 characters."),
         Rule(
             "channel-present",
-            "A message has extra.channel_id; the setting channelRequired changes it.",
+            "A message has extra.channel_id; the setting channelRequired changes this.",
             _AGGREGATOR,
             _H,
             _U,
@@ -81,21 +81,26 @@ RULES = RuleTable(
         ),
         _inferred(
             "template-parameters",
-            "The parameters are the template's, 1 to 128 characters each, without emoji.",
+            "The parameters match the template and have 1 to 128 characters each, without emoji.",
             _TEMPLATES,
         ),
-        _copied("notify-effect", "extra.notify_effect is 1 to 3, with intent_uri or web_uri where needed."),
-        _copied("callback", "extra.callback is an address."),
+        _copied("notify-effect", "extra.notify_effect is 1 to 3, with the required intent_uri or web_uri."),
+        _copied("callback", "extra.callback is a URL."),
         _copied("callback-parameter", "extra.callback.param has at most 256 bytes."),
         _copied("jobkey", "extra.jobkey has at most 20 of the allowed characters."),
         # 19 to 23
         _copied("token-issued", "Each registration id was issued by the service.", f"third parties; {_CODES}"),
         _inferred("token-region", "Each registration id belongs to the host's region.", _REGIONS),
-        _copied("device-unregistered", "The registration id is dead.", f"third parties; {_CODES}", Effect.ANSWER),
-        Rule("daily-quota", "The app stays under its daily quota; the setting dailyQuota gives it.", _LIMITS),
+        _copied(
+            "device-unregistered",
+            "The registration id is no longer registered.",
+            f"third parties; {_CODES}",
+            Effect.ANSWER,
+        ),
+        Rule("daily-quota", "The app does not exceed its daily quota; the setting dailyQuota defines it.", _LIMITS),
         _copied(
             "flow-control",
-            "The app stays under its rate; the setting requestsPerSecond gives it.",
+            "The app does not exceed its rate; the setting requestsPerSecond defines it.",
             "a note of another chat server",
         ),
         _inferred("revoke-version", "A revocation uses v3; v1 and v2 end on 2026-12-01.", _REVOKE),

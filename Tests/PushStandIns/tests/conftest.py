@@ -1,4 +1,4 @@
-"""Starting stand-ins for tests, one process per service and configuration."""
+"""Fixtures that start stand-ins, one process for each service and configuration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from standins.rules import RuleTable
 
 SHARED = ("tls-only", "malformed-http1", "malformed-http2", "stream-limit", "stream-before-settings")
-"""The rules that test_server.py tests for every service that has them."""
+"""The rules that test_server.py tests, for every service that has them."""
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -43,14 +43,14 @@ class StandIn:
         self.process.wait(5)
 
     def client(self, http2: bool = False) -> httpx.Client:
-        """A new client of the service."""
+        """Returns a new client of the service."""
         context = self._contexts[http2]
         client = httpx.Client(base_url=self.endpoint, verify=context, http2=http2, http1=not http2, timeout=10)
         self._clients.append(client)
         return client
 
     def start_afresh(self) -> None:
-        """Forget what earlier tests did."""
+        """Clears the state of earlier tests."""
         for client in self._clients:
             client.close()
         self._clients.clear()
@@ -76,7 +76,7 @@ class StandIn:
         return self.get("/received?after=0")["notifications"]
 
     def broken(self) -> list[str]:
-        """The names of the rules broken since the last reset."""
+        """Returns the names of the rules violated since the last reset."""
         return [entry["rule"] for entry in self.get("/refused")]
 
     def noticed(self) -> list[str]:
@@ -88,7 +88,7 @@ class StandIn:
 
 @pytest.fixture(scope="session")
 def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., StandIn]]:
-    """A function that starts a stand-in, or gives the one that is running already."""
+    """A function that starts a stand-in, or returns the running one."""
     running: dict[str, StandIn] = {}
 
     def start(service: str, **settings: Any) -> StandIn:
@@ -104,6 +104,6 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., 
 
 
 def untested(rules: RuleTable, test_file: str) -> list[str]:
-    """The rules that a test file does not name, those of test_server.py aside."""
+    """Returns the rules that a test file does not name, except those of test_server.py."""
     text = Path(test_file).read_text()
     return [rule.name for rule in rules if f'"{rule.name}"' not in text and rule.name not in SHARED]

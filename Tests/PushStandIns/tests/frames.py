@@ -1,4 +1,4 @@
-"""Writing and reading HTTP/2 frames by hand, for what a correct client cannot send."""
+"""Raw HTTP/2 frames, for requests that a correct client can't send."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
 
 
 class RawConnection:
-    """A TLS connection that sends whatever frames it is told to."""
+    """A TLS connection that sends arbitrary frames."""
 
     def __init__(self, endpoint: str, authority: str) -> None:
         context = ssl.create_default_context(cafile=authority)
@@ -38,7 +38,7 @@ class RawConnection:
         return frame(HEADERS, flags, stream, self.encoder.encode(fields))
 
     def read(self) -> tuple[int, int, int, bytes] | None:
-        """The next frame: kind, flags, stream, payload; None at the end of the connection."""
+        """Returns the next frame (kind, flags, stream, payload), or None at the end of the connection."""
         while len(self.buffer) < 9 or len(self.buffer) < 9 + int.from_bytes(self.buffer[:3]):
             try:
                 data = self.socket.recv(1 << 16)
@@ -53,7 +53,7 @@ class RawConnection:
         return kind, flags, stream, payload
 
     def until(self, kind: int, stream: int | None = None) -> tuple[int, int, int, bytes]:
-        """Read on to the next frame of a kind."""
+        """Reads up to the next frame of a kind."""
         while (got := self.read()) is not None:
             if got[0] == kind and stream in (None, got[2]):
                 return got

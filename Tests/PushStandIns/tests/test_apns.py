@@ -1,4 +1,4 @@
-"""APNs: a good push is taken, and each rule is broken by one request."""
+"""APNs: valid pushes are accepted, and one request violates each rule."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def apns(started: Callable[..., StandIn]) -> StandIn:
 
 
 class Sender:
-    """A well-behaved provider with one connection, of which a test spoils one thing."""
+    """A correct provider with one connection; each test changes one aspect."""
 
     def __init__(self, standin: StandIn, key: dict[str, str] | None = None) -> None:
         self.standin = standin
@@ -81,7 +81,7 @@ class Sender:
 
 
 def der_token(sender: Sender) -> str:
-    """A provider token whose signature is DER, as in Apple's sample."""
+    """Returns a provider token with a DER signature, as in Apple's sample."""
     signed = sender.token.rpartition(".")[0]
     key = serialization.load_pem_private_key(open(sender.key["keyFile"], "rb").read(), None)
     signature = base64.urlsafe_b64encode(key.sign(signed.encode(), ec.ECDSA(hashes.SHA256()))).rstrip(b"=").decode()
@@ -93,7 +93,7 @@ def with_token(text: Callable[[Sender], str]) -> Callable[[Sender], httpx.Respon
 
 
 def then_with_token(text: Callable[[Sender], str]) -> Callable[[Sender], httpx.Response]:
-    """A good push first, then one with another token on the same connection."""
+    """Sends a valid push, then one with another token on the same connection."""
 
     def send(sender: Sender) -> httpx.Response:
         assert sender.push().status_code == 200
@@ -269,7 +269,7 @@ BROKEN: list[tuple[str, Callable[[Sender], httpx.Response], int, str]] = [
 @pytest.mark.parametrize(
     ("rule", "send", "status", "reason"), BROKEN, ids=[f"{case[0]}-{number}" for number, case in enumerate(BROKEN)]
 )
-def test_each_broken_rule_is_refused(
+def test_each_rule_violation_is_refused(
     apns: StandIn, rule: str, send: Callable[[Sender], httpx.Response], status: int, reason: str
 ) -> None:
     answer = send(Sender(apns))
@@ -294,14 +294,14 @@ def test_each_broken_rule_is_refused(
         ),
     ],
 )
-def test_good_pushes_are_taken(apns: StandIn, send: Callable[[Sender], httpx.Response]) -> None:
+def test_valid_pushes_are_accepted(apns: StandIn, send: Callable[[Sender], httpx.Response]) -> None:
     answer = send(Sender(apns))
     assert (answer.status_code, answer.content) == (200, b"")
     assert answer.headers["apns-id"] == apns.received()[0]["id"]
     assert apns.broken() == [] and apns.noticed() == []
 
 
-def test_a_push_is_recorded_each_time(apns: StandIn) -> None:
+def test_a_repeated_push_is_recorded_each_time(apns: StandIn) -> None:
     sender, id = Sender(apns), str(uuid.uuid4())
     for _ in range(2):
         assert sender.push({"apns-id": id, "apns-collapse-id": "c"}).headers["apns-id"] == id
@@ -316,7 +316,7 @@ def test_a_push_is_recorded_each_time(apns: StandIn) -> None:
 @pytest.mark.parametrize(
     ("reason", "rule"), [("Unregistered", "device-unregistered"), ("ExpiredToken", "device-expired")]
 )
-def test_gone_devices(apns: StandIn, reason: str, rule: str) -> None:
+def test_unregistered_devices_return_410(apns: StandIn, reason: str, rule: str) -> None:
     sender = Sender(apns)
     apns.post("/devices/dead", {"tokens": [sender.device], "since": 1700000000000, "reason": reason})
     answer = sender.push()
@@ -326,7 +326,7 @@ def test_gone_devices(apns: StandIn, reason: str, rule: str) -> None:
     assert apns.noticed() == ["final-answer-repeated"]
 
 
-def test_a_token_may_be_renewed_after_twenty_minutes(apns: StandIn) -> None:
+def test_a_provider_token_can_be_renewed_after_twenty_minutes(apns: StandIn) -> None:
     sender = Sender(apns)
     assert sender.push().status_code == 200
     apns.post("/clock", {"advance": 1201})
@@ -342,12 +342,14 @@ NOTICED = [
 
 
 @pytest.mark.parametrize(("rule", "send"), NOTICED)
-def test_what_is_taken_but_noticed(apns: StandIn, rule: str, send: Callable[[Sender], httpx.Response]) -> None:
+def test_problems_of_accepted_pushes_are_noticed(
+    apns: StandIn, rule: str, send: Callable[[Sender], httpx.Response]
+) -> None:
     assert send(Sender(apns)).status_code == 200
     assert apns.noticed() == [rule]
 
 
-def test_background_rate(apns: StandIn) -> None:
+def test_too_many_background_pushes_are_noticed(apns: StandIn) -> None:
     sender = Sender(apns)
     for _ in range(4):
         assert sender.push(BACKGROUND, SILENT).status_code == 200
@@ -394,7 +396,7 @@ def request(connection: RawConnection, stream: int, headers: list[tuple[str, str
 
 
 @pytest.mark.parametrize("spoilt", [{"Upper": "1"}, {"connection": "close"}, {":path": "/"}])
-def test_malformed_http2(apns: StandIn, spoilt: dict[str, str]) -> None:
+def test_malformed_http2_resets_the_stream(apns: StandIn, spoilt: dict[str, str]) -> None:
     connection = raw(apns)
     connection.send(request(connection, 1, fields(Sender(apns), **spoilt)))
     assert connection.until(RST_STREAM)[3] == b"\0\0\0\x01"
@@ -402,7 +404,7 @@ def test_malformed_http2(apns: StandIn, spoilt: dict[str, str]) -> None:
     connection.close()
 
 
-def test_a_false_content_length_ends_the_connection(apns: StandIn) -> None:
+def test_a_wrong_content_length_ends_the_connection(apns: StandIn) -> None:
     connection = raw(apns)
     connection.send(request(connection, 1, fields(Sender(apns), **{"content-length": "1"})))
     assert connection.until(GOAWAY)[3][4:8] == b"\0\0\0\x01"
@@ -410,7 +412,7 @@ def test_a_false_content_length_ends_the_connection(apns: StandIn) -> None:
     connection.close()
 
 
-def test_one_stream_until_the_first_success(apns: StandIn) -> None:
+def test_only_one_stream_is_allowed_until_the_first_success(apns: StandIn) -> None:
     connection, sender = raw(apns), Sender(apns)
     connection.until(SETTINGS)
     connection.send(frame(SETTINGS, ACK, 0, b""))
@@ -422,7 +424,7 @@ def test_one_stream_until_the_first_success(apns: StandIn) -> None:
     connection.close()
 
 
-def test_streams_before_the_settings_are_seen(apns: StandIn) -> None:
+def test_streams_before_the_settings_acknowledgment_are_noticed(apns: StandIn) -> None:
     connection, sender = raw(apns), Sender(apns)
     connection.send(connection.headers(1, fields(sender)) + request(connection, 3, fields(sender)))
     connection.until(RST_STREAM, 3)

@@ -1,4 +1,4 @@
-"""FCM: a good message is taken, and each rule is broken by one request."""
+"""FCM: valid messages are accepted, and one request violates each rule."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Send = Callable[["Sender"], httpx.Response]
 
 
 class Sender:
-    """A well-behaved sender, of which a test spoils one thing."""
+    """A correct sender; each test changes one aspect."""
 
     def __init__(self, standin: StandIn, http2: bool = False) -> None:
         self.standin = standin
@@ -102,7 +102,7 @@ TOKEN_BROKEN: list[tuple[str, Send, int, str]] = [
 
 
 @pytest.mark.parametrize(("rule", "send", "status", "error"), TOKEN_BROKEN)
-def test_each_broken_token_rule_is_refused(fcm: StandIn, rule: str, send: Send, status: int, error: str) -> None:
+def test_each_token_rule_violation_is_refused(fcm: StandIn, rule: str, send: Send, status: int, error: str) -> None:
     answer = send(Sender(fcm))
     assert (answer.status_code, answer.json()["error"]) == (status, error)
     assert fcm.broken() == [rule]
@@ -255,7 +255,7 @@ BROKEN: list[tuple[str, Send, int, str]] = [
 
 
 @pytest.mark.parametrize(("rule", "send", "status", "canonical"), BROKEN)
-def test_each_broken_rule_is_refused(fcm: StandIn, rule: str, send: Send, status: int, canonical: str) -> None:
+def test_each_rule_violation_is_refused(fcm: StandIn, rule: str, send: Send, status: int, canonical: str) -> None:
     answer = send(Sender(fcm))
     assert answer.status_code == status
     if canonical:
@@ -265,7 +265,7 @@ def test_each_broken_rule_is_refused(fcm: StandIn, rule: str, send: Send, status
     assert fcm.broken() == [*first, rule]
 
 
-def test_the_project_quota(started: Callable[..., StandIn]) -> None:
+def test_a_send_above_the_project_quota_is_refused(started: Callable[..., StandIn]) -> None:
     standin = started("fcm", projectPerMinute=2)
     sender = Sender(standin)
     assert [sender.send().status_code for _ in range(3)] == [200, 200, 429]
@@ -289,19 +289,19 @@ def test_the_project_quota(started: Callable[..., StandIn]) -> None:
         lambda sender: sender.send(path=f"/v1/projects/{sender.standin.ready['projectNumber']}/messages:send"),
     ],
 )
-def test_good_messages_are_taken(fcm: StandIn, send: Send) -> None:
+def test_valid_messages_are_accepted(fcm: StandIn, send: Send) -> None:
     answer = send(Sender(fcm))
     assert answer.status_code == 200, answer.text
     assert answer.json() == {"name": fcm.received()[0]["id"]}
     assert fcm.broken() == [] and fcm.noticed() == []
 
 
-def test_http2_works_too(fcm: StandIn) -> None:
+def test_messages_over_http2_are_accepted(fcm: StandIn) -> None:
     answer = Sender(fcm, http2=True).send()
     assert (answer.status_code, answer.http_version) == (200, "HTTP/2")
 
 
-def test_the_access_token_is_the_real_ones_shape(fcm: StandIn) -> None:
+def test_the_token_response_has_the_documented_form(fcm: StandIn) -> None:
     answer = Sender(fcm).token().json()
     assert (answer["token_type"], answer["expires_in"]) == ("Bearer", 3600)
     assert fcm.get("/counts")["tokensIssued"] == 1
@@ -312,7 +312,7 @@ def test_validate_only_delivers_nothing(fcm: StandIn) -> None:
     assert fcm.received() == []
 
 
-def test_dead_devices(fcm: StandIn) -> None:
+def test_unregistered_devices_return_404(fcm: StandIn) -> None:
     device = fcm.device()
     fcm.post("/devices/dead", {"tokens": [device]})
     answer = Sender(fcm).send(to=device)
@@ -321,7 +321,7 @@ def test_dead_devices(fcm: StandIn) -> None:
     assert fcm.undelivered() == ["device-unregistered"] and fcm.broken() == []
 
 
-def test_a_disabled_interface(fcm: StandIn) -> None:
+def test_a_disabled_api_prevents_delivery(fcm: StandIn) -> None:
     fcm.post("/api", {"enabled": False})
     answer = Sender(fcm).send()
     assert answer.json()["error"]["details"][0]["reason"] == "SERVICE_DISABLED"
@@ -338,7 +338,7 @@ def test_a_disabled_interface(fcm: StandIn) -> None:
         ("access-token-reuse", lambda sender: [sender.token(), sender.token()][1]),
     ],
 )
-def test_what_is_taken_but_noticed(fcm: StandIn, rule: str, send: Send) -> None:
+def test_problems_of_accepted_messages_are_noticed(fcm: StandIn, rule: str, send: Send) -> None:
     assert send(Sender(fcm)).status_code == 200
     assert fcm.noticed() == [rule]
 
@@ -352,7 +352,7 @@ def test_collapsible_messages_are_delayed(fcm: StandIn) -> None:
 
 
 @pytest.mark.parametrize("fault", [{"status": 503}, {"status": 429}, {"status": 429, "retryAfter": 20}])
-def test_a_retry_in_time_is_taken(fcm: StandIn, fault: dict[str, Any]) -> None:
+def test_a_retry_after_the_wait_is_accepted(fcm: StandIn, fault: dict[str, Any]) -> None:
     sender, device = Sender(fcm), fcm.device()
     fcm.post("/faults", {"faults": [{"kind": "status", **fault}]})
     answer = sender.send(to=device)
@@ -362,7 +362,7 @@ def test_a_retry_in_time_is_taken(fcm: StandIn, fault: dict[str, Any]) -> None:
     assert fcm.broken() == []
 
 
-def test_a_gateway_page_and_a_token_fault(fcm: StandIn) -> None:
+def test_html_responses_and_token_faults_are_injected(fcm: StandIn) -> None:
     faults = [{"kind": "status", "status": 502}, {"kind": "status", "status": 503, "on": "token"}]
     fcm.post("/faults", {"faults": faults})
     sender = Sender(fcm)

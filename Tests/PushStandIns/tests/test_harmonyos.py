@@ -1,4 +1,4 @@
-"""HarmonyOS Push Kit v3: a good message is taken, and each rule is broken by one request."""
+"""HarmonyOS Push Kit v3: valid messages are accepted, and one request violates each rule."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Send = Callable[["Sender"], httpx.Response]
 
 
 class Sender:
-    """A well-behaved sender, of which a test spoils one thing."""
+    """A correct sender; each test changes one aspect."""
 
     def __init__(self, standin: StandIn) -> None:
         self.standin = standin
@@ -79,7 +79,7 @@ def with_token(**options: Any) -> Send:
 
 
 def shown(**members: Any) -> Send:
-    """An alert with some members changed; None leaves one out."""
+    """Returns an alert with some members changed. None removes a member."""
     kept = {name: value for name, value in {**SHOWN, **members}.items() if value is not None}
     return lambda sender: sender.send({"notification": kept})
 
@@ -195,18 +195,18 @@ BROKEN: list[tuple[str, Send, int, str]] = [
 
 
 @pytest.mark.parametrize(("rule", "send", "status", "code"), BROKEN)
-def test_each_broken_rule_is_refused(harmonyos: StandIn, rule: str, send: Send, status: int, code: str) -> None:
+def test_each_rule_violation_is_refused(harmonyos: StandIn, rule: str, send: Send, status: int, code: str) -> None:
     answer = send(Sender(harmonyos))
     assert (answer.status_code, answer.json()["code"]) == (status, code)
     assert harmonyos.broken() == [rule]
 
 
-def test_unknown_paths(harmonyos: StandIn) -> None:
+def test_unknown_paths_are_refused(harmonyos: StandIn) -> None:
     assert Sender(harmonyos).send(path="/v1/1/messages:send").status_code == 404
     assert harmonyos.broken() == ["path-known"]
 
 
-def test_flow_control(started: Callable[..., StandIn]) -> None:
+def test_flow_control_returns_503(started: Callable[..., StandIn]) -> None:
     standin = started("harmonyos", devicesPerSecond=1)
     sender = Sender(standin)
     assert sender.send(tokens=[sender.device] * 2).status_code == 503
@@ -228,14 +228,14 @@ def test_flow_control(started: Callable[..., StandIn]) -> None:
         options(ttl=1296000, collapseKey=0, biTag="x" * 64),
     ],
 )
-def test_good_messages_are_taken(harmonyos: StandIn, send: Send) -> None:
+def test_valid_messages_are_accepted(harmonyos: StandIn, send: Send) -> None:
     answer = send(Sender(harmonyos)).json()
     assert answer["code"] == "80000000", answer
     assert harmonyos.received()[0]["id"] == answer["requestId"]
     assert harmonyos.broken() == [] and harmonyos.noticed() == []
 
 
-def test_partial_success(harmonyos: StandIn) -> None:
+def test_invalid_tokens_are_reported_as_partial_success(harmonyos: StandIn) -> None:
     sender, dead = Sender(harmonyos), harmonyos.device()
     harmonyos.post("/devices/dead", {"tokens": [dead], "reason": "tokenPlatformNotSupport"})
     answer = sender.send(tokens=[sender.device, dead]).json()
@@ -245,13 +245,13 @@ def test_partial_success(harmonyos: StandIn) -> None:
     assert harmonyos.undelivered() == ["device-unregistered"] and harmonyos.broken() == []
 
 
-def test_revocation(harmonyos: StandIn) -> None:
+def test_revocations_are_recorded(harmonyos: StandIn) -> None:
     sender = Sender(harmonyos)
     assert sender.revoke().json()["code"] == "80000000"
     assert [(entry["token"], entry["notification"]) for entry in harmonyos.get("/revoked")] == [(sender.device, 7)]
 
 
-def test_an_odd_lifetime_is_noticed(harmonyos: StandIn) -> None:
+def test_an_unusual_token_lifetime_is_noticed(harmonyos: StandIn) -> None:
     assert with_token(exp=int(time.time()) + 1800)(Sender(harmonyos)).status_code == 200
     assert harmonyos.noticed() == ["token-hour"]
 

@@ -1,4 +1,4 @@
-"""Honor Push: a good message is taken, and each rule is broken by one request."""
+"""Honor Push: valid messages are accepted, and one request violates each rule."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Send = Callable[["Sender"], httpx.Response]
 
 
 class Sender:
-    """A well-behaved sender, of which a test spoils one thing."""
+    """A correct sender; each test changes one aspect."""
 
     def __init__(self, standin: StandIn) -> None:
         self.standin = standin
@@ -135,7 +135,7 @@ BROKEN: list[tuple[str, Send, int, int]] = [
 
 
 @pytest.mark.parametrize(("rule", "send", "status", "code"), BROKEN)
-def test_each_broken_rule_is_refused(honor: StandIn, rule: str, send: Send, status: int, code: int) -> None:
+def test_each_rule_violation_is_refused(honor: StandIn, rule: str, send: Send, status: int, code: int) -> None:
     answer = send(Sender(honor))
     assert (answer.status_code, answer.json()["code"]) == (status, code)
     assert honor.broken() == [rule]
@@ -147,7 +147,7 @@ def test_bad_token_requests_are_refused(honor: StandIn) -> None:
     assert honor.broken() == ["token-request"]
 
 
-def test_what_settings_forbid(started: Callable[..., StandIn]) -> None:
+def test_settings_can_forbid_messages(started: Callable[..., StandIn]) -> None:
     standin = started("honor", serviceRight=False, requestsPerSecond=1)
     sender = Sender(standin)
     assert shown(importance="NORMAL")(sender).json()["code"] == 80200022
@@ -165,13 +165,13 @@ def test_what_settings_forbid(started: Callable[..., StandIn]) -> None:
         lambda sender: sender.send(authorization="Bearer " + sender.token(path="/auth/token").json()["access_token"]),
     ],
 )
-def test_good_messages_are_taken(honor: StandIn, send: Send) -> None:
+def test_valid_messages_are_accepted(honor: StandIn, send: Send) -> None:
     answer = send(Sender(honor)).json()
     assert (answer["code"], answer["data"]["sendResult"]) == (200, True)
     assert honor.received()[0]["id"] == answer["data"]["requestId"] and honor.broken() == []
 
 
-def test_partial_success(honor: StandIn) -> None:
+def test_invalid_tokens_are_reported_as_partial_success(honor: StandIn) -> None:
     sender, dead = Sender(honor), honor.device()
     honor.post("/devices/dead", {"tokens": [dead]})
     answer = sender.send({"token": [sender.device, dead, "unknown"]}).json()

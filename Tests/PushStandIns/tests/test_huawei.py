@@ -1,4 +1,4 @@
-"""Huawei Push Kit v1 and v2: a good message is taken, and each rule is broken by one request."""
+"""Huawei Push Kit v1 and v2: valid messages are accepted, and one request violates each rule."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Send = Callable[["Sender"], httpx.Response]
 
 
 class Sender:
-    """A well-behaved sender, of which a test spoils one thing."""
+    """A correct sender; each test changes one aspect."""
 
     def __init__(self, standin: StandIn) -> None:
         self.standin = standin
@@ -68,7 +68,7 @@ def android(**members: Any) -> Send:
 
 
 def shown(**members: Any) -> Send:
-    """A notification message with some members changed; None leaves one out."""
+    """Returns a notification message with some members changed. None removes a member."""
     kept = {name: value for name, value in {**SHOWN, **members}.items() if value is not None}
     return lambda sender: sender.send({"android": {"notification": kept}})
 
@@ -169,7 +169,7 @@ BROKEN: list[tuple[str, Send, int, str]] = [
 
 
 @pytest.mark.parametrize(("rule", "send", "status", "code"), BROKEN)
-def test_each_broken_rule_is_refused(huawei: StandIn, rule: str, send: Send, status: int, code: str) -> None:
+def test_each_rule_violation_is_refused(huawei: StandIn, rule: str, send: Send, status: int, code: str) -> None:
     answer = send(Sender(huawei))
     assert (answer.status_code, answer.json()["code"]) == (status, code)
     assert huawei.broken() == [rule]
@@ -182,12 +182,12 @@ def test_bad_token_requests_are_refused(huawei: StandIn, changes: dict[str, str]
     assert huawei.broken() == ["token-request"]
 
 
-def test_unknown_paths(huawei: StandIn) -> None:
+def test_unknown_paths_are_refused(huawei: StandIn) -> None:
     assert Sender(huawei).send(path="/v3/1/messages:send").status_code == 404
     assert huawei.broken() == ["path-known"]
 
 
-def test_flow_control(started: Callable[..., StandIn]) -> None:
+def test_flow_control_returns_503(started: Callable[..., StandIn]) -> None:
     standin = started("huawei", requestsPerSecond=1)
     sender = Sender(standin)
     assert sorted(sender.send().status_code for _ in range(2)) == [200, 503]
@@ -204,13 +204,13 @@ def test_flow_control(started: Callable[..., StandIn]) -> None:
         body({"message": {"data": "x", "topic": "news"}}),
     ],
 )
-def test_good_messages_are_taken(huawei: StandIn, send: Send) -> None:
+def test_valid_messages_are_accepted(huawei: StandIn, send: Send) -> None:
     answer = send(Sender(huawei)).json()
     assert answer["code"] == "80000000", answer
     assert huawei.received()[0]["id"] == answer["requestId"] and huawei.broken() == []
 
 
-def test_many_tokens_and_partial_success(huawei: StandIn) -> None:
+def test_invalid_tokens_are_reported_as_partial_success(huawei: StandIn) -> None:
     sender = Sender(huawei)
     good, dead = huawei.device(), huawei.device()
     huawei.post("/devices/dead", {"tokens": [dead]})

@@ -1,4 +1,4 @@
-"""OPPO Push: a good message is taken, and each rule is broken by one request."""
+"""OPPO Push: valid messages are accepted, and one request violates each rule."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Send = Callable[["Sender"], httpx.Response]
 
 
 class Sender:
-    """A well-behaved sender, of which a test spoils one thing."""
+    """A correct sender; each test changes one aspect."""
 
     def __init__(self, standin: StandIn) -> None:
         self.standin = standin
@@ -133,13 +133,13 @@ BROKEN: list[tuple[str, Send, int]] = [
 
 
 @pytest.mark.parametrize(("rule", "send", "code"), BROKEN)
-def test_each_broken_rule_is_refused(oppo: StandIn, rule: str, send: Send, code: int) -> None:
+def test_each_rule_violation_is_refused(oppo: StandIn, rule: str, send: Send, code: int) -> None:
     answer = send(Sender(oppo))
     assert (answer.status_code, answer.json()["code"]) == (200, code)
     assert oppo.broken() == [rule]
 
 
-def test_pacing(started: Callable[..., StandIn]) -> None:
+def test_limits_are_enforced(started: Callable[..., StandIn]) -> None:
     standin = started("oppo", dailyLimit=1, requestsPerSecond=2)
     sender = Sender(standin)
     assert [sender.send().json()["code"] for _ in range(3)] == [0, 33, 13]
@@ -157,14 +157,14 @@ def test_pacing(started: Callable[..., StandIn]) -> None:
         lambda sender: sender.batch(sender.message()),
     ],
 )
-def test_good_messages_are_taken(oppo: StandIn, send: Send) -> None:
+def test_valid_messages_are_accepted(oppo: StandIn, send: Send) -> None:
     answer = send(Sender(oppo)).json()
     assert answer["code"] == 0, answer
     data = answer["data"][0] if isinstance(answer["data"], list) else answer["data"]
     assert oppo.received()[0]["id"] == data["messageId"] and oppo.broken() == []
 
 
-def test_a_batch_with_one_bad_message(oppo: StandIn) -> None:
+def test_a_batch_reports_each_malformed_message(oppo: StandIn) -> None:
     sender = Sender(oppo)
     answer = sender.batch(sender.message(), sender.message(target_value="xyz")).json()
     assert answer["code"] == 0
@@ -172,7 +172,7 @@ def test_a_batch_with_one_bad_message(oppo: StandIn) -> None:
     assert oppo.broken() == ["target-value"]
 
 
-def test_dead_devices_are_accepted_and_not_recorded(oppo: StandIn) -> None:
+def test_unregistered_devices_are_accepted_and_not_recorded(oppo: StandIn) -> None:
     sender = Sender(oppo)
     oppo.post("/devices/dead", {"tokens": [sender.device]})
     assert sender.send().json()["code"] == 0

@@ -1,4 +1,4 @@
-"""What all stand-ins share: starting and ending, control, faults, and transport rules."""
+"""Common behavior of all stand-ins: start and end, control, faults, and transport rules."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def order(standin: StandIn, *faults: dict[str, Any], **mode: Any) -> None:
     standin.post("/faults", {"faults": list(faults), **mode})
 
 
-# Starting and ending
+# Start and end
 
 
 def start(tmp_path: Path) -> subprocess.Popen[bytes]:
@@ -44,13 +44,13 @@ def start(tmp_path: Path) -> subprocess.Popen[bytes]:
     return process
 
 
-def test_it_ends_when_its_input_ends(tmp_path: Path) -> None:
+def test_a_stand_in_ends_at_the_end_of_its_input(tmp_path: Path) -> None:
     process = start(tmp_path)
     process.stdin.close()
     assert process.wait(5) == 0
 
 
-def test_it_ends_on_sigterm(tmp_path: Path) -> None:
+def test_a_stand_in_ends_on_sigterm(tmp_path: Path) -> None:
     process = start(tmp_path)
     process.send_signal(signal.SIGTERM)
     assert process.wait(5) == 0
@@ -64,7 +64,7 @@ def test_unknown_settings_are_refused(tmp_path: Path) -> None:
     assert ended.returncode != 0 and b"unknown setting colour" in ended.stderr
 
 
-def test_the_rules_are_listed() -> None:
+def test_all_rules_are_listed_with_text_and_source() -> None:
     command = [sys.executable, "-m", "standins", "rules", "--json"]
     tables = json.loads(subprocess.run(command, capture_output=True, cwd=ROOT, check=True).stdout)
     assert list(tables) == list(SERVICES)
@@ -77,7 +77,7 @@ def test_the_rules_are_listed() -> None:
 # Control
 
 
-def test_control_refuses_what_it_does_not_know(apns: StandIn) -> None:
+def test_control_refuses_unknown_requests(apns: StandIn) -> None:
     control = httpx.Client(base_url=apns.ready["control"])
     assert control.get("/nothing").status_code == 404
     assert control.post("/devices", content=b"[]").status_code == 400
@@ -97,7 +97,7 @@ def test_reset_keeps_devices(apns: StandIn) -> None:
 # Faults
 
 
-def test_statuses_with_a_count_and_retry_after(apns: StandIn) -> None:
+def test_status_faults_have_a_count_and_retry_after(apns: StandIn) -> None:
     sender = Sender(apns)
     order(apns, {"kind": "status", "status": 429, "retryAfter": 1, "count": 2}, {"kind": "status", "status": 410})
     answers = [sender.push() for _ in range(4)]
@@ -109,7 +109,7 @@ def test_statuses_with_a_count_and_retry_after(apns: StandIn) -> None:
 
 
 @pytest.mark.parametrize(("kind", "taken"), [("reset", 0), ("resetAfter", 1)])
-def test_cut_connections(apns: StandIn, kind: str, taken: int) -> None:
+def test_reset_faults_cut_the_connection(apns: StandIn, kind: str, taken: int) -> None:
     sender = Sender(apns)
     order(apns, {"kind": kind})
     with pytest.raises(httpx.TransportError):
@@ -121,12 +121,12 @@ def test_cut_connections(apns: StandIn, kind: str, taken: int) -> None:
 @pytest.mark.parametrize(
     ("http2", "answered"), [(False, [True, True, False, True]), (True, [False, False, False, True])]
 )
-def test_answers_that_are_lost_with_their_connection(
+def test_a_cut_connection_loses_unread_responses(
     started: Callable[..., StandIn], http2: bool, answered: list[bool]
 ) -> None:
     standin = started("webpush")
     sender = WebSender(standin, http2)
-    # Over HTTP/2 nothing says that an answer was read.
+    # Over HTTP/2, nothing confirms that the sender read a response.
     assert [sender.push().status_code for _ in range(2)] == [201, 201]
     for kind in ("resetAfter", "reset"):
         order(standin, {"kind": kind})
@@ -136,7 +136,7 @@ def test_answers_that_are_lost_with_their_connection(
     assert [notification["answered"] for notification in standin.received()] == answered
 
 
-def test_hanging(apns: StandIn) -> None:
+def test_hang_faults_delay_the_response(apns: StandIn) -> None:
     sender = Sender(apns)
     order(apns, {"kind": "hang", "seconds": 0.2}, {"kind": "hangAfter", "seconds": 0.2})
     for _ in range(2):
@@ -145,7 +145,7 @@ def test_hanging(apns: StandIn) -> None:
         assert time.monotonic() - begun > 0.15
 
 
-def test_a_hanging_push_is_not_taken_if_the_sender_gives_up(apns: StandIn) -> None:
+def test_a_hanging_push_is_discarded_if_the_sender_gives_up(apns: StandIn) -> None:
     sender = Sender(apns)
     order(apns, {"kind": "hang", "seconds": 0.3})
     sender.client.timeout = 0.1
@@ -168,7 +168,7 @@ def fields(sender: Sender) -> list[tuple[str, str]]:
     ]
 
 
-def test_goaway(apns: StandIn) -> None:
+def test_goaway_ends_the_connection_and_ignores_later_streams(apns: StandIn) -> None:
     sender = Sender(apns)
     connection = RawConnection(apns.endpoint, apns.ready["authority"])
     body = b'{"aps":{"badge":1}}'
@@ -185,7 +185,7 @@ def test_goaway(apns: StandIn) -> None:
     connection.close()
 
 
-def test_reset_streams(apns: StandIn) -> None:
+def test_stream_reset_faults_reset_the_stream(apns: StandIn) -> None:
     sender = Sender(apns)
     connection = RawConnection(apns.endpoint, apns.ready["authority"])
     order(apns, {"kind": "streamReset", "code": "REFUSED_STREAM"})
@@ -195,7 +195,7 @@ def test_reset_streams(apns: StandIn) -> None:
     connection.close()
 
 
-def test_a_cancelled_stream_does_no_harm(apns: StandIn) -> None:
+def test_a_cancelled_stream_does_not_affect_others(apns: StandIn) -> None:
     sender = Sender(apns)
     connection = RawConnection(apns.endpoint, apns.ready["authority"])
     push = frame(DATA, END_STREAM, 1, b'{"aps":{"badge":1}}') + frame(RST_STREAM, 0, 1, b"\0\0\0\x08")
@@ -215,21 +215,21 @@ def test_random_faults_are_repeatable() -> None:
     assert 150 < sum(kind is not None for kind in picks(1)) < 250
 
 
-# Transport rules of every service
+# Transport rules of all services
 
 HTTP2 = [name for name in SERVICES if "h2" in service_type(name).protocols]
 HTTP1 = [name for name in SERVICES if "http/1.1" in service_type(name).protocols]
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_plain_http_gets_no_answer(started: Callable[..., StandIn], name: str) -> None:
+def test_plain_http_gets_no_response(started: Callable[..., StandIn], name: str) -> None:
     assert "tls-only" in service_type(name).rules
     with pytest.raises(httpx.TransportError):
         httpx.get(started(name).endpoint.replace("https", "http"))
 
 
 @pytest.mark.parametrize("name", HTTP1)
-def test_malformed_http1(started: Callable[..., StandIn], name: str) -> None:
+def test_malformed_http1_is_refused(started: Callable[..., StandIn], name: str) -> None:
     standin = started(name)
     with raw_http1(standin) as connection:
         connection.sendall(b"NONSENSE\r\n\r\n")
@@ -238,7 +238,7 @@ def test_malformed_http1(started: Callable[..., StandIn], name: str) -> None:
 
 
 @pytest.mark.parametrize("name", HTTP1)
-def test_connections_are_kept(started: Callable[..., StandIn], name: str) -> None:
+def test_connections_are_kept_alive(started: Callable[..., StandIn], name: str) -> None:
     standin = started(name)
     client = standin.client()
     for _ in range(3):
@@ -253,7 +253,7 @@ def raw_http1(standin: StandIn) -> socket.socket:
 
 
 @pytest.mark.parametrize("name", HTTP2)
-def test_malformed_http2(started: Callable[..., StandIn], name: str) -> None:
+def test_malformed_http2_resets_the_stream(started: Callable[..., StandIn], name: str) -> None:
     standin = started(name)
     connection = RawConnection(standin.endpoint, standin.ready["authority"])
     connection.send(connection.headers(1, [(":method", "POST"), (":path", "/"), ("connection", "close")]))
@@ -264,7 +264,7 @@ def test_malformed_http2(started: Callable[..., StandIn], name: str) -> None:
 
 @pytest.mark.parametrize("name", HTTP2)
 @pytest.mark.parametrize("acknowledged", [True, False])
-def test_the_stream_limit(started: Callable[..., StandIn], name: str, acknowledged: bool) -> None:
+def test_streams_above_the_limit_are_refused(started: Callable[..., StandIn], name: str, acknowledged: bool) -> None:
     standin = started(name)
     connection = RawConnection(standin.endpoint, standin.ready["authority"])
     if acknowledged:
@@ -281,6 +281,6 @@ def test_the_stream_limit(started: Callable[..., StandIn], name: str, acknowledg
     connection.close()
 
 
-def test_shared_rules_are_those_tested_here() -> None:
+def test_every_shared_rule_is_tested() -> None:
     text = Path(__file__).read_text()
     assert all(f'"{rule}"' in text for rule in SHARED)

@@ -1,4 +1,4 @@
-"""vivo Push: a good message is taken, and each rule is broken by one request."""
+"""vivo Push: valid messages are accepted, and one request violates each rule."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Send = Callable[["Sender"], httpx.Response]
 
 
 class Sender:
-    """A well-behaved sender, of which a test spoils one thing."""
+    """A correct sender; each test changes one aspect."""
 
     def __init__(self, standin: StandIn) -> None:
         self.standin = standin
@@ -135,7 +135,7 @@ BROKEN: list[tuple[str, Send, int]] = [
 
 
 @pytest.mark.parametrize(("rule", "send", "code"), BROKEN)
-def test_each_broken_rule_is_refused(vivo: StandIn, rule: str, send: Send, code: int) -> None:
+def test_each_rule_violation_is_refused(vivo: StandIn, rule: str, send: Send, code: int) -> None:
     answer = send(Sender(vivo))
     assert (answer.status_code, answer.json()["result"]) == (200, code)
     assert vivo.broken() == [rule]
@@ -162,7 +162,7 @@ def test_refusals_by_status(vivo: StandIn, rule: str, send: Send, status: int) -
         ({"requestsPerSecond": 1}, lambda sender: [sender.send() for _ in range(2)][1], "flow-control", 10072),
     ],
 )
-def test_what_settings_forbid(
+def test_settings_can_forbid_messages(
     started: Callable[..., StandIn], settings: dict[str, Any], send: Send, rule: str, code: int
 ) -> None:
     standin = started("vivo", **settings)
@@ -170,7 +170,7 @@ def test_what_settings_forbid(
     assert standin.broken() == [rule]
 
 
-def test_night_hours(started: Callable[..., StandIn]) -> None:
+def test_operational_messages_at_night_are_refused(started: Callable[..., StandIn]) -> None:
     standin = started("vivo", nightHours=True)
     sender = Sender(standin)
     hour = time.gmtime(time.time() + 8 * 3600).tm_hour
@@ -191,7 +191,7 @@ def test_night_hours(started: Callable[..., StandIn]) -> None:
         extra(callback="https://a", callback_param="x"),
     ],
 )
-def test_good_messages_are_taken(vivo: StandIn, send: Send) -> None:
+def test_valid_messages_are_accepted(vivo: StandIn, send: Send) -> None:
     answer = send(Sender(vivo)).json()
     assert answer["result"] == 0, answer
     assert vivo.received()[0]["id"] == answer["taskId"] and vivo.broken() == []
@@ -201,7 +201,7 @@ def test_good_messages_are_taken(vivo: StandIn, send: Send) -> None:
     ("rule", "dead", "members", "result", "status"),
     [("device-unregistered", True, {}, 10302, 2), ("device-not-test", False, {"pushMode": 1}, 0, 4)],
 )
-def test_devices_that_cannot_be_sent_to(
+def test_unreachable_devices_are_reported(
     vivo: StandIn, rule: str, dead: bool, members: dict[str, int], result: int, status: int
 ) -> None:
     sender = Sender(vivo)

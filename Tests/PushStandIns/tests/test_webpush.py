@@ -1,4 +1,4 @@
-"""Web Push: a good push is taken and decrypted, and each rule is broken by one request."""
+"""Web Push: valid pushes are accepted and decrypted, and one request violates each rule."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def encrypt(subscription: dict[str, str], text: bytes = TEXT, salt: bytes | None
 
 
 def encrypt_by_hand(subscription: dict[str, str], plaintext: bytes) -> bytes:
-    """One record of a plaintext that has its delimiter already."""
+    """Encrypts one record; the plaintext already has its delimiter."""
 
     def derive(key: bytes, data: bytes) -> bytes:
         return hmac.new(key, data, hashlib.sha256).digest()
@@ -57,7 +57,7 @@ def encrypt_by_hand(subscription: dict[str, str], plaintext: bytes) -> bytes:
 
 
 class Sender:
-    """A well-behaved application server, of which a test spoils one thing."""
+    """A correct application server; each test changes one aspect."""
 
     def __init__(self, standin: StandIn, http2: bool = False) -> None:
         self.standin = standin
@@ -113,7 +113,7 @@ def with_body(change: Callable[[bytes], bytes]) -> Send:
 
 
 def put(at: int, value: bytes) -> Send:
-    """A body in which some bytes are overwritten."""
+    """Returns a body with some bytes overwritten."""
     return with_body(lambda body: body[:at] + value + body[at + len(value) :])
 
 
@@ -213,7 +213,7 @@ BROKEN: list[tuple[str, Send, int]] = [
 
 
 @pytest.mark.parametrize(("rule", "send", "status"), BROKEN)
-def test_each_broken_rule_is_refused(webpush: StandIn, rule: str, send: Send, status: int) -> None:
+def test_each_rule_violation_is_refused(webpush: StandIn, rule: str, send: Send, status: int) -> None:
     answer = send(Sender(webpush))
     assert answer.status_code == status
     assert webpush.broken() == [rule]
@@ -227,12 +227,12 @@ def test_each_broken_rule_is_refused(webpush: StandIn, rule: str, send: Send, st
         ("vapid-subject-real", with_token(sub="mailto:x@localhost"), "BadJwtToken"),
     ],
 )
-def test_what_only_apple_refuses(apple: StandIn, rule: str, send: Send, reason: str) -> None:
+def test_the_apple_profile_has_additional_rules(apple: StandIn, rule: str, send: Send, reason: str) -> None:
     assert send(Sender(apple)).json() == {"reason": reason}
     assert apple.broken() == [rule]
 
 
-def test_mozilla_answers(started: Callable[..., StandIn]) -> None:
+def test_the_mozilla_profile_has_its_own_responses(started: Callable[..., StandIn]) -> None:
     mozilla = started("webpush", profile="mozilla")
     answer = header("TTL", "x")(Sender(mozilla))
     assert (answer.status_code, answer.json()["errno"]) == (400, 112)
@@ -257,7 +257,7 @@ def test_mozilla_answers(started: Callable[..., StandIn]) -> None:
         ),
     ],
 )
-def test_good_pushes_are_taken(webpush: StandIn, send: Send) -> None:
+def test_valid_pushes_are_accepted(webpush: StandIn, send: Send) -> None:
     answer = send(Sender(webpush))
     assert answer.status_code == 201, answer.text
     assert answer.headers["location"] == webpush.endpoint + webpush.received()[0]["id"]
@@ -284,14 +284,14 @@ def test_the_example_of_rfc_8291() -> None:
     assert plaintext == b"When I grow up, I want to be a watermelon"
 
 
-def test_the_same_bytes_may_come_again(webpush: StandIn) -> None:
+def test_a_retry_with_the_same_bytes_is_accepted(webpush: StandIn) -> None:
     sender = Sender(webpush)
     body, token = encrypt(sender.subscription), sender.vapid()
     assert [sender.push({"Authorization": token}, body=body).status_code for _ in range(2)] == [201, 201]
     assert len(webpush.received()) == 2 and webpush.broken() == []
 
 
-def test_topic_ttl_receipt_and_withdrawal(webpush: StandIn) -> None:
+def test_topic_ttl_receipt_and_withdrawal_follow_rfc_8030(webpush: StandIn) -> None:
     sender = Sender(webpush)
     assert sender.push({"Topic": "a"}).status_code == 201
     answer = sender.push({"Topic": "a", "TTL": "9999999", "Prefer": "respond-async"})
@@ -303,14 +303,14 @@ def test_topic_ttl_receipt_and_withdrawal(webpush: StandIn) -> None:
 
 
 @pytest.mark.parametrize(("order", "status"), [({}, 404), ({"status": 410}, 410)])
-def test_ended_subscriptions(webpush: StandIn, order: dict[str, int], status: int) -> None:
+def test_ended_subscriptions_return_404_or_410(webpush: StandIn, order: dict[str, int], status: int) -> None:
     sender = Sender(webpush)
     webpush.post("/devices/dead", {"tokens": [sender.subscription], **order})
     assert sender.push().status_code == status
     assert webpush.undelivered() == ["subscription-gone"] and webpush.broken() == []
 
 
-def test_what_is_taken_but_noticed(webpush: StandIn) -> None:
+def test_problems_of_accepted_pushes_are_noticed(webpush: StandIn) -> None:
     sender = Sender(webpush)
     assert header("Topic", "a-b")(sender).status_code == 201
     webpush.post("/faults", {"faults": [{"kind": "status", "status": 429, "retryAfter": 60}]})

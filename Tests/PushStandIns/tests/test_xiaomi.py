@@ -1,4 +1,4 @@
-"""Mi Push: a good message is taken, and each rule is broken by one request."""
+"""Mi Push: valid messages are accepted, and one request violates each rule."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Send = Callable[["Sender"], httpx.Response]
 
 
 class Sender:
-    """A well-behaved sender, of which a test spoils one thing."""
+    """A correct sender; each test changes one aspect."""
 
     def __init__(self, standin: StandIn) -> None:
         self.standin = standin
@@ -118,7 +118,7 @@ BROKEN: list[tuple[str, Send, int]] = [
 
 
 @pytest.mark.parametrize(("rule", "send", "code"), BROKEN)
-def test_each_broken_rule_is_refused(xiaomi: StandIn, rule: str, send: Send, code: int) -> None:
+def test_each_rule_violation_is_refused(xiaomi: StandIn, rule: str, send: Send, code: int) -> None:
     answer = send(Sender(xiaomi))
     assert (answer.status_code, answer.json()["code"], answer.json()["result"]) == (200, code, "error")
     assert xiaomi.broken() == [rule]
@@ -128,12 +128,12 @@ def test_each_broken_rule_is_refused(xiaomi: StandIn, rule: str, send: Send, cod
     ("rule", "send"),
     [("path-known", lambda sender: sender.send(path="/v1/message/regid")), ("revoke-version", revoke(version=2))],
 )
-def test_unknown_paths(xiaomi: StandIn, rule: str, send: Send) -> None:
+def test_unknown_paths_are_refused(xiaomi: StandIn, rule: str, send: Send) -> None:
     assert send(Sender(xiaomi)).status_code == 404
     assert xiaomi.broken() == [rule]
 
 
-def test_pacing(started: Callable[..., StandIn]) -> None:
+def test_limits_are_enforced(started: Callable[..., StandIn]) -> None:
     standin = started("xiaomi", dailyQuota=1, requestsPerSecond=2)
     sender = Sender(standin)
     assert [sender.send().json()["code"] for _ in range(3)] == [0, 200001, 200002]
@@ -150,7 +150,7 @@ def test_pacing(started: Callable[..., StandIn]) -> None:
         lambda sender: sender.send({"extra.own": "x"}, "/v2/message/regid"),
     ],
 )
-def test_good_messages_are_taken(xiaomi: StandIn, send: Send) -> None:
+def test_valid_messages_are_accepted(xiaomi: StandIn, send: Send) -> None:
     answer = send(Sender(xiaomi)).json()
     assert (answer["code"], answer["result"]) == (0, "ok"), answer
     assert xiaomi.received()[0]["id"] == answer["data"]["id"] and xiaomi.broken() == []
@@ -161,7 +161,7 @@ def test_the_payload_is_decoded(xiaomi: StandIn) -> None:
     assert xiaomi.received()[0]["payload"]["payload"] == '{"a":"漢 b"}'
 
 
-def test_partial_success(xiaomi: StandIn) -> None:
+def test_invalid_ids_are_reported_as_partial_success(xiaomi: StandIn) -> None:
     sender, dead = Sender(xiaomi), xiaomi.device()
     xiaomi.post("/devices/dead", {"tokens": [dead]})
     answer = sender.send({"registration_id": f"{sender.device},{dead}"}).json()
@@ -169,7 +169,7 @@ def test_partial_success(xiaomi: StandIn) -> None:
     assert xiaomi.undelivered() == ["device-unregistered"] and xiaomi.broken() == []
 
 
-def test_revocation(xiaomi: StandIn) -> None:
+def test_revocations_are_recorded(xiaomi: StandIn) -> None:
     sender = Sender(xiaomi)
     assert revoke()(sender).json()["code"] == 0
     assert [(entry["token"], entry["notification"]) for entry in xiaomi.get("/revoked")] == [(sender.device, 7)]

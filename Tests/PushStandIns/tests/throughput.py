@@ -1,6 +1,6 @@
-"""Measures how many APNs notifications a second the stand-in takes; run it by hand.
+"""Measures how many APNs notifications the stand-in accepts in a second. Run it by hand.
 
-The client writes HTTP/2 frames that were encoded beforehand, so nearly all the time is the stand-in's.
+The client writes pre-encoded HTTP/2 frames, so nearly all the time is spent in the stand-in.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COUNT = 10_000
 
 
 class Client:
-    """One connection that counts the streams answered with status 200."""
+    """A connection that counts the responses with status 200."""
 
     def __init__(self, endpoint: str, authority: str) -> None:
         context = ssl.create_default_context(cafile=authority)

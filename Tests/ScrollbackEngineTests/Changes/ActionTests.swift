@@ -28,7 +28,7 @@ struct ActionTests {
         try world.engine.message(message.id, in: group, by: alice).actions
     }
 
-    @Test("A type has 1...64 bytes and a value 1...128, not characters")
+    @Test("A type has 1 to 64 bytes, and a value has 1 to 128 bytes")
     func sizes() throws {
         _ = try act(String(repeating: "t", count: 64), String(repeating: "é", count: 64), by: alice)
         #expect(refusal { _ = try act(String(repeating: "t", count: 65), "v", by: alice) }?.parameter == "type")
@@ -37,7 +37,7 @@ struct ActionTests {
         #expect(refusal { _ = try act("t", "", by: alice) }?.parameter == "value")
     }
 
-    @Test("One person attaches the same once; composed and decomposed are not the same")
+    @Test("A user can add the same action once, and composed and decomposed values differ")
     func twice() throws {
         _ = try act("reaction", "caf\u{E9}", by: alice)
         _ = try act("reaction", "cafe\u{301}", by: alice)
@@ -45,7 +45,7 @@ struct ActionTests {
         #expect(try summaries().map(\.count) == [1, 1])
     }
 
-    @Test("Of 33 kinds a message carries 32 summaries; one that is taken off makes room for the next")
+    @Test("A message has at most 32 action summaries, and removing one admits the next value")
     func manyKinds() throws {
         var actions = try (1...33).map { try act("reaction", "kind \($0)", by: alice) }
         _ = try act("reaction", "kind 33", by: bob)
@@ -58,10 +58,10 @@ struct ActionTests {
         #expect(try summaries().map(\.value) == (1...33).filter { $0 != 5 }.map { "kind \($0)" })
         #expect(try summaries().last?.senders == ["bob"])
         actions[4] = try act("reaction", "kind 5", by: alice)
-        #expect(try summaries().count == 32, "there is no room for it again")
+        #expect(try summaries().count == 32, "a 33rd value gets no summary")
     }
 
-    @Test("Of 21 people a summary names the first 20, and the 21st once one of them takes theirs off")
+    @Test("A summary names the first 20 users, and the 21st after one of them removes the action")
     func manyPeople() throws {
         let people = (1...22).map { UserID(known: "user \($0 + 100)") }
         for user in people { try world.join(group, user) }
@@ -79,7 +79,7 @@ struct ActionTests {
         #expect(try summaries()[0].senders == expected.dropLast() + [people[21]])
     }
 
-    @Test("Nothing is attached to a stub, and its actions went with it")
+    @Test("Actions can't be added to a tombstone, and deleting a message removes its actions")
     func stub() throws {
         let action = try act("reaction", "+1", by: bob)
         try world.delete(message.id, in: group, by: alice)
@@ -89,7 +89,7 @@ struct ActionTests {
         #expect(try world.engine.actions(on: nil, in: group, after: nil, limit: 10, by: bob).actions.isEmpty)
     }
 
-    @Test("Somebody else's action is taken off by a moderator only, and by its own message only")
+    @Test("Only a moderator can remove another user's action, and only with the ID of its own message")
     func takenOff() throws {
         let action = try act("reaction", "+1", by: bob)
         let other = world.submission("other")
@@ -103,7 +103,7 @@ struct ActionTests {
         #expect(try summaries().isEmpty)
     }
 
-    @Test("An action's retry gets its first answer, after it was taken off and after its message was deleted")
+    @Test("A retried action gets its first answer, even after the action or its message was removed")
     func retry() throws {
         let operation = world.newID()
         func ask() throws -> MessageAction {

@@ -1,10 +1,11 @@
+import ContractRows
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
 import Testing
 
-/// The histories of `histories.md` that changes after the fact are about.
+/// Tests the histories in `Documentation/semantics.md` that concern changes to stored messages.
 @Suite("Histories of changes")
 struct ChangeHistoryTests {
     private let group = ConversationID.group("g")
@@ -27,7 +28,9 @@ struct ChangeHistoryTests {
         return try world.engine.syncLogs([position], by: Caller(user: user))[0].result.get()
     }
 
-    @Test("History 3: a page read before a recall says so by its rev and its row's, and the stub's is higher")
+    @Test(
+        "A page that was read before a recall has a lower revision than the tombstone, and so have its rows",
+        .history(3))
     func recallOvertakesPage() throws {
         let message = try sent("secret")
         let late = try world.page(of: group, by: "bob")
@@ -35,14 +38,14 @@ struct ChangeHistoryTests {
         #expect(late.state.rev < stub.rev)
         let row = try #require(late.messages.first)
         #expect(row.rev < stub.rev)
-        // What lies between the page and what the device has applied is the stub, without a text.
+        // Sync from the page's revision returns the tombstone, without a text.
         let missed = try sync(1, late.state.rev, by: "bob").changes
         #expect(missed == [.message(stub)])
         #expect(stub.isDeleted && stub.text == nil)
         #expect(try world.page(of: group, by: "bob").messages == [stub])
     }
 
-    @Test("History 4: whoever has the later of two changes of a message has both, and sync gives it once")
+    @Test("The later of two changes to a message contains both, and sync returns it once", .history(4))
     func reorder() throws {
         let message = try sent("helo")
         let reaction = try world.react("+1", to: message.id, in: group, by: Caller(user: "bob"))
@@ -51,7 +54,7 @@ struct ChangeHistoryTests {
         #expect(edited.rev == afterReaction.rev + 1)
         #expect(edited.actions.map(\.senders) == [[reaction.sender]])
         #expect(edited.text == "hello")
-        // From before both, and from between the two.
+        // From before both changes, and from between the two.
         for rev in [afterReaction.rev - 1, afterReaction.rev] {
             let sync = try sync(1, rev, by: "bob")
             #expect(sync.changes == [.message(edited)])
@@ -59,7 +62,7 @@ struct ChangeHistoryTests {
         }
     }
 
-    @Test("History 5: what was said, edited and recalled while somebody was away is had by no door")
+    @Test("No entry point returns messages from between two memberships, even after edits and recalls", .history(5))
     func joinLeaveJoin() throws {
         let doors = Doors(world)
         try world.fill(group, 50)
@@ -80,7 +83,7 @@ struct ChangeHistoryTests {
         try world.send("now", to: group, by: "alice")
         try world.edit(shown.id, in: group, "shown again", by: Caller(user: "alice"))
 
-        // History, and each message by its id.
+        // History, and each message by its ID.
         let seqs = try world.page(of: group, by: "carol").seqs
         #expect(seqs == [120] + (51...80).reversed())
         for id in [edited, recalled, reacted] {
@@ -104,26 +107,26 @@ struct ChangeHistoryTests {
         #expect(try world.unread(group, "carol") == Counts(1))
         let fetched = try world.engine.fetch(FetchQuery([(group, nil)]), by: carol)[0].result.get()
         #expect(fetched.seqs == (51...80) + [120])
-        // Sync: only the change of the message she may see, though the answer speaks of all of them.
+        // Sync returns only the change to the message that carol can see, although `changedThrough` covers all changes.
         let sync = try sync(119, 0, by: "carol")
         #expect(sync.changes.compactMap(\.text) == ["shown again"])
         #expect(sync.changes.count == 1)
         #expect(sync.changedThrough == sync.page.state.rev)
         #expect(sync.page.seqs == [120])
-        // Live: bare numbers, where bob has the texts.
+        // Live events: carol gets revisions only, and bob gets the changed messages.
         let heard = try device.outlet.frames.map { "\($0)" }.joined()
         #expect(!heard.contains("edited away"))
         #expect(try device.changes.isEmpty)
         #expect(try other.changes.compactMap(\.text) == ["edited away", "", "away 5", "shown again"])
         #expect(try device.heads.map(\.rev) == [1, 2, 3, 4])
 
-        // Visibility widens: the old part can be had.
+        // With wider visibility, the older part becomes readable.
         try world.put(group, .init(visibility: .everything))
         #expect(try world.engine.message(edited, in: group, by: carol).text == "edited away")
         #expect(try world.head(group, "carol").state.firstSeq == 1)
     }
 
-    @Test("History 6: a page across 500,000 deleted places is one request, and counts are exact")
+    @Test("A page across 500,000 deleted sequence numbers takes one request, and counts are exact", .history(6))
     func wideHole() async throws {
         let isLong = ProcessInfo.processInfo.environment["SCROLLBACK_LONG"] != nil
         let count: Seq = isLong ? 500_000 : 20_000
@@ -149,7 +152,7 @@ struct ChangeHistoryTests {
         try world.set { $0.countWindowDays = nil }
         try check()
         #expect(try sync(count + 20, 0, by: "bob").changes == [.removed(11...count + 10, rev: 1)])
-        // Its rows go in batches, and nothing changes by that.
+        // The rows are removed in batches, which changes no result.
         let number = try #require(try world.store.read { try $0.conversation(group)?.number })
         func rows() throws -> Int {
             try world.store.read {
@@ -171,7 +174,8 @@ struct ChangeHistoryTests {
     }
 
     @Test(
-        "History 14: a mention on a message that does not count is an unread mention, until it is edited out or recalled"
+        "A mention in a message that does not count is an unread mention until it is edited out or recalled",
+        .history(14)
     )
     func mentionOnNotice() throws {
         try world.fill(group, 9)
@@ -191,7 +195,9 @@ struct ChangeHistoryTests {
         #expect(try world.unread(group, "bob") == Counts(0, 0))
     }
 
-    @Test("History 15: deleted for oneself and recalled by its sender, in either order, a message is subtracted once")
+    @Test(
+        "A message that is deleted for oneself and recalled, in either order, lowers the unread count once",
+        .history(15))
     func hiddenAndRecalled() throws {
         let messages = try (0..<4).map { try sent("\($0)") }
         #expect(try world.unread(group, "bob") == Counts(4))
@@ -203,14 +209,16 @@ struct ChangeHistoryTests {
         #expect(try world.unread(group, "bob") == Counts(2))
         try world.hide([messages[1].id], in: group, by: "bob")
         #expect(try world.unread(group, "bob") == Counts(2))
-        // A range over all four, and then over them once more.
+        // A range deletion of the first three messages, and then of all messages.
         try world.delete(DeleteRange(from: .seq(1), to: .seq(4)), of: group)
         #expect(try world.unread(group, "bob") == Counts(1))
         try world.delete(.all, of: group)
         #expect(try world.unread(group, "bob") == Counts(0))
     }
 
-    @Test("History 19: a retry after retention removed the message is answered and sends no second one, for 180 days")
+    @Test(
+        "A retry after retention removed the message gets the first result for 180 days and stores nothing",
+        .history(19))
     func retryAfterRetention() async throws {
         let message = try sent("once")
         try world.send("later", to: group, by: "alice")
@@ -219,13 +227,13 @@ struct ChangeHistoryTests {
         #expect(try await world.engine.expire() == 1)
         try world.send("today", to: group, by: "bob")
         func retry() throws -> SendResult { try world.send(message, to: group, by: "alice") }
-        #expect(try retry().outcome == .duplicate, "hidden, and its row is there yet")
+        #expect(try retry().outcome == .duplicate, "the message is below the retention floor, and its row still exists")
         try await world.engine.sweep()
         let answer = try retry()
         #expect(answer.outcome == .duplicate)
         #expect(answer.position?.seq == 1)
         #expect(try world.page(of: group, by: "bob").texts == ["today"])
-        // Somebody else with its id, or another text under it.
+        // Another sender with the same ID, or another text.
         #expect(refusal { try world.send(message, to: group, by: "bob") }?.code == .conflict)
         #expect(
             refusal { try world.send(world.submission("other", id: message.id), to: group, by: "alice") }?.code
@@ -239,7 +247,9 @@ struct ChangeHistoryTests {
         #expect(try world.store.read { try $0.key(message.id, in: number) } == nil)
     }
 
-    @Test("History 19: the same where a hole's rows were removed before the floor took the hole in")
+    @Test(
+        "A retry gets the first result if the rows were removed before the retention floor passed the deleted range",
+        .history(19))
     func retryInsideAbsorbedHole() async throws {
         let early = try sent("early")
         world.clock.advance(by: 86_400)
@@ -256,7 +266,7 @@ struct ChangeHistoryTests {
         #expect(try world.head(group, "bob").state.head == 4)
     }
 
-    @Test("History 20: the original send comes again after an edit or a recall, and is a duplicate that undoes nothing")
+    @Test("A retry of the original send after an edit or a recall is a duplicate and undoes nothing", .history(20))
     func retryAfterChange() throws {
         let message = try sent("helo")
         try world.edit(message.id, in: group, "hello", by: Caller(user: "alice"))
@@ -271,7 +281,7 @@ struct ChangeHistoryTests {
         #expect(page.state.head == 1)
     }
 
-    @Test("History 24: recalls above a position nobody moved leave unread exact")
+    @Test("Unread counts stay exact when thousands of messages above the read marker are recalled", .history(24))
     func manyRecalls() throws {
         let count = ProcessInfo.processInfo.environment["SCROLLBACK_LONG"] == nil ? 3_000 : 50_000
         try world.fill(group, count, by: "alice")
@@ -297,7 +307,7 @@ extension LogChange {
 }
 
 extension Device {
-    /// The changes it heard of, with what they are about.
+    /// The changes that the device received.
     var changes: [LogChange] {
         get throws {
             try events.compactMap { event in
@@ -307,7 +317,7 @@ extension Device {
         }
     }
 
-    /// The bare heads it heard.
+    /// The heads that the device received without the change itself.
     var heads: [(seq: Seq, rev: Int64)] {
         get throws {
             try events.compactMap { event in

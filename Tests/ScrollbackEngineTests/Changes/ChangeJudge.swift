@@ -2,10 +2,10 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 
-// What everybody gets of the engine, by every door, against what the plain list says.
+// Compares the answers of every entry point of the engine with the plain log.
 
 extension ChangeProgram {
-    /// What differs first, in words.
+    /// Returns a description of the first difference, or `nil`.
     func difference() throws -> String? {
         let stored = try world.store.read { reader in
             let row = try reader.conversation(log)
@@ -37,7 +37,7 @@ extension ChangeProgram {
             ?? counts(of: user, visible) ?? actions(of: user, visible)
     }
 
-    /// Who never was a member learns nothing.
+    /// Returns an entry point that answers a user who was never a member, or `nil`.
     private func closedDoors(_ user: UserID) throws -> String? {
         let doors: [() throws -> Void] = [
             { _ = try self.world.page(of: self.log, by: user) },
@@ -47,7 +47,7 @@ extension ChangeProgram {
         for (index, door) in doors.enumerated() {
             do {
                 try door()
-                return "door \(index) is open"
+                return "entry point \(index) answers a stranger"
             } catch let error as ChatError where error.code == .unknownConversation {
                 continue
             }
@@ -61,11 +61,13 @@ extension ChangeProgram {
         if message.id != entry.id || message.sender != entry.sender || message.type != entry.type
             || message.timetoken != entry.time
         {
-            return "is another"
+            return "has another ID, sender, type or time"
         }
-        if message.n != numbers[Int(entry.seq) - 1] { return "has the number \(message.n)" }
+        if message.n != numbers[Int(entry.seq) - 1] { return "has the counted index \(message.n)" }
         if message.isDeleted != entry.isStub { return "isDeleted \(message.isDeleted)" }
-        if (message.text ?? "") != entry.text { return "says \(message.text ?? "nothing"), expected \(entry.text)" }
+        if (message.text ?? "") != entry.text {
+            return "has the text \(message.text ?? "nothing"), expected \(entry.text)"
+        }
         if message.attributes.mentions != entry.mentions || message.attributes.customType != entry.customType {
             return "attributes \(message.attributes)"
         }
@@ -76,7 +78,7 @@ extension ChangeProgram {
         if found.mapValues(\.1) != expected || !found.values.allSatisfy({ Int($0.0) == $0.1.count }) {
             return "actions \(found), expected \(expected)"
         }
-        // Replies in a range that was deleted are counted out as their rows are removed.
+        // Replies in a deleted range count until their rows are removed.
         let replies = plain.entries.filter {
             $0.thread == entry.id && !$0.isStub && (!$0.isGone || stored.contains($0.seq))
         }
@@ -84,7 +86,7 @@ extension ChangeProgram {
             return "\(String(describing: message.replies)), expected \(replies.count) replies"
         }
         if let last = replies.last, !replies.contains(where: \.isGone), message.replies?.lastReplyAt != last.time {
-            return "the last reply is of \(String(describing: message.replies)), expected \(last.time)"
+            return "the last reply is \(String(describing: message.replies)), expected \(last.time)"
         }
         return nil
     }
@@ -93,7 +95,8 @@ extension ChangeProgram {
         let head = try world.engine.head(of: log, by: caller(user))
         var last = plain.readerHead(user)
         if plain.kind == .community, !plain.isMember(user) {
-            // They left at a time: what is gone right above it may be taken for before it.
+            // A community membership ends at a time. Deleted messages right above the last position can count as
+            // earlier.
             while last < head.state.head, plain.entries[Int(last)].isGone { last += 1 }
         }
         if head.state.head != last || head.state.firstSeq != visible.first?.seq ?? last + 1 {
@@ -145,7 +148,7 @@ extension ChangeProgram {
             let found = try walk(
                 isNewer ? .earliest : .latest, isNewer, filter, of: user, visible)
             if found != (isNewer ? wanted : wanted.reversed()) {
-                return "walk \(isNewer ? "newer" : "older") \(filter): \(found), expected \(wanted)"
+                return "pages \(isNewer ? "newer" : "older") \(filter): \(found), expected \(wanted)"
             }
         }
         let (a, b) = (Seq(random.below(Int(plain.head) + 2)) + 1, Seq(random.below(Int(plain.head) + 2)) + 1)
@@ -164,7 +167,7 @@ extension ChangeProgram {
         return nil
     }
 
-    /// Page after page to the end; each says what it looked at, and the next begins there.
+    /// Reads pages to the end. Each page must begin where the coverage of the previous page ended.
     private func walk(
         _ start: Anchor, _ isNewer: Bool, _ filter: MessageFilter, of user: UserID, _ visible: [PlainLog.Entry]
     ) throws -> [Seq] {
@@ -177,28 +180,29 @@ extension ChangeProgram {
             let limit = random.pick([1, 2, 5, 100])
             let page = try self.page(
                 HistoryQuery(
-                    next, limit: limit, sort: isNewer ? .oldestFirst : .newestFirst, filter: pages == 0 ? filter : .all),
+                    next, limit: limit, sort: isNewer ? .oldestFirst : .newestFirst,
+                    filter: pages == 0 ? filter : .all),
                 user)
             let (lower, upper) = (page.coverage.lower, page.coverage.upper)
             if let edge, edge != (isNewer ? lower : upper) {
-                throw Violation(description: "pages do not touch: \(start)")
+                throw Violation(description: "adjacent pages have a gap: \(start)")
             }
             if lower <= upper {
                 let voids = (lower...upper).filter { !shown.contains($0) }
                 if voids != (lower...upper).filter({ page.coverage.voids.contains($0) }) {
-                    throw Violation(description: "voids \(page.coverage) of \(start), expected \(voids)")
+                    throw Violation(description: "voids \(page.coverage) from \(start), expected \(voids)")
                 }
             }
             edge = isNewer ? upper + 1 : lower - 1
             found += page.seqs
             anchor = (isNewer ? page.newer : page.older).map { .cursor($0) }
             pages += 1
-            if pages > plain.entries.count + 3 { throw Violation(description: "a walk from \(start) does not end") }
+            if pages > plain.entries.count + 3 { throw Violation(description: "pages from \(start) do not end") }
         }
         return found
     }
 
-    // MARK: One by one
+    // MARK: Single messages
 
     private func single(_ user: UserID, _ messages: [Message]) throws -> String? {
         for _ in 0..<min(3, plain.entries.count) {
@@ -210,7 +214,7 @@ extension ChangeProgram {
             } catch let error as ChatError where error.code == .unknownMessage {
                 found = nil
             }
-            if found != expected { return "message \(entry.seq) by its id is \(String(describing: found))" }
+            if found != expected { return "message \(entry.seq) by its ID is \(String(describing: found))" }
             let refreshed = try world.engine.refresh([MessageReference(entry.id, in: log)], by: caller(user))
             if (try? refreshed.first?.result.get()) != expected.flatMap({ $0.isDeleted ? nil : $0 }) {
                 return "message \(entry.seq) refreshed is \(refreshed)"

@@ -3,13 +3,13 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
 
-/// A random program on one conversation: what is done to the engine is done to a plain list as well.
+/// Performs random operations on one conversation in the engine and on a plain log.
 final class ChangeProgram {
     struct Violation: Error, CustomStringConvertible {
         var description: String
     }
 
-    /// Something that was asked for under an operation id, and can be asked for again.
+    /// A request with an operation ID, which can be repeated.
     private struct Asked {
         var again: () throws -> String
         var answer: String
@@ -25,7 +25,7 @@ final class ChangeProgram {
     var steps: [String] = []
     /// Devices that come online now and then.
     var shadows: [UserID: ShadowDevice] = [:]
-    /// What the store itself finds wrong.
+    /// Returns a problem that the store itself finds, or `nil`.
     var check: () throws -> String? = { nil }
     private var lowersUnread = true
     private var retention: Int?
@@ -62,7 +62,7 @@ final class ChangeProgram {
         }
     }
 
-    /// Where members are written down, if they are.
+    /// The conversation that has the member list, if there is one.
     private var list: ConversationID? {
         switch log.kind {
         case .group: log
@@ -118,7 +118,7 @@ final class ChangeProgram {
         if random.chance(35), !plain.entries.isEmpty {
             let answered = random.pick(plain.entries)
             submission.attributes.replyTo = answered.id
-            // Whatever they hid or cleared for themselves, they saw it.
+            // Messages that the user hid or cleared count as shown.
             if plain.wasShown(answered, to: user) { thread = answered.thread ?? answered.id }
         }
         note("\(user) sends \(plain.head + 1) \(submission.content.type) \(submission.attributes.traits.bits)")
@@ -129,7 +129,7 @@ final class ChangeProgram {
             if mayPost { throw violation("send was refused: \(error)") }
         case .success(let result):
             guard mayPost, let position = result.position, position.seq == plain.head + 1 else {
-                throw violation("sent to \(String(describing: result.position))")
+                throw violation("the send returned \(String(describing: result.position))")
             }
             plain.entries.append(
                 .init(
@@ -235,7 +235,9 @@ final class ChangeProgram {
         let answer = try ask()
         let indices = plain.entries.indices.filter { !plain.entries[$0].isGone && range.holds(plain.entries[$0]) }
         let expected = indices.count { !plain.entries[$0].isStub }
-        guard answer == "\(expected)" else { throw violation("a range of \(answer) instead of \(expected)") }
+        guard answer == "\(expected)" else {
+            throw violation("the range deletion removed \(answer) messages instead of \(expected)")
+        }
         for index in indices { plain.entries[index].isGone = true }
         asked.append(Asked(again: ask, answer: answer))
     }
@@ -312,7 +314,7 @@ final class ChangeProgram {
         let action = random.pick(actions)
         guard let index = plain.index(action.message) else { return }
         let entry = plain.entries[index]
-        note("\(user) takes \(action.value) of \(action.sender) off \(entry.seq)")
+        note("\(user) removes \(action.value) of \(action.sender) from \(entry.seq)")
         let isThere = entry.reactions.contains { $0.time == action.timetoken }
         let isModerator = plain.people[user]?.role == .moderator && plain.isMember(user)
         let isAllowed =
@@ -321,9 +323,9 @@ final class ChangeProgram {
                 || action.sender == user && (plain.kind == .room || plain.isMember(user)))
         switch try outcome({ try world.unreact(action, in: log, by: caller(user)) }) {
         case .failure(let error):
-            if isAllowed { throw violation("taking an action off was refused: \(error)") }
+            if isAllowed { throw violation("the removal of an action was refused: \(error)") }
         case .success:
-            guard isAllowed else { throw violation("\(user) took it off") }
+            guard isAllowed else { throw violation("\(user) removed the action") }
             plain.entries[index].reactions.removeAll { $0.time == action.timetoken }
         }
     }
@@ -362,7 +364,7 @@ final class ChangeProgram {
 
     private func setRetention() throws {
         retention = random.pick([nil, 1, 30, 90])
-        note("retention \(retention.map(String.init) ?? "for ever")")
+        note("retention \(retention.map(String.init) ?? "forever")")
         let policy = retention.map { RetentionPolicy.days($0) } ?? .forever
         if random.chance(50), plain.kind != .direct {
             try world.set { $0.retention = .forever }
@@ -390,16 +392,16 @@ final class ChangeProgram {
         for _ in 0...random.below(4) { try world.change { [log] in _ = try $0.sweep(log, limit: limit) } }
     }
 
-    /// What was answered once is answered again, and nothing is done.
+    /// Repeats a request, which must get the same answer and change nothing.
     private func retry() throws {
         guard !plain.entries.isEmpty else { return }
         let before = try rev()
         if random.chance(50), !asked.isEmpty {
             let one = random.pick(asked)
-            note("asks again")
-            // Whoever may not see the message any more, or is no member, is refused.
+            note("repeats a request")
+            // The engine refuses users who can't see the message any more or are no longer members.
             if case .success(let answer) = try outcome(one.again), answer != one.answer {
-                throw violation("asked again it answered \(answer), not \(one.answer)")
+                throw violation("a repeated request got \(answer), not \(one.answer)")
             }
         } else {
             let entry = random.pick(plain.entries)
@@ -407,9 +409,9 @@ final class ChangeProgram {
             note("\(entry.sender) sends \(entry.seq) again")
             let result = try world.send(entry.submission, to: log, by: entry.sender)
             guard result.outcome == .duplicate, result.position?.seq == entry.seq, result.timetoken == entry.time
-            else { throw violation("sent again it was \(result)") }
+            else { throw violation("a repeated send got \(result)") }
         }
-        if try rev() != before { throw violation("something was done again") }
+        if try rev() != before { throw violation("a repeated request changed something") }
     }
 
     private func rev() throws -> Int64 {
@@ -432,7 +434,7 @@ final class ChangeProgram {
             note("sweeps everything")
             try await world.engine.sweep()
         default:
-            note("half a year goes by")
+            note("100 days pass")
             world.clock.advance(by: 100 * 86_400)
         }
     }

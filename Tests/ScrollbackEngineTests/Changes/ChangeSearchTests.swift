@@ -4,12 +4,12 @@ import ScrollbackModel
 import ScrollbackSQLite
 import Testing
 
-/// Random programs of everything that can be done to a conversation, against a plain list.
+/// Compares the engine with a plain log over random operations on a conversation.
 ///
-/// `SCROLLBACK_SEEDS` says how many, `SCROLLBACK_SEED` replays one.
-@Suite("Changes of random programs")
+/// `SCROLLBACK_SEEDS` sets the number of seeds, and `SCROLLBACK_SEED` replays one seed.
+@Suite("Random changes")
 struct ChangeSearchTests {
-    @Test("History, counts, actions and sync are what a plain list says, whatever was changed, hidden or removed")
+    @Test("History, counts, actions and sync match a plain log after any changes")
     func search() async throws {
         for seed in Seeds.count(200) {
             await Task.yield()
@@ -18,7 +18,7 @@ struct ChangeSearchTests {
         }
     }
 
-    @Test("The same on SQLite, whose file holds together after every program")
+    @Test("A SQLite store matches a plain log after any changes, and passes verification")
     func searchOnSQLite() async throws {
         for seed in Seeds.count(200) where seed % 8 == 1 || Seeds.isReplay {
             await Task.yield()
@@ -49,7 +49,9 @@ struct ChangeSearchTests {
 }
 
 extension ChangeProgram {
-    /// - Returns: what went wrong, in words.
+    /// Performs random steps.
+    ///
+    /// - Returns: A description of the first violation, or `nil`.
     func run() async -> String? {
         do {
             for number in 1...50 {
@@ -63,7 +65,7 @@ extension ChangeProgram {
         }
     }
 
-    /// Somebody's device comes online, and has what they see.
+    /// Brings a random user's device online and compares its rows with the messages that the user sees.
     private func syncDifference() throws -> String? {
         let user = random.pick(Self.users)
         guard plain.people[user]?.hasBeenMember == true, plain.kind != .room else { return nil }

@@ -31,9 +31,9 @@ struct EditAndDeleteTests {
         return try world.store.read { try $0.conversation(id)?.rev ?? 0 }
     }
 
-    // MARK: Lists of ids
+    // MARK: Lists of IDs
 
-    @Test("One call deletes 1...100 messages, and an id given twice is deleted once")
+    @Test("One call deletes 1 to 100 messages, and a repeated ID counts once")
     func lists() throws {
         let messages = try (0..<101).map { try sent("\($0)") }.map(\.id)
         for ids in [[], messages] {
@@ -47,7 +47,7 @@ struct EditAndDeleteTests {
         #expect(try world.hide([messages[0], messages[0], world.newID()], in: group, by: "bob") == 1)
     }
 
-    @Test("A list with one message of somebody else's is refused, and nothing of it is deleted")
+    @Test("A list with one message of another sender is refused, and none of its messages is deleted")
     func allOrNone() throws {
         let mine = try sent()
         let theirs = world.submission("bob's")
@@ -60,7 +60,7 @@ struct EditAndDeleteTests {
 
     // MARK: Threads
 
-    @Test("A thread's first message and its replies go in one call, in whichever order they are named")
+    @Test("One call can delete a thread's first message and its replies, in any order")
     func threadAtOnce() throws {
         for isRootFirst in [true, false] {
             let root = try sent("root")
@@ -69,13 +69,13 @@ struct EditAndDeleteTests {
             #expect(try world.delete(ids, in: group, by: alice) == 2)
             let stub = try world.engine.message(root.id, in: group, by: bob)
             #expect(stub.isDeleted)
-            #expect(stub.replies?.count == 1, "the other reply is there yet")
+            #expect(stub.replies?.count == 1, "the other reply still exists")
             try world.delete(replies[1].id, in: group, by: alice)
             #expect(try world.engine.message(root.id, in: group, by: bob).replies == nil)
         }
     }
 
-    @Test("The last reply's time is that of the newest reply that is left, whatever went by ranges before it")
+    @Test("The time of the last reply is that of the newest remaining reply, after any deletions")
     func lastReply() throws {
         let root = try sent("root")
         var replies: [Message] = []
@@ -85,7 +85,7 @@ struct EditAndDeleteTests {
         }
         func summary() throws -> ReplySummary? { try world.engine.message(root.id, in: group, by: bob).replies }
         #expect(try summary() == ReplySummary(count: 30, lastReplyAt: replies[29].timetoken))
-        // More stubs than one look takes in.
+        // More tombstones than one query reads.
         try world.delete(replies[4..<29].map(\.id), in: group, by: alice)
         try world.delete(replies[29].id, in: group, by: alice)
         #expect(try summary() == ReplySummary(count: 4, lastReplyAt: replies[3].timetoken))
@@ -94,7 +94,7 @@ struct EditAndDeleteTests {
         #expect(try summary() == ReplySummary(count: 1, lastReplyAt: replies[0].timetoken))
     }
 
-    @Test("A reply to a reply is in the thread of the first, and so is one to a stub")
+    @Test("A reply to a reply belongs to the thread of the first message, even if that message is a tombstone")
     func nested() throws {
         let root = try sent("root")
         let reply = try sent("reply", replyTo: root.id)
@@ -108,7 +108,7 @@ struct EditAndDeleteTests {
         #expect(page.texts == ["nested", "reply"])
     }
 
-    @Test("In a room, where nobody is a member, replies have threads, and what is one's own is edited and recalled")
+    @Test("In a room, replies form threads, and senders can edit and recall their own messages")
     func room() throws {
         let room = ConversationID.room("lobby")
         try world.put(room)
@@ -128,7 +128,7 @@ struct EditAndDeleteTests {
 
     // MARK: Edits
 
-    @Test("A stub is not edited, and an edit keeps the type")
+    @Test("A tombstone can't be edited, and an edit keeps the type")
     func refusedEdits() throws {
         let message = try sent()
         let poll = MessageEdit(MessageContent(known: .poll, json: MessageContent.text("hi").json))
@@ -140,11 +140,11 @@ struct EditAndDeleteTests {
             }?.parameter == "type")
         try world.delete(message.id, in: group, by: alice)
         #expect(refusal { try world.edit(message.id, in: group, "again", by: alice) }?.code == .conflict)
-        #expect(try world.delete(message.id, in: group, by: alice).isDeleted, "deleted already is done")
+        #expect(try world.delete(message.id, in: group, by: alice).isDeleted, "deleting a tombstone succeeds")
         #expect(try rev() == 1)
     }
 
-    @Test("An edit that comes again after another edit is answered with the message as it is, and does nothing")
+    @Test("A retried edit after another edit returns the current message and changes nothing")
     func editAgain() throws {
         let message = try sent()
         let operation = world.newID()
@@ -157,12 +157,12 @@ struct EditAndDeleteTests {
         try world.delete(message.id, in: group, by: alice)
         #expect(try ask().isDeleted)
         #expect(try rev() == 3)
-        // To whoever can't see it any more it is not shown.
+        // The sender gets an error if they can't see the message any more.
         try world.clear(group, through: 1, by: "alice")
         #expect(refusal { _ = try ask() }?.code == .unknownMessage)
     }
 
-    @Test("An operation id means one thing, of one person, in one conversation")
+    @Test("An operation ID identifies one operation of one user in one conversation")
     func operations() throws {
         let other = ConversationID.group("h")
         try world.make(other, members: ["alice", "bob"])
@@ -183,9 +183,9 @@ struct EditAndDeleteTests {
         #expect(try rev(other) == 1)
     }
 
-    // MARK: Who may
+    // MARK: Permissions
 
-    @Test("Who left hides and clears what they see, and edits, recalls and reacts no more")
+    @Test("Former members can hide and clear messages that they see, but not edit, recall or react")
     func whoLeft() throws {
         let message = try sent()
         _ = try sent("more")
@@ -202,7 +202,7 @@ struct EditAndDeleteTests {
         #expect(try world.clear(group, through: 2, by: "alice").seq == 2)
         #expect(try world.page(of: group, by: "alice").seqs == [])
         #expect(try world.page(of: group, by: "bob").seqs == [3, 2, 1])
-        // Of what came after they are told nothing, not even where it lay.
+        // Former members learn nothing about later changes, not even their positions.
         try world.delete(DeleteRange(from: .seq(3), to: nil), of: group)
         let state = try world.head(group, "alice").state
         let position = LogPosition(conversation: group, epoch: state.epoch, view: state.view, seq: 2, rev: 0)
@@ -211,7 +211,7 @@ struct EditAndDeleteTests {
         #expect(sync.changedThrough == state.rev)
     }
 
-    @Test("A public channel's readers, who have no row there, hide, clear and react; a private one's others may not")
+    @Test("All community members can hide, clear and react in a public channel, and only its members in a private one")
     func channels() throws {
         let city = ConversationID.community("city")
         let open = ConversationID.community("city", channel: "open")
@@ -237,7 +237,7 @@ struct EditAndDeleteTests {
         ] { #expect(refused?.code == .unknownConversation) }
     }
 
-    @Test("In a direct conversation both change their own, and nobody the other's; in a system one the server does")
+    @Test("Users change only their own direct messages, and only the server changes system messages")
     func directAndSystem() throws {
         let message = try sent("hi", to: .direct("bob"))
         #expect(try world.edit(message.id, in: .direct("bob"), "hello", by: alice).conversation == .direct("bob"))
@@ -258,7 +258,7 @@ struct EditAndDeleteTests {
         #expect(try world.unread(mine, "alice") == Counts(0))
     }
 
-    @Test("A deleted conversation takes no change, and one made anew knows nothing of what was asked for before")
+    @Test("A deleted conversation accepts no changes, and a recreated one ignores operations on the old one")
     func madeAnew() throws {
         let message = try sent()
         let operation = world.newID()
@@ -277,13 +277,13 @@ struct EditAndDeleteTests {
             refusal { try world.edit(message.id, in: group, "one", operation: operation, by: alice) }?.code
                 == .unknownMessage)
         #expect(try world.send(message, to: group, by: "alice").outcome == .committed)
-        #expect(try world.page(of: group, by: "bob").seqs == [1], "what he hid was of another log")
+        #expect(try world.page(of: group, by: "bob").seqs == [1], "bob hid a message of the old log")
         #expect(try world.unread(group, "bob") == Counts(1))
         try world.edit(message.id, in: group, "two", operation: operation, by: alice)
         #expect(try rev() == 1)
     }
 
-    @Test("Imported replies have threads, and a later edit that mentions somebody is news")
+    @Test("Imported replies have threads, and a later edit can add an unread mention")
     func imports() throws {
         let old = world.clock.now.addingTimeInterval(-86_400)
         let root = world.said("root", by: "alice", at: old)
@@ -301,7 +301,7 @@ struct EditAndDeleteTests {
         #expect(try world.importHistory([root, reply], into: group).skipped == 2)
     }
 
-    @Test("What a recall does not take off the counts, by the setting, stays there until it is read", .rows(217))
+    @Test("A recall that does not lower unread counts leaves the message counted until it is read", .rows(217))
     func recallKeepsUnread() throws {
         try world.set { $0.recallLowersUnread = false }
         let (one, two) = (try sent(), try sent())

@@ -4,7 +4,7 @@ import ScrollbackModel
 import ScrollbackWire
 import Testing
 
-@Suite("What somebody takes out of their own view")
+@Suite("Messages that users hide or clear for themselves")
 struct OwnViewTests {
     private let group = ConversationID.group("g")
     private let world: World
@@ -22,7 +22,7 @@ struct OwnViewTests {
         }
     }
 
-    @Test("Hiding everything leaves an empty history, and what is said next is there")
+    @Test("Hiding all messages leaves an empty history, and later messages are visible")
     func hideAll() throws {
         let ids = try sent(5)
         #expect(try world.hide(ids, in: group, by: "bob") == 5)
@@ -31,7 +31,7 @@ struct OwnViewTests {
         #expect((head.state.firstSeq, head.state.head) == (6, 5))
         #expect(head.lastMessage == nil)
         #expect(head.unread == 0)
-        // It stays in the list, with nothing to show.
+        // The entry stays in the recents list, without a last message.
         let entry = try #require(try world.engine.recents(limit: 10, by: Caller(user: "bob")).heads.first)
         #expect(entry.lastMessage == nil && entry.recentTime != nil)
         _ = try sent(1)
@@ -40,7 +40,7 @@ struct OwnViewTests {
         #expect(try world.page(of: group, by: "alice").seqs.count == 6)
     }
 
-    @Test("Clearing moves up only, takes in what was hidden below, and what is said next is there")
+    @Test("Clearing only moves up, absorbs hidden messages below, and leaves later messages visible")
     func clear() throws {
         let ids = try sent(6)
         #expect(try world.hide([ids[1], ids[4]], in: group, by: "bob") == 2)
@@ -48,7 +48,7 @@ struct OwnViewTests {
         let rev = try world.head(group, "bob").userRev
         #expect(try world.clear(group, through: 2, by: "bob").unread == 2)
         #expect(try world.clear(group, through: 0, by: "bob").unread == 2)
-        #expect(try world.head(group, "bob").userRev == rev, "a lower one is nothing new")
+        #expect(try world.head(group, "bob").userRev == rev, "a lower position changes nothing")
         #expect(try world.page(of: group, by: "bob").seqs == [6, 4])
         let number = try #require(try world.store.read { try $0.conversation(group)?.number })
         #expect(try world.store.read { try $0.voids(of: "bob", in: number).map(\.places) } == [5...5])
@@ -60,7 +60,7 @@ struct OwnViewTests {
         #expect(try world.unread(group, "bob") == Counts(1))
     }
 
-    @Test("A device that was away hears what was hidden on another, once")
+    @Test("A device that was offline receives the ranges that another device hid, once")
     func hiddenWhileAway() throws {
         let ids = try sent(6)
         let cursor = try world.pass(by: "bob").cursor
@@ -71,11 +71,11 @@ struct OwnViewTests {
         let second = try world.pass(first.cursor, by: "bob")
         #expect(second.heads.map(\.hidden) == [[6...6]])
         #expect(try world.pass(second.cursor, by: "bob").heads.isEmpty)
-        // A new device has none of these rows.
+        // A new device has none of these messages.
         #expect(try world.pass(by: "bob").heads.map(\.hidden) == [[]])
     }
 
-    @Test("An administrator who is no member has no view of their own")
+    @Test("Administrators who are not members can't hide or clear messages")
     func administrator() throws {
         let ids = try sent(1)
         for refused in [
@@ -91,9 +91,9 @@ struct OwnViewTests {
         ] { #expect(refused?.code == .notMember) }
     }
 
-    // MARK: Live
+    // MARK: Live events
 
-    @Test("What is hidden or cleared is told to one's own devices alone, in a direct conversation too")
+    @Test("Hide and clear events reach only the user's own devices, even in direct conversations")
     func told() throws {
         let doors = Doors(world)
         let message = world.submission("hi")
@@ -119,7 +119,7 @@ struct OwnViewTests {
         }
     }
 
-    @Test("A change of what somebody hid or cleared reaches them as its bare number, after reconnecting too")
+    @Test("A change to a hidden or cleared message reaches the user as a revision only, even after reconnecting")
     func changesOfHidden() throws {
         for id in [group, ConversationID.direct(between: "alice", and: "bob")] {
             let messages = (0..<3).map { world.submission("\($0)") }
@@ -143,7 +143,7 @@ struct OwnViewTests {
         }
     }
 
-    @Test("Whoever joined later or lost the past by a setting hears bare numbers of it, and a range is told to all")
+    @Test("Members get changes to messages they can't see as revisions only, and range deletions in full")
     func changesOfThePast() throws {
         try world.put(group, .init(visibility: .everything))
         let ids = try sent(2)
@@ -157,7 +157,7 @@ struct OwnViewTests {
         try world.edit(ids[0], in: group, "closed", by: Caller(user: "alice"))
         #expect(try carol.changes.isEmpty)
         #expect(try carol.heads.map(\.rev) == [2])
-        #expect(try bob.heads.map(\.rev) == [2], "nobody is sure to see it any more")
+        #expect(try bob.heads.map(\.rev) == [2], "no member is certain to see the message")
         let new = try sent(1)
         try world.react("+1", to: new[0], in: group, by: Caller(user: "bob"))
         for device in [bob, carol] { #expect(try device.changes.last?.rev == 3) }
@@ -169,7 +169,7 @@ struct OwnViewTests {
         #expect(try carol.events.isEmpty)
     }
 
-    @Test("A reply changes the message its thread begins with, which those hear who see it")
+    @Test("A reply updates the first message of its thread for the members who see that message")
     func repliesLive() throws {
         let ids = try sent(1)
         try world.join(group, "carol")

@@ -1,9 +1,9 @@
 import Foundation
 import ScrollbackModel
 
-/// One conversation as a plain list, with everything that was done to it since: what the engine must agree with.
+/// A reference implementation of one conversation as a plain list, which the engine must match.
 ///
-/// Written to be read, not to be fast: every question goes through all there is.
+/// It favors readability over speed: every query scans the whole list.
 struct PlainLog {
     struct Reaction: Equatable {
         var user: UserID
@@ -24,15 +24,15 @@ struct PlainLog {
         var thread: MessageID?
         var submission: Submission
         var isEdited = false
-        /// Recalled or deleted by id: a stub is left.
+        /// Whether the message was recalled or deleted by ID and is a tombstone.
         var isStub = false
-        /// Gone for everyone, by a range or by retention.
+        /// Whether a range deletion or retention removed the message for all users.
         var isGone = false
         var reactions: [Reaction] = []
     }
 
     struct Person {
-        /// Places above the first, up to the second.
+        /// The spans of the membership: the sequence numbers above `joined`, up to and including `left`.
         var spans: [(joined: Seq, left: Seq?)] = []
         var role = Role.member
         var read: Seq = 0
@@ -50,21 +50,21 @@ struct PlainLog {
 
     var head: Seq { entries.last?.seq ?? 0 }
 
-    /// Whether somebody sees everything without being a member: in a room, or as an administrator.
+    /// Whether a user sees all messages without a membership: in a room, or as an administrator.
     func seesAll(_ user: UserID) -> Bool { kind == .room || user == "root" }
     func maySee(_ user: UserID) -> Bool { seesAll(user) || people[user]?.hasBeenMember == true }
     func isMember(_ user: UserID) -> Bool { people[user]?.isMember == true }
 
     func index(_ id: MessageID) -> Int? { entries.firstIndex { $0.id == id } }
 
-    // MARK: What somebody sees
+    // MARK: Visibility
 
     func readerHead(_ user: UserID) -> Seq {
         if seesAll(user) || isMember(user) { return head }
         return people[user]?.spans.compactMap(\.left).max() ?? 0
     }
 
-    /// Before what they took out of their own view.
+    /// Whether a user could see an entry, ignoring what they hid or cleared.
     func wasShown(_ entry: Entry, to user: UserID) -> Bool {
         if entry.isGone { return false }
         if seesAll(user) { return true }
@@ -81,7 +81,7 @@ struct PlainLog {
 
     func visible(to user: UserID) -> [Entry] { entries.filter { sees(user, $0) } }
 
-    // MARK: What somebody counts
+    // MARK: Counts
 
     private func isAbove(_ entry: Entry, _ read: Seq, _ person: Person) -> Bool {
         entry.seq > max(read, person.spans.last?.joined ?? 0, person.cleared)
@@ -95,7 +95,9 @@ struct PlainLog {
         }
     }
 
-    /// - Parameter read: sending moves it past one's own where nothing lies between, so the engine says it.
+    /// Returns the number of unread mentions.
+    ///
+    /// - Parameter read: The engine's read marker, because a member's own message can advance it.
     func unreadMentions(_ user: UserID, above read: Seq) -> Int {
         guard kind != .room, let person = people[user], person.isMember else { return 0 }
         return entries.count { entry in
@@ -104,7 +106,7 @@ struct PlainLog {
         }
     }
 
-    /// Running numbers, by place.
+    /// The counted indexes, in the order of the entries.
     var numbers: [Int64] {
         var n: Int64 = 0
         return entries.map { entry in
@@ -138,7 +140,8 @@ struct PlainLog {
         if lowersUnread { entries[index].counts = false }
     }
 
-    /// Whether somebody may change or delete a message: their own as a member, another's as `others` says.
+    /// Whether a user may change or delete a message: their own as a member, and those of others with the role
+    /// `others`.
     func mayChange(_ entry: Entry, _ user: UserID, others: Role?) -> Bool {
         if user == "root" { return true }
         if entry.sender == user { return kind == .room || isMember(user) }

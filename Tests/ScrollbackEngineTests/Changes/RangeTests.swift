@@ -2,9 +2,10 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
+import Synchronization
 import Testing
 
-@Suite("Ranges and retention")
+@Suite("Range deletions and retention")
 struct RangeTests {
     private let group = ConversationID.group("g")
     private let world: World
@@ -33,7 +34,7 @@ struct RangeTests {
         return try world.store.read { try $0.voids(of: nil, in: number).map(\.places) }
     }
 
-    @Test("Ranges that hold nothing delete nothing, and are no change")
+    @Test("A range without messages deletes nothing and adds no change")
     func empty() throws {
         #expect(try world.delete(.all, of: group) == 0)
         try world.fill(group, 10)
@@ -51,14 +52,14 @@ struct RangeTests {
         #expect(refusal { _ = try remove(nil, 0) }?.parameter == "to")
     }
 
-    @Test("What found nothing finds nothing when it is asked for again, whatever was said meanwhile")
+    @Test("A retried range deletion that deleted nothing deletes no later message")
     func emptyAgain() throws {
         let operation = world.newID()
         #expect(try world.delete(.all, of: group, operation: operation) == 0)
         try world.send("later", to: group, by: "alice")
         #expect(try world.delete(.all, of: group, operation: operation) == 0)
         #expect(try seqs() == [1])
-        // The change nobody sees is one all the same, and sync goes past it.
+        // The change is invisible but has a revision, and sync continues past it.
         let state = try world.head(group, "bob").state
         let position = LogPosition(conversation: group, epoch: state.epoch, view: state.view, seq: 1, rev: 0)
         let sync = try world.engine.syncLogs([position], by: Caller(user: "bob"))[0].result.get()
@@ -66,7 +67,7 @@ struct RangeTests {
         #expect(sync.changedThrough == 1)
     }
 
-    @Test("A range up to the head leaves the head, and what is said next is there and counts")
+    @Test("A range deletion up to the head keeps the head, and the next message is visible and counts")
     func throughHead() throws {
         try world.fill(group, 10)
         #expect(try remove(6, nil) == 5)
@@ -83,7 +84,7 @@ struct RangeTests {
         #expect(try world.unread(group, "alice") == Counts(5))
     }
 
-    @Test("Everything goes, and the log goes on from its head")
+    @Test("Deleting all messages keeps the head, and the log continues from it")
     func all() throws {
         try world.fill(group, 10)
         #expect(try world.delete(.all, of: group) == 10)
@@ -98,7 +99,7 @@ struct RangeTests {
     }
 
     @Test(
-        "Holes next to each other are one, and one next to the floor is below it, swept or not",
+        "Adjacent deleted ranges merge, and a deleted range next to the retention floor raises the floor",
         arguments: [false, true])
     func holesJoin(isSwept: Bool) throws {
         try world.fill(group, 30)
@@ -128,7 +129,7 @@ struct RangeTests {
                 == 9)
     }
 
-    @Test("The newest message of the list of recents is none of a hole whose rows are there yet")
+    @Test("The message for the recents list is never in a deleted range, even if its row still exists")
     func recentPastHole() throws {
         for number in 1...9 { try world.send("\(number)", to: group, by: "alice") }
         #expect(try remove(4, 7) == 3)
@@ -137,7 +138,7 @@ struct RangeTests {
         #expect(try row().recentTime == world.head(group, "bob").lastMessage?.timetoken)
     }
 
-    @Test("Several holes are all swept in one go")
+    @Test("One sweep removes the rows of several deleted ranges")
     func severalHoles() async throws {
         try world.fill(group, 500)
         #expect(try remove(10, 150) == 140)
@@ -158,7 +159,7 @@ struct RangeTests {
         #expect(try await world.engine.sweep() == 0)
     }
 
-    @Test("A range is an administrator's, unless the setting switches it off for them too")
+    @Test("Only administrators delete ranges, and a setting forbids it to them too")
     func permission() throws {
         try world.fill(group, 3)
         #expect(refusal { _ = try world.delete(.all, of: group, by: Caller(user: "alice")) }?.code == .forbidden)
@@ -168,7 +169,23 @@ struct RangeTests {
         #expect(refusal { _ = try world.delete(.all, of: group) }?.code == .forbidden)
     }
 
-    @Test("Who left a community is told the same head or a higher one, though a hole takes in where they left")
+    @Test("Deleting a range starts tidying if it succeeds")
+    func tidying() throws {
+        try world.fill(group, 3)
+        let count = Mutex(0)
+        func delete(by caller: Caller) throws {
+            let context = OperationContext(
+                engine: world.engine, caller: caller, offload: { $0() }, tidy: { count.withLock { $0 += 1 } })
+            let operation = DeleteHistory(conversation: group, range: .all, operation: nil)
+            _ = try world.done { operation.execute(context, completion: $0) }
+        }
+        #expect(refusal { try delete(by: Caller(user: "alice")) }?.code == .forbidden)
+        #expect(count.withLock { $0 } == 0)
+        try delete(by: World.admin)
+        #expect(count.withLock { $0 } == 1)
+    }
+
+    @Test("A former member's head never decreases when a deleted range includes their last position")
     func holeWhereSomebodyLeft() throws {
         let city = ConversationID.community("city")
         let open = ConversationID.community("city", channel: "open")
@@ -197,7 +214,7 @@ struct RangeTests {
 
     // MARK: Retention
 
-    @Test("Retention goes by the hour, takes imported history in, and what it hid stays hidden when it ends")
+    @Test("Retention expires messages by the hour, includes imported messages, and is not undone when it ends")
     func retention() async throws {
         let old = world.clock.now.addingTimeInterval(-400 * 86_400)
         try world.importHistory(
@@ -213,7 +230,7 @@ struct RangeTests {
         world.clock.advance(by: 1_000 * 86_400)
         #expect(try await world.engine.expire() == 0)
         #expect(try seqs("alice") == [3, 4, 5, 6])
-        // Back to the server's own, which is shorter than all of it.
+        // The server's retention is shorter than the age of all messages.
         try world.set { $0.retention = .days(30) }
         try world.put(group, .init(retention: .some(nil)))
         #expect(try await world.engine.expire() == 1)
@@ -226,7 +243,7 @@ struct RangeTests {
     }
 
     @Test(
-        "A floor that takes in a hole whose rows are gone has the number that lay below it", arguments: [false, true])
+        "The retention floor has the right counted index after it passes a deleted range", arguments: [false, true])
     func floorPastHole(isSwept: Bool) async throws {
         try world.fill(group, 3)
         world.clock.advance(by: 86_400)
@@ -246,7 +263,7 @@ struct RangeTests {
         #expect(try seqs() == [10, 11, 12])
     }
 
-    @Test("A count goes back as far as the window, where messages are kept for ever")
+    @Test("Counts go back as far as the count window if messages are kept forever")
     func countWindow() throws {
         for _ in 0..<40 {
             try world.send("daily", to: group, by: "alice")
@@ -265,7 +282,7 @@ struct RangeTests {
         #expect(try count(0) == 0)
     }
 
-    @Test("Changes are forgotten after 180 days; a device that has not seen them fetches the log again")
+    @Test("Changes are dropped after 180 days, and a client that missed them loads the log again")
     func forgotten() async throws {
         let message = world.submission("hi")
         try world.send(message, to: group, by: "alice")

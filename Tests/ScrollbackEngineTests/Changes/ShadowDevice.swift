@@ -2,7 +2,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
 
-/// A device that was away: what it knew, brought up to date by `sync` alone.
+/// A device that is mostly offline and gets everything from `sync`.
 final class ShadowDevice {
     private let world: World
     private let log: ConversationID
@@ -18,7 +18,7 @@ final class ShadowDevice {
         self.caller = caller
     }
 
-    /// Comes online, and goes away again.
+    /// Comes online, synchronizes, and goes offline again.
     func catchUp() throws {
         let cursorBefore = cursor
         let pass = try world.pass(cursor, by: caller.user)
@@ -58,7 +58,7 @@ final class ShadowDevice {
         rows = rows.filter { $0.key >= new.firstSeq && !answer.page.coverage.voids.contains($0.key) }
     }
 
-    /// A row takes only a higher change.
+    /// Stores a message unless the stored row has the same or a newer revision.
     private func take(_ message: Message) {
         if let known = rows[message.seq], known.rev >= message.rev { return }
         rows[message.seq] = message

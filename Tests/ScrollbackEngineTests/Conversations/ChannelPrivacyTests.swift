@@ -3,13 +3,15 @@ import ScrollbackModel
 import ScrollbackWire
 import Testing
 
-@Suite("Channels that are private, or were")
+@Suite("Private channels and changes of privacy")
 struct ChannelPrivacyTests {
     private let town = ConversationID.community("town")
     private let channel = ConversationID.community("town", channel: "x")
     private let alice = Caller(user: "alice")
 
-    /// Alice, of the community from the beginning, was put into a private channel after five messages; now it is public.
+    /// Returns a world with a channel that was private and is public now.
+    ///
+    /// Alice is a member of the community from the beginning and joined the channel after five messages.
     private func madePublic() throws -> World {
         let world = try World()
         try world.make(town, members: ["alice", "bob"])
@@ -20,7 +22,7 @@ struct ChannelPrivacyTests {
         return world
     }
 
-    @Test("What is unread in a channel that was private goes by when one joined the community, and sending reads none")
+    @Test("Unread counts of a channel that became public start at the community join, and sending reads nothing")
     func unread() throws {
         let world = try madePublic()
         #expect(try world.unread(channel, "alice") == Counts(5))
@@ -31,7 +33,7 @@ struct ChannelPrivacyTests {
     }
 
     @Test(
-        "Among all there is to read is what was said before the channel became public, and nothing of before one joined"
+        "Unread marks include messages from before a channel became public, and none from before the join"
     )
     func marks() throws {
         let world = try madePublic()
@@ -44,14 +46,14 @@ struct ChannelPrivacyTests {
         #expect(try world.engine.marks(ReadScope(), by: Caller(user: "carol")).isEmpty)
     }
 
-    @Test("An owner who makes a channel private is in it, as who creates one, and puts others in")
+    @Test("An owner who makes a channel private becomes its owner and can add members")
     func madePrivate() throws {
         let world = try World()
         try world.make(town, members: ["alice", "bob"])
         try world.join(town, "alice", as: .owner)
         try world.put(channel, by: alice)
         let device = Doors(world).device("alice")
-        device.request(.subscribe([channel]))
+        device.request(Subscribe([channel]))
         try world.put(channel, .init(isPrivate: true), by: alice)
         #expect(
             try world.engine.members(of: channel, after: nil, limit: 9, by: alice) == [
@@ -64,7 +66,7 @@ struct ChannelPrivacyTests {
         #expect(try world.put(channel, .init(name: "X"), by: alice) == false)
     }
 
-    @Test("A channel's moderator puts nobody out who is above them in the community")
+    @Test("A channel moderator can't remove a member who has a higher role in the community")
     func ranks() throws {
         let world = try World()
         try world.make(town, members: ["alice", "bob", "mod"])

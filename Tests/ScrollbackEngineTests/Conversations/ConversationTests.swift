@@ -8,7 +8,7 @@ import Testing
 struct ConversationTests {
     private let group = ConversationID.group("g")
 
-    @Test("Who makes a group owns it; an administrator's tool makes it for others")
+    @Test("The creator of a group is its owner, and an administrator can create a group for others")
     func owners() throws {
         let world = try World()
         #expect(try world.put(group, .init(name: "G", members: ["bob", "alice"]), by: Caller(user: "alice")))
@@ -24,7 +24,7 @@ struct ConversationTests {
         #expect(try world.head(group, "bob").name == "G")
     }
 
-    @Test("Put again it is changed, and what is left out stays")
+    @Test("A second put changes a conversation and keeps the omitted settings")
     func changes() throws {
         let world = try World()
         let alice = Caller(user: "alice")
@@ -36,7 +36,7 @@ struct ConversationTests {
         #expect(refusal { try world.put(group, .init(members: ["bob"]), by: alice) }?.parameter == "members")
     }
 
-    @Test("History 8: a group's name decomposed is refused by name, and there is one log under the composed one")
+    @Test("A decomposed group name is refused, and only the composed name has a log", .history(8))
     func names() throws {
         let world = try World()
         let composed = try ConversationID("group:caf\u{E9}")
@@ -51,7 +51,7 @@ struct ConversationTests {
     }
 
     @Test(
-        "What makes no sense is refused before anything is made",
+        "Invalid settings are refused before a conversation is created",
         arguments: [
             (ConversationID.room("new"), ConversationSettings(members: ["bob"]), "members"),
             (.community("c", channel: "new"), .init(members: ["bob"]), "members"),
@@ -67,10 +67,10 @@ struct ConversationTests {
         #expect(error?.parameter == parameter)
         #expect(
             refusal { _ = try world.engine.head(of: id, by: World.admin) }?.code == .unknownConversation,
-            "\(id) was made")
+            "\(id) was created")
     }
 
-    @Test("A community comes with its default channel, which messages to the community go to", .rows(4))
+    @Test("A community has a default channel, which receives messages to the community", .rows(4))
     func defaultChannel() throws {
         let world = try World()
         try world.make(.community("c"), members: ["alice", "bob"])
@@ -80,7 +80,7 @@ struct ConversationTests {
         #expect(try world.unread(.community("c", channel: "default"), "bob") == Counts(1))
     }
 
-    @Test("A direct conversation comes into being with its first message, for both")
+    @Test("The first message creates a direct conversation for both users")
     func direct() throws {
         let world = try World()
         #expect(refusal { _ = try world.page(of: .direct("bob"), by: "alice") }?.code == .unknownConversation)
@@ -99,7 +99,7 @@ struct ConversationTests {
                 == .unknownConversation)
     }
 
-    @Test("Only the server sends system messages, and their receiver reads them")
+    @Test("Only the server sends system messages, and only their receiver reads them")
     func system() throws {
         let world = try World()
         #expect(refusal { try world.send(to: .system("billing"), by: "alice") }?.code == .unknownConversation)
@@ -115,7 +115,7 @@ struct ConversationTests {
                 == .unknownConversation)
     }
 
-    @Test("Anybody reads and writes a room, and it has no unread")
+    @Test("Any user can read and write a room, and a room has no unread counts")
     func rooms() throws {
         let world = try World()
         #expect(refusal { try world.put(.room("r"), by: Caller(user: "alice")) }?.code == .forbidden)
@@ -128,7 +128,7 @@ struct ConversationTests {
                 == .forbidden)
     }
 
-    @Test("Deleted, a conversation is as if it had never been; made again it is a new log")
+    @Test("A deleted conversation is unknown, and a recreated one has a new log")
     func deletion() throws {
         let world = try World()
         try world.make(group, members: ["alice", "bob"])
@@ -145,12 +145,12 @@ struct ConversationTests {
         #expect(head.state.epoch != epoch)
         #expect(head.state.head == 0)
         #expect((head.unread, head.mentions, head.readSeq) == (0, 0, 0))
-        #expect(try world.send(submission, to: group, by: "bob").position?.seq == 1, "ids are of a log")
+        #expect(try world.send(submission, to: group, by: "bob").position?.seq == 1, "message IDs are unique per log")
         #expect(try world.page(of: group, by: "carol").texts == ["old"])
         #expect(try world.unread(group, "carol") == Counts(1, 1))
     }
 
-    @Test("A community is deleted with its channels, and made again it has its default channel only")
+    @Test("Deleting a community deletes its channels, and a recreated one has only its default channel")
     func communityDeletion() throws {
         let world = try World()
         try world.make(.community("c"), members: ["alice"])
@@ -170,7 +170,7 @@ struct ConversationTests {
         #expect(try world.page(of: .community("c", channel: "x7"), by: "alice").messages.isEmpty)
     }
 
-    @Test("Deleted and made again within one commit, nothing of the old one is left")
+    @Test("Deleting and recreating a conversation in one commit leaves nothing of the old one")
     func deletionInOneCommit() throws {
         let world = try World()
         try world.make(group, members: ["alice", "bob"])
@@ -193,7 +193,7 @@ struct ConversationTests {
         #expect(try world.engine.members(of: group, after: nil, limit: 9, by: World.admin).map(\.id) == ["bob"])
     }
 
-    @Test("Put in twice, put out twice: the second says so or changes nothing")
+    @Test("Adding a member twice changes nothing, and removing a member twice fails")
     func twice() throws {
         let world = try World()
         try world.make(group, members: ["alice"])
@@ -208,7 +208,7 @@ struct ConversationTests {
         #expect(refusal { try world.join(.direct(between: "a", and: "b"), "c") }?.code == .unknownConversation)
     }
 
-    @Test("A moderator puts nobody out who is above them, and gives nobody a role")
+    @Test("A moderator can't remove members with a higher role and can't assign roles")
     func moderators() throws {
         let world = try World()
         try world.put(group, by: Caller(user: "owner"))
@@ -224,7 +224,7 @@ struct ConversationTests {
         #expect(refusal { try world.leave(group, "mod", by: mod) } == nil)
     }
 
-    @Test("A public channel's members are its community's: nobody is put in or out of the channel")
+    @Test("A public channel has the members of its community, and no member can be added or removed")
     func publicChannels() throws {
         let world = try World()
         try world.make(.community("c"), members: ["alice"])
@@ -237,7 +237,7 @@ struct ConversationTests {
             ])
     }
 
-    @Test("A private channel takes members of its community only, and who leaves the community leaves it")
+    @Test("A private channel accepts only community members, and leaving the community leaves the channel")
     func privateChannels() throws {
         let world = try World()
         try world.make(.community("c"), members: ["alice", "bob"])
@@ -259,7 +259,7 @@ struct ConversationTests {
         #expect(try world.page(of: secret, by: "bob").texts == ["four", "one"])
     }
 
-    @Test("Members come by name in pages")
+    @Test("Members are listed in pages, sorted by name")
     func memberPages() throws {
         let world = try World()
         let users = (0..<25).map { UserID(known: String(format: "u%02d", $0)) }
@@ -280,7 +280,7 @@ struct ConversationTests {
 
     // MARK: Users
 
-    @Test("Everybody changes their own profile, an administrator anybody's, and what is left out stays")
+    @Test("Users change their own profile, administrators change any profile, and omitted fields stay")
     func profiles() throws {
         let world = try World()
         func put(_ id: UserID, _ change: ProfileChange, _ caller: Caller) throws -> UserProfile {
@@ -296,7 +296,7 @@ struct ConversationTests {
         #expect(refusal { _ = try world.engine.users([]) }?.parameter == "users")
     }
 
-    @Test("Tokens issued until they were revoked are refused, later ones are not")
+    @Test("Tokens issued before a revocation are refused, and later tokens are accepted")
     func revocation() throws {
         let world = try World()
         let issued = world.clock.now
@@ -313,7 +313,7 @@ struct ConversationTests {
         #expect(error?.code == .forbidden)
     }
 
-    @Test("What was left and taken out of the list stays out, whatever is said there")
+    @Test("A conversation that a user left and removed from recents stays removed after new messages")
     func leftAndTakenOut() throws {
         let world = try World()
         let group = ConversationID.group("g")

@@ -6,20 +6,20 @@ import Testing
 
 @Suite("Permissions")
 struct PermissionsTests {
-    /// Who tries.
+    /// The kind of user who attempts an action.
     enum Person: String, CaseIterable, Sendable {
         case owner, moderator, member, left, none, admin
     }
 
     struct Cell: CustomStringConvertible, Sendable {
         var kind: ConversationKind
-        var action: Action
+        var action: Permission
         var person: Person
         var description: String { "\(person) \(action) \(kind)" }
     }
 
     /// What it takes, written down once more: the table in code must say the same.
-    private static let table: [Action: [ConversationKind: String]] = [
+    private static let table: [Permission: [ConversationKind: String]] = [
         .create: [.direct: "anyone", .group: "anyone", .community: "admin", .room: "admin", .system: "admin"],
         .read: [.direct: "member", .group: "member", .community: "member", .room: "anyone", .system: "member"],
         .send: [.direct: "member", .group: "member", .community: "member", .room: "anyone", .system: "admin"],
@@ -49,13 +49,13 @@ struct PermissionsTests {
         .importHistory: [.direct: "admin", .group: "admin", .community: "admin", .room: "admin", .system: "admin"],
     ]
 
-    private static let cells: [Cell] = Action.allCases.flatMap { action in
+    private static let cells: [Cell] = Permission.allCases.flatMap { action in
         ConversationKind.allCases.flatMap { kind in
             Person.allCases.filter { exists($0, kind, action) }.map { Cell(kind: kind, action: action, person: $0) }
         }
     }
 
-    private static func exists(_ person: Person, _ kind: ConversationKind, _ action: Action) -> Bool {
+    private static func exists(_ person: Person, _ kind: ConversationKind, _ action: Permission) -> Bool {
         // Whoever creates has no role yet, and who is no member can't leave.
         if action == .create { return person == .none || person == .admin }
         if action == .leave, person == .admin || person == .none || person == .left { return false }
@@ -92,7 +92,7 @@ struct PermissionsTests {
         }
     }
 
-    /// A world with one conversation of a kind, in which everybody has their part.
+    /// Returns a world with one conversation of a kind, which has a user of each role.
     private static func world(_ kind: ConversationKind, permissions: Permissions = .standard) throws -> World {
         let world = try World(permissions: permissions)
         let id = name(kind)
@@ -109,7 +109,7 @@ struct PermissionsTests {
         return world
     }
 
-    /// Messages that say somebody sent them, whoever may send.
+    /// Stores a message of each user, including users who may not send.
     private static func plant(in world: World, _ id: ConversationID) throws {
         for user in Person.allCases.map({ UserID(known: $0.rawValue) }) + [World.admin.user] {
             try world.send(
@@ -166,7 +166,7 @@ struct PermissionsTests {
         }
     }
 
-    @Test("Every cell of the table is kept: who may does, and who may not is refused", arguments: cells)
+    @Test("Every cell of the table is enforced: permitted users succeed, and other users are refused", arguments: cells)
     func everyCell(_ cell: Cell) throws {
         let world = try Self.world(cell.kind)
         let error = refusal { try Self.attempt(cell, in: world) }
@@ -175,9 +175,9 @@ struct PermissionsTests {
         } else {
             let error = try #require(error, "\(cell) is allowed")
             #expect([403, 404].contains(error.status), "\(cell): \(error)")
-            // A stranger learns of nothing but what anyone may see.
+            // A stranger learns only what any user may see.
             if cell.person == .none, cell.action != .create, cell.kind != .room {
-                // Putting settings makes a conversation where there is none, and that is refused otherwise.
+                // Changing the settings of an unknown conversation would create it, which is forbidden.
                 let wouldMake = cell.action == .changeSettings && cell.kind != .group
                 #expect(error.code == (wouldMake ? .forbidden : .unknownConversation), "\(cell): \(error)")
             }
@@ -187,7 +187,7 @@ struct PermissionsTests {
         }
     }
 
-    @Test("A refusal changes nothing", arguments: cells.filter { !isAllowed($0) })
+    @Test("A refused action changes nothing", arguments: cells.filter { !isAllowed($0) })
     func refusalsChangeNothing(_ cell: Cell) throws {
         let world = try Self.world(cell.kind)
         let before = try Self.snapshot(world, cell.kind)
@@ -208,20 +208,20 @@ struct PermissionsTests {
         }
     }
 
-    @Test("The table in code is the one written down here")
+    @Test("The permissions in code equal the table in this test")
     func theTable() {
-        for action in Action.allCases {
+        for action in Permission.allCases {
             for kind in ConversationKind.allCases {
                 #expect(Permissions.standard[action, kind].rawValue == Self.table[action]?[kind], "\(action) \(kind)")
             }
         }
     }
 
-    @Test("Each cell is a setting: set to nobody, not even administrators may", arguments: Action.allCases)
-    func nobody(_ action: Action) throws {
+    @Test("Every cell is configurable: `nobody` excludes even administrators", arguments: Permission.allCases)
+    func nobody(_ action: Permission) throws {
         var permissions = Permissions.standard
         permissions[action, .group] = .nobody
-        // Made before the setting was made.
+        // The conversation is created before the permissions change.
         let store = MemoryStore(generation: 1)
         _ = try World(store: store)
         let world = try Self.world(.group, store: store, then: permissions)
@@ -232,9 +232,9 @@ struct PermissionsTests {
     }
 
     @Test(
-        "Each cell is a setting: what takes a member, a member may do",
-        arguments: Action.allCases.filter { $0 != .create })
-    func members(_ action: Action) throws {
+        "Every cell is configurable: `member` permits every member",
+        arguments: Permission.allCases.filter { $0 != .create })
+    func members(_ action: Permission) throws {
         var permissions = Permissions.standard
         permissions[action, .group] = .member
         let world = try Self.world(.group, store: MemoryStore(generation: 1), then: permissions)
@@ -245,7 +245,7 @@ struct PermissionsTests {
         #expect(refusal { try Self.attempt(stranger, in: again) } != nil, "\(stranger)")
     }
 
-    /// A group made under the standard permissions, in a world with others.
+    /// Returns a world with custom permissions, whose group was created with the standard permissions.
     private static func world(_ kind: ConversationKind, store: MemoryStore, then permissions: Permissions) throws
         -> World
     {
@@ -261,12 +261,12 @@ struct PermissionsTests {
         return try World(store: store, permissions: permissions)
     }
 
-    // MARK: Invisible
+    // MARK: Invisible conversations
 
-    /// A message that is there, where the conversation is.
+    /// The ID of a message in the existing conversation.
     private static let knownID = MessageID(high: 0x7000, low: 1 << 63)
 
-    /// What a stranger may try on a conversation they may not see.
+    /// Operations that a stranger can attempt on a conversation that they can't see.
     private static let probes: [(String, @Sendable (World, ConversationID, Caller) throws -> Void)] = [
         ("history", { _ = try $0.engine.history(of: $1, HistoryQuery(), by: $2) }),
         ("message", { _ = try $0.engine.message($0.newID(), in: $1, by: $2) }),
@@ -274,7 +274,7 @@ struct PermissionsTests {
         ("members", { _ = try $0.engine.members(of: $1, after: nil, limit: 10, by: $2) }),
         ("send", { try $0.send($0.submission(), to: $1, by: $2) }),
         (
-            "send what was sent",
+            "send a stored message",
             { try $0.send($0.submission("hi", id: MessageID(high: 0x7000, low: 1 << 63)), to: $1, by: $2) }
         ),
         ("command", { try $0.send($0.submission(type: .command), to: $1, by: $2) }),
@@ -341,7 +341,7 @@ struct PermissionsTests {
     ]
 
     @Test(
-        "Who may not see a conversation is told, word for word, what they are told of one that isn't there",
+        "The error for a conversation that a user can't see equals the error for one that does not exist",
         arguments: [
             (ConversationID.group("g"), ConversationID.group("h")),
             (.direct(between: "alice", and: "bob"), .direct(between: "alice", and: "zoe")),
@@ -359,9 +359,9 @@ struct PermissionsTests {
             try world.put(.community("c", channel: "secret"), .init(isPrivate: true, members: ["alice"]))
             let id = MessageID(high: 0x7000, low: 1 << 63)
             for log in [there.log] { try world.send(world.submission("hi", id: id), to: log, by: World.admin) }
-            // Of a secret channel even a member of the community knows nothing.
+            // Other members of the community learn nothing about a private channel.
             let isSecret = there.part == "secret"
-            // A group that isn't there would be made, so that its name is taken can't be kept from anybody.
+            // A put creates a missing group, so it reveals whether a name is taken.
             if name == "put", there.kind == .group { continue }
             for caller in [Caller(user: "mallory")] + (isSecret ? [Caller(user: "insider")] : []) {
                 let first = refusal { try probe(world, there, caller) }
@@ -375,7 +375,7 @@ struct PermissionsTests {
         }
     }
 
-    @Test("A message that a reader may not see is told of as one that isn't there")
+    @Test("The error for a message that a reader can't see equals the error for one that does not exist")
     func invisibleMessages() throws {
         let world = try World()
         try world.make(.group("g"), members: ["alice"])
@@ -400,7 +400,7 @@ struct PermissionsTests {
                 == .unknownMessage)
     }
 
-    @Test("The list of channels shows private ones to their own members only")
+    @Test("The channel list shows private channels only to their members")
     func channels() throws {
         let world = try World()
         try world.make(.community("c"), members: ["alice", "bob"])

@@ -3,13 +3,13 @@ import ScrollbackModel
 import ScrollbackWire
 import Testing
 
-/// Several conversations that are read at once.
-@Suite("Several reads")
+/// Tests requests that set the read markers of several conversations.
+@Suite("Reading several conversations")
 struct SeveralReadsTests {
     private let names: [ConversationID] = [.group("one"), .group("two"), .group("three"), .group("four")]
     private let alice = Caller(user: "alice")
 
-    /// Alice has three messages of bob's to read in each.
+    /// Returns a world in which alice has three unread messages from bob in each conversation.
     private func world() throws -> World {
         let world = try World()
         for name in names {
@@ -23,7 +23,7 @@ struct SeveralReadsTests {
         ReadMark(conversation: name, place: LogPlace(seq: seq, epoch: try world.head(name, "alice").state.epoch))
     }
 
-    @Test("Each has its own answer: what is refused takes nothing from those before and after it")
+    @Test("Each conversation gets its own result, and a refused one does not affect the others")
     func refusals() throws {
         let world = try world()
         var dead = try mark(names[1], 3, in: world)
@@ -46,14 +46,14 @@ struct SeveralReadsTests {
         #expect(try names.map { try world.unread($0, "alice").unread } == [0, 3, 3, 1])
     }
 
-    @Test("It is one change of the reader's, told to their other devices at once, of those that were not refused")
+    @Test("A read of several conversations is one change, and the reader's other devices get it in one event")
     func told() throws {
         let world = try world()
         let doors = Doors(world)
         let (phone, tablet) = (doors.device("alice"), doors.device("alice", "tablet"))
         var marks = try names.map { try mark($0, 3, in: world) }
         marks[1].conversation = .group("nowhere")
-        phone.request(.readMany(marks))
+        phone.request(MarkSeveralRead(marks))
         let reads = try tablet.events.compactMap { event -> [String]? in
             if case .reads(let reads) = event { return reads.map { "\($0.conversation) \($0.summary.readSeq)" } }
             return nil
@@ -62,7 +62,7 @@ struct SeveralReadsTests {
         #expect(Set(try [0, 2, 3].map { try world.head(names[$0], "alice").userRev }).count == 1)
     }
 
-    @Test("Among all there is to read is what is only marked as unread, and nothing that was read")
+    @Test("Unread marks include conversations that are only marked as unread, and none that are read")
     func marked() throws {
         let world = try world()
         for name in names { try world.read(name, to: 3, by: "alice") }

@@ -3,12 +3,12 @@ import ScrollbackEngine
 import ScrollbackModel
 import Testing
 
-/// Random programs, after each step of which everybody's unread counts are recounted from the log, one by one.
+/// Performs random operations and recounts the unread counts of every user from the log after each step.
 ///
-/// `SCROLLBACK_SEEDS` says how many, `SCROLLBACK_SEED` replays one.
-@Suite("Unread counts of random programs")
+/// `SCROLLBACK_SEEDS` sets the number of seeds, and `SCROLLBACK_SEED` replays one seed.
+@Suite("Random unread counts")
 struct UnreadSearchTests {
-    @Test("Unread messages, mentions and totals are what a recount from the log gives, after every step, for everybody")
+    @Test("Unread counts, mentions and totals equal a recount from the log after every step, for every user")
     func search() async throws {
         for seed in Seeds.count(300) {
             await Task.yield()
@@ -28,12 +28,12 @@ private final class Program {
         var mentions: Mentions?
     }
 
-    /// A conversation as a plain list, and who has to do with it.
+    /// A conversation as a plain list, with the state of its users.
     struct Record {
         var entries: [Entry] = []
         var joined: [UserID: Int] = [:]
         var read: [UserID: Int] = [:]
-        /// Up to where it is out of somebody's list.
+        /// The position up to which a user removed the conversation from their recents.
         var removed: [UserID: Int] = [:]
         var muted: Set<UserID> = []
     }
@@ -50,7 +50,7 @@ private final class Program {
     private var random: SplitMix64
     private var records: [ConversationID: Record] = [:]
     private var citizens: Set<UserID> = ["alice", "bob"]
-    /// Who was ever a member of a group or community, or said something there, by its name.
+    /// The users who were ever members of a group or community or sent a message there, by its name.
     private var known: [Identifier: Set<UserID>] = [:]
     private var steps: [String] = []
     private let focus: ConversationID
@@ -80,7 +80,7 @@ private final class Program {
 
     private func step() throws -> [ConversationID] {
         if random.chance(30) { world.clock.advance(by: random.pick([0.001, 1, -1])) }
-        // Mostly one conversation and in streaks of one person, so that runs grow and are read into.
+        // Mostly one conversation and one sender in a row, so that runs grow and are partly read.
         let log = random.chance(70) ? focus : random.pick(Self.logs)
         if !random.chance(35) { speaker = random.pick(Self.users) }
         let user = speaker
@@ -113,7 +113,7 @@ private final class Program {
                     Entry(sender: user, counts: counts, mentions: submission.attributes.mentions))
             }
         } else if error == nil {
-            throw ChatError(.internalError, "\(user) may not send to \(log)")
+            throw ChatError(.internalError, "\(user) sent to \(log) without permission")
         }
         // A retry changes nothing.
         if error == nil, type != .command, random.chance(10) { try world.send(submission, to: log, by: caller) }
@@ -136,12 +136,12 @@ private final class Program {
         let expected = recount(log, user)
         if Counts(summary.unread, summary.mentions) != expected {
             throw ChatError(
-                .internalError, "the answer to \(user)'s read of \(log) says \(summary), expected \(expected)")
+                .internalError, "the answer to \(user)'s read of \(log) is \(summary), expected \(expected)")
         }
         return [log]
     }
 
-    /// Somebody takes a conversation out of their list, puts it back, or mutes it.
+    /// Removes a conversation from a user's recents, restores it, or mutes it.
     private func set(_ log: ConversationID, _ user: UserID) throws -> [ConversationID] {
         guard let record = records[log], record.joined[user] != nil, !record.entries.isEmpty || log.kind != .direct
         else { return [] }
@@ -167,11 +167,11 @@ private final class Program {
             return []
         }
         let members = Self.users.filter { record.joined[$0] != nil }
-        // Whoever was never seen there becomes a member who sees all of it.
+        // A sender who was never seen there becomes a member who sees all messages.
         let met = known[log.target] ?? []
         let strangers = log.kind == .direct ? [] : Self.users.filter { !members.contains($0) && !met.contains($0) }
         guard !members.isEmpty else { return [] }
-        // Later than all that was said, however the clock went.
+        // The imported messages are newer than all others, even if the clock stepped back.
         world.clock.advance(by: 3)
         let counts = random.chance(50)
         let batch = (0...random.below(3)).map { _ in
@@ -181,7 +181,7 @@ private final class Program {
         }
         steps.append("import of \(batch.count) into \(log) by \(batch.map(\.sender)), counts \(counts)")
         guard refusal({ try world.importHistory(batch, into: log, countsUnread: counts) }) == nil else { return [log] }
-        // Nobody is behind on what was said elsewhere, unless the operator has it so.
+        // Imported messages do not count as unread unless the import sets `countsUnread`.
         records[log]?.entries += batch.map { said in
             Entry(
                 sender: said.sender, counts: counts && said.submission.traits.countsUnread,
@@ -191,7 +191,7 @@ private final class Program {
         return log.kind == .community ? Self.logs : [log]
     }
 
-    /// Somebody is a member from the beginning.
+    /// Records that a user is a member from the beginning.
     private func admitted(_ user: UserID, by log: ConversationID) {
         known[log.target, default: []].insert(user)
         records[log]?.joined[user] = 0
@@ -227,7 +227,7 @@ private final class Program {
         known[log.target, default: []].insert(user)
     }
 
-    // MARK: The judge
+    // MARK: Recount
 
     private func recount(_ log: ConversationID, _ user: UserID) -> Counts {
         guard let record = records[log], let joined = record.joined[user] else { return Counts(0) }
@@ -236,7 +236,7 @@ private final class Program {
             Int64(above.count { $0.counts }), Int64(above.count { $0.mentions?.includes(user) == true }))
     }
 
-    /// What is unread in all conversations that are in somebody's list.
+    /// Returns the unread totals of all conversations in a user's recents.
     private func totals(_ user: UserID) -> UnreadTotals {
         var totals = UnreadTotals()
         for (log, record) in records where record.entries.count > record.removed[user] ?? 0 {
@@ -247,7 +247,7 @@ private final class Program {
         return totals
     }
 
-    /// The first place above what they read that counts and is not their own.
+    /// Returns the first position above the read marker that counts and has another sender.
     private func firstUnread(_ log: ConversationID, _ user: UserID) -> [Seq] {
         guard let record = records[log], let joined = record.joined[user] else { return [] }
         let start = max(joined, record.read[user] ?? 0)
@@ -271,7 +271,7 @@ private final class Program {
         }
         for user in Self.users {
             let (found, expected) = (try world.engine.totals(by: Caller(user: user)), totals(user))
-            if found != expected { return "\(user) has \(found) in all, expected \(expected)" }
+            if found != expected { return "\(user) has \(found) in total, expected \(expected)" }
         }
         return nil
     }

@@ -3,7 +3,7 @@ import ScrollbackModel
 import ScrollbackWire
 import Testing
 
-@Suite("A direct conversation before anything is said")
+@Suite("A direct conversation before its first message")
 struct UnsaidTests {
     private let direct = ConversationID.direct(between: "alice", and: "bob")
 
@@ -12,7 +12,7 @@ struct UnsaidTests {
         _ = try world.done { world.engine.change(direct, change, by: Caller(user: user), completion: $0) }
     }
 
-    @Test("What one of the two sets there the other does not hear of, until the first message")
+    @Test("Settings of one user are invisible to the other user until the first message")
     func firstMessage() throws {
         let world = try World()
         let bob = Doors(world).device("bob")
@@ -35,7 +35,7 @@ struct UnsaidTests {
         #expect((head.isMuted, head.unread, head.peerReadSeq) == (true, 0, 1))
     }
 
-    @Test("The other may be the first to write, and has not heard of anything")
+    @Test("The other user can send the first message without having received any event")
     func otherWrites() throws {
         let world = try World()
         try mute(by: "alice", in: world)
@@ -47,7 +47,7 @@ struct UnsaidTests {
         #expect(try world.unread(direct, "bob") == Counts(1))
     }
 
-    @Test("Both may set something, and neither hears of the other's doing so")
+    @Test("Settings of both users are stored, and neither user is notified about the other's settings")
     func both() throws {
         let world = try World()
         let doors = Doors(world)
@@ -62,7 +62,7 @@ struct UnsaidTests {
         #expect(try world.unread(direct, "bob") == Counts(1))
     }
 
-    @Test("It is made anew where it was deleted, for one as for the other")
+    @Test("A deleted direct conversation is created again by the settings or the message of either user")
     func deleted() throws {
         let world = try World()
         try world.send("old", to: direct, by: "alice")
@@ -74,7 +74,7 @@ struct UnsaidTests {
         for user: UserID in ["alice", "bob"] { #expect(try world.page(of: direct, by: user).texts == ["new"]) }
     }
 
-    @Test("The other makes it by its settings, and by an import, as if it were not there")
+    @Test("The other user can create the conversation with a put or an import, as if it did not exist")
     func otherDoors() throws {
         let world = try World()
         try mute(by: "alice", in: world)

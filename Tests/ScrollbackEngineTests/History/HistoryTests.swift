@@ -8,7 +8,7 @@ import Testing
 struct HistoryTests {
     private let group = ConversationID.group("g")
 
-    /// A group of alice and bob with ten messages, `1` to `10`.
+    /// Returns a world with a group of alice and bob that has the messages `1` to `10`.
     private func world() throws -> World {
         let world = try World()
         try world.make(group, members: ["alice", "bob"])
@@ -19,7 +19,7 @@ struct HistoryTests {
         return world
     }
 
-    /// What a page says of where it looked and where there is more.
+    /// The messages of a page, its coverage, and whether older and newer pages exist.
     private struct Edges: Equatable {
         var seqs: [Seq]
         var lower: Seq
@@ -37,10 +37,10 @@ struct HistoryTests {
         }
     }
 
-    // MARK: History 26
+    // MARK: Boundaries
 
     @Test(
-        "History 26: at every edge a page says what it covered and whether there is more, both ways",
+        "At every boundary, a page states what it covered and whether more exists, in both directions", .history(26),
         .rows(9, 11, 12, 13, 15, 16, 19, 20, 27, 28, 30, 33, 34, 35, 36, 39, 42),
         arguments: [
             (Anchor.latest, 0, [], 11, 10, true, false), (.earliest, 0, [], 1, 0, false, true),
@@ -83,7 +83,7 @@ struct HistoryTests {
         #expect(!page.isFiltered)
     }
 
-    @Test("History 26: an empty log answers every anchor with an empty page and no cursor")
+    @Test("An empty log returns an empty page without cursors for every anchor", .history(26))
     func emptyLog() throws {
         let world = try World()
         try world.make(group, members: ["alice"])
@@ -98,7 +98,7 @@ struct HistoryTests {
         }
     }
 
-    @Test("History 26: an id that isn't there is unknown, whichever anchor it is given for, and names it")
+    @Test("An unknown message ID is refused in every anchor, and the error names the anchor", .history(26))
     func unknownAnchors() throws {
         let world = try world()
         let id = world.newID()
@@ -114,7 +114,7 @@ struct HistoryTests {
         }
     }
 
-    @Test("History 26: a last page that is empty covers nothing and leads back")
+    @Test("An empty last page covers nothing and has a cursor back", .history(26))
     func emptyLastPage() throws {
         let world = try world()
         let last = try world.page(.after(.seq(10)), of: group, by: "alice")
@@ -128,7 +128,7 @@ struct HistoryTests {
     // MARK: Parameters
 
     @Test(
-        "What is out of range is refused by name and range, never clamped", .rows(14, 41, 52, 158, 159),
+        "Values out of range are refused with parameter and range, never clamped", .rows(14, 41, 52, 158, 159),
         arguments: [
             (HistoryQuery(limit: 101), "limit"), (HistoryQuery(limit: -1), "limit"),
             (HistoryQuery(.around(.latest, before: 101, after: 0)), "beforeLimit"),
@@ -143,7 +143,7 @@ struct HistoryTests {
     }
 
     @Test(
-        "The order inside a page changes nothing about which messages are in it", .rows(160), arguments: Sort.allCases)
+        "The order within a page does not affect which messages it contains", .rows(160), arguments: Sort.allCases)
     func sorting(_ sort: Sort) throws {
         let world = try world()
         for anchor: Anchor in [.latest, .earliest, .around(.seq(5), before: 2, after: 2), .between(.seq(2), .seq(9))] {
@@ -156,7 +156,7 @@ struct HistoryTests {
 
     // MARK: Cursors
 
-    @Test("A cursor holds the filter, the order and the end of its question")
+    @Test("A cursor contains the filter, the order and the end of its query")
     func cursorsHoldTheQuestion() throws {
         let world = try World()
         try world.make(group, members: ["alice", "b,ob"])
@@ -176,10 +176,10 @@ struct HistoryTests {
     }
 
     @Test(
-        "A cursor that no page gave is refused by name",
+        "A cursor that no page returned is refused, and the error names the parameter",
         arguments: [
             "", "x", "e30", "eyJkIjoib2xkZXIifQ", "!!!!", "eyJkIjoib2xkZXIiLCJzIjotNSwiZSI6IjEifQ", "AAAA", "é",
-            // Places at the very end of what a number can say, an end before the first, and a filter of nothing.
+            // Sequence numbers at the limits of Int64, an end before the start, and a filter without types.
             "eyJkIjoibmV3ZXIiLCJzIjo5MjIzMzcyMDM2ODU0Nzc1ODA3LCJlIjoiMSJ9",
             "eyJkIjoibmV3ZXIiLCJzIjoxLCJ6IjotOTIyMzM3MjAzNjg1NDc3NTgwOCwiZSI6IjEifQ",
             "eyJkIjoib2xkZXIiLCJzIjo1LCJlIjoiMSIsImYiOnsidHlwZXMiOltdfX0",
@@ -190,7 +190,7 @@ struct HistoryTests {
         #expect(error?.parameter == "cursor")
     }
 
-    @Test("A cursor of a conversation that was deleted and made again is of another epoch")
+    @Test("A cursor of a deleted and recreated conversation fails because the epoch has changed")
     func staleCursors() throws {
         let world = try world()
         let cursor = try #require(try world.page(limit: 3, of: group, by: "alice").older)
@@ -203,7 +203,7 @@ struct HistoryTests {
         #expect(error?.parameter == "cursor")
     }
 
-    @Test("A cursor goes on where it stood though messages came meanwhile")
+    @Test("A cursor continues at its position after new messages arrive")
     func cursorsAndNewMessages() throws {
         let world = try world()
         let newest = try world.page(limit: 3, of: group, by: "alice")
@@ -215,7 +215,7 @@ struct HistoryTests {
         #expect(try world.page(.cursor(try #require(inside.newer)), of: group, by: "alice").seqs == [13, 12, 11, 10])
     }
 
-    @Test("One reader's cursor shows another nothing they may not see")
+    @Test("A cursor of another reader shows nothing that the reader may not see")
     func borrowedCursors() throws {
         let world = try world()
         try world.join(group, "carol")
@@ -261,7 +261,7 @@ struct HistoryTests {
     }
 
     @Test(
-        "Dates and times before, between and after everything find their place",
+        "Dates and timetokens before, between and after all messages find their position",
         arguments: [-1e10, -10, 0.5, 3.5, 1e6, 1e10])
     func farTimes(_ offset: Double) throws {
         let world = try World()
@@ -280,13 +280,13 @@ struct HistoryTests {
 
     // MARK: Unread
 
-    @Test("The first unread message is the first that counts and is not one's own")
+    @Test("The first unread message is the first that counts and has another sender")
     func firstUnread() throws {
         let world = try world()
         try world.read(group, to: 4, by: "alice")
         #expect(try world.page(.firstUnread, of: group, by: "alice").seqs == (1...10).reversed())
         #expect(try world.page(.around(.firstUnread, before: 0, after: 0), of: group, by: "alice").seqs == [5])
-        // Bob's own are not unread to him.
+        // Bob's own messages are not unread for him.
         #expect(try world.page(.around(.firstUnread, before: 0, after: 0), of: group, by: "bob").seqs == [])
         try world.send("mine", to: group, by: "alice")
         try world.send(world.submission(type: .notice), to: group, by: "bob")
@@ -298,7 +298,7 @@ struct HistoryTests {
 
     // MARK: Long messages
 
-    @Test("A page of long messages ends where an answer is full, and goes on from there, both ways and around")
+    @Test("A page of long messages ends at the size limit of an answer and continues from there, in every direction")
     func longMessages() throws {
         let world = try World()
         try world.make(group, members: ["alice"])
@@ -324,9 +324,9 @@ struct HistoryTests {
         #expect(some.seqs == [50, 49, 48, 47])
     }
 
-    // MARK: Filters over long stretches
+    // MARK: Filters over long ranges
 
-    @Test("A filter that matches hardly anything looks at 20,000 places a page, and says where to go on", .rows(18, 21))
+    @Test("A page with a rare filter scans at most 20,000 messages and has a cursor to continue", .rows(18, 21))
     func boundedScan() throws {
         let world = try World()
         try world.make(group, members: ["alice"])
@@ -355,15 +355,15 @@ struct HistoryTests {
             query = HistoryQuery(.cursor(newer), limit: 1)
         }
         #expect(upper == [20_000, 40_000, 45_002])
-        // Of what few messages are there is an index: it is walked much further at a time.
+        // Rare types have an index, so one page scans much further.
         let images = try world.page(HistoryQuery(.latest, limit: 5, filter: .types([.image])), of: group, by: "alice")
         #expect(images.coverage.range == 1...45_002)
         #expect(images.older == nil)
     }
 
-    // MARK: One message
+    // MARK: Single messages
 
-    @Test("One message is found by its id, by whoever may see it")
+    @Test("A message is found by its ID if the caller may see it")
     func oneMessage() throws {
         let world = try world()
         let submission = world.submission("eleven")
@@ -380,7 +380,7 @@ struct HistoryTests {
                 == .unknownMessage)
     }
 
-    @Test("Pages, messages and heads of a direct conversation go by the reader's name for it", .rows(6))
+    @Test("Pages, messages and heads of a direct conversation use the reader's name for it", .rows(6))
     func names() throws {
         let world = try World()
         let submission = world.submission("hello")

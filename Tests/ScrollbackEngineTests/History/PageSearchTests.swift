@@ -4,13 +4,13 @@ import ScrollbackEngine
 import ScrollbackModel
 import Testing
 
-/// Pages of random logs against a list and a filter.
+/// Compares pages of random logs with a filtered list.
 ///
-/// `SCROLLBACK_SEEDS` says how many, `SCROLLBACK_SEED` replays one.
+/// `SCROLLBACK_SEEDS` sets the number of seeds, and `SCROLLBACK_SEED` replays one seed.
 @Suite("Pages of random logs")
 struct PageSearchTests {
     @Test(
-        "Pages hold what a list says, cover what they say, and go on exactly where there is more",
+        "Pages match a plain list, state their coverage, and continue exactly where they ended",
         .rows(19, 20, 27, 37, 38, 41, 161, 162, 163, 164, 165, 171))
     func search() async throws {
         for seed in Seeds.count(60) {
@@ -24,7 +24,7 @@ struct PageSearchTests {
     }
 }
 
-/// A group with a random past, as its reader `rita` must see it.
+/// A group with a random history, as the reader `rita` must see it.
 private final class RandomLog {
     struct Entry {
         var seq: Seq
@@ -40,7 +40,7 @@ private final class RandomLog {
     private let group = ConversationID.group("g")
     private var random: SplitMix64
     private var entries: [Entry] = []
-    /// Places above the first, up to the second.
+    /// The spans of the membership: the sequence numbers above `joined`, up to and including `left`.
     private var spans: [(joined: Seq, left: Seq?)] = []
     private var visibility: HistoryVisibility
     private var floor: Seq = 1
@@ -69,12 +69,12 @@ private final class RandomLog {
             spans[spans.count - 1].left = head
         case 0 where !isMember, 1 where !isMember:
             try world.join(group, "rita")
-            // Joined again where they left: one span, as if they had never left.
+            // A member who rejoins at the same position has one span.
             if let last = spans.last, last.joined == head { spans.removeLast() }
             spans.append((head, nil))
         case 2: world.clock.advance(by: random.pick([0.0004, 0.001, 0.7, 3_600, -5]))
         case 3:
-            // A burst in one millisecond.
+            // A burst of messages in one millisecond.
             for _ in 0..<random.below(30) { try send() }
         default:
             if random.chance(50) { world.clock.advance(by: random.pick([0.001, 0.002, 0.01])) }
@@ -98,7 +98,7 @@ private final class RandomLog {
                 customType: customType, mentions: mentions))
     }
 
-    /// What retention and clearing do, which have no operation yet: rows go later, so they are still there.
+    /// Sets a retention floor and a clear position directly, so the rows below them still exist.
     private func end() throws {
         if spans.isEmpty {
             try world.join(group, "rita")
@@ -119,7 +119,7 @@ private final class RandomLog {
         }
     }
 
-    // MARK: The judge
+    // MARK: Comparison
 
     private lazy var visible: [Entry] = entries.filter { entry in
         let seq = entry.seq
@@ -162,7 +162,7 @@ private final class RandomLog {
         return nil
     }
 
-    /// Both ways from end to end.
+    /// Reads all pages in both directions.
     private func walks(_ filter: MessageFilter) throws -> String? {
         let limit = random.pick([1, 3, 7, 100])
         let expected = visible.filter { matches($0, filter) }.map(\.seq)
@@ -177,11 +177,11 @@ private final class RandomLog {
                         next, limit: limit, sort: isNewer ? .oldestFirst : .newestFirst,
                         filter: pages == 0 ? filter : .all), of: group, by: "rita")
                 if let fault = fault(page, filter) { return "walk \(isNewer) \(filter) page \(pages): \(fault)" }
-                // Pages touch: nothing lies between two of them.
+                // Adjacent pages have no gap between them.
                 let start = isNewer ? page.coverage.lower : page.coverage.upper
                 if start != edge ?? (isNewer ? firstSeq : readerHead) {
                     return
-                        "walk \(isNewer) \(filter): page \(pages) begins at \(start), the last ended before \(edge ?? -1)"
+                        "walk \(isNewer) \(filter): page \(pages) begins at \(start), expected \(edge ?? -1)"
                 }
                 edge = isNewer ? page.coverage.upper + 1 : page.coverage.lower - 1
                 found += page.seqs
@@ -199,7 +199,7 @@ private final class RandomLog {
         return nil
     }
 
-    /// What any page must hold to.
+    /// Returns the first violation of a page's invariants, or `nil`.
     private func fault(_ page: LogPage, _ filter: MessageFilter) -> String? {
         let state = page.state
         if (state.head, state.firstSeq) != (readerHead, firstSeq) {
@@ -229,14 +229,14 @@ private final class RandomLog {
             guard let entry = entries.first(where: { $0.seq == message.seq }), entry.id == message.id,
                 entry.time == message.timetoken, entry.sender == message.sender, entry.type == message.type,
                 entry.customType == message.attributes.customType, entry.mentions == message.attributes.mentions
-            else { return "message \(message.seq) is another" }
+            else { return "message \(message.seq) differs from the list" }
         }
         return nil
     }
 
     // MARK: Anchors
 
-    /// The places before a point, those after it, and the message at it.
+    /// The positions before and after a point. The message at the point is in neither.
     private struct Split {
         var before: (Seq) -> Bool
         var after: (Seq) -> Bool
@@ -292,7 +292,7 @@ private final class RandomLog {
         case 2:
             let other = random.pick([0, 2, 100])
             anchor = .around(point, before: limit, after: other)
-            // Of several messages at one time the first is the one there, and the others are newer.
+            // If several messages have the same time, the first is the message at the point, and the others are newer.
             let there = entries.map(\.seq).filter { $0 >= floor && !split.before($0) && !split.after($0) }
             let itself = there.prefix(1).filter(wanted.contains)
             let newer = wanted.filter { split.after($0) || there.dropFirst().contains($0) }
@@ -316,14 +316,14 @@ private final class RandomLog {
         return fault(page, filter).map { context + $0 }
     }
 
-    /// A half-open stretch goes on to its end and not beyond.
+    /// Checks that the pages between two points reach the end and stop there.
     private func restOfBetween(_ page: LogPage, _ expected: [Seq], _ context: String) throws -> String? {
         var page = page
         var found = page.seqs.sorted()
         if page.older != nil { return context + " has an older cursor" }
         for _ in 0...entries.count + 2 {
             guard let newer = page.newer else {
-                return found == expected ? nil : context + ": all of it is \(found), expected \(expected)"
+                return found == expected ? nil : context + ": all pages have \(found), expected \(expected)"
             }
             page = try world.page(HistoryQuery(.cursor(newer), limit: 5), of: group, by: "rita")
             found += page.seqs.sorted()

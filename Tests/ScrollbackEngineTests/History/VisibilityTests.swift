@@ -5,11 +5,13 @@ import ScrollbackModel
 import ScrollbackWire
 import Testing
 
-@Suite("What one reader sees")
+@Suite("Visible history")
 struct VisibilityTests {
     private let group = ConversationID.group("g")
 
-    /// Bob joined at 51, left at 80, joined again at 120, and three more came: `1` to `123`, each counting as unread.
+    /// Returns a group with the messages `1` to `123`, which mention everyone and count as unread.
+    ///
+    /// Bob joined before 51, left after 80, and rejoined before 120.
     private func world(_ visibility: HistoryVisibility = .sinceJoin) throws -> (world: World, ids: [MessageID]) {
         let world = try World()
         try world.make(group, members: ["alice"], visibility: visibility)
@@ -28,7 +30,7 @@ struct VisibilityTests {
     private let seen = Set((51...80).map { Seq($0) } + (120...123).map { Seq($0) })
 
     @Test(
-        "History 5: nothing from outside of someone's spans can be had by any door, and no gap asks for ever",
+        "No entry point returns messages from outside a member's spans, and no gap is requested forever", .history(5),
         .rows(46, 47, 170))
     func everyDoor() throws {
         let (world, ids) = try world()
@@ -36,7 +38,7 @@ struct VisibilityTests {
         let state = try world.head(group, "bob").state
         #expect((state.head, state.firstSeq, state.n) == (123, 51, 123))
 
-        // History, by every anchor and a filter.
+        // History with every anchor and filter.
         let points: [HistoryPoint] = [
             .latest, .earliest, .firstUnread, .seq(1), .seq(50), .seq(51), .seq(81), .seq(100), .seq(119), .seq(120),
             .seq(123),
@@ -61,24 +63,24 @@ struct VisibilityTests {
             }
         }
 
-        // Verify has content: rows and voids are the whole, from the oldest to the head.
+        // Messages and voids together cover everything from the first visible message to the head.
         let all = try world.page(.earliest, limit: 100, of: group, by: "bob")
         #expect(Set(all.seqs) == seen)
         #expect(all.coverage == Coverage(lower: 51, upper: 123, voids: SeqRangeSet([81...119])))
         #expect(all.older == nil && all.newer == nil)
-        // A gap anywhere in the voids is filled by one empty page that says so.
+        // One empty page fills a gap inside the voids.
         let hole = try world.page(.between(.seq(90), .seq(100)), of: group, by: "bob")
         #expect(hole.messages.isEmpty)
         #expect(hole.coverage == Coverage(lower: 90, upper: 99, voids: SeqRangeSet([90...99])))
 
-        // One message by its id, and an anchor by its id.
+        // Single messages by ID, and anchors by ID.
         for (index, id) in ids.enumerated() {
             let isSeen = seen.contains(Seq(index + 1))
             #expect((refusal { _ = try world.engine.message(id, in: group, by: bob) } == nil) == isSeen)
             #expect((refusal { _ = try world.page(.before(.id(id)), limit: 0, of: group, by: "bob") } == nil) == isSeen)
         }
 
-        // Sync, from everywhere.
+        // Sync from several positions.
         for seq in [0, 40, 79, 80, 81, 119, 120, 122] as [Seq] {
             let position = LogPosition(conversation: group, epoch: state.epoch, view: state.view, seq: seq, rev: 0)
             let page = try world.engine.syncLogs([position], by: bob)[0].result.get().page
@@ -86,7 +88,7 @@ struct VisibilityTests {
             #expect(Set(page.seqs) == seen.filter { $0 > seq })
         }
 
-        // Counts: what came since they joined last.
+        // Counts start at the last join.
         #expect(try world.unread(group, "bob") == Counts(4, 4))
         try world.read(group, to: 100, by: "bob")
         #expect(try world.unread(group, "bob") == Counts(4, 4))
@@ -95,7 +97,7 @@ struct VisibilityTests {
         #expect(try world.page(.around(.firstUnread, before: 0, after: 0), of: group, by: "bob").seqs == [122])
     }
 
-    @Test("History 5: when visibility widens the view changes, and the old part can be loaded", .rows(46, 170))
+    @Test("Wider visibility changes the view and makes older messages readable", .history(5), .rows(46, 170))
     func widening() throws {
         let (world, _) = try world()
         let before = try world.head(group, "bob").state
@@ -107,8 +109,8 @@ struct VisibilityTests {
         let page = try world.page(.earliest, limit: 100, of: group, by: "bob")
         #expect(page.seqs == (1...100).reversed())
         #expect(page.coverage.voids.isEmpty)
-        #expect(try world.unread(group, "bob") == Counts(4, 4), "what was said before they joined is not unread")
-        // Set to the same it changes nothing, and narrowed again it changes once more.
+        #expect(try world.unread(group, "bob") == Counts(4, 4), "messages from before the join are not unread")
+        // Setting the same value changes nothing, and narrower visibility changes the view again.
         try world.put(group, .init(visibility: .everything))
         #expect(try world.head(group, "bob").state.view == after.view)
         try world.put(group, .init(visibility: .sinceJoin))
@@ -116,7 +118,9 @@ struct VisibilityTests {
         #expect(try Set(world.page(.earliest, limit: 100, of: group, by: "bob").seqs) == seen)
     }
 
-    @Test("Who left sees up to leaving, and under everything all of that", arguments: HistoryVisibility.allCases)
+    @Test(
+        "Former members see messages up to their departure, limited by the history visibility",
+        arguments: HistoryVisibility.allCases)
     func left(_ visibility: HistoryVisibility) throws {
         let (world, _) = try world(visibility)
         try world.leave(group, "bob")
@@ -136,7 +140,7 @@ struct VisibilityTests {
     }
 
     @Test(
-        "Who joined an empty conversation and left it sees nothing of what came later",
+        "A member who left an empty conversation sees no later message",
         arguments: HistoryVisibility.allCases)
     func leftEmpty(_ visibility: HistoryVisibility) throws {
         let world = try World()
@@ -149,7 +153,7 @@ struct VisibilityTests {
         #expect(page.coverage.range == nil)
     }
 
-    @Test("Who left and joined again at the same place missed nothing")
+    @Test("A member who leaves and rejoins at the same position misses nothing")
     func rejoinedAtOnce() throws {
         let world = try World()
         try world.make(group, members: ["alice", "bob"])
@@ -165,7 +169,7 @@ struct VisibilityTests {
         #expect(try world.page(of: group, by: "bob").texts == ["2", "1"])
     }
 
-    @Test("History 6: a page across 500,000 places nobody sees takes one request, filtered or not")
+    @Test("A page across 500,000 invisible messages takes one request, with and without a filter", .history(6))
     func acrossAVoid() throws {
         let world = try World()
         try world.make(group, members: ["bob"])
@@ -193,7 +197,7 @@ struct VisibilityTests {
 
     // MARK: Communities
 
-    @Test("A community's member sees its channels from joining on, and who left up to leaving, though clocks step")
+    @Test("Community members see channels from join to departure, even if the clock steps back")
     func communityChannels() throws {
         let world = try World()
         let (open, late) = (
@@ -224,7 +228,7 @@ struct VisibilityTests {
         #expect(try world.unread(open, "bob") == Counts(1))
     }
 
-    @Test("Where somebody joined is kept over a restart, though the clock stepped back before anything was said")
+    @Test("A join position survives a restart, even if the clock steps back before the next message")
     func joinedBeforeARestart() throws {
         let store = MemoryStore(generation: 3)
         let world = try World(store: store)
@@ -238,7 +242,7 @@ struct VisibilityTests {
         #expect(try again.unread(.community("c"), "bob") == Counts(1))
     }
 
-    @Test("A channel that becomes private is seen by those it lists, and its view changes; and the other way round")
+    @Test("Changing the privacy of a channel changes its view and its readers")
     func privacyChanges() throws {
         let world = try World()
         let channel = ConversationID.community("c", channel: "x")
@@ -258,9 +262,9 @@ struct VisibilityTests {
         #expect(try world.unread(channel, "alice") == Counts(1))
     }
 
-    // MARK: Named histories of counts
+    // MARK: Read markers and counts
 
-    @Test("History 13: what I sent from offline is not unread to me, and reads nothing of what came before it")
+    @Test("A message sent after others is not unread for its sender and marks none of them as read", .history(13))
     func ownAfterOthers() throws {
         let world = try World()
         try world.make(group, members: ["alice", "bob"])
@@ -276,7 +280,7 @@ struct VisibilityTests {
         #expect(try world.unread(group, "bob") == Counts(1))
     }
 
-    @Test("Read into the middle of a run of my own, what comes after it is still unread")
+    @Test("Reading to the middle of a run of own messages leaves later messages unread")
     func middleOfARun() throws {
         let world = try World()
         try world.make(group, members: ["alice", "bob"])
@@ -289,7 +293,7 @@ struct VisibilityTests {
         #expect(try world.page(.around(.firstUnread, before: 0, after: 0), of: group, by: "alice").seqs == [5])
     }
 
-    @Test("History 14: a mention on a message that doesn't count is an unread mention, and sending doesn't read it")
+    @Test("A mention in an uncounted message is an unread mention, and sending does not read it", .history(14))
     func quietMention() throws {
         let world = try World()
         try world.make(group, members: ["alice", "bob"])
@@ -304,7 +308,7 @@ struct VisibilityTests {
         #expect(try world.unread(group, "alice") == Counts(0))
     }
 
-    @Test("History 16: joining a community of 500 channels writes one row and shows no phantom unread")
+    @Test("Joining a community of 500 channels writes one row and makes nothing unread", .history(16))
     func bigCommunity() throws {
         let world = try World()
         try world.make(.community("c"), members: ["alice"])
@@ -330,10 +334,10 @@ struct VisibilityTests {
         #expect(try world.unread(.community("c", channel: "x7"), "bob") == Counts(1))
         #expect(
             try world.store.read { try $0.memberships(of: "bob").count } == 1,
-            "hearing of a message writes nothing for bob")
+            "a new message writes no row for bob")
     }
 
-    @Test("A read position moves up and never down, and must be of this log")
+    @Test("A read marker never moves back, and must lie within the current log")
     func readPositions() throws {
         let world = try World()
         try world.make(group, members: ["alice", "bob"])
@@ -356,7 +360,7 @@ struct VisibilityTests {
         let admin = refusal {
             _ = try world.done { world.engine.read(group, seq: 1, epoch: epoch, by: World.admin, completion: $0) }
         }
-        #expect(admin?.code == .notMember, "an administrator who is no member has no read position")
+        #expect(admin?.code == .notMember, "an administrator who is not a member has no read marker")
         try world.put(.room("r"))
         let room = refusal {
             _ = try world.done {

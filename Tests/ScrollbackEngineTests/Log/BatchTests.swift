@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
@@ -9,7 +10,7 @@ import Testing
 struct BatchTests {
     private let group = ConversationID.group("g")
 
-    /// A log whose writer stands until it is let go, so that what is submitted meanwhile is one batch.
+    /// A log whose writer is blocked until `letGo()`, so that all changes submitted before form one batch.
     private final class Held: Sendable {
         let world: World
         private let gate = DispatchSemaphore(value: 0)
@@ -20,7 +21,7 @@ struct BatchTests {
             world = try World(store: store, execution: .thread)
         }
 
-        /// Keeps the writer busy with the answer to a job of its own: the store is free to be read.
+        /// Blocks the writer thread in the completion of a job, so that the store can still be read.
         func hold() {
             let isHeld = DispatchSemaphore(value: 0)
             world.engine.log.submit(
@@ -46,7 +47,7 @@ struct BatchTests {
         }
     }
 
-    @Test("Of one batch, completions come in the order of the calls, and events in the order of places")
+    @Test("In a batch, completions run in the order of the calls, and events follow the sequence numbers")
     func order() throws {
         let held = try Held()
         try held.world.make(group, members: ["alice", "bob"])
@@ -64,7 +65,7 @@ struct BatchTests {
         #expect(try device.texts == (0..<100).map { "\($0)" })
     }
 
-    @Test("Of one batch, a duplicate, a conflict and a refusal are told from the rest, which go through")
+    @Test("A duplicate, a conflict and a refusal in a batch do not affect its other messages")
     func mixedBatch() throws {
         let held = try Held()
         let world = held.world
@@ -90,7 +91,7 @@ struct BatchTests {
         #expect(try world.page(of: group, by: "alice").texts == ["two", "one"])
     }
 
-    @Test("A store that fails once fails nobody of a batch")
+    @Test("A batch whose commit fails once is retried, and all of its messages succeed")
     func failingOnce() throws {
         let store = FailingStore()
         let held = try Held(store: store)
@@ -99,14 +100,14 @@ struct BatchTests {
         for index in 0..<20 { held.send(index, held.world.submission("\(index)"), by: "alice") }
         store.failures.withLock { $0 = [.commit] }
         held.letGo()
-        #expect(store.attempts.withLock { $0 } == 23, "the group, the held job, the batch, and each of it")
+        #expect(store.attempts.withLock { $0 } == 23, "the group, the held job, the batch, and each of its messages")
         let answers = held.answers.withLock { $0 }
         #expect(answers.map(\.0) == Array(0..<20))
         #expect(answers.map { try? $0.1.get().position?.seq } == (1...20).map { Seq($0) })
         #expect(try held.world.page(of: group, by: "alice").texts == (0..<20).reversed().map { "\($0)" })
     }
 
-    @Test("One job at which the store fails doesn't fail the others of its batch")
+    @Test("A message that fails the commit does not fail the other messages of its batch")
     func failingJob() throws {
         let store = FailingStore()
         let held = try Held(store: store)
@@ -123,12 +124,12 @@ struct BatchTests {
         #expect(error?.code == .internalError)
         #expect(error?.isTemporary == true)
         #expect(try held.world.page(of: group, by: "alice").seqs == (1...9).reversed())
-        // Sent again later it goes through.
+        // A later retry succeeds.
         store.badID.withLock { $0 = nil }
         #expect(try held.world.send(bad, to: group, by: "alice").position?.seq == 10)
     }
 
-    @Test("A full disk is told to everybody at once, and reading goes on")
+    @Test("A full disk fails the whole batch without retries, and reads continue")
     func storageFull() throws {
         let store = FailingStore()
         let held = try Held(store: store)
@@ -144,7 +145,7 @@ struct BatchTests {
         #expect(try held.world.page(of: group, by: "alice").messages.isEmpty)
     }
 
-    @Test("A change that failed leaves nothing behind, in rows, in numbers or in events")
+    @Test("A failed change leaves no rows, sequence numbers or events behind")
     func rollback() throws {
         let store = FailingStore()
         let world = try World(store: store)
@@ -157,7 +158,7 @@ struct BatchTests {
         #expect(try device.texts == ["kept"])
     }
 
-    @Test("More than may wait is refused as overloaded, and nothing of it is lost that was taken")
+    @Test("Changes above the queue limit are refused as overloaded, and the accepted ones complete")
     func overload() throws {
         let gate = DispatchSemaphore(value: 0)
         let isHeld = DispatchSemaphore(value: 0)
@@ -195,7 +196,7 @@ struct BatchTests {
         }
     }
 
-    @Test("Closing carries out what was submitted, and refuses what comes after")
+    @Test("Closing the log completes all submitted changes and refuses later ones")
     func closing() throws {
         let held = try Held()
         try held.world.make(group, members: ["alice"])
@@ -207,7 +208,7 @@ struct BatchTests {
         #expect(error?.code == .shuttingDown)
     }
 
-    @Test("History 9: sent while its first try waits in a batch, a message is one row, and both answers agree")
+    @Test("A retry while the first attempt waits in a batch stores one row, and both answers agree", .history(9))
     func retriedWhileWaiting() throws {
         let held = try Held()
         let world = held.world
@@ -217,11 +218,11 @@ struct BatchTests {
         let submission = world.submission("once")
         held.hold()
         held.send(0, world.submission("before"), by: "carol")
-        let sent = first.request(.send(group, submission))
+        let sent = first.request(SendMessage(conversation: group, submission: submission))
         held.send(1, world.submission("between"), by: "carol")
         first.session.disconnected()
         let second = doors.device("alice")
-        let retried = second.request(.send(group, submission))
+        let retried = second.request(SendMessage(conversation: group, submission: submission))
         held.send(2, world.submission("after"), by: "carol")
         held.letGo()
 
@@ -234,12 +235,12 @@ struct BatchTests {
         #expect(try world.page(of: group, by: "bob").texts == ["after", "between", "once", "before"])
         #expect(
             try held.answers.withLock { $0 }.map { try $0.1.get().outcome } == [.committed, .committed, .committed])
-        #expect(try bob.texts == ["before", "once", "between", "after"], "heard once")
+        #expect(try bob.texts == ["before", "once", "between", "after"], "bob receives the message once")
         #expect(
-            try second.texts == ["before", "once", "between", "after"], "by another connection than the first try's")
+            try second.texts == ["before", "once", "between", "after"], "the retry's connection receives it too")
     }
 
-    @Test("A refusal because the operator's program is away does not undo the rest of its batch")
+    @Test("A refusal by an unreachable webhook does not run the other changes of its batch again")
     func overloadedInABatch() throws {
         let held = try Held()
         let runs = Mutex(0)
@@ -248,7 +249,7 @@ struct BatchTests {
         log.submit({ _ in runs.withLock { $0 += 1 } }, completion: { (_: Result<Void, ChatError>) in })
         let answer = Mutex<ChatError?>(nil)
         log.submit(
-            { _ in throw ChatError(.overloaded, "the operator's check can't be reached") },
+            { _ in throw ChatError(.overloaded, "The webhook can't be reached.") },
             completion: { (result: Result<Void, ChatError>) in
                 if case .failure(let error) = result { answer.withLock { $0 = error } }
             })
@@ -258,7 +259,7 @@ struct BatchTests {
         #expect(answer.withLock { $0 }?.code == .overloaded)
     }
 
-    @Test("Of two changes of the settings in one batch both hold")
+    @Test("Two changes of the settings in one batch both take effect")
     func twoSettings() throws {
         let held = try Held()
         let engine = held.world.engine
@@ -272,7 +273,7 @@ struct BatchTests {
         #expect(restarted.engine.settings == engine.settings)
     }
 
-    @Test("What is said in the batch that takes a webhook away, or sets one, is told as that says")
+    @Test("A message in the same batch as a webhook change follows the setting at its position in the batch")
     func webhooksInABatch() throws {
         let held = try Held()
         try held.world.make(group, members: ["alice"])

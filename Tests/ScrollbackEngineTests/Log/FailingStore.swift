@@ -2,15 +2,15 @@ import ScrollbackEngine
 import ScrollbackModel
 import Synchronization
 
-/// A store in memory that fails when it is told to.
+/// A memory store with scripted failures.
 final class FailingStore: MessageStore {
     enum Failure { case commit, full }
     struct Broken: Error {}
 
     private let base = MemoryStore(generation: 0xBAD)
-    /// What becomes of the next transactions; nothing for one that goes well.
+    /// The outcomes of the next transactions. A transaction succeeds if its outcome is `nil` or missing.
     let failures = Mutex<[Failure?]>([])
-    /// A message that can't be inserted.
+    /// The ID of a message that makes its transaction fail.
     let badID = Mutex<MessageID?>(nil)
     let attempts = Mutex(0)
 
@@ -27,9 +27,9 @@ final class FailingStore: MessageStore {
         return try base.write { writer, commit in
             let answer = try body(writer, commit)
             let failure: Failure? = failures.withLock { $0.isEmpty ? nil : $0.removeFirst() }
-            if failure == .full { throw ChatError(.storageFull, "the disk is full") }
+            if failure == .full { throw ChatError(.storageFull, "The disk is full.") }
             if failure == .commit { throw Broken() }
-            // Checked at the commit, as a constraint may be: the job itself went well.
+            // The check runs at the end, like a deferred constraint: the job itself succeeded.
             if let bad = badID.withLock({ $0 }), let row = try writer.conversation(.group("g")),
                 try writer.message(bad, in: row.number) != nil
             {

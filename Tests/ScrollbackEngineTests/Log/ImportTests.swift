@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
@@ -19,7 +20,7 @@ struct ImportTests {
         texts.enumerated().map { world.said($1, by: "alice", at: past.addingTimeInterval(Double($0) * seconds)) }
     }
 
-    @Test("Messages keep their times, their order and their senders")
+    @Test("Imported messages keep their times, their order and their senders")
     func times() throws {
         let world = try world()
         let messages = [
@@ -35,7 +36,7 @@ struct ImportTests {
         #expect(page.messages.map(\.id) == messages.reversed().map(\.submission.id))
     }
 
-    @Test("History 22: run again after live messages came, an import is a quiet success")
+    @Test("An import that runs again after live messages succeeds and changes nothing", .history(22))
     func again() throws {
         let world = try world()
         let messages = batch(world, ["one", "two", "three"])
@@ -48,11 +49,11 @@ struct ImportTests {
             try world.importHistory(Array(messages.dropFirst()), into: group)
                 == ImportReport(imported: 0, skipped: 2, head: 4))
         #expect(try world.page(of: group, by: "alice") == before)
-        // Nobody hears that it moved.
+        // The conversation does not count as changed.
         #expect(try world.store.read { try $0.conversation(group)?.moved ?? 0 } <= moved)
     }
 
-    @Test("History 22: a new message that would have to go before the head is refused by name, and its batch with it")
+    @Test("A new message older than the head is refused by ID, and its batch with it", .history(22))
     func outOfOrder() throws {
         let world = try world()
         try world.importHistory(batch(world, ["one", "two"]), into: group)
@@ -66,11 +67,11 @@ struct ImportTests {
         #expect(error?.message.contains(late.submission.id.description) == true)
         #expect(error?.message.contains("2014-05-13T16:53:50.000Z") == true, "\(error?.message ?? "")")
         #expect(try world.page(of: group, by: "alice").texts == ["live", "two", "one"])
-        // With later times it goes in.
+        // With a later time, the message is accepted.
         #expect(try world.importHistory([now], into: group).imported == 1)
     }
 
-    @Test("History 22: known ids are skipped though new ones come between and after them")
+    @Test("Known IDs are skipped even if new messages lie between and after them", .history(22))
     func partly() throws {
         let world = try world()
         let messages = batch(world, ["one", "two", "three", "four"])
@@ -79,7 +80,7 @@ struct ImportTests {
         #expect(try world.page(of: group, by: "alice").texts == ["four", "three", "two", "one"])
     }
 
-    @Test("History 22: equal times within an import keep the order of the file, over batches too")
+    @Test("Messages with equal times keep the order of the file, even across batches", .history(22))
     func equalTimes() throws {
         let world = try world()
         let messages = batch(world, (1...40).map { "\($0)" }, every: 0)
@@ -92,7 +93,7 @@ struct ImportTests {
         #expect(try world.importHistory(messages, into: group).skipped == 40)
     }
 
-    @Test("History 22: an id that is another message's is a conflict, in the log and inside one file")
+    @Test("An ID of another message is a conflict, both in the log and inside one file", .history(22))
     func reusedIDs() throws {
         let world = try world()
         let first = world.said("one", by: "alice", at: past)
@@ -123,7 +124,7 @@ struct ImportTests {
         #expect(try world.page(of: group, by: "alice").texts == ["a", "one"])
     }
 
-    @Test("A time before 1970 is refused, not moved")
+    @Test("A time before 1970 is refused and not clamped")
     func early() throws {
         let world = try world()
         let error = refusal {
@@ -133,7 +134,7 @@ struct ImportTests {
         #expect(error?.parameter == "sentAt")
     }
 
-    @Test("A time to come is refused, and so is a batch with one")
+    @Test("A time in the future is refused, and its batch with it")
     func future() throws {
         let world = try world()
         let messages = [
@@ -146,7 +147,7 @@ struct ImportTests {
         #expect(try world.engine.head(of: group, by: World.admin).head == 0)
     }
 
-    @Test("Every sender becomes a member who sees all of it")
+    @Test("Every sender of an imported message becomes a member who sees all messages")
     func members() throws {
         let world = try world()
         try world.importHistory(
@@ -157,7 +158,7 @@ struct ImportTests {
         #expect(try world.send("hi", to: group, by: "bob") == 3)
     }
 
-    @Test("Who had left and speaks in an import is back, sees all of it, and is told that their view changed")
+    @Test("A former member with an imported message rejoins, sees all messages, and gets a new view")
     func returning() throws {
         let world = try world()
         try world.join(group, "alice")
@@ -172,13 +173,13 @@ struct ImportTests {
         let after = try world.page(of: group, by: "bob")
         #expect(after.seqs == [4, 3, 2, 1])
         #expect(after.state.view > before.state.view)
-        // Put out once more, they hear nothing of what comes then.
+        // After another removal, bob sees no later message.
         try world.leave(group, "bob")
         try world.send("after", to: group, by: "alice")
         #expect(try world.page(of: group, by: "bob").seqs == [4, 3, 2, 1])
     }
 
-    @Test("Nothing that is imported is unread, not even a mention")
+    @Test("Imported messages are not unread, and neither are their mentions")
     func unread() throws {
         let world = try world()
         try world.join(group, "bob")
@@ -188,12 +189,12 @@ struct ImportTests {
         #expect(try world.unread(group, "alice") == Counts(0))
         #expect(
             try world.page(HistoryQuery(filter: .mentionsMe), of: group, by: "bob").seqs == [1],
-            "it is a mention all the same")
+            "the message still mentions bob")
         try world.send("live", to: group, by: "alice")
         #expect(try world.unread(group, "bob") == Counts(1))
     }
 
-    @Test("What is to count is unread for who was a member before and for who becomes one, their own messages apart")
+    @Test("With `countsUnread`, imported messages are unread for old and new members, except their own")
     func counted() throws {
         let world = try world()
         try world.join(group, "carol")
@@ -204,12 +205,12 @@ struct ImportTests {
             ], into: group, countsUnread: true)
         #expect(try world.unread(group, "carol") == Counts(3))
         #expect(try world.unread(group, "bob") == Counts(2))
-        // Nothing unread lay before their first message, which they have read by that; bob's second one they have not.
+        // Alice has nothing unread before her first message, so it advances her read marker. Bob has, so his stays.
         #expect(try world.unread(group, "alice") == Counts(1))
         #expect(try world.head(group, "alice").readSeq == 1)
         #expect(try world.head(group, "bob").readSeq == 0)
         #expect(try world.page(of: group, by: "carol").messages.map(\.n) == [3, 2, 1])
-        // Said live, it would have come to the same.
+        // The same messages sent live give the same counts.
         try world.make(.group("live"), members: ["alice", "bob", "carol"])
         for sender in ["alice", "bob", "alice"] as [UserID] { try world.send(to: .group("live"), by: sender) }
         for user in ["alice", "bob", "carol"] as [UserID] {
@@ -219,7 +220,7 @@ struct ImportTests {
         #expect(try world.read(group, to: 3, by: "bob").unread == 0)
     }
 
-    @Test("What is to count mentions whom it mentions, and what a message's type or flags take out is not counted")
+    @Test("With `countsUnread`, mentions count, and messages whose type or flags do not count stay uncounted")
     func countedMentions() throws {
         let world = try world()
         try world.importHistory(
@@ -235,7 +236,7 @@ struct ImportTests {
         #expect(try world.page(of: group, by: "bob").messages.map(\.n) == [3, 2, 2, 2, 1])
     }
 
-    @Test("Run again, whichever way it counts, an import is a quiet success that changes no count")
+    @Test("An import that runs again changes no counts, regardless of `countsUnread`")
     func countedAgain() throws {
         let world = try world()
         let messages = [world.said("one", by: "alice", at: past), world.said("two", by: "bob", at: past + 1)]
@@ -246,13 +247,13 @@ struct ImportTests {
                     == ImportReport(imported: 0, skipped: 2, head: 2))
             #expect(try world.unread(group, "alice") == Counts(1))
         }
-        // What did not count at first stays as it is.
+        // Messages that were imported without `countsUnread` stay uncounted.
         try world.importHistory([world.said("three", by: "bob", at: past + 2)], into: group)
         try world.importHistory([world.said("four", by: "bob", at: past + 3)], into: group, countsUnread: true)
         #expect(try world.unread(group, "alice") == Counts(2))
     }
 
-    @Test("In a public channel who joined is a matter of time: what is older was never unread for them")
+    @Test("Imported messages from before a member joined a public channel are not unread for them")
     func countedChannel() throws {
         let world = try World()
         let channel = ConversationID.community("c", channel: "open")
@@ -273,7 +274,7 @@ struct ImportTests {
         #expect(try world.unread(channel, "bob") == Counts(1))
     }
 
-    @Test("Who joins a community in the moment of an import joins after all of it")
+    @Test("A user who joins a community at the time of an import joins after all of its messages")
     func joinedAfter() throws {
         let world = try World()
         let channel = ConversationID.community("c", channel: "open")
@@ -291,7 +292,7 @@ struct ImportTests {
         #expect(try world.unread(channel, "late") == Counts(1))
     }
 
-    @Test("A direct conversation is made by its import, and what counts is unread for the other of the two")
+    @Test("An import creates a direct conversation, and counted messages are unread for the other user")
     func countedDirect() throws {
         let world = try World()
         let pair = ConversationID.direct(between: "alice", and: "bob")
@@ -299,7 +300,7 @@ struct ImportTests {
             world.said("hi", by: "alice", at: past), world.said("yes?", by: "bob", at: past + 1),
             world.said("nothing", by: "alice", at: past + 2),
         ]
-        // What is refused, and nothing, make none.
+        // A refused import and an empty import create no conversation.
         #expect(
             refusal { try world.importHistory(messages, into: pair, by: Caller(user: "alice")) }?.code
                 == .unknownConversation)
@@ -313,7 +314,7 @@ struct ImportTests {
         #expect(try world.unread(.direct("alice"), "bob") == Counts(2))
     }
 
-    @Test("Into a community's channel, senders become the community's members; into a private one, its own besides")
+    @Test("Senders of an import into a channel join its community, and also the channel if it is private")
     func channels() throws {
         let world = try World()
         try world.make(.community("c"), members: ["boss"])
@@ -335,7 +336,7 @@ struct ImportTests {
         #expect(try world.page(of: secret, by: "bob").texts == ["hi", "closed"])
     }
 
-    @Test("Who is connected hears where the log stands now")
+    @Test("Connected members receive the new head after an import")
     func live() throws {
         let world = try world()
         try world.join(group, "bob")
@@ -349,7 +350,7 @@ struct ImportTests {
         #expect(try device.messages.isEmpty)
     }
 
-    @Test("Where it counts, the senders' devices are told to ask: running numbers don't say what is their own")
+    @Test("A counted import makes the senders' devices fetch their counts, because `n` includes their messages")
     func liveCounted() throws {
         let world = try world()
         for user in ["alice", "bob"] as [UserID] { try world.join(group, user) }
@@ -370,7 +371,7 @@ struct ImportTests {
         }
     }
 
-    @Test("Who was banned from a community is put into none of its channels by what they said there")
+    @Test("A user banned from a community does not become a member of its channels by an import")
     func banned() throws {
         let world = try World()
         let (town, hall) = (ConversationID.community("town"), ConversationID.community("town", channel: "hall"))
@@ -386,7 +387,7 @@ struct ImportTests {
         #expect(try world.store.read { try $0.guestbook(of: "mallory", after: 0, limit: 9) } == [number])
     }
 
-    @Test("An import of nothing is a quiet success")
+    @Test("An empty import succeeds")
     func nothing() throws {
         let world = try world()
         #expect(try world.importHistory([], into: group) == ImportReport(imported: 0, skipped: 0, head: 0))

@@ -2,13 +2,13 @@ import ScrollbackEngine
 import Synchronization
 import Testing
 
-@Suite("How busy a worker is")
+@Suite("Load of a worker thread")
 struct LoadMeterTests {
     private final class Clock: Sendable {
         let time = Atomic<UInt64>(0)
     }
 
-    @Test("It is the share of the last tenth of a second, and falls where nothing comes")
+    @Test("The load is the busy share of the last tenth of a second, and falls without work")
     func share() {
         let clock = Clock()
         let meter = LoadMeter { clock.time.load(ordering: .relaxed) }

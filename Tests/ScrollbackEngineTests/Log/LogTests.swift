@@ -9,7 +9,7 @@ import Testing
 struct LogTests {
     private let group = ConversationID.group("g")
 
-    @Test("Places are dense from 1, times rise strictly though the clock stands, and n counts what counts")
+    @Test("Sequence numbers are dense, times increase even if the clock stops, and `n` counts countable messages")
     func places() throws {
         let world = try World()
         try world.make(group, members: ["alice"])
@@ -27,7 +27,7 @@ struct LogTests {
         #expect(page.messages.map(\.n) == page.seqs.map { $0 - $0 / 3 })
     }
 
-    @Test("The same id and submission answers with the first result, and stores nothing")
+    @Test("The same ID and submission return the first result and store nothing")
     func duplicates() throws {
         let world = try World()
         try world.make(group, members: ["alice"])
@@ -42,7 +42,7 @@ struct LogTests {
         #expect(try world.page(of: group, by: "alice").seqs == [2, 1])
     }
 
-    @Test("A retry is answered though its sender was put out meanwhile")
+    @Test("A retry gets its result even if the sender was removed after the first attempt")
     func duplicateAfterLeaving() throws {
         let world = try World()
         try world.make(group, members: ["alice", "bob"])
@@ -55,7 +55,7 @@ struct LogTests {
         #expect(refusal { try world.send(to: group, by: "bob") }?.code == .notMember)
     }
 
-    @Test("The same id in another conversation is another message")
+    @Test("The same ID in another conversation identifies another message")
     func idsAreOfAConversation() throws {
         let world = try World()
         try world.make(group, members: ["alice"])
@@ -65,7 +65,8 @@ struct LogTests {
         #expect(try world.send(submission, to: .group("h"), by: "alice").outcome == .committed)
     }
 
-    @Test("History 7: Mallory sends with Alice's message id: conflict, and Alice's row is untouched")
+    @Test(
+        "A send with the message ID of another user is a conflict and leaves the stored message unchanged", .history(7))
     func foreignID() throws {
         let world = try World()
         try world.make(group, members: ["alice", "mallory"])
@@ -81,7 +82,7 @@ struct LogTests {
     }
 
     @Test(
-        "Another submission with the same id is a conflict, whichever field differs",
+        "A different submission with the same ID is a conflict, whichever field differs",
         arguments: [
             { $0.content = .text("other") }, { $0.content = MessageContent(known: .notice, json: $0.content.json) },
             { $0.attributes.mentions = .everyone() }, { $0.attributes.metadata = RawJSON(known: "{}") },
@@ -100,7 +101,7 @@ struct LogTests {
         #expect(refusal { try world.send(other, to: group, by: "alice") }?.code == .conflict)
     }
 
-    @Test("Fields of a submission can't be taken for one another")
+    @Test("The digest distinguishes all fields of a submission")
     func digests() throws {
         let world = try World()
         let id = world.newID()
@@ -121,7 +122,7 @@ struct LogTests {
         #expect(Set(digests).count == digests.count)
     }
 
-    @Test("What is not stored has no place, is a receipt of its delivery, and leaves no trace", .rows(256))
+    @Test("A message that is not stored has no position, is delivered, and leaves no trace", .rows(256))
     func transient() throws {
         let world = try World()
         try world.make(group, members: ["alice"])
@@ -132,7 +133,7 @@ struct LogTests {
         #expect(try world.page(of: group, by: "alice").messages.isEmpty)
     }
 
-    @Test("A completion may submit the next change", arguments: [Log.Execution.inline, .thread])
+    @Test("A completion can submit the next change", arguments: [Log.Execution.inline, .thread])
     func chaining(_ execution: Log.Execution) throws {
         let world = try World(execution: execution)
         try world.make(group, members: ["alice"])
@@ -147,7 +148,7 @@ struct LogTests {
         #expect(try world.head(.group("g"), "alice").head == 20)
     }
 
-    @Test("After the clock stepped back, and after a restart, times still rise")
+    @Test("Times increase after the clock steps back, and after a restart")
     func clockStepsBack() throws {
         let store = MemoryStore(generation: 1)
         let world = try World(store: store)

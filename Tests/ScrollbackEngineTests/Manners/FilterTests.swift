@@ -16,7 +16,7 @@ struct FilterTests {
         return world
     }
 
-    @Test("A message with a banned word is refused, and an edit that would bring one in", .rows(88))
+    @Test("A message or an edit with a banned word is refused", .rows(88))
     func reject() throws {
         let world = try world()
         let message = world.submission("fine")
@@ -32,7 +32,7 @@ struct FilterTests {
     }
 
     @Test(
-        "Replaced words are stars for everybody, and the sender is told; a retry of what was sent is a duplicate",
+        "Replaced words are masked for all readers, the sender gets the new content, and a retry is a duplicate",
         .rows(88))
     func replace() throws {
         let world = try world()
@@ -47,7 +47,7 @@ struct FilterTests {
         #expect(try bob.messages.map(\.content?.json.text) == [masked])
         let again = try world.send(message, to: group, by: "alice")
         #expect(again.outcome == .duplicate && again.content?.text == masked)
-        // Also once the words are others.
+        // Also after the list of words has changed.
         try world.ban(["no"], .reject)
         #expect(try world.send(message, to: group, by: "alice").outcome == .duplicate)
         #expect(
@@ -55,7 +55,7 @@ struct FilterTests {
                 == .conflict)
     }
 
-    @Test("An edit is masked, and the same edit again is answered as before")
+    @Test("A retried edit gets the same masked result")
     func maskedEdit() throws {
         let world = try world()
         let message = world.submission("fine")
@@ -69,7 +69,7 @@ struct FilterTests {
         }
     }
 
-    @Test("Words are found where people read: in texts, quotes, and the names of places and files")
+    @Test("Banned words are found in texts, in quotes, and in the names of locations")
     func where_() throws {
         let world = try world()
         try world.ban(["spam"], .replace)
@@ -87,7 +87,7 @@ struct FilterTests {
         #expect(stored[2] == #"{"n":1.0,"text":"****","x":"spam"}"#)
     }
 
-    @Test("Imports are not looked at, and what is refused makes no conversation")
+    @Test("Imports are not filtered, and a refused message creates no conversation")
     func imports() throws {
         let world = try world()
         try world.ban(["spam"], .reject)
@@ -97,7 +97,7 @@ struct FilterTests {
         #expect(try world.store.read { try $0.conversation(.direct(between: "alice", and: "bob")) } == nil)
     }
 
-    @Test("The words survive a restart, and go when they are taken away")
+    @Test("Banned words survive a restart and can be removed")
     func settings() throws {
         let world = try world()
         try world.ban(["spam"], .reject)
@@ -107,23 +107,23 @@ struct FilterTests {
         try after.send("spam", to: group, by: "alice")
     }
 
-    @Test("Whoever embeds the engine puts another filter in its place")
+    @Test("An application that embeds the engine can provide another content filter")
     func ownFilter() throws {
         struct Shouting: ContentFilter {
             func judge(_ proposal: Proposal) -> Judgement {
                 guard let text = proposal.content.text else { return .allowed }
                 return proposal.sender == "bob"
-                    ? .rejected("bob may not") : .replaced(MessageContent.text(text.uppercased()).json)
+                    ? .rejected("Bob may not write here.") : .replaced(MessageContent.text(text.uppercased()).json)
             }
         }
         let world = try world(filter: Shouting())
         try world.ban(["hi"], .reject)
         #expect(
             try world.send(world.submission("hi"), to: group, by: "alice").content == MessageContent.text("HI").json)
-        #expect(refusal { try world.send("hi", to: group, by: "bob") }?.message == "bob may not")
+        #expect(refusal { try world.send("hi", to: group, by: "bob") }?.message == "Bob may not write here.")
     }
 
-    @Test("A command's words are for programs; those of pushes are for people")
+    @Test("Push texts are filtered, and the content of commands is not")
     func commandsAndPushes() throws {
         let world = try world()
         func submission(_ push: String, _ mention: String) -> Submission {
@@ -153,7 +153,7 @@ struct FilterTests {
         }
     }
 
-    @Test("What is long is looked at elsewhere than where it came in, and nothing overtakes it")
+    @Test("Long content is filtered on another thread, and no later message overtakes it")
     func longContents() async throws {
         final class Watching: ContentFilter {
             let lengths = Mutex<[Int]>([])
@@ -169,15 +169,17 @@ struct FilterTests {
         let world = try world(filter: filter)
         let alice = Doors(world).device("alice")
         let long = String(repeating: "x", count: 5000)
-        for text in [long, "short"] { alice.request(.send(group, world.submission(text))) }
-        // The thread that took both is here already.
+        for text in [long, "short"] {
+            alice.request(SendMessage(conversation: group, submission: world.submission(text)))
+        }
+        // The calls that accepted both messages have returned.
         #expect(filter.lengths.withLock { $0 } == [5])
         filter.gate.signal()
         try await world.settled()
         #expect(try world.page(of: group, by: "bob").texts == ["short", long])
     }
 
-    @Test("What a change of the banned words does not speak of stays")
+    @Test("A change of the banned words keeps the members that it omits")
     func partial() throws {
         var settings = ServerSettings()
         settings.manners.bannedWords = .init(words: ["spam"], action: .replace)

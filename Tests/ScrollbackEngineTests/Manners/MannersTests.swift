@@ -18,7 +18,7 @@ struct MannersTests {
 
     // MARK: Blocks
 
-    @Test("Nor does setting something make a conversation with who blocked one")
+    @Test("A blocked user can't create a direct conversation by changing its personal settings")
     func settingsOfWhoBlocked() throws {
         let world = try World()
         try world.block("alice", by: "bob")
@@ -31,7 +31,7 @@ struct MannersTests {
         #expect(refusal { _ = try world.head(direct, "bob") }?.code == .unknownConversation)
     }
 
-    @Test("A direct message to who blocked its sender is refused, in a group it passes", .rows(88))
+    @Test("A direct message from a blocked sender is refused, and a group message is delivered", .rows(88))
     func blocked() throws {
         let world = try world()
         let before = world.submission("before")
@@ -41,7 +41,7 @@ struct MannersTests {
         #expect(refusal { try world.edit(before.id, in: direct, "new", by: Caller(user: "alice")) }?.code == .blocked)
         #expect(
             refusal { try world.react("👍", to: before.id, in: direct, by: Caller(user: "alice")) }?.code == .blocked)
-        // What was stored is answered still, and who blocks may write.
+        // A retry of a stored message still succeeds, and the user who blocked may send.
         #expect(try world.send(before, to: direct, by: "alice").outcome == .duplicate)
         try world.send("from bob", to: direct, by: "bob")
         try world.send("to all", to: group, by: "alice")
@@ -50,7 +50,7 @@ struct MannersTests {
         try world.send("again", to: direct, by: "alice")
     }
 
-    @Test("A conversation that a blocked sender's first message would make is not made")
+    @Test("A refused first message of a blocked sender creates no conversation")
     func blockedFirst() throws {
         let world = try world()
         try world.block("alice", by: "bob")
@@ -59,7 +59,7 @@ struct MannersTests {
         #expect(refusal { try world.block("bob", by: "bob") }?.parameter == "user")
     }
 
-    @Test("Who is blocked does not make the conversation by its settings either, which it has few of")
+    @Test("A blocked user can't create a direct conversation with a put, which refuses name, avatar and freezing")
     func blockedSettings() throws {
         let world = try world()
         try world.block("alice", by: "bob")
@@ -77,7 +77,7 @@ struct MannersTests {
             }
         }
         #expect(try world.put(direct, .init(metadata: RawJSON(known: "{}"), isFrozen: false), by: alice))
-        // The block is known of a conversation that is made after it, made anew, or was there before.
+        // The block applies whether the conversation exists, is created later, or is recreated.
         for _ in 0..<2 {
             try world.block("alice", by: "bob")
             #expect(refusal { try world.send(to: direct, by: "alice") }?.code == .blocked)
@@ -91,7 +91,7 @@ struct MannersTests {
         }
     }
 
-    @Test("Neither is told what the other has read while one of the two has blocked the other")
+    @Test("Neither user gets the other's read marker while one of them blocks the other")
     func readReceipts() throws {
         let world = try world()
         try world.send(to: direct, by: "alice")
@@ -109,24 +109,25 @@ struct MannersTests {
         #expect(try receipts("alice") == 1)
     }
 
-    @Test("Blocked users come by name, page by page")
+    @Test("Blocked users are listed in pages, sorted by name")
     func pages() throws {
         let world = try world()
         for name in ["e", "b", "d", "a", "c"] { try world.block(UserID(known: name), by: "bob") }
         let caller = Caller(user: "bob")
-        let first = try world.engine.blocked(by: caller, after: nil, limit: 2)
+        let first = try world.perform(ListBlockedUsers(page: Paging(limit: 2)), by: caller)
         #expect(first.elements == ["a", "b"] && first.cursor == "b")
-        let rest = try world.engine.blocked(by: caller, after: "b", limit: 3)
+        let rest = try world.perform(ListBlockedUsers(page: Paging(limit: 3, cursor: "b")), by: caller)
         #expect(rest.elements == ["c", "d", "e"] && rest.cursor == nil)
-        #expect(refusal { _ = try world.engine.blocked(by: caller, after: nil, limit: 0) }?.parameter == "limit")
+        let none = ListBlockedUsers(page: Paging(limit: 0))
+        #expect(refusal { try world.perform(none, by: caller) }?.parameter == "limit")
     }
 
-    @Test("A list of blocked people has an end")
+    @Test("The number of blocked users is limited")
     func manyBlocked() throws {
         let world = try world()
-        for number in 0..<Engine.mostBlocked { try world.block(UserID(known: "u\(number)"), by: "alice") }
+        for number in 0..<BlockUser.maximumBlocked { try world.block(UserID(known: "u\(number)"), by: "alice") }
         #expect(refusal { try world.block("bob", by: "alice") }?.parameter == "user")
-        // Who is in it already may be said again, and there is room once somebody left.
+        // Blocking a blocked user again succeeds, and unblocking a user makes room for another.
         try world.block("u1", by: "alice")
         try world.block("u1", isOn: false, by: "alice")
         try world.block("bob", by: "alice")
@@ -134,7 +135,7 @@ struct MannersTests {
 
     // MARK: Mutes
 
-    @Test("A muted member may read and not write, until the mute ends", .rows(88))
+    @Test("A muted member can read but not write until the mute ends", .rows(88))
     func muted() throws {
         let world = try world()
         let message = world.submission("mine")
@@ -147,7 +148,7 @@ struct MannersTests {
         #expect(refusal { try world.react("👍", to: message.id, in: group, by: bob) }?.code == .muted)
         #expect(try world.send(message, to: group, by: "bob").outcome == .duplicate)
         #expect(try world.page(of: group, by: "bob").messages.count == 1)
-        // One may take back what one said.
+        // Muted members can delete their own messages.
         try world.delete(message.id, in: group, by: bob)
         #expect(try world.head(group, "bob").mute == .until(world.clock.now + 60))
         #expect(try world.head(group, "alice").mute == nil)
@@ -158,7 +159,7 @@ struct MannersTests {
         #expect(try world.head(group, "bob").mute == nil)
     }
 
-    @Test("A mute for good holds until it is taken back, through leaving and coming back; administrators are exempt")
+    @Test("A permanent mute lasts until it is lifted, even after rejoining, and administrators are exempt")
     func mutedForever() throws {
         let world = try world()
         try world.mute("bob", .forever, in: group)
@@ -174,7 +175,7 @@ struct MannersTests {
     }
 
     @Test(
-        "A moderator mutes members and moderators, not owners; with a role given at once, a stranger can come in muted")
+        "Moderators can mute members and moderators but not owners, and a new member can be added muted")
     func whoMutes() throws {
         let world = try world()
         try world.join(group, "mod", as: .moderator)
@@ -190,7 +191,7 @@ struct MannersTests {
         }
         #expect(isNew)
         #expect(refusal { try world.send(to: group, by: "new") }?.code == .muted)
-        // Refused as a whole: nobody is put in by a call that may not mute.
+        // The request fails as a whole, so a caller without the permission to mute adds no member.
         let error = refusal {
             _ = try world.done {
                 world.engine.putMember(
@@ -201,7 +202,7 @@ struct MannersTests {
         #expect(refusal { _ = try world.head(group, "other") }?.code == .unknownConversation)
     }
 
-    @Test("A muted moderator does not lift their own mute, nor an owner by saying their role again")
+    @Test("Muted moderators and owners can't lift their own mute, not even together with a role")
     func ownMute() throws {
         let world = try world()
         try world.join(group, "mod", as: .moderator)
@@ -224,7 +225,7 @@ struct MannersTests {
         try world.send(to: group, by: "mod")
     }
 
-    @Test("In a room, which lists nobody, administrators mute anybody")
+    @Test("Administrators can mute any user in a room, which has no member list")
     func mutedInARoom() throws {
         let world = try world()
         try world.put(.room("lobby"))
@@ -234,7 +235,7 @@ struct MannersTests {
         #expect(try world.store.read { try $0.memberships(of: "bob") }.count == 1)
     }
 
-    @Test("Who is muted in a community, or where the community is frozen, writes in none of its channels")
+    @Test("Mutes and freezes of a community apply to all of its channels")
     func communities() throws {
         let world = try world()
         let channel = ConversationID.community("city", channel: "general")
@@ -247,7 +248,7 @@ struct MannersTests {
         try world.mute("bob", .forever, in: channel)
         #expect(refusal { try world.send(to: channel, by: "bob") }?.code == .muted)
         try world.send(to: .community("city"), by: "bob")
-        // A channel's head says what keeps one from writing there, wherever that was set.
+        // The head of a channel includes the mutes and freezes of its community.
         #expect(try world.head(channel, "bob").mute == .forever && !world.head(channel, "bob").isFrozen)
         let time = world.clock.now + 60
         try world.mute("bob", .until(time), in: channel)
@@ -258,13 +259,13 @@ struct MannersTests {
         try world.put(.community("city"), .init(isFrozen: true))
         #expect(try world.head(channel, "alice").isFrozen)
         #expect(refusal { try world.send(to: channel, by: "alice") }?.code == .muted)
-        // A log that is made anew has none of the old one's mutes.
+        // A recreated conversation has no mutes.
         try world.delete(.community("city"))
         try world.make(.community("city"), members: ["bob"])
         try world.send(to: .community("city"), by: "bob")
     }
 
-    @Test("Where a conversation is frozen its moderators, its owners and administrators write, nobody else", .rows(88))
+    @Test("Only moderators, owners and administrators can write in a frozen conversation", .rows(88))
     func frozen() throws {
         let world = try world()
         try world.join(group, "mod", as: .moderator)
@@ -287,7 +288,7 @@ struct MannersTests {
         }
     }
 
-    @Test("Typing reaches those who hear the conversation, not the typist's own devices, and is not stored")
+    @Test("Typing events reach subscribers but not the typist's own devices, and are not stored")
     func typingIsHeard() throws {
         let world = try world()
         let doors = Doors(world)
@@ -295,43 +296,43 @@ struct MannersTests {
         let (bob, carol) = (doors.device("bob"), doors.device("carol"))
         try world.send(to: direct, by: "alice")
         let rows = try world.head(group, "bob").head
-        phone.request(.typing(group, isTyping: true))
-        phone.request(.typing(.direct("bob"), isTyping: true))
-        phone.request(.typing(group, isTyping: false))
+        phone.request(SignalTyping(conversation: group, isTyping: true))
+        phone.request(SignalTyping(conversation: .direct("bob"), isTyping: true))
+        phone.request(SignalTyping(conversation: group, isTyping: false))
         #expect(try typing(bob) == ["group:g alice true", "direct:alice alice true", "group:g alice false"])
         #expect(try typing(carol) == ["group:g alice true", "group:g alice false"])
         #expect(try typing(phone) == [] && typing(laptop) == [])
         #expect(try world.head(group, "bob").head == rows)
     }
 
-    @Test("A connection says once a second that its user types, and once that they stopped")
+    @Test("A connection sends at most one typing event per second, and one event when typing stops")
     func typingIsBounded() throws {
         let world = try world()
         let doors = Doors(world)
         let (alice, bob) = (doors.device("alice"), doors.device("bob"))
-        for _ in 0..<50 { alice.request(.typing(group, isTyping: true)) }
+        for _ in 0..<50 { alice.request(SignalTyping(conversation: group, isTyping: true)) }
         #expect(try typing(bob).count == 1)
-        for _ in 0..<50 { alice.request(.typing(group, isTyping: false)) }
+        for _ in 0..<50 { alice.request(SignalTyping(conversation: group, isTyping: false)) }
         #expect(try typing(bob).count == 2)
         world.clock.advance(by: 1)
-        alice.request(.typing(group, isTyping: true))
+        alice.request(SignalTyping(conversation: group, isTyping: true))
         #expect(try typing(bob).count == 3)
     }
 
-    @Test("A conversation passes on ten signals, and five a second, whoever of a crowd types")
+    @Test("A conversation forwards a burst of ten typing events and then five per second, from all users together")
     func typingOfACrowd() throws {
         let world = try world()
         let doors = Doors(world)
         let bob = doors.device("bob")
         for number in 0..<40 {
             try world.join(group, UserID(known: "user\(number)"))
-            doors.device("user\(number)").request(.typing(group, isTyping: true))
+            doors.device("user\(number)").request(SignalTyping(conversation: group, isTyping: true))
         }
         #expect(try typing(bob).count == 10)
     }
 
     @Test(
-        "Who may not send does not type: a stranger, the muted, the blocked; who blocked somebody hears no typing of theirs"
+        "Users who may not send can't send typing events, and typing of blocked users is not delivered"
     )
     func typingRefused() throws {
         let world = try world()
@@ -339,18 +340,21 @@ struct MannersTests {
         let (alice, bob, carol) = (doors.device("alice"), doors.device("bob"), doors.device("carol"))
         try world.send(to: direct, by: "alice")
         try world.block("alice", by: "bob")
-        #expect(try alice.error(alice.request(.typing(.direct("bob"), isTyping: true)))?.code == .blocked)
-        alice.request(.typing(group, isTyping: true))
+        #expect(
+            try alice.error(alice.request(SignalTyping(conversation: .direct("bob"), isTyping: true)))?.code == .blocked
+        )
+        alice.request(SignalTyping(conversation: group, isTyping: true))
         #expect(try typing(bob) == [] && typing(carol) == ["group:g alice true"])
         try world.mute("carol", .forever, in: group)
-        #expect(try carol.error(carol.request(.typing(group, isTyping: true)))?.code == .muted)
+        #expect(try carol.error(carol.request(SignalTyping(conversation: group, isTyping: true)))?.code == .muted)
         let mallory = doors.device("mallory")
-        #expect(try mallory.error(mallory.request(.typing(group, isTyping: true)))?.code == .unknownConversation)
-        // Not told who has blocked whom between others.
-        let others = mallory.request(.typing(direct, isTyping: true))
+        let inGroup = mallory.request(SignalTyping(conversation: group, isTyping: true))
+        #expect(try mallory.error(inGroup)?.code == .unknownConversation)
+        // A stranger does not learn about blocks between other users.
+        let others = mallory.request(SignalTyping(conversation: direct, isTyping: true))
         #expect(try mallory.error(others)?.code == .unknownConversation)
-        // Nobody hears what its first message will make.
-        let ref = mallory.request(.typing(.direct("carol"), isTyping: true))
+        // Typing before the first message is accepted and reaches no device.
+        let ref = mallory.request(SignalTyping(conversation: .direct("carol"), isTyping: true))
         #expect(try mallory.error(ref) == nil)
     }
 }

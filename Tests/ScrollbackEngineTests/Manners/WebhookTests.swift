@@ -34,12 +34,12 @@ struct WebhookTests {
             if try condition() { return }
             try await Task.sleep(for: .milliseconds(10))
         }
-        Issue.record("it did not come to pass")
+        Issue.record("The condition was not met in time.")
     }
 
-    // MARK: Before
+    // MARK: Webhooks before storing
 
-    @Test("The program is asked before a message is stored, and says yes, no, or something else")
+    @Test("The webhook is called before a message is stored, and can allow, reject or replace it")
     func asked() async throws {
         let program = FakeProgram()
         let world = try before(program)
@@ -59,15 +59,15 @@ struct WebhookTests {
         program.answer(#"{"action":"replace","content":{"text":"better"}}"#)
         let message = world.submission("worse")
         #expect(try await world.sent(message, to: group, by: "alice").content?.text == #"{"text":"better"}"#)
-        // What was stored is answered first, whatever the program says now.
+        // A retry of a stored message gets the first result, whatever the webhook answers.
         program.answer(#"{"action":"reject"}"#)
         #expect(try await world.sent(message, to: group, by: "alice").outcome == .duplicate)
         #expect(try world.page(of: group, by: "bob").texts == ["better", "fine"])
-        // Asked again about the same message, which may have become another: another question.
+        // Each call has its own delivery ID, even for the same message, because its content can differ.
         #expect(Set(program.requests.map { $0.header("Scrollback-Delivery") }).count == 4 && !delivery.isEmpty)
     }
 
-    @Test("The program is not asked about what its sender may not say")
+    @Test("The webhook is not called for messages and edits that the sender may not send")
     func notAsked() async throws {
         let program = FakeProgram()
         let world = try before(program)
@@ -86,12 +86,12 @@ struct WebhookTests {
             await code { try await world.edited(world.newID(), in: group, "x", by: Caller(user: "alice")) }
                 == .unknownMessage)
         #expect(program.requests.count == 1)
-        // What was stored is answered all the same.
+        // A retry of a stored message still succeeds.
         try world.mute("alice", .forever, in: group)
         #expect(try await world.sent(message, to: group, by: "alice").outcome == .duplicate)
     }
 
-    @Test("An edit whose content the program replaces needs the files of the replacement")
+    @Test("The sender of an edit must be able to read the files in the webhook's replacement")
     func replacedFiles() async throws {
         let program = FakeProgram()
         let world = try before(program)
@@ -110,7 +110,7 @@ struct WebhookTests {
         #expect(try world.page(of: group, by: "bob").messages[0].content?.json.text.contains("\(mine.id)") == true)
     }
 
-    @Test("An edit is asked about like a message")
+    @Test("An edit is sent to the webhook like a message")
     func edits() async throws {
         let program = FakeProgram()
         let world = try before(program)
@@ -141,7 +141,7 @@ struct WebhookTests {
     }
 
     @Test(
-        "Where the program says nothing that makes sense, the setting decides",
+        "The setting `onFailure` applies if the webhook's answer is invalid",
         arguments: [
             ("", 200), ("[]", 200), (#"{"action":"perhaps"}"#, 200), (#"{"action":"replace"}"#, 200),
             (#"{"action":"replace","content":{"no":"text"}}"#, 200), (#"{"action":"reject"}"#, 500), ("", 302),
@@ -159,7 +159,7 @@ struct WebhookTests {
         }
     }
 
-    @Test("What one connection says in a conversation keeps its order though the first answer is the slowest")
+    @Test("Messages of a connection to a conversation stay in order, even if the first webhook answer is the slowest")
     func order() async throws {
         let program = FakeProgram()
         let world = try before(program)
@@ -173,9 +173,10 @@ struct WebhookTests {
         let doors = Doors(world)
         let (alice, bob) = (doors.device("alice"), doors.device("bob"))
         let texts = ["slow", "two", "bad", "four"]
-        let refs = texts.map { alice.request(.send(group, world.submission($0))) }
-        let elsewhere = alice.request(.send(.group("other"), world.submission("elsewhere")))
-        bob.request(.send(group, world.submission("of bob")))
+        let refs = texts.map { alice.request(SendMessage(conversation: group, submission: world.submission($0))) }
+        let elsewhere = alice.request(
+            SendMessage(conversation: .group("other"), submission: world.submission("elsewhere")))
+        bob.request(SendMessage(conversation: group, submission: world.submission("of bob")))
         try await eventually {
             try alice.outlet.frames.contains { if case .result(elsewhere, _) = $0 { true } else { false } }
         }
@@ -187,7 +188,7 @@ struct WebhookTests {
         try await eventually { try alice.error(refs[2])?.code == .contentRejected }
     }
 
-    @Test("When the server stops, what waits for the program goes in before the end")
+    @Test("Messages that wait for the webhook are stored before shutdown completes")
     func settles() async throws {
         let program = FakeProgram()
         let world = try before(program)
@@ -204,7 +205,7 @@ struct WebhookTests {
         try await eventually { heads.withLock { $0 } == [1] }
     }
 
-    @Test("The end does not wait for what comes after it was asked for")
+    @Test("Shutdown does not wait for messages that arrive after it began")
     func settlesUnderLoad() {
         let turnstile = Turnstile()
         let lane = Turnstile.Lane(session: Origin(NSObject()), conversation: group)
@@ -222,7 +223,7 @@ struct WebhookTests {
         #expect(steps.withLock { $0.last } == "at once")
     }
 
-    @Test("So many wait and no more; then what is said is refused for now, and goes on when some are through")
+    @Test("The number of messages that wait for the webhook is limited, and more are accepted when some are done")
     func full() {
         let turnstile = Turnstile()
         let all = (0..<Turnstile.capacity).compactMap { _ in turnstile.enter(nil) }
@@ -232,9 +233,9 @@ struct WebhookTests {
         #expect(turnstile.enter(nil) != nil)
     }
 
-    // MARK: After
+    // MARK: Webhooks after storing
 
-    @Test("What was said and changed is told in its order, and again until the program has it")
+    @Test("Messages and changes are delivered in order and retried until the webhook accepts them")
     func told() async throws {
         let program = FakeProgram()
         program.answer("", status: 500)
@@ -268,7 +269,7 @@ struct WebhookTests {
         await delivering.value
     }
 
-    @Test("A later try that has more events is named otherwise")
+    @Test("A later attempt with more events has another delivery ID")
     func names() async throws {
         let program = FakeProgram()
         program.answer("", status: 500)
@@ -291,7 +292,7 @@ struct WebhookTests {
         await delivering.value
     }
 
-    @Test("A conversation that the program does not take does not hold up the others")
+    @Test("A conversation whose events the webhook refuses does not delay other conversations")
     func poison() async throws {
         let program = FakeProgram()
         program.answer { WebhookResponse(status: $0.text.contains("poison") ? 500 : 200) }
@@ -307,7 +308,7 @@ struct WebhookTests {
         await delivering.value
     }
 
-    @Test("A conversation that hangs does not hold up the others either")
+    @Test("A conversation whose delivery hangs does not delay other conversations")
     func hangs() async throws {
         let program = FakeProgram()
         program.answer { request in
@@ -327,7 +328,7 @@ struct WebhookTests {
         await delivering.value
     }
 
-    @Test("Everyone has their turn; a program that takes nothing of anybody is let be")
+    @Test("Conversations take turns, and failures of several conversations pause all deliveries")
     func schedule() throws {
         let world = try after(FakeProgram())
         let groups = (1...5).map { ConversationID.group(Identifier(known: "g\($0)")) }
@@ -348,11 +349,11 @@ struct WebhookTests {
         schedule.finished(second[0], isTaken: false, now: now)
         let third = try begin()
         #expect(third.count == 1 && !Set(first + second).contains(third[0]))
-        // The second in a row: nobody is asked.
+        // After the second failure in a row, deliveries to the webhook pause.
         schedule.finished(second[1], isTaken: false, now: now)
         #expect(try begin() == [] && schedule.next.map { $0 > now } == true)
         schedule.finished(third[0], isTaken: false, now: now)
-        // Where every post is under way nobody is woken for what is due: a post that ends does that.
+        // While all posts are in flight, no timer is set, because the end of a post starts the next.
         var busy = DeliverySchedule(limit: 1, longestWait: 60)
         busy.follow(hook)
         func beginLater(_ seconds: TimeInterval) throws -> [Int64] {
@@ -361,10 +362,10 @@ struct WebhookTests {
         busy.finished(second[0], isTaken: false, now: now)
         #expect(try beginLater(60).count == 1 && beginLater(120) == [] && busy.next == nil)
         schedule.follow(.init(url: "http://other.invalid", secret: secret))
-        #expect(try begin().count == 2, "another program is asked at once")
+        #expect(try begin().count == 2, "another webhook gets deliveries at once")
     }
 
-    @Test("Nothing is written down where nobody is to be told, and what waits goes when that is set")
+    @Test("Without an after-webhook, no delivery is stored, and removing the webhook drops waiting deliveries")
     func off() throws {
         let program = FakeProgram()
         let world = try after(program)
@@ -377,7 +378,7 @@ struct WebhookTests {
         #expect(try world.store.read { try $0.deliveryCount() } == 0)
     }
 
-    @Test("Secrets are kept and not told")
+    @Test("Webhook secrets are stored and never returned")
     func secrets() throws {
         let program = FakeProgram()
         let world = try after(program)
@@ -389,7 +390,7 @@ struct WebhookTests {
     }
 
     @Test(
-        "Settings that make no sense are refused by name",
+        "Invalid webhook settings are refused, and the error names the setting",
         arguments: [
             (#"{"before":{"url":"ftp://x","secret":"0123456789abcdef"}}"#, "webhooks.before.url"),
             (#"{"before":{"url":"http://x","secret":"short"}}"#, "webhooks.before.secret"),

@@ -1,11 +1,17 @@
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
+import ScrollbackWire
 import Synchronization
 
 extension World {
     func block(_ user: UserID, isOn: Bool = true, by other: UserID) throws {
-        try done { engine.block(user, isOn: isOn, by: Caller(user: other), completion: $0) }
+        let caller = Caller(user: other)
+        if isOn {
+            try perform(BlockUser(user: user), by: caller)
+        } else {
+            try perform(UnblockUser(user: user), by: caller)
+        }
     }
 
     func mute(_ user: UserID, _ mute: Mute?, in id: ConversationID, by caller: Caller = admin) throws {
@@ -18,8 +24,7 @@ extension World {
 }
 
 extension World {
-    // Where the operator's program is asked, a write is answered later: a thread that waited would be missing where the answer
-    // is computed.
+    // With a webhook, a write completes later, possibly on the thread that would wait for it. So these calls suspend.
 
     private func outcome<Answer: Sendable>(
         _ body: (@escaping Engine.Completion<Answer>) -> Void
@@ -30,7 +35,7 @@ extension World {
         return try result.get()
     }
 
-    /// Once everything that was said is in the log.
+    /// Waits until every submitted message is in the log.
     func settled() async throws {
         try await outcome { engine.settle(completion: $0) }
     }
@@ -55,7 +60,7 @@ extension World {
     }
 }
 
-/// The error a call throws.
+/// Returns the error that an asynchronous call throws, or `nil`.
 func refused(_ body: () async throws -> Void) async -> ChatError? {
     do {
         try await body()
@@ -65,7 +70,7 @@ func refused(_ body: () async throws -> Void) async -> ChatError? {
     }
 }
 
-/// The operator's own program, as a test plays it.
+/// A webhook with scripted answers, which records its requests.
 final class FakeProgram: WebhookTransport {
     typealias Answer = @Sendable (WebhookRequest) async throws -> WebhookResponse
 

@@ -5,7 +5,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import Testing
 
-@Suite("Who may read a file")
+@Suite("Access to files")
 struct MediaAccessTests {
     private let group = ConversationID.group("g")
     private let other = ConversationID.group("h")
@@ -18,7 +18,9 @@ struct MediaAccessTests {
         try world.make(other, members: ["bob", "dora"])
     }
 
-    @Test("Before it is sent its owner and administrators alone, then who may see a message with it", .rows(109))
+    @Test(
+        "Before sending, only the owner and administrators can read a file, and then all readers of the message",
+        .rows(109))
     func sent() async throws {
         let file = try await world.upload(SampleFile.png(4, 3), as: .image, to: group, by: "alice")
         #expect(try world.mayRead(file, "alice") && world.mayRead(file, "root", isAdmin: true))
@@ -28,7 +30,7 @@ struct MediaAccessTests {
         #expect(try !world.mayRead(file, "carol") && !world.mayRead(file, "dora"))
     }
 
-    @Test("Who left sees what they saw; who comes later sees what their history shows")
+    @Test("Former members keep access to the files they saw, and new members get access by their visible history")
     func spans() async throws {
         let before = try await world.upload(SampleFile.text, to: group, by: "alice")
         try world.send(world.submission(of: before), to: group, by: "alice")
@@ -40,7 +42,7 @@ struct MediaAccessTests {
         #expect(try !world.mayRead(before, "carol") && world.mayRead(after, "carol"))
     }
 
-    @Test("A recall takes the file away from all but its owner")
+    @Test("A recall removes access to the file for all users except its owner")
     func recall() async throws {
         let file = try await world.upload(SampleFile.text, to: group, by: "alice")
         let message = try world.submission(of: file)
@@ -50,7 +52,7 @@ struct MediaAccessTests {
         #expect(try !world.mayRead(file, "bob") && world.mayRead(file, "alice"))
     }
 
-    @Test("What retention, a range's deletion, or one's own hiding takes, takes its file")
+    @Test("Retention, range deletions and hiding a message remove access to its file")
     func gone() async throws {
         for (index, take) in [0, 1, 2].enumerated() {
             let id = ConversationID.group(Identifier(known: "gone\(index)"))
@@ -72,18 +74,18 @@ struct MediaAccessTests {
         }
     }
 
-    @Test("Forwarding is sending the same id again, by who may read it")
+    @Test("A user who can read a file can forward it by sending its ID")
     func forward() async throws {
         let file = try await world.upload(SampleFile.text, to: group, by: "alice")
         try world.send(world.submission(of: file), to: group, by: "alice")
-        // Dora may not: it is as if there were none.
+        // Dora can't read the file, so it is unknown to her.
         let refusal = refusal { try world.send(world.submission(of: file), to: other, by: "dora") }
         #expect(refusal?.code == .unknownMedia && refusal?.status == 404 && refusal?.isTemporary == false)
         try world.send(world.submission(of: file), to: other, by: "bob")
         #expect(try world.mayRead(file, "dora"))
     }
 
-    @Test("A quote gives who sees it the file it quotes, but only what its sender may read")
+    @Test("A quote gives its readers access to the quoted file only if the sender can read the file")
     func quote() async throws {
         let file = try await world.upload(SampleFile.png(2, 2), as: .image, to: group, by: "alice")
         let message = try world.submission(of: file)
@@ -96,7 +98,7 @@ struct MediaAccessTests {
         #expect(try world.mayRead(file, "dora"))
     }
 
-    @Test("An app's own content refers to the ids in its list files; another files is its own")
+    @Test("Custom content references the IDs in its list `files`, and other values of `files` have no meaning")
     func custom() async throws {
         let file = try await world.upload(SampleFile.text, to: group, by: "alice")
         try world.send(world.submission("app:album", #"{"files":["\#(file.id)"]}"#), to: group, by: "alice")
@@ -110,7 +112,7 @@ struct MediaAccessTests {
                 == .unknownMedia)
     }
 
-    @Test("An edit takes the file it drops from the others, and gives the one it adds")
+    @Test("An edit removes access to the file that it drops and grants access to the file that it adds")
     func edit() async throws {
         let first = try await world.upload(SampleFile.text, to: group, by: "alice")
         let second = try await world.upload(SampleFile.mp3, to: group, by: "alice")
@@ -121,7 +123,7 @@ struct MediaAccessTests {
         #expect(try !world.mayRead(first, "bob") && world.mayRead(second, "bob"))
     }
 
-    @Test("Deleting a conversation leaves its files unreferred to")
+    @Test("Deleting a conversation leaves its files without references")
     func conversationDeleted() async throws {
         let file = try await world.upload(SampleFile.text, to: group, by: "alice")
         try world.send(world.submission(of: file), to: group, by: "alice")

@@ -5,7 +5,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import Testing
 
-@Suite("What a file may be")
+@Suite("Rules for files")
 struct MediaRulesTests {
     private let group = ConversationID.group("g")
     private let world: World
@@ -15,7 +15,7 @@ struct MediaRulesTests {
         try world.make(group, members: ["alice", "bob"])
     }
 
-    @Test("Its type is found by its bytes, and a picture's pixels by its header")
+    @Test("The bytes of a file determine its media type, and the header of an image its dimensions")
     func facts() async throws {
         let file = try await world.upload(SampleFile.png(40, 30), as: .image, to: group, by: "alice", name: "x.mp3")
         #expect(file.mediaType == "image/png" && file.pixels == Media.Size(width: 40, height: 30))
@@ -28,15 +28,15 @@ struct MediaRulesTests {
     }
 
     @Test(
-        "What is not of its type is refused",
+        "A file that does not match its message type is refused",
         .rows(113),
         arguments: [
             (MessageType.voice, SampleFile.png(1, 1), "image/png"), (.image, SampleFile.html, "text/html"),
             (.image, SampleFile.svg, "image/svg+xml"), (.gif, SampleFile.png(1, 1), "image/png"),
             (.video, SampleFile.mp3, "audio/mpeg"), (.image, [], "text/plain"),
             (.image, SampleFile.png(30_000, 30_000), "30000 x 30000"),
-            (.image, Array(SampleFile.png(100, 100).dropLast(8)), "cut off"),
-            (.image, Array(SampleFile.jpeg.dropLast(2)), "cut off"),
+            (.image, Array(SampleFile.png(100, 100).dropLast(8)), "truncated"),
+            (.image, Array(SampleFile.jpeg.dropLast(2)), "truncated"),
         ])
     func notOfItsType(type: MessageType, bytes: [UInt8], reason: String) async throws {
         let refusal = await refused {
@@ -45,11 +45,11 @@ struct MediaRulesTests {
         #expect(refusal?.code == .invalidMedia && refusal?.status == 422 && refusal?.isTemporary == false)
         #expect(refusal?.message.contains(reason) == true, "\(String(describing: refusal))")
         #expect(try await world.engine.removeRemains() == 0)
-        // As a file it may be anything.
+        // The message type `file` accepts any content.
         let file = try await world.upload(bytes, as: .file, to: group, by: "alice")
         #expect(file.size == Int64(bytes.count))
         if bytes.isEmpty || type == .image {
-            // Nothing a device could show is sent as a picture by another way either.
+            // A file that devices can't show can't be sent as an image either.
             let refusal = ScrollbackEngineTests.refusal {
                 try world.send(world.submission(of: file, type: .image), to: group, by: "alice")
             }
@@ -57,7 +57,7 @@ struct MediaRulesTests {
         }
     }
 
-    @Test("A GIF has at most 2 MiB and any file 100 MiB, equal allowed", .rows(106))
+    @Test("A GIF has at most 2 MiB and any other file at most 100 MiB, both inclusive", .rows(106))
     func limits() async throws {
         let gif = 2 * 1 << 20
         let file = try await world.upload(SampleFile.gif(bytes: gif), as: .gif, to: group, by: "alice")
@@ -74,7 +74,7 @@ struct MediaRulesTests {
             }
             #expect(refusal?.code == code)
         }
-        // Uploaded as a file, it is not sent as a GIF.
+        // A larger GIF can be uploaded as a file but not sent as a GIF.
         let asFile = try await world.upload(SampleFile.gif(bytes: gif + 1), to: group, by: "alice")
         #expect(
             ScrollbackEngineTests.refusal {
@@ -84,13 +84,13 @@ struct MediaRulesTests {
         try world.send(world.submission(of: asFile, type: .gif), to: group, by: "alice")
     }
 
-    @Test("A remote file has no limit and takes no upload", .rows(107))
+    @Test("A remote file has no size limit and needs no upload", .rows(107))
     func remote() throws {
         try world.send(
             world.submission(.gif, #"{"url":"https://example.com/a.gif","size":999999999}"#), to: group, by: "alice")
     }
 
-    @Test("What a content says of its file must be so")
+    @Test("The properties of a file in the content must match the stored file")
     func said() async throws {
         let file = try await world.upload(SampleFile.png(4, 3), as: .image, to: group, by: "alice")
         func send(_ members: String) -> ChatError? {
@@ -104,7 +104,7 @@ struct MediaRulesTests {
         #expect(send(#""size":\#(file.size),"mediaType":"image/png""#) == nil)
     }
 
-    @Test("A message that is not kept has no files, and one has at most 50")
+    @Test("A message that is not stored can't have files, and a stored message has at most 50")
     func unkept() async throws {
         let file = try await world.upload(SampleFile.text, to: group, by: "alice")
         var unkept = try world.submission(of: file)
@@ -116,11 +116,11 @@ struct MediaRulesTests {
         }
         #expect(refusal { try world.send(listed(50), to: group, by: "alice") }?.limit == 50)
         #expect(refusal { try world.send(listed(49), to: group, by: "alice") }?.code == .unknownMedia)
-        // Who may not send at all hears nothing of files.
+        // A stranger learns nothing about files.
         #expect(refusal { try world.send(listed(50), to: group, by: "carol") }?.code == .unknownConversation)
     }
 
-    @Test("Uploading takes permission to send there, at the beginning and at the end")
+    @Test("An upload requires permission to send to the conversation, at its start and at its end")
     func permission() async throws {
         #expect(await refused { try await world.upload([1], to: group, by: "carol") }?.code == .unknownConversation)
         let alice = Caller(user: "alice")
@@ -133,7 +133,7 @@ struct MediaRulesTests {
         #expect(await refused { try await world.upload([1], to: .direct("bob"), by: "alice") } == nil)
     }
 
-    @Test("A user has so many uploads under way, and no more")
+    @Test("The number of open uploads per user is limited")
     func openUploads() async throws {
         try world.set { $0.openUploads = 2 }
         let request = try UploadRequest(conversation: group)
@@ -146,7 +146,7 @@ struct MediaRulesTests {
         _ = try await world.engine.beginUpload(request, by: Caller(user: "alice"))
     }
 
-    @Test("A thumbnail is a small picture, put by the file's owner alone")
+    @Test("A thumbnail is a small image that only the owner of the file can set")
     func thumbnail() async throws {
         let file = try await world.upload(SampleFile.png(40, 30), as: .image, to: group, by: "alice")
         func put(_ bytes: [UInt8], by user: UserID) async throws -> MediaRow.Thumbnail {
@@ -162,16 +162,16 @@ struct MediaRulesTests {
         let thumbnail = try await put(SampleFile.jpeg, by: "alice")
         #expect(thumbnail.mediaType == "image/jpeg")
         #expect(try world.engine.file(file.id, by: Caller(user: "bob")).thumbnail == thumbnail)
-        // The one before it is gone: the file and its thumbnail are all there is.
+        // The previous thumbnail is gone. Only the file and its new thumbnail remain.
         #expect(try await world.engine.media.blobs(after: nil, limit: 9).count == 2)
     }
 
-    @Test("A device gives a file its id, and the same id again is the same file")
+    @Test("A client can choose a file's ID, and another upload with the same ID returns the same file")
     func ownID() async throws {
         let alice = Caller(user: "alice")
         let id = MediaID(UUID())
         let request = try UploadRequest(conversation: group, media: id)
-        // Of an upload whose place was lost another is begun.
+        // The client lost the ID of its first upload and begins another.
         let lost = try await world.begin(request, by: "alice")
         let file = try await world.engine.upload(SampleFile.text, request, by: alice).file
         #expect(file.id == id)

@@ -5,7 +5,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import Testing
 
-@Suite("Files go by themselves")
+@Suite("Removal of files")
 struct MediaTidyTests {
     private let group = ConversationID.group("g")
     private let world: World
@@ -19,7 +19,7 @@ struct MediaTidyTests {
     private var blobs: Int { get async throws { try await world.engine.media.blobs(after: nil, limit: 99).count } }
     private var uploads: Int { get async throws { try await world.engine.media.uploads().count } }
 
-    @Test("What no message refers to goes after a day, not before; a recall counts from then")
+    @Test("A file that no message references is removed after a day, and a recall starts that day")
     func unused() async throws {
         let sent = try await world.upload(SampleFile.text, to: group, by: "alice")
         let message = try world.submission(of: sent)
@@ -39,7 +39,7 @@ struct MediaTidyTests {
         #expect(try !world.mayRead(sent, "alice"))
     }
 
-    @Test("The same bytes lie there once, until the last file with them goes")
+    @Test("Files with the same bytes share one blob until the last of them is removed")
     func shared() async throws {
         let first = try await world.upload(SampleFile.text, to: group, by: "alice")
         let second = try await world.upload(SampleFile.text, to: group, by: "bob")
@@ -52,7 +52,7 @@ struct MediaTidyTests {
         #expect(try await world.engine.bytes(of: second.id, by: Caller(user: "alice")) == SampleFile.text)
     }
 
-    @Test("Files go after 180 days, or what is set, whoever refers to them", .rows(108))
+    @Test("Files are removed after 180 days or the configured retention, even if messages reference them", .rows(108))
     func retention() async throws {
         let file = try await world.upload(SampleFile.text, to: group, by: "alice")
         try world.send(world.submission(of: file), to: group, by: "alice")
@@ -68,7 +68,7 @@ struct MediaTidyTests {
         #expect(try await blobs == 0)
     }
 
-    @Test("The id of a file that went is nobody's again while a message names it")
+    @Test("The ID of a removed file can't be reused while a message references it")
     func idsOfTheGone() async throws {
         let file = try await world.upload(SampleFile.text, to: group, by: "alice")
         let message = try world.submission(of: file)
@@ -88,13 +88,13 @@ struct MediaTidyTests {
         _ = try await world.engine.upload(SampleFile.mp3, request, by: Caller(user: "bob"))
     }
 
-    @Test("An upload that can't be gone on with is no row, and its bytes stay only while they come")
+    @Test("An upload that can't be resumed has no row, and its bytes stay only while it is in progress")
     func plain() async throws {
         let alice = Caller(user: "alice")
         let request = try UploadRequest(conversation: group)
         func begin() async throws -> Transfer {
             let beginning = try await world.engine.beginTransfer(request, by: alice, isResumable: false, interrupt: {})
-            guard case .upload(let transfer) = beginning else { throw ChatError(.conflict, "it is there already") }
+            guard case .upload(let transfer) = beginning else { throw ChatError(.conflict, "The file exists already.") }
             try await transfer.append(SampleFile.noise(9 << 20))
             return transfer
         }
@@ -116,7 +116,7 @@ struct MediaTidyTests {
         await (try await begin()).cancel()
     }
 
-    @Test("An upload that nothing comes for goes after a day, one that goes on stays")
+    @Test("An idle upload is removed after a day, and an active upload stays")
     func abandoned() async throws {
         let request = try UploadRequest(conversation: group)
         var rows: [UploadRow] = []
@@ -141,7 +141,7 @@ struct MediaTidyTests {
         #expect(try await uploads == 1)
     }
 
-    @Test("What a crash left without a row is found and removed, and nothing else is")
+    @Test("Cleanup after a crash removes blobs and uploads without a row, and nothing else")
     func remains() async throws {
         let file = try await world.upload(SampleFile.text, to: group, by: "alice")
         try await world.engine.media.put([1, 2, 3], as: BlobID(of: [1, 2, 3] as [UInt8]))
@@ -151,7 +151,7 @@ struct MediaTidyTests {
         #expect(try await uploads == 0)
     }
 
-    @Test("Another request for an upload ends the one that has it, and goes on where that came to")
+    @Test("A second request for an upload interrupts the first and continues at its offset")
     func takeover() async throws {
         let row = try await world.begin(try UploadRequest(conversation: group), by: "alice")
         let (interrupts, interrupt) = AsyncStream.makeStream(of: Void.self)

@@ -3,7 +3,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import Testing
 
-/// What tests of files do, by short names.
+/// Short names for the file operations of tests.
 extension World {
     @discardableResult
     func upload(
@@ -16,7 +16,7 @@ extension World {
 
     func begin(_ request: UploadRequest, by user: UserID) async throws -> UploadRow {
         guard case .upload(let row) = try await engine.beginUpload(request, by: Caller(user: user)) else {
-            throw ChatError(.conflict, "the file is there already")
+            throw ChatError(.conflict, "The file exists already.")
         }
         return row
     }
@@ -29,7 +29,7 @@ extension World {
         Submission(id: id ?? newID(), content: try MessageContent(type: type, json: RawJSON(json)))
     }
 
-    /// Whether somebody may read a file.
+    /// Whether a user may read a file.
     func mayRead(_ row: MediaRow, _ user: UserID, isAdmin: Bool = false) throws -> Bool {
         do {
             _ = try engine.file(row.id, by: Caller(user: user, isAdmin: isAdmin))

@@ -4,7 +4,7 @@ import ScrollbackModel
 import ScrollbackWire
 import Testing
 
-@Suite("Bans, and who may not come in")
+@Suite("Bans and deactivation")
 struct BanTests {
     private let group = ConversationID.group("g")
     private let room = ConversationID.room("lobby")
@@ -19,9 +19,9 @@ struct BanTests {
         return world
     }
 
-    // MARK: Of a conversation
+    // MARK: Bans from conversations
 
-    @Test("Who is banned is out, and can't be put in, write or send until it ends")
+    @Test("A banned member is removed, and can't be added or send until the ban ends")
     func banned() throws {
         let world = try world()
         try world.send("before", to: group, by: "bob")
@@ -33,16 +33,19 @@ struct BanTests {
         for caller in [moderator, World.admin] {
             #expect(refusal { try world.join(group, "bob", by: caller) }?.code == .banned)
         }
-        // What they saw as a member they see still, as who left.
+        // Like former members, banned members still see the messages from their membership.
         #expect(try world.log(of: group, by: "bob").texts == ["before"])
-        #expect(try world.engine.bans(of: group, after: nil, limit: 10, by: moderator).elements.map(\.id) == ["bob"])
+        #expect(
+            try world.perform(ListBans(conversation: group, page: Paging()), by: moderator).elements.map(\.id) == [
+                "bob"
+            ])
         world.clock.advance(by: 60)
-        #expect(try world.engine.bans(of: group, after: nil, limit: 10, by: moderator).elements.isEmpty)
+        #expect(try world.perform(ListBans(conversation: group, page: Paging()), by: moderator).elements.isEmpty)
         #expect(try world.join(group, "bob", by: moderator))
         try world.send("after", to: group, by: "bob")
     }
 
-    @Test("A ban without an end lasts until it is taken back, and somebody who never was there can be banned")
+    @Test("A permanent ban lasts until it is lifted, and users who were never members can be banned")
     func forever() throws {
         let world = try world()
         try world.ban("mallory", from: group, by: moderator)
@@ -52,7 +55,7 @@ struct BanTests {
         #expect(try world.join(group, "mallory", by: moderator))
     }
 
-    @Test("Who is banned is invited no more, by the ban or after it, and a notice says what happened")
+    @Test("A ban ends the user's invitation and prevents another, and creates a notice")
     func invitations() throws {
         let world = try world()
         try world.set { $0.people.notices = true }
@@ -65,7 +68,7 @@ struct BanTests {
         #expect(try world.log(of: group, by: "alice").messages.count == 1)
     }
 
-    @Test("Nobody bans who is as much as they are, nor themselves")
+    @Test("Moderators can't ban users with the same or a higher role, nor themselves")
     func ranks() throws {
         let world = try world()
         for user: UserID in ["mod2", "boss"] {
@@ -80,10 +83,10 @@ struct BanTests {
         #expect(refusal { try world.ban("alice", until: past, from: group, by: moderator) }?.parameter == "until")
     }
 
-    @Test("A ban that ends lasts ten years at most")
+    @Test("A temporary ban lasts at most ten years")
     func longest() throws {
         let world = try world()
-        let end = world.clock.now + Engine.longestBan
+        let end = world.clock.now + Ban.longestLifetime
         for place in [group, nil] {
             let error = refusal { try world.ban("bob", until: end + 1, from: place) }
             #expect(error?.code == .invalidParameter && error?.parameter == "until")
@@ -91,12 +94,12 @@ struct BanTests {
         }
     }
 
-    @Test("Who is banned is told that they are, and who wants to put them in or invite them, who is")
+    @Test("The error addresses banned users themselves, and names the banned user to moderators")
     func words() throws {
         let world = try world()
         try world.ban("bob", from: group, by: moderator)
         let own = refusal { try world.send(to: group, by: "bob") }
-        #expect(own?.message.hasPrefix("you are banned from group:g") == true)
+        #expect(own?.message.hasPrefix("You are banned from group:g") == true)
         for error in [
             refusal { try world.join(group, "bob", by: moderator) },
             refusal { try world.invite("bob", to: group, by: moderator) },
@@ -105,7 +108,7 @@ struct BanTests {
         }
     }
 
-    @Test("A private channel's ban does not hold while the channel is public")
+    @Test("A ban from a private channel has no effect while the channel is public")
     func madePublic() throws {
         let world = try World()
         let secret = ConversationID.community("town", channel: "secret")
@@ -118,7 +121,7 @@ struct BanTests {
         #expect(refusal { try world.join(secret, "bob") }?.code == .banned)
     }
 
-    @Test("A ban from a community is one from its channels; a public channel has none of its own")
+    @Test("A ban from a community applies to its channels, and a public channel has no bans of its own")
     func community() throws {
         let world = try World()
         let town = ConversationID.community("town")
@@ -138,13 +141,13 @@ struct BanTests {
         #expect(refusal { try world.join(secret, "bob") }?.code == .banned)
     }
 
-    @Test("A history of who is banned in a room ends at once, by every door")
+    @Test("A ban from a room ends access to its history at every entry point immediately")
     func rooms() throws {
         let world = try world()
         let seq = try world.send("hello", to: room, by: "bob")
         let doors = Doors(world)
         let device = doors.device("bob")
-        device.request(.subscribe([room]))
+        device.request(Subscribe([room]))
         try world.send("one", to: room, by: "alice")
         #expect(try device.events.contains { if case .message(let m) = $0 { m.text == "one" } else { false } })
         try world.ban("bob", until: world.clock.now + 60, from: room)
@@ -157,16 +160,16 @@ struct BanTests {
         #expect(refusal { _ = try world.page(of: room, by: "bob") }?.code == .banned)
         #expect(refusal { _ = try world.head(room, "bob") }?.code == .banned)
         #expect(seq == 1)
-        device.request(.subscribe([room]))
+        device.request(Subscribe([room]))
         try world.send("three", to: room, by: "alice")
         #expect(try !device.events.contains { if case .message = $0 { true } else { false } })
-        // The ban's end lets them in again, and nobody else was ever kept out.
+        // When the ban ends, bob has access again.
         world.clock.advance(by: 60)
         #expect(try world.log(of: room, by: "bob").texts == ["hello", "one", "two", "three"])
         try world.send("back", to: room, by: "bob")
     }
 
-    @Test("Bans that ended are forgotten, and what is made anew has none")
+    @Test("Expired bans are deleted, and a recreated conversation has no bans")
     func forgotten() async throws {
         let world = try world()
         try world.ban("bob", until: world.clock.now + 60, from: group)
@@ -187,9 +190,9 @@ struct BanTests {
         try world.send(to: group, by: "dora")
     }
 
-    // MARK: Of the server
+    // MARK: Bans from the server
 
-    @Test("No token is taken of who is banned from the server, who is told until when and why")
+    @Test("The server refuses the tokens of a banned user with the end and the reason of the ban")
     func server() throws {
         let world = try world()
         let doors = Doors(world)
@@ -200,23 +203,24 @@ struct BanTests {
         #expect(device.outlet.closes == [.signedOut])
         let error = world.refusalAtTheDoor("bob")
         #expect(error?.code == .banned && error?.until == until && error?.reason == "spam")
-        // Whoever greets by a token that was looked at before is sent away too.
+        // A connection whose token was verified before the ban is closed too.
         #expect(doors.device("bob").outlet.closes == [.signedOut])
-        #expect(try world.engine.bans(after: nil, limit: 10, by: World.admin).elements.map(\.id) == ["bob"])
-        #expect(refusal { _ = try world.engine.bans(after: nil, limit: 10, by: Caller(user: "a")) }?.code == .forbidden)
+        #expect(try world.perform(ListServerBans(page: Paging()), by: World.admin).elements.map(\.id) == ["bob"])
+        let list = ListServerBans(page: Paging())
+        #expect(refusal { try world.perform(list, by: Caller(user: "a")) }?.code == .forbidden)
         world.clock.advance(by: 60)
         #expect(world.refusalAtTheDoor("bob") == nil)
         try world.ban("bob")
         try world.unban("bob")
         #expect(world.refusalAtTheDoor("bob") == nil)
-        // Nothing else is another than before.
+        // The ban changed nothing else.
         try world.send("still a member", to: group, by: "bob")
         for caller in [Caller(user: "alice"), World.admin] {
             #expect(refusal { try world.ban(caller.user, by: caller) } != nil)
         }
     }
 
-    @Test("Who is deactivated can't come in, and has everything once they are let in again")
+    @Test("A deactivated user can't connect, and has everything again after reactivation")
     func deactivated() throws {
         let world = try world()
         let doors = Doors(world)
@@ -225,7 +229,7 @@ struct BanTests {
         #expect(device.outlet.closes == [.signedOut])
         #expect(world.refusalAtTheDoor("bob")?.code == .userDeactivated)
         #expect(doors.device("bob").outlet.closes == [.signedOut])
-        // What is sent to them waits.
+        // Messages to a deactivated user are stored.
         try world.send("for later", to: .direct(between: "alice", and: "bob"), by: "alice")
         #expect(try world.engine.users(["bob"]).isEmpty == false)
         try world.setState(of: "bob", isActive: true)

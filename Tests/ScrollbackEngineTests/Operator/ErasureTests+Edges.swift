@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 extension ErasureTests {
-    @Test("Where the past is everybody's to see, the next one with the name sees nothing of it either")
+    @Test("A new user with an erased name sees no earlier messages, even with full history visibility")
     func nameAgainWherePastIsSeen() async throws {
         let world = try World()
         try world.put(direct, .init(visibility: .everything))
@@ -19,7 +19,7 @@ extension ErasureTests {
         #expect(try world.log(of: direct, by: "bob").texts == ["private", "words", "hello"])
     }
 
-    @Test("Who has a block, an invitation or a report alone is known too; whose name nobody has heard is not")
+    @Test("Users with only a block, an invitation or a report can be erased, and unknown users can't")
     func littleKnown() async throws {
         let world = try world()
         for user in ["dora", "mallory", "erin"] as [UserID] {
@@ -29,7 +29,7 @@ extension ErasureTests {
             let error = await refused { try await world.erase(user, .anonymize) }
             #expect(error?.code == .unknownUser)
         }
-        // The name again, in a room alone: no profile is made by that.
+        // The new user is active only in a room, which creates no profile.
         try await world.erase("alice", .anonymize)
         world.clock.advance(by: 1)
         try world.send("I am new", to: room, by: "alice")
@@ -37,7 +37,7 @@ extension ErasureTests {
         #expect(try traces(of: "alice", in: world) == [])
     }
 
-    @Test("Who was there when they were erased leaves no time at which they went")
+    @Test("Erasing a connected user leaves no last-seen time")
     func lastSeen() async throws {
         let world = try world()
         try world.set { $0.people.presence = true }
@@ -49,7 +49,7 @@ extension ErasureTests {
         #expect(try world.store.read { try $0.lastSeen(of: "alice") } == nil)
     }
 
-    @Test("Nobody hears of messages that are gone")
+    @Test("An erasure adds no changes for messages that are already deleted")
     func gone() async throws {
         let world = try World()
         try world.make(group, members: ["alice", "bob"])
@@ -66,7 +66,7 @@ extension ErasureTests {
         #expect(try world.store.read { try $0.conversation(group)?.rev } == rev)
     }
 
-    @Test("What is remembered of many messages that are gone, and many reactions, goes a hundred at a time")
+    @Test("An erasure removes message IDs and reactions a hundred at a time")
     func many() async throws {
         let world = try World()
         try world.make(group, members: ["alice", "bob"])
@@ -80,14 +80,15 @@ extension ErasureTests {
         let moved = try world.store.moved
         try await world.erase("alice", .erase)
         #expect(try traces(of: "alice", in: world) == [])
-        // Three for the reactions, three for the keys, one for her messages, one for the conversation, and what begins and ends.
+        // Three commits for the reactions, three for the message IDs, one for her messages and one for the
+        // conversation. Two more begin and end the erasure.
         #expect(try world.store.moved - moved >= 8)
         let number = try #require(try world.store.read { try $0.conversation(group)?.number })
         let keys = try world.store.read { try $0.keys(in: number, after: MessageID(high: 0, low: 0), limit: 999) }
         #expect(keys.count == 440 && keys.count(where: { $0.sender == "bob" }) == 147)
     }
 
-    @Test("A message that was on its way before they were shut out comes too late, though the name can be used again")
+    @Test("A message in progress is refused if its sender is erased, even when the name can be used again")
     func onItsWay() async throws {
         let program = FakeProgram()
         let world = try World(webhooks: program)
@@ -124,7 +125,7 @@ extension ErasureTests {
         #expect(try world.log(of: room, by: "bob").texts == ["", "of somebody else"])
     }
 
-    @Test("What was asked for before they were shut out, and comes after their erasure, makes nobody of them again")
+    @Test("Requests from before an erasure are refused afterwards and do not recreate the user")
     func lateRequests() async throws {
         let world = try world()
         let other = world.submission("anybody here?")
@@ -147,23 +148,23 @@ extension ErasureTests {
                 }
             },
             refusal {
-                _ = try world.done {
-                    world.engine.report(
-                        other.id, in: room, reason: .spam, text: nil, by: alice, since: slowBody, completion: $0)
-                }
+                let report = ReportMessage(conversation: room, id: other.id, reason: .spam)
+                let context = OperationContext(
+                    engine: world.engine, caller: alice, shutOuts: slowBody, offload: { $0() })
+                _ = try world.done { report.execute(context, completion: $0) }
             },
         ]
         #expect(late.allSatisfy { $0?.code == .userDeactivated }, "\(late)")
         #expect(try traces(of: "alice", in: world) == [])
         #expect(try world.store.read { try $0.user("alice")?.state } == .erased)
-        // Somebody else, with the same name.
+        // A new user with the same name.
         _ = try world.done {
             world.engine.putUser("alice", .init(name: "Alice"), by: alice, completion: $0)
         }
         #expect(try world.store.read { try $0.user("alice")?.state } == .active)
     }
 
-    @Test("Who writes to somebody who was erased makes nobody of them; who uses the name does")
+    @Test("Messages to an erased user do not recreate the user, and actions under the name do")
     func writtenTo() async throws {
         let world = try world()
         try await world.erase("alice", .anonymize)
@@ -175,14 +176,12 @@ extension ErasureTests {
         #expect(try world.store.read { try $0.user("alice")?.state } == .active)
     }
 
-    @Test("Of their reports they are told what they said, and nothing of what the operator wrote about them")
+    @Test("The export of a user's reports contains their own text and not the administrator's notes")
     func exportedReport() throws {
         let world = try world()
         let number = try #require(
             try world.store.read { try $0.reports(by: "alice", after: 0, limit: 1).first?.number })
-        _ = try world.done {
-            world.engine.putReport(number, isOpen: false, note: "again", by: World.admin, completion: $0)
-        }
+        try world.perform(UpdateReport(number: number, isOpen: false, note: "again"), by: World.admin)
         var data = PersonalData(of: "alice")
         var reports: [Report] = []
         while case let next = try data.next(world.engine), let some = next.records {
@@ -194,7 +193,7 @@ extension ErasureTests {
         #expect(report.note == nil && report.closedBy == nil)
     }
 
-    @Test("How they want to be told by push, and where, is told without what would let others push there")
+    @Test("The export contains push preferences and push devices, without usable tokens")
     func exportedPush() throws {
         let world = try world()
         let token = "0123456789abcdef0123456789abcdef"
@@ -223,7 +222,7 @@ extension ErasureTests {
         #expect(!lines.contains { $0.contains(token) || $0.contains("00aaff") || $0.contains("bb00") })
     }
 
-    @Test("Where the register can't be written it is said, and the job begins all the same")
+    @Test("An erasure reports that the register can't be written, and continues nevertheless")
     func registerFails() async throws {
         let register = FailingRegister()
         let world = try world(erasures: register)
@@ -241,13 +240,13 @@ extension ErasureTests {
     }
 }
 
-/// A register that fails for who is told so: the job, begun before, writes it all the same.
+/// A register that fails for tasks with the value `fails`. The erasure job began outside of them and can write.
 private final class FailingRegister: ErasureRegister {
     @TaskLocal static var fails = false
     private let register = MemoryErasureRegister()
 
     func add(_ erasure: RegisteredErasure) throws(ChatError) {
-        if Self.fails { throw ChatError(.storageFull, "the disk is full") }
+        if Self.fails { throw ChatError(.storageFull, "The disk is full.") }
         register.add(erasure)
     }
 

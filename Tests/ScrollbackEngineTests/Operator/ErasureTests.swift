@@ -12,7 +12,7 @@ struct ErasureTests {
     let room = ConversationID.room("lobby")
     let town = ConversationID.community("town")
 
-    /// Somebody who has left a trace everywhere: alice.
+    /// Returns a world in which alice has data of every kind.
     func world(
         store: (any MessageStore)? = nil, erasures: any ErasureRegister = MemoryErasureRegister()
     ) throws -> World {
@@ -28,7 +28,7 @@ struct ErasureTests {
         try world.send(others, to: group, by: "bob")
         try world.react("🎉", to: others.id, in: group, by: Caller(user: "alice"))
         try world.react("🎉", to: others.id, in: group, by: Caller(user: "carol"))
-        // Somebody else was first there, and alice has not read it.
+        // Bob wrote first, and alice has not read his message.
         try world.send("hello", to: town.log, by: "bob")
         for (text, id) in [("direct", direct), ("in the room", room), ("in town", town.log)] {
             try world.send(text, to: id, by: "alice")
@@ -36,7 +36,7 @@ struct ErasureTests {
         try world.send("yes", to: direct, by: "bob")
         try world.send(world.submission("a bill"), to: .system(to: "alice", from: "billing"), by: World.admin)
         try world.send("note", to: .direct(between: "alice", and: "alice"), by: "alice")
-        // Of all she does nothing else in these.
+        // In each of these rooms, alice has only one kind of data.
         for name in ["yard", "attic", "cellar"] as [Identifier] { try world.put(.room(name)) }
         let lone = world.submission("anybody here?")
         try world.send(lone, to: .room("yard"), by: "bob")
@@ -61,7 +61,7 @@ struct ErasureTests {
         return world
     }
 
-    /// Every text of a store in memory in which a name could be, as JSON and as others see it.
+    /// Returns a description of each value in a memory store that contains the name.
     func traces(of name: String, in world: World) throws -> [String] {
         var found: [String] = []
         try world.store.read { store in
@@ -97,13 +97,13 @@ struct ErasureTests {
             if try !store.invitations(of: user, after: 0, limit: 9).isEmpty { found.append("invitations") }
             if try !store.invitations(by: user, after: nil, limit: 9).isEmpty { found.append("invitations by") }
             if try store.lastSeen(of: user) != nil { found.append("last seen") }
-            if try !store.guestbook(of: user, after: 0, limit: 9).isEmpty { found.append("guestbook") }
+            if try !store.guestbook(of: user, after: 0, limit: 9).isEmpty { found.append("participants") }
             if try !store.media(of: user, after: nil, limit: 9).isEmpty { found.append("files") }
         }
         return found
     }
 
-    @Test("Anonymized messages have a random sender, mentions and actions follow, and nothing else is left")
+    @Test("Anonymizing replaces the name in messages, mentions and actions, and leaves nothing else of the user")
     func anonymize() async throws {
         let world = try world()
         let number = try world.store.read { try $0.conversation(group)?.rev } ?? 0
@@ -117,13 +117,13 @@ struct ErasureTests {
         #expect(page.messages[0].attributes.mentions?.users == ["bob"])
         #expect(page.messages[1].attributes.mentions?.users == [row.replacement, "carol"])
         #expect(page.messages[2].actions.first?.senders == [row.replacement, "carol"])
-        // Devices hear of it as of any change.
+        // Devices receive these changes like any other.
         #expect(page.messages.allSatisfy { $0.rev > number })
         #expect(try world.log(of: direct, by: "bob").texts == ["direct", "yes"])
         #expect(try world.log(of: room, by: "bob").messages.first?.sender == row.replacement)
         #expect(try world.unread(group, "bob").mentions == 1)
         #expect(try world.log(of: town.log, by: "bob").messages.map(\.sender) == ["bob", row.replacement])
-        // What was imported without counting mentions nobody afterwards either.
+        // A message that was imported without counting still adds no unread mention.
         let archive = try #require(try world.store.read { try $0.conversation(.group("archive")) })
         #expect(
             try world.store.read { try $0.places(mentioning: "bob", in: archive.number, above: 0, limit: 9) } == [])
@@ -133,7 +133,7 @@ struct ErasureTests {
         #expect(refusal { _ = try world.engine.user("alice") }?.code == .unknownUser)
     }
 
-    @Test("Erased messages are stubs of nobody, as a moderator's delete leaves them, and count no more")
+    @Test("Erased messages become tombstones with a random sender, and no longer count")
     func erase() async throws {
         let world = try world()
         #expect(try world.unread(group, "carol").unread == 3)
@@ -145,12 +145,12 @@ struct ErasureTests {
         #expect(page.messages[2].actions.first?.count == 1)
         #expect(try world.unread(group, "carol").unread == 2)
         #expect(try world.unread(group, "bob").mentions == 0)
-        let report = try world.engine.reports(isOpen: nil, below: nil, limit: 10, by: World.admin).reports
+        let report = try world.perform(ListReports(page: Paging()), by: World.admin).reports
         #expect(report.contains { $0.sender == row.replacement && $0.content == nil })
         #expect(report.contains { $0.reporter == row.replacement && $0.text == nil && $0.content != nil })
     }
 
-    @Test("Kept messages stay as they are; who sent them is no member any more")
+    @Test("Kept messages stay unchanged, and their sender is no longer a member")
     func keep() async throws {
         let world = try world()
         let before = try world.log(of: group, by: "bob")
@@ -161,7 +161,7 @@ struct ErasureTests {
             try world.engine.members(of: group, after: nil, limit: 9, by: World.admin).map(\.id) == ["bob", "carol"])
     }
 
-    @Test("Nobody comes in under the name while it goes on; afterwards somebody else may, who sees nothing of before")
+    @Test("A name is refused until its erasure ends, and a new user with the name sees nothing from before")
     func nameAgain() async throws {
         let world = try world()
         let doors = Doors(world)
@@ -174,7 +174,7 @@ struct ErasureTests {
         #expect(refusal { try world.send(to: group, by: "alice") }?.code == .userDeactivated)
         #expect(refusal { try world.join(.group("other"), "alice") }?.code == .conflict)
         #expect(refusal { try world.put(.group("new"), .init(members: ["alice"])) }?.code == .conflict)
-        // Once more it is the same.
+        // A repeated request returns the same job.
         let again = try await world.engine.erase("alice", messages: .anonymize, by: World.admin)
         #expect(again.number == row.number)
         await #expect(throws: ChatError.self) {
@@ -182,13 +182,13 @@ struct ErasureTests {
         }
         try await world.carryOut()
         world.clock.advance(by: 1)
-        // Their old tokens stay what they are.
+        // Old tokens stay revoked.
         #expect(refusal { try world.engine.checkMayEnter("alice", issuedAt: issued) }?.code == .tokenRevoked)
         #expect(world.refusalAtTheDoor("alice") == nil)
         await #expect(throws: ChatError.self) {
             try await world.engine.erase("alice", messages: .anonymize, by: World.admin)
         }
-        // Somebody else, with the same name.
+        // A new user with the same name.
         #expect(refusal { _ = try world.head(direct, "alice") }?.code == .unknownConversation)
         try world.send("who are you?", to: direct, by: "alice")
         #expect(try world.log(of: direct, by: "alice").texts == ["who are you?"])
@@ -197,7 +197,7 @@ struct ErasureTests {
         #expect(try world.log(of: direct, by: "alice").texts == ["who are you?", "bob"])
     }
 
-    @Test("Broken off after any step, it goes on and comes to the same")
+    @Test("An erasure that is interrupted after any step continues with the same result")
     func brokenOff() async throws {
         var steps = 0
         var isBroken = true
@@ -222,27 +222,27 @@ struct ErasureTests {
             #expect(try engine.history(of: group, HistoryQuery(), by: Caller(user: "bob")).messages.count == 3)
             steps += 1
         }
-        #expect(steps > 8, "each conversation is a step at least")
+        #expect(steps > 8, "each conversation takes at least one step")
     }
 
-    @Test("A store from before, put back, has them no more once the register was read")
+    @Test("A restored store erases the users in the register again")
     func restored() async throws {
         let register = MemoryErasureRegister()
         let world = try world(erasures: register)
         let row = try await world.erase("alice", .anonymize)
-        // The same history without the erasure is what a backup from before is.
+        // The same history without the erasure equals a backup from before it.
         let restored = try self.world(erasures: register)
         #expect(try traces(of: "alice", in: restored) != [])
         #expect(try await restored.engine.eraseAgain() == 1)
         #expect(restored.refusalAtTheDoor("alice")?.code == .userDeactivated)
         try await restored.carryOut()
         #expect(try traces(of: "alice", in: restored) == [])
-        // Under the same name that stands in their place.
+        // The replacement name is the same.
         #expect(try restored.log(of: group, by: "bob").messages[0].sender == row.replacement)
         #expect(try await restored.engine.eraseAgain() == 0)
     }
 
-    @Test("While they are being erased they say nothing, and no history of theirs is put in")
+    @Test("A user can't send and can't be imported while being erased")
     func saysNothing() async throws {
         let world = try world()
         _ = try await world.engine.erase("alice", messages: .erase, by: World.admin)
@@ -254,7 +254,7 @@ struct ErasureTests {
         try await world.carryOut()
     }
 
-    @Test("Files that only they refer to go, with their bytes; one that somebody passed on stays, of nobody")
+    @Test("Files of an erased user are removed, and forwarded files stay under the replacement name")
     func files() async throws {
         let world = try world()
         func file(_ text: String) async throws -> MediaRow {
@@ -273,7 +273,7 @@ struct ErasureTests {
         #expect(try await world.engine.removeRemains() == 1)
     }
 
-    @Test("Only an administrator erases, somebody who is there, and not themselves")
+    @Test("Only administrators can erase users, and only other users who exist")
     func refusals() async throws {
         let world = try world()
         for (user, caller, code) in [
@@ -286,7 +286,7 @@ struct ErasureTests {
         #expect(refusal { _ = try world.engine.erasure(1, by: World.admin) }?.code == .unknownJob)
     }
 
-    @Test("What is held about somebody is told in full, and nothing of others")
+    @Test("The export of personal data is complete and contains nothing of other users")
     func export() throws {
         let world = try world()
         var data = PersonalData(of: "alice")
@@ -342,7 +342,7 @@ struct ErasureTests {
 }
 
 extension World {
-    /// Puts history into a conversation that is made for it.
+    /// Imports history, and first creates the conversation if `making` is `true`.
     func importHistory(
         _ messages: [ImportedMessage], into id: ConversationID, by caller: Caller, making: Bool
     ) throws {

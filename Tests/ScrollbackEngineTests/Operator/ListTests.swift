@@ -4,7 +4,7 @@ import ScrollbackModel
 import ScrollbackWire
 import Testing
 
-@Suite("What an operator is shown")
+@Suite("Lists for administrators")
 struct ListTests {
     private func world() throws -> World {
         let world = try World()
@@ -16,7 +16,7 @@ struct ListTests {
         return world
     }
 
-    @Test("Conversations come kind by kind and by name, each once, without those that were deleted")
+    @Test("Conversations are listed by kind and name, each once, without deleted ones")
     func conversations() throws {
         let world = try world()
         var found: [String] = []
@@ -38,7 +38,7 @@ struct ListTests {
         #expect(direct.conversations.first?.head == 1 && direct.conversations.first?.lastActivity != nil)
     }
 
-    @Test("A user's conversations come with their part in each, page by page")
+    @Test("A user's conversations are listed in pages, with the user's membership")
     func memberships() throws {
         let world = try world()
         try world.leave(.group("g1"), "alice")
@@ -58,7 +58,7 @@ struct ListTests {
             ])
     }
 
-    @Test("Users come by name, with why they can't come in")
+    @Test("Users are listed by name, with their ban or deactivation")
     func users() throws {
         let world = try world()
         try world.setState(of: "bob", isActive: false)
@@ -83,7 +83,7 @@ struct ListTests {
                 == .forbidden)
     }
 
-    @Test("Connections come by user and device; a closed one is told to come back, and that alone")
+    @Test("Connections are listed by user and device, and a closed connection may reconnect")
     func connections() throws {
         let world = try world()
         let doors = Doors(world)
@@ -107,7 +107,7 @@ struct ListTests {
         #expect(world.refusalAtTheDoor("alice") == nil)
     }
 
-    @Test("The pages of connections have everybody, with one device each too", arguments: [1, 2, 5])
+    @Test("The pages of connections contain every user, even with one device each", arguments: [1, 2, 5])
     func manyConnections(_ limit: Int) throws {
         let world = try world()
         let doors = Doors(world)
@@ -125,7 +125,7 @@ struct ListTests {
 
     // MARK: Reports
 
-    @Test("A report keeps the message as it was, whatever becomes of it")
+    @Test("A report keeps the message as it was, regardless of later changes")
     func reports() throws {
         let world = try world()
         let direct = ConversationID.direct(between: "alice", and: "bob")
@@ -134,30 +134,30 @@ struct ListTests {
         let number = try world.report(message.id, in: direct, .harassment, text: "look", by: "bob")
         try world.edit(message.id, in: direct, "nice words", by: Caller(user: "alice"))
         try world.delete(message.id, in: direct, by: Caller(user: "alice"))
-        let report = try world.engine.report(number, by: World.admin)
+        let report = try world.perform(GetReport(number: number), by: World.admin)
         #expect(report.content?.text.contains("bad words") == true && report.sender == "alice")
         #expect(report.reason == .harassment && report.text == "look" && report.isOpen)
         #expect(report.conversation == direct)
-        // Closed, and open again when it is reported once more, under the same number.
-        let closed = try world.done {
-            world.engine.putReport(number, isOpen: false, note: "warned", by: World.admin, completion: $0)
-        }
+        // Another report of the same message reopens the closed report under its number.
+        let closed = try world.perform(
+            UpdateReport(number: number, isOpen: false, note: "warned"), by: World.admin)
         #expect(!closed.isOpen && closed.note == "warned" && closed.closedBy == "root")
-        #expect(try world.engine.reports(isOpen: true, below: nil, limit: 9, by: World.admin).reports.isEmpty)
+        #expect(try world.perform(ListReports(isOpen: true, page: Paging()), by: World.admin).reports.isEmpty)
         #expect(try world.report(message.id, in: direct, .spam, by: "bob") == number)
-        let again = try world.engine.report(number, by: World.admin)
+        let again = try world.perform(GetReport(number: number), by: World.admin)
         #expect(again.isOpen && again.reason == .spam && again.text == nil && again.note == "warned")
         #expect(again.closedBy == nil && again.closedAt == nil)
         #expect(again.content == report.content)
-        // Of what is gone already there is nothing to keep, and who can't see it can't report it.
+        // A deleted message can't be reported, and neither can a message that the user can't see.
         #expect(refusal { try world.report(message.id, in: direct, by: "alice") }?.code == .conflict)
         #expect(refusal { try world.report(message.id, in: direct, by: "carol") }?.code == .unknownConversation)
         #expect(refusal { try world.report(world.newID(), in: direct, by: "bob") }?.code == .unknownMessage)
-        #expect(refusal { _ = try world.engine.report(number, by: Caller(user: "bob")) }?.code == .forbidden)
-        #expect(refusal { _ = try world.engine.report(99, by: World.admin) }?.code == .unknownReport)
+        let get = GetReport(number: number)
+        #expect(refusal { try world.perform(get, by: Caller(user: "bob")) }?.code == .forbidden)
+        #expect(refusal { try world.perform(GetReport(number: 99), by: World.admin) }?.code == .unknownReport)
     }
 
-    @Test("The operator's program is told of a report")
+    @Test("The webhook gets new reports")
     func webhook() throws {
         let world = try World(webhooks: FakeProgram())
         try world.make(.group("g"), members: ["alice", "bob"])

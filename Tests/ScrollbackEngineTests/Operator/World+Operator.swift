@@ -1,6 +1,7 @@
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
+import ScrollbackWire
 import Testing
 
 extension World {
@@ -8,18 +9,27 @@ extension World {
         _ user: UserID, until: Date? = nil, reason: String? = nil, from id: ConversationID? = nil,
         by caller: Caller = admin
     ) throws {
-        try done { engine.ban(user, until: until, reason: reason, from: id, by: caller, completion: $0) }
+        if let id {
+            try perform(BanUser(conversation: id, user: user, until: until, reason: reason), by: caller)
+        } else {
+            let lifetime = until.map { $0.timeIntervalSince(clock.now) }
+            try perform(BanFromServer(user: user, lifetime: lifetime, reason: reason), by: caller)
+        }
     }
 
     func unban(_ user: UserID, from id: ConversationID? = nil, by caller: Caller = admin) throws {
-        try done { engine.unban(user, from: id, by: caller, completion: $0) }
+        if let id {
+            try perform(UnbanUser(conversation: id, user: user), by: caller)
+        } else {
+            try perform(UnbanFromServer(user: user), by: caller)
+        }
     }
 
     func setState(of user: UserID, isActive: Bool, by caller: Caller = admin) throws {
         try done { engine.setState(of: user, isActive: isActive, by: caller, completion: $0) }
     }
 
-    /// Why a token of a user's, issued now, is refused; nothing where it is taken.
+    /// Returns the error for a token that is issued now, or `nil` if the server accepts it.
     func refusalAtTheDoor(_ user: UserID) -> ChatError? {
         refusal { try engine.checkMayEnter(user, issuedAt: clock.now + 1) }
     }
@@ -29,13 +39,12 @@ extension World {
         _ id: MessageID, in conversation: ConversationID, _ reason: ReportReason = .spam, text: String? = nil,
         by user: UserID
     ) throws -> Int64 {
-        try done {
-            engine.report(
-                id, in: conversation, reason: reason, text: text, by: Caller(user: user), completion: $0)
-        }.number
+        try perform(
+            ReportMessage(conversation: conversation, id: id, reason: reason, text: text), by: Caller(user: user)
+        ).number
     }
 
-    /// Erases a user, and waits until that has ended.
+    /// Erases a user and waits for the end of the erasure.
     @discardableResult
     func erase(_ user: UserID, _ messages: ErasureRow.Messages) async throws -> ErasureRow {
         let row = try await engine.erase(user, messages: messages, by: Self.admin)
@@ -43,12 +52,12 @@ extension World {
         return try engine.erasure(row.number, by: Self.admin)
     }
 
-    /// Carries out what is to be erased.
+    /// Completes all open erasures.
     func carryOut() async throws {
         while let row = try store.read({ try $0.openErasures(limit: 1).first }) { try await engine.carryOut(row) }
     }
 
-    /// A conversation's newest messages, oldest first.
+    /// Returns the newest messages of a conversation, the oldest first.
     func log(of id: ConversationID, by user: UserID) throws -> LogPage {
         try page(HistoryQuery(.latest, limit: 100, sort: .oldestFirst), of: id, by: user)
     }

@@ -26,7 +26,7 @@ struct InvitationTests {
         }
     }
 
-    @Test("Who is invited sees it, joins by it, and needs it no more")
+    @Test("An invited user sees the invitation and can join with it once")
     func joining() throws {
         let world = try world()
         let doors = Doors(world)
@@ -38,19 +38,19 @@ struct InvitationTests {
         #expect(invitation.expiresAt == invitation.at + 3600)
         #expect(try world.invitations(of: "carol") == [group])
         #expect(try world.invited(to: group, by: owner) == ["carol"])
-        // What there is to be seen takes joining.
+        // The history is invisible until the user joins.
         #expect(refusal { _ = try world.page(of: group, by: "carol") }?.code == .unknownConversation)
         #expect(try world.join(asInvited: "carol", group))
         #expect(try world.invitations(of: "carol") == [])
         #expect(try world.head(group, "carol").isMember)
         #expect(try events(carol) == ["group:g by alice", "group:g ended"])
         #expect(try events(bob) == [])
-        // It was good for once.
+        // The invitation is used up.
         try world.leave(group, "carol", by: Caller(user: "carol"))
         #expect(refusal { try world.join(asInvited: "carol", group) }?.code == .forbidden)
     }
 
-    @Test("Whoever may invite may take it back, and whoever is invited may decline")
+    @Test("Inviters can revoke an invitation and invitees can decline it")
     func ending() throws {
         let world = try world()
         let carol = Doors(world).device("carol")
@@ -70,7 +70,7 @@ struct InvitationTests {
                 == .unknownConversation)
     }
 
-    @Test("It takes a moderator, of a conversation that lists its members, and somebody who is none")
+    @Test("Only moderators can invite, only to conversations with a member list, and only users who are not members")
     func refusals() throws {
         let world = try world()
         let city = ConversationID.community("city")
@@ -102,13 +102,13 @@ struct InvitationTests {
         try world.invite("bob", to: closed)
         try world.invite("carol", to: city)
         #expect(try world.join(asInvited: "bob", closed) && world.join(asInvited: "carol", city))
-        // An invitation makes members, and nothing more than that.
+        // An invitation grants no other role than member.
         try world.invite("dave", to: group)
         #expect(refusal { try world.join(asInvited: "dave", group, as: .owner) }?.code == .unknownConversation)
         #expect(try world.join(asInvited: "dave", group, as: .member))
     }
 
-    @Test("Nobody invites who has blocked them, and hears why")
+    @Test("A user can't invite a user who has blocked them, and the error has the code blocked")
     func blocked() throws {
         let world = try world()
         try world.block("alice", by: "carol")
@@ -117,7 +117,7 @@ struct InvitationTests {
         try world.invite("carol", to: group, by: World.admin)
     }
 
-    @Test("An invitation ends with its time, with its conversation, and with being put in")
+    @Test("An invitation ends when it expires, when its conversation is deleted, and when the user is added")
     func times() async throws {
         let world = try world()
         let carol = Doors(world).device("carol")
@@ -142,7 +142,7 @@ struct InvitationTests {
         #expect(try events(carol).last == "group:g ended")
     }
 
-    @Test("Both lists come page by page")
+    @Test("Both lists of invitations have pages")
     func pages() throws {
         let world = try World()
         for number in 1...5 {

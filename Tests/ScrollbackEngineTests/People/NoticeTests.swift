@@ -20,7 +20,7 @@ struct NoticeTests {
         try world.page(of: id ?? group, by: user).texts.reversed()
     }
 
-    @Test("Where the operator has not switched them on, a log has what somebody sent and nothing else")
+    @Test("With notices switched off, a log contains only the messages of users")
     func off() throws {
         let world = try world(isOn: false)
         try world.join(group, "carol", by: owner)
@@ -29,7 +29,7 @@ struct NoticeTests {
         #expect(try world.head(group, "alice").head == 0)
     }
 
-    @Test("Nobody says what happened but the server: by no message, by no edit, and what is refused makes nothing")
+    @Test("Users can't create notices by messages or edits, and a refused notice creates no conversation")
     func forged() throws {
         let world = try world()
         let json = RawJSON(known: #"{"event":"role-changed","user":"bob","role":"owner","text":"x"}"#)
@@ -54,7 +54,7 @@ struct NoticeTests {
             try world.page(of: group, by: "alice").messages.first { $0.id == submission.id }?.content?.notice == nil)
     }
 
-    @Test("Changes to members and settings are written down once each, by whoever made them")
+    @Test("Each change of members and settings creates one notice, sent by the user who made the change")
     func events() throws {
         let world = try world()
         try world.join(group, "carol", by: owner)
@@ -85,7 +85,7 @@ struct NoticeTests {
         #expect(messages.allSatisfy { $0.type == .notice && $0.id.description.dropFirst(14).first == "7" })
     }
 
-    @Test("Who is erased is not named by what was written about them, or of what they did")
+    @Test("Notices do not contain the names of erased users")
     func erased() async throws {
         let world = try world()
         try world.join(group, "carol", by: Caller(user: "alice"))
@@ -100,7 +100,7 @@ struct NoticeTests {
         #expect(again.allSatisfy { !($0.text ?? "").contains("carol") })
     }
 
-    @Test("Nobody counts them; whoever joins sees their joining, and whoever is put out that they were")
+    @Test("Notices do not count as unread, and added and removed members see the notice about themselves")
     func whoSees() throws {
         let world = try world()
         try world.send("before", to: group, by: "bob")
@@ -118,7 +118,7 @@ struct NoticeTests {
         #expect(try texts(world, "alice") == ["before", "alice added carol", "alice removed carol", "after"])
     }
 
-    @Test("They are in the logs of groups and private channels, and of nothing that a crowd may join")
+    @Test("Groups and private channels have notices, and communities, public channels and rooms do not")
     func kinds() throws {
         let world = try world()
         let city = ConversationID.community("city")
@@ -134,14 +134,14 @@ struct NoticeTests {
         try world.mute("bob", .forever, in: .room("lobby"))
         for id in [open, city.log, .room("lobby")] { #expect(try world.engine.head(of: id, by: World.admin).head == 0) }
         try world.join(closed, "bob")
-        // Who leaves the community is put out of its private channels.
+        // A member who leaves the community is removed from its private channels.
         try world.leave(city, "bob")
         #expect(try texts(world, "alice", of: closed) == ["root added bob", "root removed bob"])
         let left = try world.engine.members(of: closed, after: nil, limit: 10, by: World.admin)
         #expect(left.map(\.id) == ["alice"])
     }
 
-    @Test("They are nobody's own: not to be forged, edited or recalled, but deleted by moderators")
+    @Test("Users can't forge, edit or recall notices, and moderators can delete them")
     func safety() throws {
         let world = try world()
         try world.join(group, "carol", as: .member, by: owner)

@@ -16,7 +16,7 @@ struct PresenceTests {
     private func ask(
         _ device: Device, _ users: [UserID], isOn: Bool? = nil
     ) throws -> [String] {
-        let ref = device.request(.people(.presence(users, isOn: isOn)))
+        let ref = device.request(FetchPresence(users: users, isOn: isOn))
         return try device.answer(ref) { try PresenceList(from: &$0) }.people.map { describe($0.user, $0.presence) }
     }
 
@@ -31,18 +31,18 @@ struct PresenceTests {
         }
     }
 
-    /// Time passes, and the server looks at the clock.
+    /// Advances the clock and runs the server's presence timer.
     private func pass(_ seconds: TimeInterval, in world: World) {
         world.clock.advance(by: seconds)
         world.engine.tellWhoLeft()
     }
 
-    @Test("Where the operator has not switched it on, nothing is told and asking is refused by name")
+    @Test("With presence switched off, no events are sent and requests fail with `feature-off`")
     func off() throws {
         let (world, doors) = try world(isOn: false)
         let alice = doors.device("alice")
         let bob = doors.sharing("bob")
-        let ref = alice.request(.people(.presence(["bob"], isOn: true)))
+        let ref = alice.request(FetchPresence(users: ["bob"], isOn: true))
         let error = try alice.error(ref)
         #expect(error?.code == .featureOff && error?.status == 403 && error?.isTemporary == false)
         #expect(refusal { _ = try world.engine.presence(of: ["bob"], by: Caller(user: "alice")) }?.code == .featureOff)
@@ -52,7 +52,7 @@ struct PresenceTests {
         #expect(try world.store.read { try $0.lastSeen(of: "bob") } == nil)
     }
 
-    @Test("Who shares it is there while they are connected, and that they went is told after five seconds")
+    @Test("A user who shares presence is online while connected, and goes offline after five seconds")
     func comingAndGoing() throws {
         let (world, doors) = try world()
         let alice = doors.device("alice")
@@ -74,7 +74,7 @@ struct PresenceTests {
         #expect(try heard(alice).count == 2)
     }
 
-    @Test("A connection that comes back in time says nothing, and neither does a second device that goes")
+    @Test("A quick reconnect or the loss of one of two devices sends no presence event")
     func reconnecting() throws {
         let (world, doors) = try world()
         let alice = doors.device("alice")
@@ -96,7 +96,7 @@ struct PresenceTests {
         #expect(try heard(alice).count == 2)
     }
 
-    @Test("An app in the background is not there, also when it comes back to it without being seen")
+    @Test("A user whose app is in the background is offline, and a short time in the background sends no event")
     func background() throws {
         let (world, doors) = try world()
         let alice = doors.device("alice")
@@ -104,14 +104,14 @@ struct PresenceTests {
         let bob = doors.sharing("bob", isActive: false)
         pass(1, in: world)
         #expect(try heard(alice) == [])
-        bob.request(.activity(isActive: true))
+        bob.request(SetActivity(isActive: true))
         #expect(try heard(alice) == ["bob on"])
-        bob.request(.activity(isActive: false))
+        bob.request(SetActivity(isActive: false))
         pass(4, in: world)
-        bob.request(.activity(isActive: true))
+        bob.request(SetActivity(isActive: true))
         pass(10, in: world)
         #expect(try heard(alice) == ["bob on"])
-        bob.request(.activity(isActive: false))
+        bob.request(SetActivity(isActive: false))
         pass(6, in: world)
         bob.session.disconnected()
         pass(6, in: world)
@@ -119,7 +119,7 @@ struct PresenceTests {
         #expect(try ask(alice, ["bob"]) == ["bob off since 2026-11-21T10:00:15.000Z"])
     }
 
-    @Test("Who has blocked somebody, and who was blocked, hear nothing of each other")
+    @Test("A block hides the presence of both users from each other")
     func blocked() throws {
         let (world, doors) = try world()
         let bob = doors.sharing("bob")
@@ -144,19 +144,19 @@ struct PresenceTests {
         #expect(try heard(alice).last == "bob on")
     }
 
-    @Test("A connection watches a thousand people and no more, and none once it says so or is gone")
+    @Test("A connection can watch 1,000 users, and watches none after it unsubscribes or disconnects")
     func limits() throws {
         let (world, doors) = try world()
         let alice = doors.device("alice")
         for page in 0..<10 {
             _ = try ask(alice, (0..<100).map { UserID(known: "u\(page * 100 + $0)") }, isOn: true)
         }
-        let ref = alice.request(.people(.presence(["one-more"], isOn: true)))
+        let ref = alice.request(FetchPresence(users: ["one-more"], isOn: true))
         let error = try alice.error(ref)
         #expect(error?.code == .invalidParameter && error?.parameter == "users" && error?.limit == 1000)
-        // Those it watches may be named again.
+        // Users who are already watched can be named again.
         _ = try ask(alice, ["u1"], isOn: true)
-        alice.request(.people(.presence(["u1", "u2"], isOn: false)))
+        alice.request(FetchPresence(users: ["u1", "u2"], isOn: false))
         _ = doors.sharing("u1")
         #expect(try heard(alice) == [])
         _ = try ask(alice, ["one-more"], isOn: true)
@@ -166,19 +166,19 @@ struct PresenceTests {
         #expect(refusal { _ = try world.engine.presence(of: [], by: World.admin) }?.parameter == "users")
     }
 
-    @Test("A connection that takes back at once what it asked for hears nothing")
+    @Test("A presence subscription that is cancelled immediately gets no events")
     func order() throws {
         let (_, doors) = try world()
         let alice = doors.device("alice")
         doors.offload.hold()
-        alice.request(.people(.presence(["bob"], isOn: true)))
-        alice.request(.people(.presence(["bob"], isOn: false)))
+        alice.request(FetchPresence(users: ["bob"], isOn: true))
+        alice.request(FetchPresence(users: ["bob"], isOn: false))
         doors.offload.release()
         _ = doors.sharing("bob")
         #expect(try heard(alice) == [])
     }
 
-    @Test("Once everybody has gone the server knows of nobody")
+    @Test("The server keeps no presence state after all users have left")
     func forgotten() throws {
         let (world, doors) = try world()
         let devices = (0..<50).map { doors.sharing("u\($0)") }
@@ -191,7 +191,7 @@ struct PresenceTests {
         #expect(world.engine.isPresenceForgotten)
     }
 
-    @Test("A server that stops writes down when those went who left a moment ago")
+    @Test("A server that stops stores the last-seen time of users who have just disconnected")
     func stopping() throws {
         let (world, doors) = try world()
         let bob = doors.sharing("bob")
@@ -202,13 +202,11 @@ struct PresenceTests {
 }
 
 extension Doors {
-    /// A connection that shares that its user is there.
+    /// Opens a connection that shares its user's presence.
     func sharing(_ token: String, _ name: String = "phone", isActive: Bool = true) -> Device {
         let device = connect()
         device.session.receive(
-            ClientFrame.hello(
-                .init(token: token, device: name, cursor: nil, sharesPresence: true, isActive: isActive)
-            ).encoded())
+            HelloFrame(token: token, device: name, cursor: nil, sharesPresence: true, isActive: isActive).encoded())
         return device
     }
 }

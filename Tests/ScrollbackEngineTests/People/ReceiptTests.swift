@@ -12,9 +12,9 @@ struct ReceiptTests {
 
     private func peer(_ world: World, _ user: UserID) throws -> Seq { try world.head(direct, user).peerReadSeq }
 
-    // MARK: The other person of a direct conversation
+    // MARK: Direct conversations
 
-    @Test("A direct conversation's head says how far the other person has read, and a new device learns it")
+    @Test("The head of a direct conversation has the peer's read marker, also on a new device")
     func directHead() throws {
         let world = try World()
         for _ in 0..<3 { try world.send(to: direct, by: "alice") }
@@ -22,13 +22,13 @@ struct ReceiptTests {
         try world.read(direct, to: 2, by: "bob")
         #expect(try peer(world, "alice") == 2)
         #expect(try peer(world, "bob") == 0)
-        // Older ones change nothing.
+        // Older positions change nothing.
         try world.read(direct, to: 1, by: "bob")
         #expect(try peer(world, "alice") == 2)
         #expect(try world.pass(by: "alice").heads.first?.peerReadSeq == 2)
     }
 
-    @Test("What a message of the reader's own had moved the position past is told once it is read")
+    @Test("A read reaches the peer even if the reader's own message had already advanced their read marker")
     func readAfterOwn() throws {
         let world = try World()
         try world.send(world.submission(countsUnread: false), to: direct, by: "alice")
@@ -39,7 +39,7 @@ struct ReceiptTests {
         #expect(try peer(world, "alice") == 2)
     }
 
-    @Test("A device that was away hears of it with the next pass, though nothing was said")
+    @Test("A device that was offline gets the peer's read marker in its next sync pass")
     func away() throws {
         let world = try World()
         try world.send(to: direct, by: "alice")
@@ -47,12 +47,12 @@ struct ReceiptTests {
         try world.read(direct, to: 1, by: "bob")
         let pass = try world.pass(cursor, by: "alice")
         #expect(pass.heads.map(\.peerReadSeq) == [1])
-        // The same once more is no news.
+        // The same read again is not a change.
         try world.read(direct, to: 1, by: "bob")
         #expect(try world.pass(pass.cursor, by: "alice").heads.isEmpty)
     }
 
-    @Test("Writing and clearing are not reading, whatever they do to one's own position")
+    @Test("Sending and clearing do not reach the peer as reads, although they advance the user's read marker")
     func notRead() throws {
         let world = try World()
         let doors = Doors(world)
@@ -72,7 +72,7 @@ struct ReceiptTests {
         #expect(told == [4])
     }
 
-    @Test("What is read while one of the two has blocked the other is not told, then or later")
+    @Test("Reads during a block do not reach the peer, neither then nor later")
     func blocked() throws {
         let world = try World()
         for _ in 0..<3 { try world.send(to: direct, by: "alice") }
@@ -80,7 +80,7 @@ struct ReceiptTests {
         for (blocked, blocker) in [("alice", "bob"), ("bob", "alice")] as [(UserID, UserID)] {
             try world.block(blocked, by: blocker)
             try world.read(direct, to: 2, by: "bob")
-            // What was told before the block is known on every device alike.
+            // The position from before the block stays visible on every device.
             #expect(try peer(world, "alice") == 1)
             try world.block(blocked, isOn: false, by: blocker)
             #expect(try peer(world, "alice") == 1)
@@ -89,7 +89,7 @@ struct ReceiptTests {
         #expect(try peer(world, "alice") == 3)
     }
 
-    @Test("Where the operator has switched receipts off nothing is kept, told or asked")
+    @Test("With read receipts switched off, no receipts are stored, sent or returned")
     func off() throws {
         let world = try World()
         let message = world.submission("hi")
@@ -105,7 +105,7 @@ struct ReceiptTests {
         #expect(try world.head(.direct(between: "alice", and: "carol"), "alice").peerReadSeq == 0)
     }
 
-    @Test("A conversation that is made anew has no receipts of the old one, and one's own notes never have any")
+    @Test("A recreated conversation has no old receipts, and a conversation with oneself has none")
     func anew() throws {
         let world = try World()
         try world.send(to: direct, by: "alice")
@@ -121,9 +121,9 @@ struct ReceiptTests {
         #expect(try world.readers(of: message.id, in: notes, by: "alice") == [])
     }
 
-    // MARK: Who has read a message
+    // MARK: Readers of a message
 
-    @Test("Who has read a message comes by name with their place, without its sender, page by page")
+    @Test("The readers of a message are listed in pages by name, with their read markers and without the sender")
     func readers() throws {
         let world = try World()
         let names: [UserID] = ["alice", "bob", "carol", "dave", "erin"]
@@ -148,7 +148,7 @@ struct ReceiptTests {
                 == .unknownConversation)
     }
 
-    @Test("A page looks at so many members and no more, and may be empty and go on")
+    @Test("A page of readers scans a limited number of members, and an empty page can have a cursor")
     func bounded() throws {
         let world = try World()
         let names = (0..<(Engine.rowsOfReaders + 100)).map { UserID(known: "u\(10_000 + $0)") }
@@ -164,7 +164,7 @@ struct ReceiptTests {
         #expect(second.elements.map(\.id) == [last] && second.cursor == nil)
     }
 
-    @Test("Who left, and who joined after it, has not read a message that they could not see")
+    @Test("Members who could not see a message are not among its readers")
     func visibility() throws {
         let world = try World()
         try world.make(group, members: ["alice", "bob", "carol"])
@@ -178,7 +178,7 @@ struct ReceiptTests {
         try world.join(group, "bob")
         try world.send(messages[2], to: group, by: "alice")
         for user in ["bob", "dave"] as [UserID] { try world.read(group, to: 3, by: user) }
-        // Bob saw it in the time he was a member before.
+        // Bob saw the message during his first membership.
         #expect(try world.readers(of: messages[0].id, in: group, by: "alice") == ["bob"])
         #expect(try world.readers(of: messages[1].id, in: group, by: "alice") == [])
         #expect(try world.readers(of: messages[2].id, in: group, by: "alice") == ["bob", "dave"])
@@ -186,7 +186,7 @@ struct ReceiptTests {
         #expect(try world.readers(of: messages[1].id, in: group, by: "alice") == ["bob", "dave"])
     }
 
-    @Test("In a community's channel those have read who have a position there and are members still")
+    @Test("Readers of a message in a channel have a read marker there and are still community members")
     func community() throws {
         let world = try World()
         let city = ConversationID.community("city")
@@ -204,7 +204,7 @@ struct ReceiptTests {
         #expect(try world.readers(of: message.id, in: channel, by: "alice") == ["bob", "dave"])
     }
 
-    @Test("A room has no receipts, and says so by name")
+    @Test("A room has no receipts, and the error names the parameter")
     func room() throws {
         let world = try World()
         try world.put(.room("lobby"))

@@ -4,7 +4,7 @@ import ScrollbackModel
 import ScrollbackWire
 
 extension World {
-    /// Who has read a message, and how far.
+    /// Returns the readers of a message with their read markers.
     func readers(
         of id: MessageID, in conversation: ConversationID, after: UserID? = nil, limit: Int = 100, by caller: Caller
     ) throws -> ListPage<MessageReader> {
@@ -26,17 +26,17 @@ extension World {
         try done { engine.endInvitation(of: user, to: id, by: caller, completion: $0) }
     }
 
-    /// Whereto somebody is invited.
+    /// Returns the conversations to which a user is invited.
     func invitations(of user: UserID) throws -> [ConversationID] {
         try engine.invitations(to: nil, cursor: nil, limit: 100, by: Caller(user: user)).elements.map(\.conversation)
     }
 
-    /// Who is invited.
+    /// Returns the users who are invited to a conversation.
     func invited(to id: ConversationID, by caller: Caller = admin) throws -> [UserID] {
         try engine.invitations(to: id, cursor: nil, limit: 100, by: caller).elements.map(\.user)
     }
 
-    /// Somebody joins by themselves.
+    /// Joins as a user who is invited.
     @discardableResult
     func join(asInvited user: UserID, _ id: ConversationID, as role: Role? = nil) throws -> Bool {
         try join(id, user, as: role, by: Caller(user: user))

@@ -5,8 +5,8 @@ import ScrollbackModel
 import ScrollbackWire
 import Testing
 
-/// Who gets a push.
-@Suite("Who gets a push")
+/// Tests which users receive a push.
+@Suite("Recipients of pushes")
 struct PushAudienceTests {
     private let services = FakeServices()
     private let group = ConversationID.group("swift")
@@ -17,14 +17,16 @@ struct PushAudienceTests {
         return services.pushed.map(\.place.receiver).sorted()
     }
 
-    @Test("Members who are away and have a device, but not the sender, who is there, or who has none", .rows(121, 122))
+    @Test(
+        "Offline and inactive members with a device get a push, and the sender and active members do not",
+        .rows(121, 122))
     func away() async throws {
         let world = try World.pushing(services, users: ["alice", "bob", "carol", "dave"])
         try world.make(group, members: ["alice", "bob", "carol", "dave", "erin"])
         let doors = Doors(world)
         let carol = doors.device("carol")
         let dave = doors.device("dave")
-        dave.request(.activity(isActive: false))
+        dave.request(SetActivity(isActive: false))
         try world.send("hi", to: group, by: "alice")
         #expect(try await pushed(world) == ["bob", "dave"])
         carol.session.close(.normal)
@@ -32,7 +34,7 @@ struct PushAudienceTests {
         #expect(try await pushed(world) == ["bob", "carol", "dave"])
     }
 
-    @Test("The other of two in a direct conversation, and who a service writes to")
+    @Test("The peer in a direct conversation and the receiver of a system message get a push")
     func named() async throws {
         let world = try World.pushing(services, users: ["alice", "bob"])
         try world.send("hi", to: .direct("bob"), by: "alice")
@@ -42,7 +44,7 @@ struct PushAudienceTests {
         #expect(services.pushed.first?.place.conversation == (try ConversationID("system:billing")))
     }
 
-    @Test("Nobody of a room, which has no push", .rows(125))
+    @Test("Rooms send no pushes", .rows(125))
     func rooms() async throws {
         let world = try World.pushing(services, users: ["alice", "bob"])
         try world.put(.room("lobby"))
@@ -51,7 +53,7 @@ struct PushAudienceTests {
         #expect(try world.engine.waitingPushes().waiting == 0)
     }
 
-    @Test("In a community who is mentioned, and who asked for all; there and in a private channel of it")
+    @Test("In community channels, mentioned members and members with the level `all` get a push")
     func communities() async throws {
         let world = try World.pushing(services, users: ["alice", "bob", "carol", "dave"])
         let (open, closed) = (
@@ -71,7 +73,7 @@ struct PushAudienceTests {
         try world.prefer(#"{"level":"all"}"#, by: "carol")
         try world.send("hi", to: open, by: "alice")
         #expect(try await pushed(world) == ["carol"])
-        // Where somebody set something it holds there alone.
+        // A level for one channel applies only there.
         try world.change(open, .notifications(.all), by: "dave")
         try world.send("hi", to: open, by: "alice")
         #expect(try await pushed(world) == ["carol", "dave"])
@@ -81,7 +83,7 @@ struct PushAudienceTests {
         #expect(try await pushed(world) == [])
     }
 
-    @Test("Levels: a muted conversation is pushed to nobody, unless mentions were asked for there")
+    @Test("A muted conversation sends no pushes, unless the member chose mentions there")
     func levels() async throws {
         let world = try World.pushing(services, users: ["bob"])
         try world.make(group, members: ["alice", "bob"])
@@ -106,7 +108,7 @@ struct PushAudienceTests {
         #expect(try await reaches())
     }
 
-    @Test("Quiet hours hold by their own clock, past midnight too, and may let mentions pass")
+    @Test("Quiet hours use their own time zone, can span midnight, and can let mentions pass")
     func quietHours() async throws {
         let world = try World.pushing(services, users: ["bob"])
         try world.make(group, members: ["alice", "bob"])
@@ -133,7 +135,7 @@ struct PushAudienceTests {
         #expect(try await reaches())
     }
 
-    @Test("Not who blocked the sender, left, came later, or may not come in any more")
+    @Test("Members who blocked the sender, left, joined later or are deactivated get no push")
     func outside() async throws {
         let world = try World.pushing(services, users: ["bob", "carol", "dave", "erin", "frank"])
         try world.make(group, members: ["alice", "bob", "carol", "dave", "erin"])
@@ -147,7 +149,7 @@ struct PushAudienceTests {
         #expect(try await pushed(world) == ["erin", "frank"])
     }
 
-    @Test("Not a device that an administrator gave up, nor who was erased, who has none any more")
+    @Test("Devices that an administrator removed get no push, and neither do erased users")
     func ended() async throws {
         let world = try World.pushing(services, users: ["bob", "carol", "dave"])
         try world.make(group, members: ["alice", "bob", "carol", "dave"])
@@ -160,7 +162,7 @@ struct PushAudienceTests {
         #expect(try await pushed(world) == ["dave"])
     }
 
-    @Test("Not who has read it meanwhile, nor of a message that was recalled or deleted")
+    @Test("A message that the member has read, or that was recalled or deleted, is not pushed")
     func meanwhile() async throws {
         let world = try World.pushing(services, users: ["bob", "carol"])
         try world.make(group, members: ["alice", "bob", "carol"])
@@ -176,7 +178,7 @@ struct PushAudienceTests {
     }
 
     @Test(
-        "A message that says it is silent reaches nobody; one without a push by itself only where it says what it shows",
+        "A silent message is not pushed, and a message type without a default push needs a push text",
         .rows(124, 147, 148))
     func traits() async throws {
         let world = try World.pushing(services, users: ["bob"])
@@ -198,13 +200,13 @@ struct PushAudienceTests {
         #expect(try await !reaches(.notice))
         #expect(try await reaches(.notice, PushOptions(text: "look")))
         #expect(try await !reaches(.command))
-        // It is not stored, and pushed all the same.
+        // A command is not stored, but it can be pushed.
         #expect(try await reaches(.command, PushOptions(text: "knock knock")))
         #expect(services.texts == ["bob: knock knock"])
         #expect(services.pushed.first?.place.seq == nil)
     }
 
-    @Test("A device that moves to another user is theirs alone; without the last one nobody is looked for")
+    @Test("A device belongs to the user who registered it last, and without devices no push is queued")
     func devices() async throws {
         let world = try World.pushing(services)
         try world.make(group, members: ["alice", "bob", "carol"])

@@ -3,7 +3,7 @@ import ScrollbackModel
 import ScrollbackWire
 import Testing
 
-/// Push services that the operator's configuration sets up beside the settings.
+/// Tests push services that the operator sets up in a file in addition to the settings.
 @Suite struct PushConfigurationTests {
     private let services = FakeServices()
     private let group = ConversationID.group("swift")
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: ["null", #"{"services":{"apns":null}}"#, #"{"intervalSeconds":0}"#])
-    func `What the configuration says of a service wins, and stays whatever becomes of the settings`(
+    func `Push services from the file override the settings and survive changes of the settings`(
         json: String
     ) async throws {
         let world = try World.pushing(services, users: ["bob"])
@@ -38,11 +38,11 @@ import Testing
         #expect(services.credentials == [configured, configured])
         let trials = try await world.engine.tryPush(to: "bob", by: World.admin)
         #expect(trials.map(\.outcome) == [.sent] && services.credentials.last == configured)
-        // Trying it leaves the badge as it was.
+        // A test push does not change the badge.
         #expect(services.pushed.map(\.badge) == [1, 2, 2])
     }
 
-    @Test func `No store has what the configuration says, and nobody is shown its secrets`() throws {
+    @Test func `Credentials from the file are not stored and never returned`() throws {
         let world = try World.pushing(services)
         world.engine.configurePush([.apns: configured])
         #expect(
@@ -56,7 +56,7 @@ import Testing
         #expect(try World(store: world.store, gateway: services).engine.settings.push.configured.isEmpty)
     }
 
-    @Test func `A link leads to the message, whatever the conversation is called`() async throws {
+    @Test func `A link contains the message and the escaped name of any conversation`() async throws {
         let world = try World.pushing(services, users: ["bob"])
         let crew = ConversationID.group("crew:2.b")
         try world.make(crew, members: ["alice", "bob"])
@@ -65,12 +65,14 @@ import Testing
         try await world.pushAll()
         let pushed = try #require(services.pushed.first)
         let message = "\(pushed.place.message)".replacing("-", with: "%2D")
-        // Decoded it is the conversation's name as it is written everywhere, in which the colon is encoded already.
+        // Decoded once, it is the text form of the conversation, in which the colon is already escaped.
         #expect(pushed.link == "app://chat/group%3Acrew%253A2%2Eb?message=\(message)&at=1")
         #expect("\(crew)" == "group:crew%3A2.b")
     }
 
-    @Test func `Settings for a service that is configured are refused by its name; others and null are taken`() throws {
+    @Test func `Settings for a service from the file are refused by name, and other services and null are accepted`()
+        throws
+    {
         let world = try World.pushing(services)
         world.engine.configurePush([.apns: configured])
         func read(_ json: String) throws -> PushSettings {
@@ -86,7 +88,7 @@ import Testing
         #expect(taken.services == [.fcm: RawJSON(known: "{}")])
     }
 
-    @Test func `A configuration that takes the last service away drops what waits, where settings have none`() throws {
+    @Test func `A file without services drops the queued pushes if the settings have no service either`() throws {
         let world = try World(gateway: services)
         try world.make(group, members: ["alice", "bob"])
         try world.register("bob")
@@ -103,7 +105,7 @@ import Testing
         #expect(try world.engine.waitingPushes().waiting == 0)
     }
 
-    @Test func `A file has push services as a change of settings has them`() throws {
+    @Test func `A file has the same format as a change of the push settings`() throws {
         func services(_ json: String) throws -> [PushService: RawJSON] {
             try PushSettings.services(inFile: Array(json.utf8))
         }
@@ -115,13 +117,13 @@ import Testing
 
     @Test(arguments: [
         ("", "not JSON"), ("[]", "an object"), (#"{"push":{"services":{}}} x"#, "expected the end"),
-        (#"{"services":{"apns":{"key":"secret"}}}"#, "services is not for this file"),
-        (#"{"push":{"services":{},"link":"secret"}}"#, "push.link is not for this file"),
-        (#"{"push":{"services":{"apple":{"key":"secret"}}}}"#, "push.services has apple, which is none of apns"),
+        (#"{"services":{"apns":{"key":"secret"}}}"#, "services is not allowed in this file"),
+        (#"{"push":{"services":{},"link":"secret"}}"#, "push.link is not allowed in this file"),
+        (#"{"push":{"services":{"apple":{"key":"secret"}}}}"#, "push.services has the unknown member apple"),
         (#"{"push":{"services":{"apns":"secret"}}}"#, "push.services.apns must be a JSON object"),
         (#"{"push":{"services":{"apns":{"key":"secret}}}}"#, "not JSON"), (#"{"push":"secret"}"#, "push must be"),
     ])
-    func `A file that is none is refused by what is wrong with it, and never by what is in it`(
+    func `An invalid file is refused with the reason and without its content`(
         json: String, fault: String
     ) {
         let error = refusal { _ = try PushSettings.services(inFile: Array(json.utf8)) }

@@ -4,28 +4,28 @@ import ScrollbackModel
 import ScrollbackSQLite
 import Testing
 
-/// What it costs to find whom a push reaches, in steps of SQLite's machine: the same on every machine.
-@Suite("What pushes cost", .timeLimit(.minutes(5)))
+/// Counts the steps in SQLite's virtual machine to find the recipients of a push, which are the same on every machine.
+@Suite("Cost of pushes", .timeLimit(.minutes(5)))
 struct PushCostTests {
     private static let few = 1_000
-    /// `SCROLLBACK_LONG` makes it the 100,000 of the full run.
+    /// `SCROLLBACK_LONG` raises the number to the 100,000 of the full run.
     private static let many = ProcessInfo.processInfo.environment["SCROLLBACK_LONG"] == nil ? 20_000 : 100_000
-    /// How many of them have a device.
+    /// The number of members with a device.
     private static let devices = 40
 
-    /// A worker that is woken once more than another looks once more into an empty queue.
+    /// The tolerance in steps, because a worker that wakes up once more queries the empty queue once more.
     private static let slack = 500
 
-    /// What a message costs from its sending until nothing of it waits.
+    /// The steps for a message, from its sending until none of its pushes waits.
     private struct Costs {
         var plain = 0
         var named = 0
         var everyone = 0
-        /// The same where half as many have a device.
+        /// The steps for a message to everyone when half as many members have a device.
         var everyoneOfHalf = 0
     }
 
-    /// A community, those who have a device spread among its members.
+    /// A community whose members with a device are spread evenly among all members.
     private struct City {
         private let folder = FileManager.default.temporaryDirectory
             .appending(component: "scrollback-\(UUID().uuidString)")
@@ -37,7 +37,7 @@ struct PushCostTests {
 
         init(members count: Int, withDevice deviceCount: Int) throws {
             store = try SQLiteStore(directory: folder)
-            // A page is not closed before all are answered, which costs rows for those that are late.
+            // With this patience, no page is closed before all answers arrive. Late answers would cost rows.
             world = try World.pushing(services, store: store, pacing: .init(patience: 600))
             try world.make(.community("city"), members: ["alice"])
             try world.put(channel)
@@ -62,13 +62,13 @@ struct PushCostTests {
             for user in users { try world.prefer(#"{"level":"all"}"#, by: user) }
         }
 
-        /// Sends, waits until those who are to be were pushed to, and until the worker has written it down.
+        /// Sends a message, waits for its pushes and the worker's last write, and returns the steps.
         func cost(_ mentions: Mentions? = nil, reaching users: [UserID]) async throws -> Int {
             services.forget()
             let before = store.steps
             try world.send(world.submission("hi", mentions: mentions), to: channel, by: "alice")
             let worker = Task { [engine = world.engine] in await engine.push() }
-            // Whether it is done is not asked of the store, which would count.
+            // The loop does not query the store, because that would count.
             for _ in 0..<5_000 where services.pushed.count < users.count {
                 try await Task.sleep(for: .milliseconds(2))
             }
@@ -92,7 +92,7 @@ struct PushCostTests {
         try city.register(half)
         try city.askForAll(all)
         var costs = Costs()
-        // The first of a kind opens what those after it find open.
+        // The first message of each kind is a warm-up.
         for _ in 0..<2 { costs.plain = try await city.cost(reaching: all) }
         for _ in 0..<2 { costs.named = try await city.cost(.users(named), reaching: all + named) }
         for _ in 0..<2 { costs.everyoneOfHalf = try await city.cost(.everyone(), reaching: half) }
@@ -101,7 +101,7 @@ struct PushCostTests {
         return costs
     }
 
-    @Test("Who is away in a community is found without a walk of its members: it costs by devices, for @everyone too")
+    @Test("The cost of community pushes depends on the devices and not on the members, even for @everyone")
     func communities() async throws {
         let (few, many) = (try await costs(members: Self.few), try await costs(members: Self.many))
         for (few, many) in [
@@ -110,7 +110,7 @@ struct PushCostTests {
         ] {
             #expect(few > 0 && abs(many - few) <= Self.slack, "\(few) and \(many) steps")
         }
-        // Each who has a device costs what the others do, but for a few steps that each message said meanwhile adds.
+        // Each device costs the same, except for a few steps that each message in between adds.
         #expect(many.plain < many.everyoneOfHalf && many.everyoneOfHalf < many.everyone)
         #expect(2 * many.everyone < 5 * many.everyoneOfHalf)
     }

@@ -7,8 +7,8 @@ import ScrollbackWire
 import Synchronization
 import Testing
 
-/// How what is to be pushed waits, is handed out, and is tried again.
-@Suite("The queue of pushes", .timeLimit(.minutes(5)))
+/// Tests how pushes are queued, sent and retried.
+@Suite("The push queue", .timeLimit(.minutes(5)))
 struct PushQueueTests {
     private let services = FakeServices()
     private let group = ConversationID.group("swift")
@@ -16,7 +16,7 @@ struct PushQueueTests {
     private func people(_ count: Int) -> [UserID] { (0..<count).map { UserID(known: "user \($0)") } }
 
     @Test(
-        "What came while nothing was handed out is one push for each person: the newest, or the newest that mentions them"
+        "Messages that wait together give one push per user: the newest message, or the newest that mentions them"
     )
     func coalesced() async throws {
         let world = try World.pushing(services, users: ["bob", "carol"])
@@ -29,7 +29,7 @@ struct PushQueueTests {
         #expect(services.pushed.map(\.badge) == [10, 10])
     }
 
-    @Test("Nothing of what is encrypted is pushed, searched or screened", .rows(230))
+    @Test("The content of encrypted messages is not pushed, searched or filtered", .rows(230))
     func encrypted() async throws {
         let world = try World.pushing(services, users: ["bob"])
         try world.make(group, members: ["alice", "bob"])
@@ -47,7 +47,7 @@ struct PushQueueTests {
     }
 
     @Test(
-        "The badge is what the receiver has not read in all their conversations, and the place is named as they name it"
+        "The badge counts the unread messages of all conversations, and the place has the receiver's name for it"
     )
     func badge() async throws {
         let world = try World.pushing(services, users: ["bob"])
@@ -64,7 +64,7 @@ struct PushQueueTests {
     }
 
     @Test(
-        "Everybody of a large group is pushed to once, in steps; a server that is killed between two goes on where it was"
+        "Each member of a large group gets one push, in steps that continue after a crash"
     )
     func walks() async throws {
         let users = people(350)
@@ -74,7 +74,7 @@ struct PushQueueTests {
         let world = try World.pushing(services, store: store, pacing: .init(patience: 600), users: users)
         try world.make(group, members: ["alice"] + users)
         try world.send("hi", to: group, by: "alice")
-        // Killed in the second step: what it was handing over it does not know of.
+        // The server is killed in the second step and has no record of the pushes of that step.
         let (started, start) = AsyncStream.makeStream(of: Void.self)
         let count = Mutex(0)
         services.answer { _ in
@@ -98,10 +98,10 @@ struct PushQueueTests {
         try await next.pushAll()
         let after = again.pushed.map(\.place.receiver)
         #expect(Set(before + after) == Set(users))
-        // Twice only those of the step that was under way.
+        // Only members of the interrupted step get the push twice.
         #expect(Set(before).intersection(after).count <= 100)
         #expect(Set(after).count == after.count)
-        // Who gets it twice can tell.
+        // Both copies of a push have the same ID.
         let ids = Dictionary(grouping: services.pushed + again.pushed, by: \.place.receiver).mapValues {
             Set($0.map(\.id))
         }
@@ -111,7 +111,7 @@ struct PushQueueTests {
         await worker.value
     }
 
-    @Test("What a service can't take is tried again, later and later, as long as it is wanted; for a day")
+    @Test("A push that a service can't accept is retried with increasing delays, for a day at most")
     func retries() async throws {
         let world = try World.pushing(services, users: ["bob", "carol"])
         try world.make(group, members: ["alice", "bob", "carol"])
@@ -128,7 +128,7 @@ struct PushQueueTests {
             #expect(services.texts == ["bob: alice: hi"])
         }
         services.forget()
-        services.answer(.later(after: 500, "let me be"))
+        services.answer(.later(after: 500, "throttled"))
         world.clock.advance(by: 1000)
         try await world.pushAll()
         services.forget()
@@ -140,7 +140,7 @@ struct PushQueueTests {
         try await world.pushAll()
         #expect(services.texts == ["bob: alice: hi"])
         #expect(try world.engine.waitingPushes().retries == 0)
-        // Read before its turn it is wanted no more; after a day neither.
+        // A push is dropped if its message was read before the retry, or after a day.
         services.answer(.later(after: nil, "busy"))
         let seq = try world.send("read", to: group, by: "alice")
         try await world.pushAll()
@@ -156,7 +156,7 @@ struct PushQueueTests {
         #expect(counts?[.expired] == 1 && counts?[.sent] == 2 && counts?[.later] == 9)
     }
 
-    @Test("A device that its service no longer knows is forgotten, unless it was registered again since")
+    @Test("A device that its service no longer knows is removed, unless it was registered again later")
     func gone() async throws {
         let world = try World.pushing(services, users: ["bob"])
         try world.make(group, members: ["alice", "bob"])
@@ -177,19 +177,19 @@ struct PushQueueTests {
         #expect(world.engine.pushes.counts.all[.apns]?[.refused] == 1)
     }
 
-    @Test("A push is counted once, though what came of it is written down twice: with it another write failed")
+    @Test("A push counts once in the metrics, even if its outcome is written twice because a batch failed")
     func countedOnce() async throws {
         struct Broken: Error {}
         let folder = FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
-        // Read while the writer is busy.
+        // This store can be read while the writer is busy.
         let store = try SQLiteStore(directory: folder)
         let world = try World(store: store, execution: .thread, gateway: services)
         try world.set { $0.push.services = [.apns: RawJSON(known: #"{"key":"k"}"#)] }
         try world.register("bob")
         try world.make(group, members: ["alice", "bob"])
         try world.send("hi", to: group, by: "alice")
-        // The writer is kept busy until both wait, which it takes up together.
+        // The writer is blocked until both changes wait, so that they form one batch.
         let gate = DispatchSemaphore(value: 0)
         world.engine.log.submit({ _ in gate.wait() }, completion: { _ in })
         #expect(await eventually { world.engine.log.depth == 0 })
@@ -208,7 +208,7 @@ struct PushQueueTests {
         #expect(world.engine.pushes.counts.all == [.apns: [.sent: 1]])
     }
 
-    @Test("A recalled message's notification is replaced, for who is still away; never pushed, nothing is said of it")
+    @Test("A recall replaces the notification of users who are still offline, and no notification if there was none")
     func recalled() async throws {
         let world = try World.pushing(services, users: ["bob", "carol"])
         try world.make(group, members: ["alice", "bob", "carol"])
@@ -221,7 +221,7 @@ struct PushQueueTests {
         #expect(services.texts == ["bob: alice recalled a message"])
         #expect(services.pushed.first?.replaces == true)
         #expect(services.pushed.first?.place.message == sent.id)
-        // What else changes a stub is no recall, nor what nobody was told of.
+        // Other changes to a tombstone are not recalls, and the recall of a silent message sends no push.
         services.forget()
         var reply = world.submission("re")
         reply.attributes.replyTo = sent.id
@@ -233,7 +233,7 @@ struct PushQueueTests {
     }
 
     @Test(
-        "A recall finds its notification, by the name its sender gave it and with those it mentioned; it is tried again",
+        "A push for a recall has the sender's notification ID, reaches the mentioned members, and is retried",
         .rows(134, 137))
     func recallFinds() async throws {
         let world = try World.pushing(services, users: ["bob", "carol"])
@@ -266,7 +266,7 @@ struct PushQueueTests {
         #expect(try world.engine.waitingPushes().retries == 0)
     }
 
-    @Test("A type of an application's own is told of when it is recalled, where it was pushed", .rows(124, 147))
+    @Test("A recall of custom content is pushed only if the message was pushed", .rows(124, 147))
     func customRecalled() async throws {
         let world = try World.pushing(services, users: ["bob"])
         try world.make(group, members: ["alice", "bob"])
@@ -281,7 +281,7 @@ struct PushQueueTests {
         #expect(services.texts == ["bob: Poll", "bob: alice recalled a message"])
     }
 
-    @Test("Between two pushes of one conversation lies what the operator set")
+    @Test("Two pushes of one conversation are at least the configured interval apart")
     func interval() async throws {
         let world = try World.pushing(services, users: ["bob"])
         try world.make(group, members: ["alice", "bob"])
@@ -293,7 +293,7 @@ struct PushQueueTests {
         try world.send("3", to: group, by: "alice")
         try await Task.sleep(for: .milliseconds(100))
         #expect(services.texts.count == 1)
-        // The end of the first may be noted only now, and the time be counted from here.
+        // The end of the first push may be recorded only now, so that the interval begins here.
         #expect(
             await eventually {
                 world.clock.advance(by: 31)
@@ -305,7 +305,7 @@ struct PushQueueTests {
         await worker.value
     }
 
-    @Test("Without a service nothing waits; taken away, what waits goes; its secrets are shown to nobody")
+    @Test("Push settings never show secrets, and removing the last service drops queued pushes")
     func settings() async throws {
         let world = try World(gateway: services)
         try world.make(group, members: ["alice", "bob"])
@@ -322,7 +322,7 @@ struct PushQueueTests {
             refusal { try world.set { $0.push.services[.apns] = RawJSON(known: #"{"key":"wrong"}"#) } }?.code
                 == .invalidParameter)
         #expect(world.engine.settings.push.services[.apns] == credentials)
-        // The engine that comes after it knows them still.
+        // A new engine on the same store has the same credentials.
         let next = try World(store: world.store, gateway: services)
         #expect(next.engine.settings.push.services[.apns] == credentials)
         try world.send("hi", to: group, by: "alice")
@@ -331,7 +331,7 @@ struct PushQueueTests {
         #expect(try world.engine.waitingPushes().waiting == 0)
     }
 
-    @Test("A service that hangs for one member keeps nobody else waiting, in this conversation or another")
+    @Test("A service that hangs for one member delays no other member and no other conversation")
     func hangs() async throws {
         let world = try World.pushing(services, users: ["bob", "carol", "dave"])
         try world.make(group, members: ["alice", "bob", "dave"])
@@ -350,7 +350,7 @@ struct PushQueueTests {
         await worker.value
     }
 
-    @Test("Whose answer is late holds no page open: a kill repeats their pushes and nobody else's, an answer ends them")
+    @Test("Late answers keep no page open, and after a crash only the unanswered pushes are repeated")
     func late() async throws {
         let users = people(150)
         let world = try World.pushing(services, pacing: .init(patience: 0.05), users: users)
@@ -367,7 +367,7 @@ struct PushQueueTests {
         try world.send("hi", to: group, by: "alice")
         #expect(await eventually { try world.engine.waitingPushes() == (0, Int64(late.count)) })
         #expect(Set(services.pushed.map(\.place.receiver)) == Set(users))
-        // As long as they are under way nobody tries them again.
+        // Pushes in flight are not retried.
         world.clock.advance(by: 9)
         let now = world.clock.now
         #expect(await eventually { try world.store.read { try $0.pushRetries(dueBy: now + 9, limit: 1).isEmpty } })
@@ -376,7 +376,7 @@ struct PushQueueTests {
         try await Task.sleep(for: .milliseconds(200))
         #expect(services.pushed.count == users.count)
 
-        // The server was killed: who comes after it tries them once their time is over.
+        // After a crash, the next server retries them when their time is over.
         let again = FakeServices()
         let next = try World(store: world.store, gateway: again)
         next.clock.advance(by: 18)
@@ -386,7 +386,7 @@ struct PushQueueTests {
         let tried = try next.store.read { try $0.pushRetries(dueBy: next.clock.now, limit: 100) }
         #expect(Set(tried.map(\.user)) == late && tried.count == late.count)
 
-        // It was not, after all.
+        // The first server is still running and gets its answers.
         isOver.withLock { $0 = true }
         #expect(await eventually { try world.engine.waitingPushes() == (0, 0) })
         #expect(world.engine.pushes.counts.all[.apns]?[.sent] == users.count)

@@ -4,8 +4,8 @@ import ScrollbackModel
 import ScrollbackWire
 import Testing
 
-/// What a push says.
-@Suite("What a push says")
+/// Tests the text of pushes.
+@Suite("Push texts")
 struct PushTextTests {
     private func subject(
         _ kind: ConversationKind = .group, type: MessageType = .text, words: String? = "hello",
@@ -16,7 +16,7 @@ struct PushTextTests {
             options: options, isRecalled: isRecalled)
     }
 
-    /// Counts through every combination of some choices, one number for each.
+    /// Enumerates every combination of some choices, one for each number.
     private struct Choice {
         var rest: Int
 
@@ -26,11 +26,16 @@ struct PushTextTests {
         }
     }
 
-    /// Every combination of what may say something: whether the reader is mentioned and with which text; text and title of the
-    /// configuration and of the argument; a template with or without a text in the reader's language and for others, each with or
-    /// without a title; a type that says something by itself or none that does; hidden details and whether the message forces
-    /// them. 2 × 2 × 4 × 4 × 6 × 2 × 2 × 2 × 3 of them.
-    @Test("By precedence, in every combination (contradiction A15)", .rows(118, 126, 128, 129, 131, 132, 144, 145, 147))
+    /// Compares the text and title of a push with the documented precedence, in every combination of these inputs:
+    ///
+    /// - whether the reader is mentioned, and the push text of the mention
+    /// - text and title of the configuration, and of the argument
+    /// - a template with or without a text in the reader's language and for other languages, with or without a title
+    /// - a type with or without a default text
+    /// - whether the reader hides details, and whether the message forces them
+    @Test(
+        "Every combination of texts, templates and settings follows the documented precedence",
+        .contract("A15"), .rows(118, 126, 128, 129, 131, 132, 144, 145, 147))
     func precedence() {
         var texts = PushTexts()
         texts.templates = [
@@ -66,7 +71,7 @@ struct PushTextTests {
             let hasGerman = id?.hasPrefix("german") == true && language != nil
             let hasOthers = id?.hasSuffix("others") == true
             let standard = isMentioned ? "Bob mentioned you: hello" : "Bob: hello"
-            // As the paper says, one after the other; the title by itself, a template's with its text.
+            // The documented order. A template's title applies only if the template has a text for the reader.
             let said: [(text: String?, title: String?)] = [
                 (isMentioned ? mentionText : nil, nil),
                 (hasGerman ? "template de" : nil, id == "german" ? "German" : nil),
@@ -90,7 +95,7 @@ struct PushTextTests {
     }
 
     @Test(
-        "By type where nothing else is said: a text itself, in a group after who said it; others by what they are",
+        "Without other texts, the type determines the text: the message itself, or a description such as Photo",
         .rows(117, 122, 123, 147))
     func types() {
         let alice = PushRecipient(user: "alice")
@@ -110,7 +115,7 @@ struct PushTextTests {
     }
 
     @Test(
-        "Of a text that is encrypted, that there is one, unless its sender says what to show; of others what they are",
+        "A push for encrypted text says only that there is a message, unless the sender chose a push text",
         .rows(230))
     func encrypted() {
         let texts = PushTexts()
@@ -134,7 +139,7 @@ struct PushTextTests {
         #expect(said(.direct, isRecalled: true)?.body == "Bob recalled a message")
     }
 
-    @Test("The title is the message's own before the template's", .rows(128, 132))
+    @Test("The message's title takes precedence over the template's title", .rows(128, 132))
     func titles() {
         var texts = PushTexts()
         texts.templates["t"] = PushTemplate(texts: [
@@ -149,7 +154,7 @@ struct PushTextTests {
         #expect(texts.resolve(subject(options: options), for: alice) == PushText(title: "mine", body: "Bob: hello!"))
     }
 
-    @Test("What is filled in is not filled again, and braces that name nothing stay")
+    @Test("Placeholders are filled once, and braces without a known name stay")
     func placeholders() {
         let filled = PushPlaceholder.fill("{sender}{{text}} {nothing} {", { $0 == .sender ? "{text}" : "x" })
         #expect(filled == "{text}{x} {nothing} {")
@@ -157,7 +162,7 @@ struct PushTextTests {
         #expect(PushPlaceholder.fill("}{", { _ in "x" }) == "}{")
     }
 
-    @Test("In the reader's language, or one it falls back on, or the server's, or English", .rows(145))
+    @Test("A text has the reader's language, a more general one, the server's language, or English", .rows(145))
     func languages() throws {
         var texts = PushTexts()
         var reader = JSONReader(#"{"texts":{"de":{"image":"Foto"},"zh-Hant":{"image":"照片"},"ar":{"image":"صورة 📷"}}}"#)
@@ -176,7 +181,7 @@ struct PushTextTests {
         #expect(image("fr") == "Foto")
     }
 
-    @Test("That a message was recalled, but not to who was told nothing of it")
+    @Test("The push for a recall says so, unless the reader hides details")
     func recalled() {
         let texts = PushTexts()
         let message = subject(options: PushOptions(text: "own"), isRecalled: true)
@@ -184,7 +189,7 @@ struct PushTextTests {
         #expect(texts.resolve(message, for: PushRecipient(user: "alice", showsDetail: false)) == nil)
     }
 
-    @Test("Texts and templates come back as they were set; what they don't speak of stays, and what is wrong is named")
+    @Test("Texts and templates survive a round trip, a change keeps omitted members, and errors name the member")
     func settings() throws {
         func change(_ texts: inout PushTexts, _ json: String) throws {
             var reader = JSONReader(json)

@@ -4,11 +4,11 @@ import ScrollbackModel
 import ScrollbackWire
 import Synchronization
 
-/// The push services, as a test plays them.
+/// A push gateway with scripted outcomes, which records its notifications.
 final class FakeServices: PushGateway {
     typealias Answer = @Sendable (PushNotification) async -> PushOutcome
 
-    /// Not a tuple: a closure in one is wrapped once more each time it is looked at.
+    /// A struct and not a tuple, because each access to a closure in a tuple wraps the closure again.
     private struct State {
         var pushed: [PushNotification] = []
         var credentials: [RawJSON] = []
@@ -17,11 +17,11 @@ final class FakeServices: PushGateway {
 
     private let state = Mutex(State())
 
-    /// All that were handed over, whatever came of them.
+    /// All notifications that were sent, regardless of their outcome.
     var pushed: [PushNotification] { state.withLock { $0.pushed } }
-    /// What each of them was handed over with.
+    /// The credentials of each notification.
     var credentials: [RawJSON] { state.withLock { $0.credentials } }
-    /// Who got what it says, in the order of both.
+    /// The receivers and texts of all notifications, sorted.
     var texts: [String] { pushed.map { "\($0.place.receiver): \($0.text.body)" }.sorted() }
 
     func forget() { state.withLock { ($0.pushed, $0.credentials) = ([], []) } }
@@ -43,7 +43,7 @@ final class FakeServices: PushGateway {
 }
 
 extension World {
-    /// A world whose people can be pushed to.
+    /// Returns a world with a push service, in which the users have a device.
     static func pushing(
         _ services: FakeServices, store: (any MessageStore)? = nil, pacing: PushPacing = .init(), users: [UserID] = []
     ) throws -> World {
@@ -74,7 +74,7 @@ extension World {
         _ = try done { engine.change(id, change, by: Caller(user: user), completion: $0) }
     }
 
-    /// Hands out all that waits, and what is due by now to be tried again.
+    /// Sends all queued pushes, and all retries that are due.
     func pushAll() async throws {
         let worker = Task { [engine] in await engine.push() }
         defer { worker.cancel() }

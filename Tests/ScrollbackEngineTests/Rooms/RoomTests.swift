@@ -22,22 +22,22 @@ struct RoomTests {
         for number in 0..<count {
             var submission = world.submission("\(priority) \(number)")
             submission.attributes.priority = priority
-            // What is high is for moderators, whom a room does not list.
+            // The priority `high` requires a moderator, and a room has no member list.
             let result = try world.send(submission, to: room, by: Caller(user: user, isAdmin: priority == .high))
             #expect(result.outcome == .committed)
         }
     }
 
-    @Test("Subscribing writes no row, brings the room's head and what is said from then on; history is there for pages")
+    @Test("Subscribing to a room writes no row and delivers its head and later messages, and pages have its history")
     func subscribing() throws {
         let world = try world()
         try world.send("before", to: room, by: "alice")
         let doors = Doors(world)
         let bob = doors.device("bob")
         try world.send("unheard", to: room, by: "alice")
-        bob.request(.subscribe([room]))
+        bob.request(Subscribe([room]))
         try world.send("heard", to: room, by: "alice")
-        bob.request(.unsubscribe([room]))
+        bob.request(Unsubscribe([room]))
         try world.send("after", to: room, by: "alice")
         #expect(try bob.texts == ["heard"])
         #expect(try world.store.read { try $0.memberships(of: "bob") } == [])
@@ -45,43 +45,43 @@ struct RoomTests {
         #expect(try world.pass(by: "bob").heads.isEmpty)
     }
 
-    @Test("Above its capacity a room is full, for now, until somebody goes; being there already takes no place more")
+    @Test("A full room refuses subscriptions until a user leaves, and a repeated subscription succeeds")
     func capacity() throws {
         let world = try world(.init(capacity: .some(2)))
         let doors = Doors(world)
         let devices = ["a", "b", "c"].map { doors.device($0) }
-        for device in devices.dropLast() { #expect(try device.error(device.request(.subscribe([room]))) == nil) }
-        #expect(try devices[0].error(devices[0].request(.subscribe([room]))) == nil)
-        let error = try devices[2].error(devices[2].request(.subscribe([room])))
+        for device in devices.dropLast() { #expect(try device.error(device.request(Subscribe([room]))) == nil) }
+        #expect(try devices[0].error(devices[0].request(Subscribe([room]))) == nil)
+        let error = try devices[2].error(devices[2].request(Subscribe([room])))
         #expect(error?.code == .roomFull && error?.isTemporary == true && error?.limit == 2)
-        // All of them or none: nothing else is heard by a request that was refused.
+        // A request for several conversations fails as a whole.
         try world.put(.room("other"))
-        devices[2].request(.subscribe([.room("other"), room]))
+        devices[2].request(Subscribe([.room("other"), room]))
         try world.send("x", to: .room("other"), by: "a")
         #expect(try devices[2].texts == [])
         devices[1].session.disconnected()
-        #expect(try devices[2].error(devices[2].request(.subscribe([room]))) == nil)
-        // Who writes need not be there, and history is for everybody.
+        #expect(try devices[2].error(devices[2].request(Subscribe([room]))) == nil)
+        // A sender needs no subscription.
         try world.send("said", to: room, by: "d")
         #expect(try devices[2].texts == ["said"])
         try world.put(room, .init(capacity: .some(nil)))
         let late = doors.device("late")
-        #expect(try late.error(late.request(.subscribe([room]))) == nil)
+        #expect(try late.error(late.request(Subscribe([room]))) == nil)
     }
 
-    @Test("A capacity is a room's, and in range")
+    @Test("Only rooms have a capacity, which must be in range")
     func capacityIsChecked() throws {
         let world = try world()
         #expect(refusal { try world.put(room, .init(capacity: .some(0))) }?.parameter == "capacity")
         #expect(refusal { try world.put(.group("g"), .init(capacity: .some(5))) }?.parameter == "capacity")
     }
 
-    @Test("Above a room's pace low messages are left out first, then normal ones, high ones never; all are stored")
+    @Test("Above a room's rate, low messages are dropped before normal ones, high ones never, and all are stored")
     func pace() throws {
         let world = try world()
         try world.set { $0.manners.roomMessagesPerSecond = 10 }
         let bob = Doors(world).device("bob")
-        bob.request(.subscribe([room]))
+        bob.request(Subscribe([room]))
         try send(20, .low, world)
         #expect(try bob.messages.count == 6)
         try send(20, .normal, world)
@@ -95,12 +95,12 @@ struct RoomTests {
         #expect(try bob.messages.last?.attributes.priority == .low)
     }
 
-    @Test("Who hears a room whose newest messages were left out is told once where it stands")
+    @Test("Subscribers of a room whose newest messages were dropped get its head once")
     func heads() throws {
         let world = try world()
         try world.set { $0.manners.roomMessagesPerSecond = 1 }
         let bob = Doors(world).device("bob")
-        bob.request(.subscribe([room]))
+        bob.request(Subscribe([room]))
         try send(50, .low, world)
         world.engine.hub.announceMovedChannels()
         world.engine.hub.announceMovedChannels()
@@ -114,7 +114,7 @@ struct RoomTests {
         #expect(try bob.events.count == 3)
     }
 
-    @Test("A group streams everything, whatever the priority")
+    @Test("A group delivers every message, regardless of its priority")
     func groups() throws {
         let world = try world()
         try world.set { $0.manners.roomMessagesPerSecond = 1 }
@@ -128,7 +128,7 @@ struct RoomTests {
         #expect(try bob.messages.count == 20)
     }
 
-    @Test("The sender's other devices get what is sent, in every kind of conversation, also what is not stored")
+    @Test("The sender's other devices get each message in every kind of conversation, even if it is not stored")
     func otherDevices() throws {
         let world = try world()
         try world.set { $0.manners.roomMessagesPerSecond = 1 }
@@ -136,24 +136,24 @@ struct RoomTests {
         try world.make(.community("city"), members: ["alice", "bob"])
         let doors = Doors(world)
         let (phone, laptop) = (doors.device("alice", "phone"), doors.device("alice", "laptop"))
-        for device in [phone, laptop] { device.request(.subscribe([room])) }
+        for device in [phone, laptop] { device.request(Subscribe([room])) }
         let ids: [ConversationID] = [.group("g"), .direct("bob"), .community("city", channel: "default"), room, room]
         let command = try MessageContent.command("play")
         for id in ids {
-            phone.request(.send(id, world.submission("to \(id)")))
-            phone.request(.send(id, Submission(id: world.newID(), content: command)))
+            phone.request(SendMessage(conversation: id, submission: world.submission("to \(id)")))
+            phone.request(SendMessage(conversation: id, submission: Submission(id: world.newID(), content: command)))
         }
         #expect(try laptop.texts == ids.map { "to \($0)" })
         #expect(try phone.messages.isEmpty)
         func transients(_ device: Device) throws -> [ConversationID] {
             try device.events.compactMap { if case .transient(let message) = $0 { message.conversation } else { nil } }
         }
-        // A channel's transient messages are for who hears it.
+        // Only subscribers of a channel get its transient messages.
         #expect(try transients(laptop) == ids.filter { $0.kind != .community })
         #expect(try transients(phone) == [])
     }
 
-    @Test("High is for moderators: anybody else's is refused by name, stored or not")
+    @Test("The priority `high` requires a moderator in rooms, and the error names the parameter")
     func high() throws {
         let world = try world()
         for content in [MessageContent.text("hi"), try .command("play")] {
@@ -170,23 +170,25 @@ struct RoomTests {
         try world.send(submission, to: .group("g"), by: "alice")
     }
 
-    @Test("What is not stored is within a room's pace, and nobody is told when it is left out")
+    @Test("Messages that are not stored count toward a room's rate, and dropped ones are not announced")
     func transients() throws {
         let world = try world()
         try world.set { $0.manners.roomMessagesPerSecond = 5 }
         let doors = Doors(world)
         let (phone, laptop) = (doors.device("alice", "phone"), doors.device("alice", "laptop"))
         let bob = doors.device("bob")
-        for device in [bob, phone, laptop] { device.request(.subscribe([room])) }
+        for device in [bob, phone, laptop] { device.request(Subscribe([room])) }
         let command = try MessageContent.command("play")
-        for _ in 0..<20 { phone.request(.send(room, Submission(id: world.newID(), content: command))) }
+        for _ in 0..<20 {
+            phone.request(SendMessage(conversation: room, submission: Submission(id: world.newID(), content: command)))
+        }
         world.engine.hub.announceMovedChannels()
         #expect(try bob.events.count == 5)
         #expect(try laptop.events.count == 20 && phone.events.isEmpty)
         #expect(world.engine.hub.messagesLeftOut == 15)
     }
 
-    @Test("Changes are within a room's pace; of those above it hearers are told once, also when messages followed")
+    @Test("Changes count toward a room's rate, and subscribers get one head for all dropped changes")
     func changes() throws {
         let world = try world()
         try world.set { $0.manners.roomMessagesPerSecond = 5 }
@@ -194,7 +196,7 @@ struct RoomTests {
         try world.send(message, to: room, by: "alice")
         world.clock.advance(by: 60)
         let bob = Doors(world).device("bob")
-        bob.request(.subscribe([room]))
+        bob.request(Subscribe([room]))
         for number in 0..<20 { try world.react("\(number)", to: message.id, in: room, by: Caller(user: "alice")) }
         #expect(try bob.events.count == 5)
         world.clock.advance(by: 60)
@@ -207,7 +209,7 @@ struct RoomTests {
         #expect(heads == [[2, 20]])
     }
 
-    @Test("A message that is left out does not cost a look at everybody in the room")
+    @Test("Dropping a message does not access every connection in the room")
     func leavingOut() throws {
         final class Hearer: Connection {
             let looks = Mutex(0)

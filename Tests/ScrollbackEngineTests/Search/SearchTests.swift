@@ -10,7 +10,7 @@ extension World {
         try done { engine.search(query, by: caller, offload: { $0() }, completion: $0) }
     }
 
-    /// The texts that are found, in their order.
+    /// Returns the texts of the hits, in their order.
     func found(
         _ text: String, in id: ConversationID? = nil, sort: SearchSort = .newestFirst, by user: UserID
     ) throws -> [String] {
@@ -20,20 +20,20 @@ extension World {
     }
 }
 
-@Suite("Finding on the server")
+@Suite("Server search")
 struct SearchTests {
     private let group = ConversationID.group("g")
 
-    /// What both ways of asking find, which must be the same where there is one conversation.
+    /// Searches in the group and in all conversations, which must find the same texts.
     private func both(_ text: String, _ world: World, by user: UserID) throws -> [String] {
         let everywhere = try world.found(text, by: user)
         #expect(try world.found(text, in: group, by: user) == everywhere)
         return everywhere
     }
 
-    // MARK: Who may see what
+    // MARK: Visibility
 
-    @Test("Of a group one finds what was said while one was in it, however one asks")
+    @Test("A member finds the messages of their memberships, in one conversation and in all")
     func spans() throws {
         let world = try World()
         try world.make(group, members: ["alice"])
@@ -53,13 +53,13 @@ struct SearchTests {
         try world.delete(group)
         #expect(try world.found("tide", by: "bob") == [] && world.found("tide", by: "alice") == [])
         #expect(refusal { _ = try world.found("tide", in: group, by: "bob") }?.code == .unknownConversation)
-        // Made anew it is another log.
+        // A recreated group has another log.
         try world.make(group, members: ["alice", "bob"])
         try world.send("tide five", to: group, by: "alice")
         #expect(try both("tide", world, by: "bob") == ["tide five"])
     }
 
-    @Test("What was recalled, edited, deleted, hidden, cleared or kept long enough is found no more")
+    @Test("Recalled, edited, deleted, hidden, cleared and expired messages are not found")
     func gone() async throws {
         let world = try World()
         try world.make(group, members: ["alice", "bob"])
@@ -89,7 +89,7 @@ struct SearchTests {
         #expect(try both("tide", world, by: "alice") == ["tide 9"])
     }
 
-    @Test("Nothing of others is found, nor hinted at: the answer is that of a word nobody said")
+    @Test("A word in invisible messages gives the same answer as a word that does not occur")
     func others() throws {
         let world = try World()
         try world.make(.community("c"), members: ["alice", "bob", "mallory"])
@@ -109,16 +109,16 @@ struct SearchTests {
                 #expect(page.hits.isEmpty && page.next == nil && !page.isIndexing)
             }
         }
-        // A room is looked in by its name.
+        // A search in a room needs its name.
         #expect(try world.found("treasure", in: .room("lobby"), by: "mallory") == ["treasure aloud"])
         #expect(refusal { _ = try world.found("treasure", in: secret, by: "mallory") }?.code == .unknownConversation)
-        // An administrator finds by name what they may read, and everywhere what is their own.
+        // With a name, administrators can search any conversation. Without a name, they find their own messages only.
         let admin = try world.search(SearchQuery("treasure", in: secret), by: World.admin)
         #expect(admin.hits.count == 1)
         #expect(try world.search(SearchQuery("treasure"), by: World.admin).hits.isEmpty)
     }
 
-    @Test("Two who look for the same words find each their own, named as each names it")
+    @Test("Two users who search for the same words find their own messages, under their own conversation names")
     func twoUsers() throws {
         let world = try World()
         try world.send("the same words", to: .direct("bob"), by: "alice")
@@ -130,7 +130,7 @@ struct SearchTests {
         }
     }
 
-    @Test("All scripts are found, and their ranges are bytes of the text")
+    @Test("Texts in all scripts are found, and the ranges of a hit are bytes of its text")
     func scripts() throws {
         let world = try World()
         try world.make(group, members: ["alice"])
@@ -147,7 +147,7 @@ struct SearchTests {
 
     // MARK: Pages
 
-    @Test("Pages neither skip nor repeat, whatever is said meanwhile", arguments: SearchSort.allCases)
+    @Test("Pages neither skip nor repeat hits while messages are sent", arguments: SearchSort.allCases)
     func pages(sort: SearchSort) throws {
         let world = try World()
         let names = (0..<5).map { ConversationID.group(Identifier(known: "g\($0)")) }
@@ -173,7 +173,7 @@ struct SearchTests {
         #expect(seen == whole)
     }
 
-    @Test("A page of long messages ends where there is no more room, and goes on there")
+    @Test("A page of long messages ends at the size limit, and the next page continues from there")
     func longMessages() throws {
         let world = try World()
         try world.make(group, members: ["alice"])
@@ -191,7 +191,7 @@ struct SearchTests {
         #expect(counts == [5, 5, 2])
     }
 
-    @Test("What is out of range is refused by name, and a cursor goes with its question")
+    @Test("Values out of range are refused by name, and a cursor only works with its own query")
     func refusals() throws {
         let world = try World()
         try world.make(group, members: ["alice"])
@@ -211,14 +211,14 @@ struct SearchTests {
         #expect(refused(SearchQuery("tide", in: group, after: next)) == "cursor")
         #expect(refused(SearchQuery("tide", sort: .bestFirst, after: next)) == "cursor")
         #expect(refused(SearchQuery("tide", after: next)) == nil)
-        // Punctuation finds nothing, whatever it would mean to an index.
+        // Punctuation matches nothing, even if it has a meaning in the index.
         for text in ["...", "\"", "*", "- ^", "\u{0}"] { #expect(try world.found(text, by: "alice") == [], "\(text)") }
         _ = try world.found("NEAR( tide OR", by: "alice")
     }
 
-    // MARK: An index that is behind
+    // MARK: A stale index
 
-    /// One that proposes what it once read, and is never whole in time.
+    /// An index that repeats its first result and never catches up in time.
     private final class StaleIndex: MessageIndex {
         private let base = ScanningIndex()
         private let known = Mutex<SearchMatches?>(nil)
@@ -245,7 +245,7 @@ struct SearchTests {
     }
 
     @Test(
-        "What a stale index proposes is shown only as far as it may be seen now, and the answer says that it may lack")
+        "Hits of a stale index are shown only if they are visible now, and the page says that hits can be missing")
     func staleIndex() throws {
         let world = try World(index: StaleIndex())
         try world.make(group, members: ["alice", "bob"])
@@ -266,7 +266,7 @@ struct SearchTests {
         try world.delete(.all, of: group)
         #expect(try world.search(query, by: Caller(user: "bob")).hits.isEmpty)
         #expect(try world.search(query, by: Caller(user: "mallory")).hits.isEmpty)
-        // The places are another log's by now.
+        // The sequence numbers now belong to another log.
         try world.delete(group)
         try world.make(group, members: ["bob"])
         for number in 1...5 { try world.send("tide again \(number)", to: group, by: "bob") }

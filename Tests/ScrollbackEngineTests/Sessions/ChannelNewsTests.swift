@@ -3,8 +3,8 @@ import ScrollbackModel
 import ScrollbackWire
 import Testing
 
-/// What members of a community hear of channels that they don't hear in full: where each stands, a few times a second.
-@Suite("Channels' news")
+/// Tests the heads of channels without a subscription, which community members get a few times per second.
+@Suite("Channel heads")
 struct ChannelNewsTests {
     private let city = ConversationID.community("city")
     private let channel = ConversationID.community("city", channel: "default")
@@ -16,7 +16,7 @@ struct ChannelNewsTests {
         }
     }
 
-    @Test("Who joins before the news are told hears that something was said, and not what; of what comes then they do")
+    @Test("A new member gets a channel's head without messages from before the join, and with later ones")
     func lateJoiner() throws {
         let world = try World()
         try world.make(city, members: ["alice", "bob"])
@@ -27,7 +27,7 @@ struct ChannelNewsTests {
         let edited = world.submission("secret", mentions: .users(["alice"]))
         try world.send(edited, to: channel, by: "bob")
         try world.join(city, "carol")
-        // A change of what was said before brings no more of it.
+        // A change to an older message does not reveal it.
         try world.edit(edited.id, in: channel, "still secret", by: Caller(user: "bob"))
         world.engine.hub.announceMovedChannels()
         #expect(try news(bob).map { $0.last?.text } == ["still secret"])
@@ -39,7 +39,7 @@ struct ChannelNewsTests {
         for device in [bob, carol] { #expect(try news(device).map { $0.last?.text }.last == "after") }
     }
 
-    @Test("Whether counts are altered is said of all that happened since the last news, whatever happened last")
+    @Test("The flag `altersCounts` covers all changes since the last head, not only the newest change")
     func altered() throws {
         let world = try World()
         try world.make(city, members: ["alice", "bob"])
@@ -69,7 +69,7 @@ struct ChannelNewsTests {
         }
     }
 
-    /// A message that mentions nobody.
+    /// Sends a message without mentions and returns its ID.
     private func plain(_ world: World) throws -> MessageID {
         let submission = world.submission()
         try world.send(submission, to: channel, by: "alice")
@@ -78,7 +78,7 @@ struct ChannelNewsTests {
 }
 
 extension LogNews {
-    /// Without what was said.
+    /// The same news without the last message.
     fileprivate var bare: LogNews {
         var bare = self
         bare.last = nil

@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
@@ -5,17 +6,17 @@ import ScrollbackWire
 import Synchronization
 import Testing
 
-@Suite("Who is put out")
+@Suite("Removed members")
 struct RemovalTests {
     private let group = ConversationID.group("g")
 
-    @Test("History 11: a member removed while subscribed gets nothing more from that instant, from any door")
+    @Test("A member who is removed while subscribed receives nothing more from any entry point", .history(11))
     func fromAGroup() throws {
         let world = try World()
         try world.make(group, members: ["alice", "bob"])
         let doors = Doors(world)
         let (phone, tablet) = (doors.device("bob"), doors.device("bob", "tablet"))
-        phone.request(.subscribe([group]))
+        phone.request(Subscribe([group]))
         try world.send("before", to: group, by: "alice")
         let state = try world.head(group, "bob").state
         let older = try world.page(limit: 1, of: group, by: "bob")
@@ -30,12 +31,12 @@ struct RemovalTests {
                 return
             }
         }
-        // He can't ask for it either.
-        let subscribe = phone.request(.subscribe([group]))
+        // Bob can't request anything either.
+        let subscribe = phone.request(Subscribe([group]))
         #expect(try phone.error(subscribe)?.code == .notMember)
-        let send = phone.request(.send(group, world.submission("x")))
+        let send = phone.request(SendMessage(conversation: group, submission: world.submission("x")))
         #expect(try phone.error(send)?.code == .notMember)
-        let history = phone.request(.history(group, HistoryQuery(.latest, limit: 100)))
+        let history = phone.request(GetHistory(conversation: group, query: HistoryQuery(.latest, limit: 100)))
         #expect(try phone.answer(history) { try LogPage(from: &$0) }.texts == ["before"])
         let position = LogPosition(conversation: group, epoch: state.epoch, view: state.view, seq: 0, rev: 0)
         #expect(try world.engine.syncLogs([position], by: Caller(user: "bob"))[0].result.get().page.texts == ["before"])
@@ -48,7 +49,7 @@ struct RemovalTests {
     }
 
     @Test(
-        "History 11: who is put out of a community stops hearing its public and its private channels at once, and for good"
+        "Removal from a community immediately ends the delivery of its public and private channels", .history(11)
     )
     func fromACommunity() throws {
         let world = try World()
@@ -60,7 +61,7 @@ struct RemovalTests {
         try world.put(secret, .init(isPrivate: true, members: ["alice", "bob"]))
         let doors = Doors(world)
         let bob = doors.device("bob")
-        bob.request(.subscribe([open]))
+        bob.request(Subscribe([open]))
         for id in [open, secret] { try world.send("before", to: id, by: "alice") }
         try world.leave(.community("c"), "bob")
         for id in [open, secret] { try world.send("after", to: id, by: "alice") }
@@ -72,23 +73,23 @@ struct RemovalTests {
         }
         #expect(heads.isEmpty)
         for id in [open, secret] {
-            let ref = bob.request(.subscribe([id]))
+            let ref = bob.request(Subscribe([id]))
             #expect([.notMember, .unknownConversation].contains(try bob.error(ref)?.code))
             #expect(try world.page(of: id, by: "bob").texts == ["before"])
         }
-        // A new connection hears them no more than the old one.
+        // A new connection receives nothing either.
         let tablet = doors.device("bob", "tablet")
         for id in [open, secret] { try world.send("later", to: id, by: "alice") }
         #expect(try tablet.messages.isEmpty)
-        // Back in the community, he is not back in the private channel.
+        // A member who rejoins the community is not in the private channel.
         try world.join(.community("c"), "bob")
         for id in [open, secret] { try world.send("again", to: id, by: "alice") }
-        #expect(try tablet.messages.isEmpty, "a public channel is heard by who subscribes")
+        #expect(try tablet.messages.isEmpty, "only subscribers receive a public channel")
         #expect(try world.page(of: secret, by: "bob").texts == ["before"])
         #expect(try world.page(of: open, by: "bob").texts == ["again", "before"])
     }
 
-    @Test("History 11: who is put out of a private channel alone hears nothing after it, by any door")
+    @Test("A member who is removed from a private channel receives nothing more from any entry point", .history(11))
     func fromAPrivateChannel() throws {
         let world = try World()
         let (open, secret) = (
@@ -99,7 +100,7 @@ struct RemovalTests {
         try world.put(secret, .init(isPrivate: true, members: ["alice", "bob"]))
         let doors = Doors(world)
         let (phone, tablet) = (doors.device("bob"), doors.device("bob", "tablet"))
-        for device in [phone, tablet] { device.request(.subscribe([open, secret])) }
+        for device in [phone, tablet] { device.request(Subscribe([open, secret])) }
         for id in [open, secret] { try world.send("before", to: id, by: "alice") }
         let state = try world.head(secret, "bob").state
         let cursor = try world.pass(by: "bob").cursor
@@ -123,9 +124,11 @@ struct RemovalTests {
             !"\(heard)".contains("secret name")
                 && !heard.contains { if case .head(secret, _) = $0 { true } else { false } })
 
-        // By no door that he may knock at himself.
-        #expect(try phone.error(phone.request(.subscribe([secret])))?.code == .notMember)
-        #expect(try phone.error(phone.request(.send(secret, world.submission("x"))))?.code == .notMember)
+        // No request returns anything newer of the channel.
+        #expect(try phone.error(phone.request(Subscribe([secret])))?.code == .notMember)
+        #expect(
+            try phone.error(phone.request(SendMessage(conversation: secret, submission: world.submission("x"))))?.code
+                == .notMember)
         let page = try world.page(of: secret, by: "bob")
         #expect(page.texts == ["before"])
         #expect((page.state.head, page.state.n, page.newer) == (1, 1, nil))
@@ -145,13 +148,13 @@ struct RemovalTests {
         #expect(try world.pass(left.cursor, by: "bob").heads.isEmpty)
         #expect(refusal { _ = try world.engine.members(of: secret, after: nil, limit: 9, by: bob) }?.code == .forbidden)
 
-        // The rest of the community goes on for him.
+        // The other channels of the community still reach bob.
         try world.send("still heard", to: open, by: "alice")
         for device in [phone, tablet] { #expect(try device.texts == ["before", "before", "still heard"]) }
         #expect(try world.page(of: open, by: "bob").texts == ["still heard", "before"])
     }
 
-    @Test("History 11: who heard a group that was deleted hears nothing of another one of its name")
+    @Test("A former member of a deleted group receives nothing from a new group with the same name", .history(11))
     func remade() throws {
         let world = try World()
         try world.make(group, members: ["alice", "bob"])
@@ -161,10 +164,10 @@ struct RemovalTests {
         try world.make(group, members: ["bob"])
         try world.send("secret", to: group, by: "bob")
         #expect(try alice.messages.isEmpty)
-        #expect(try bob.texts == ["secret"], "a connection that is not the sender's")
+        #expect(try bob.texts == ["secret"], "this connection did not send the message")
     }
 
-    @Test("History 11: who heard a channel that became private is told to ask again, and hears nothing more")
+    @Test("Subscribers of a channel that becomes private get a resync event and nothing more", .history(11))
     func madePrivate() throws {
         let world = try World()
         let channel = ConversationID.community("c", channel: "x")
@@ -172,7 +175,7 @@ struct RemovalTests {
         try world.put(channel)
         let doors = Doors(world)
         let (alice, bob) = (doors.device("alice"), doors.device("bob"))
-        for device in [alice, bob] { device.request(.subscribe([channel])) }
+        for device in [alice, bob] { device.request(Subscribe([channel])) }
         try world.send("open", to: channel, by: "alice")
         try world.put(channel, .init(isPrivate: true))
         try world.join(channel, "alice")
@@ -192,24 +195,24 @@ struct RemovalTests {
         #expect(try alice.texts == ["open", "closed"])
     }
 
-    @Test("Who left may not hear what they may still read in part")
+    @Test("A former member can't subscribe to a conversation of which they can still read a part")
     func leftSubscriber() throws {
         let world = try World()
         try world.make(group, members: ["alice", "bob"], visibility: .everything)
         try world.send("before", to: group, by: "alice")
         try world.leave(group, "bob")
         let bob = Doors(world).device("bob")
-        let ref = bob.request(.subscribe([group]))
+        let ref = bob.request(Subscribe([group]))
         #expect(try bob.error(ref)?.code == .notMember)
         try world.send("after", to: group, by: "alice")
         #expect(try bob.messages.isEmpty)
     }
 
-    /// What takes a group from bob, and then says something there.
+    /// Operations that take a group away from bob.
     private static let takings: [(String, @Sendable (World, ConversationID) throws -> Void)] = [
-        ("put out", { try $0.leave($1, "bob") }),
+        ("removed", { try $0.leave($1, "bob") }),
         (
-            "put out, in and out",
+            "removed, added and removed",
             { world, id in
                 try world.leave(id, "bob")
                 try world.join(id, "bob")
@@ -217,7 +220,7 @@ struct RemovalTests {
             }
         ),
         (
-            "deleted and made again without him",
+            "deleted and recreated without bob",
             { world, id in
                 try world.delete(id)
                 try world.make(id, members: ["alice"])
@@ -226,7 +229,7 @@ struct RemovalTests {
     ]
 
     @Test(
-        "History 11: at whichever moment of a hello a group is taken away, nothing that is said then is heard",
+        "A member who loses a group at any point during hello receives no later message", .history(11),
         arguments: 0..<3)
     func atEveryMomentOfHello(_ index: Int) throws {
         let (name, take) = Self.takings[index]
@@ -253,15 +256,15 @@ struct RemovalTests {
         #expect(moments >= 2)
     }
 
-    /// What leaves bob less to see of a group whose past was everybody's.
+    /// Operations that reduce what bob sees of a group with full history visibility.
     private static let narrowings: [(String, @Sendable (World, ConversationID, MessageID) throws -> Void)] = [
-        ("history that closes", { world, id, _ in try world.put(id, .init(visibility: .sinceJoin)) }),
-        ("deleted for himself", { world, id, message in try world.hide([message], in: id, by: "bob") }),
+        ("narrower visibility", { world, id, _ in try world.put(id, .init(visibility: .sinceJoin)) }),
+        ("deleted for oneself", { world, id, message in try world.hide([message], in: id, by: "bob") }),
         ("cleared", { world, id, _ in try world.clear(id, through: 1, by: "bob") }),
     ]
 
     @Test(
-        "At whichever moment of a hello somebody comes to see less, no change of what they don't see is heard",
+        "A member who loses visibility at any point during hello receives no change to a hidden message",
         arguments: 0..<3)
     func lessToSeeAtEveryMomentOfHello(_ index: Int) throws {
         let (name, take) = Self.narrowings[index]
@@ -285,9 +288,9 @@ struct RemovalTests {
         #expect(moments >= 2)
     }
 
-    /// What takes a community's channel from bob.
+    /// Operations that take a community channel away from bob.
     private static let channelTakings: [(String, @Sendable (World, ConversationID) throws -> Void)] = [
-        ("put out of the community", { world, _ in try world.leave(.community("c"), "bob") }),
+        ("removed from the community", { world, _ in try world.leave(.community("c"), "bob") }),
         (
             "made private",
             { world, id in
@@ -296,7 +299,7 @@ struct RemovalTests {
             }
         ),
         (
-            "deleted and made again as a private one",
+            "deleted and recreated as a private channel",
             { world, id in
                 try world.delete(id)
                 try world.put(id, .init(isPrivate: true, members: ["alice"]))
@@ -305,7 +308,7 @@ struct RemovalTests {
     ]
 
     @Test(
-        "History 11: at whichever moment of a subscription a channel is taken away, nothing that is said then is heard",
+        "A member who loses a channel at any point during a subscription receives no later message", .history(11),
         arguments: 0..<3)
     func atEveryMomentOfSubscribing(_ index: Int) throws {
         let (name, take) = Self.channelTakings[index]
@@ -321,7 +324,7 @@ struct RemovalTests {
                 try take(world, channel)
                 try world.send("after", to: channel, by: "alice")
             }
-            device.request(.subscribe([channel]))
+            device.request(Subscribe([channel]))
             guard store.wasInterrupted else { break }
             moments = moment
             try world.send("later", to: channel, by: "alice")
@@ -330,7 +333,7 @@ struct RemovalTests {
         #expect(moments >= 2)
     }
 
-    @Test("What is said at any moment of a subscription is in its heads or heard, never neither")
+    @Test("A message at any point during a subscription is in the returned heads or delivered as an event")
     func nothingBetween() throws {
         let channel = ConversationID.community("c", channel: "x")
         for moment in 1...20 {
@@ -340,7 +343,7 @@ struct RemovalTests {
             try world.put(channel)
             let device = Doors(world).device("bob")
             store.interrupt(after: moment) { try world.send("meanwhile", to: channel, by: "alice") }
-            let ref = device.request(.subscribe([channel]))
+            let ref = device.request(Subscribe([channel]))
             guard store.wasInterrupted else { break }
             var heads: [ConversationHead] = []
             try device.answer(ref) { reader in
@@ -355,23 +358,23 @@ struct RemovalTests {
         }
     }
 
-    @Test("Who was sent away from a channel and is let in again hears it when they ask again")
+    @Test("A user who loses and regains access to a channel receives it after another subscription")
     func back() throws {
         let world = try World()
         let channel = ConversationID.community("c", channel: "x")
         try world.make(.community("c"), members: ["alice", "bob"])
         try world.put(channel)
         let device = Doors(world).device("bob")
-        device.request(.subscribe([channel]))
+        device.request(Subscribe([channel]))
         try world.put(channel, .init(isPrivate: true))
         try world.put(channel, .init(isPrivate: false))
         try world.send("not asked", to: channel, by: "alice")
-        device.request(.subscribe([channel]))
+        device.request(Subscribe([channel]))
         try world.send("asked", to: channel, by: "alice")
         #expect(try device.texts == ["asked"])
     }
 
-    @Test("History 11: removed while saying hello, a device hears nothing that was said after", arguments: 1...4)
+    @Test("A member who is removed during hello receives no later message", .history(11), arguments: 1...4)
     func duringHello(_ part: Int) throws {
         let world = try World(execution: .thread)
         let doors = Doors(world)
@@ -407,7 +410,7 @@ struct RemovalTests {
         #expect(world.engine.hub.isEmpty)
     }
 
-    @Test("Put in while saying hello, a device hears what is said after its welcome", arguments: 1...2)
+    @Test("A member who is added during hello receives messages after the welcome", arguments: 1...2)
     func joinedDuringHello(_ part: Int) throws {
         let world = try World(execution: .thread)
         let doors = Doors(world)
@@ -424,7 +427,7 @@ struct RemovalTests {
         }
     }
 
-    @Test("Removed while asking to hear a channel, a device hears nothing that was said after")
+    @Test("A member who is removed during a subscription receives no later message")
     func duringSubscribe() throws {
         let world = try World(execution: .thread)
         let doors = Doors(world)
@@ -435,7 +438,7 @@ struct RemovalTests {
             let device = doors.device("bob")
             DispatchQueue.concurrentPerform(iterations: 2) { worker in
                 if worker == 0 {
-                    device.request(.subscribe([open]))
+                    device.request(Subscribe([open]))
                 } else {
                     try? world.leave(.community("c"), "bob")
                     _ = try? world.send("after", to: open, by: "alice") as Seq

@@ -8,7 +8,7 @@ import Testing
 struct SendAllowanceTests {
     private let start = Date(timeIntervalSince1970: 1_795_255_200)
 
-    @Test("A burst goes through, then as many a second as are allowed")
+    @Test("A burst is allowed, and then the configured rate")
     func rate() {
         let allowance = SendAllowance(perSecond: 5, burst: 10)
         let alice = Caller(user: "alice")
@@ -22,7 +22,7 @@ struct SendAllowanceTests {
         #expect((49...51).contains(sent))
     }
 
-    @Test("Whoever waits as long as they were told to goes through", arguments: [0.3, 1, 3, 7, 20, 333.3] as [Double])
+    @Test("A sender who waits for `retryAfter` is allowed to send", arguments: [0.3, 1, 3, 7, 20, 333.3] as [Double])
     func waiting(_ perSecond: Double) throws {
         let allowance = SendAllowance(perSecond: perSecond, burst: 1)
         var now = start
@@ -33,7 +33,7 @@ struct SendAllowanceTests {
         }
     }
 
-    @Test("One user's flood costs another nothing, and administrators are exempt")
+    @Test("One user's flood does not affect other users, and administrators are exempt")
     func others() {
         let allowance = SendAllowance(perSecond: 1, burst: 1)
         #expect(allowance.take(Caller(user: "alice"), now: start) == nil)
@@ -42,7 +42,7 @@ struct SendAllowanceTests {
         for _ in 0..<100 { #expect(allowance.take(World.admin, now: start) == nil) }
     }
 
-    @Test("A clock that steps back takes nothing away and gives nothing")
+    @Test("A clock that steps back neither removes nor adds allowance")
     func clockStepsBack() {
         let allowance = SendAllowance(perSecond: 1, burst: 2)
         let alice = Caller(user: "alice")
@@ -52,18 +52,21 @@ struct SendAllowanceTests {
         #expect(allowance.take(alice, now: start - 99) == nil)
     }
 
-    @Test("Edits and actions, added and taken off, come out of the same allowance as messages")
+    @Test("Edits and actions use the same allowance as messages")
     func changes() throws {
         let world = try World()
         try world.make(.group("g"), members: ["alice"])
         let device = Doors(world, allowance: SendAllowance(perSecond: 1, burst: 4)).device("alice")
         let message = world.submission("mine")
-        let action = ActionReference.own(type: "reaction", value: "+1")
-        let requests: [ClientRequest] = [
-            .send(.group("g"), message),
-            .edit(.group("g"), message.id, MessageEdit(.text("new")), operation: world.newID()),
-            .addAction(.group("g"), message.id, type: "reaction", value: "+1", operation: world.newID()),
-            .removeAction(.group("g"), message.id, action, operation: world.newID()),
+        let group = ConversationID.group("g")
+        let reaction = ActionContent(type: "reaction", value: "+1")
+        let own = ActionReference.own(type: "reaction", value: "+1")
+        let requests: [any FrameRequest] = [
+            SendMessage(conversation: group, submission: message),
+            EditMessage(
+                conversation: group, id: message.id, edit: MessageEdit(.text("new")), operation: world.newID()),
+            AddAction(conversation: group, id: message.id, action: reaction, operation: world.newID()),
+            RemoveAction(conversation: group, id: message.id, action: own, operation: world.newID()),
         ]
         for request in requests { #expect(try device.error(device.request(request)) == nil) }
         for request in requests { #expect(try device.error(device.request(request))?.code == .rateLimited) }

@@ -1,14 +1,15 @@
+import ContractRows
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
 import Testing
 
-@Suite("Sync: what a log has")
+@Suite("Sync of logs")
 struct LogSyncTests {
     private let group = ConversationID.group("g")
 
-    @Test("History 21: after 100,000 missed the answer is bounded, and every reconnect makes progress")
+    @Test("After 100,000 missed messages, the answer is limited, and every reconnect makes progress", .history(21))
     func manyMissed() throws {
         let world = try World()
         try world.make(group, members: ["alice"])
@@ -21,7 +22,7 @@ struct LogSyncTests {
         #expect(sync.page.messages.count == 100)
         #expect(sync.page.coverage == Coverage(lower: 99_911, upper: 100_010))
         #expect(sync.page.state.head == 100_010)
-        // From there on it is up to date, and a gap lies below.
+        // After this answer, the client is up to date and has a gap below.
         position.seq = sync.page.coverage.upper
         let empty = try world.engine.syncLogs([position], by: caller)[0].result.get()
         #expect(empty.page.messages.isEmpty)
@@ -33,15 +34,15 @@ struct LogSyncTests {
             #expect(answer.page.coverage.upper == 100_010)
             #expect(
                 answer.page.messages.map(\.seq) == answer.page.messages.map(\.seq).sorted(),
-                "oldest first, as they are applied")
+                "the oldest message comes first")
         }
     }
 
-    @Test("History 21: one answer about many logs holds at most 2,000 messages, and says of each where it stands")
+    @Test("An answer for many logs has at most 2,000 messages, and the head of each log", .history(21))
     func manyLogs() throws {
         let world = try World()
         var positions: [LogPosition] = []
-        // Of the last one more was missed than is replayed.
+        // More messages of the last log were missed than are replayed.
         let heads: [Seq] = [400, 400, 400, 400, 400, 400, 400, 400, 700]
         for (index, head) in heads.enumerated() {
             let id = ConversationID.group(Identifier(known: "g\(index)"))
@@ -63,28 +64,28 @@ struct LogSyncTests {
                 #expect(page.state.head == heads[index])
                 count += page.messages.count
                 found[index] += page.seqs
-                // As a device goes on: what lies below is taken as answered.
+                // Like a client, which continues after the covered range.
                 positions[index].seq = max(positions[index].seq, page.coverage.upper)
             }
             #expect(count <= 2_000)
-            #expect(positions.map(\.seq) != before, "progress at every round")
+            #expect(positions.map(\.seq) != before, "every round makes progress")
             rounds += 1
             if rounds > 5 { break }
         }
         #expect(rounds == 3)
-        // A log for which there was no room is not passed over.
+        // A log that did not fit into an answer is not skipped.
         #expect(found.prefix(8).allSatisfy { $0 == Array(1...400) })
         #expect(found.last == Array(601...700))
     }
 
-    /// An answer as it goes over the line.
+    /// Returns the size of the encoded answers in bytes.
     private func encoded(_ answers: [LogSyncAnswer]) -> Int {
         var writer = JSONWriter()
         writer.array(answers) { $1.write(to: &$0) }
         return writer.text.utf8.count
     }
 
-    @Test("History 21: 500 long messages come in answers a slow line can carry, each of which gets on")
+    @Test("500 long messages come in answers of limited size, each of which makes progress", .history(21))
     func longMessages() throws {
         let world = try World()
         try world.make(group, members: ["alice", "bob"])
@@ -104,8 +105,8 @@ struct LogSyncTests {
             rounds += 1
         }
         #expect(found == Array(1...500))
-        #expect(rounds == 125, "four at a time")
-        // Where more was missed, the newest page holds what there is room for, and a gap lies below it.
+        #expect(rounds == 125, "each answer has four messages")
+        // If more were missed, the answer has the newest messages that fit, and the client has a gap below.
         try world.send(to: group, by: "bob")
         position.seq = 0
         let answers = try world.engine.syncLogs([position], by: Caller(user: "alice"))
@@ -115,7 +116,7 @@ struct LogSyncTests {
         #expect(newest.coverage == Coverage(lower: 497, upper: 501))
     }
 
-    @Test("A message that is larger than an answer may be is an answer by itself")
+    @Test("A message larger than the size limit is an answer by itself")
     func oversized() throws {
         let world = try World()
         try world.make(group, members: ["alice", "bob"])
@@ -128,7 +129,7 @@ struct LogSyncTests {
         }
     }
 
-    @Test("A position of a dead epoch, or beyond the head, gets the newest page")
+    @Test("A position of another epoch or beyond the head gets the newest page")
     func foreignPositions() throws {
         let world = try World()
         try world.make(group, members: ["alice"])
@@ -144,7 +145,7 @@ struct LogSyncTests {
         }
     }
 
-    @Test("One log that may not be seen doesn't fail the answer about the others")
+    @Test("A log that is not visible does not fail the answers for other logs")
     func partialAnswers() throws {
         let world = try World()
         try world.make(group, members: ["alice"])

@@ -1,6 +1,6 @@
 import ScrollbackModel
 
-/// A few conversations as plain lists: who said what, and who was there when.
+/// A reference implementation of some conversations as plain lists, with their messages and memberships.
 final class SyncModel {
     static let groups: [ConversationID] = [.group("g"), .group("h")]
     static let city = ConversationID.community("city")
@@ -8,7 +8,7 @@ final class SyncModel {
     static let secret = ConversationID.community("city", channel: "secret")
     static let direct = ConversationID.direct(between: "alice", and: "bob")
     static let logs = groups + [open, secret, direct]
-    /// What members hear without asking for it.
+    /// The conversations that members receive without a subscription.
     static let streams = groups + [secret, direct]
 
     struct Entry {
@@ -18,9 +18,9 @@ final class SyncModel {
     }
 
     private(set) var entries: [ConversationID: [Entry]] = [:]
-    /// The texts each person's connected device must have heard, in order.
+    /// The texts that each user's connected device must have received, in order.
     private(set) var heard: [UserID: [String]] = [:]
-    /// Places above the first, up to the second.
+    /// The spans of the memberships: the sequence numbers above the key, up to and including the value.
     private var spans: [ConversationID: [UserID: [Int: Int?]]] = [:]
 
     func isMember(_ log: ConversationID, _ user: UserID) -> Bool {
@@ -28,7 +28,7 @@ final class SyncModel {
         return spans[log]?[user]?.values.contains { $0 == nil } ?? false
     }
 
-    /// Whether they see a conversation at all, be it only their part of its past.
+    /// Whether a user sees a conversation at all, even if only a part of its history.
     func hasStanding(_ log: ConversationID, _ user: UserID) -> Bool {
         log == Self.direct ? isMember(log, user) && entries[log] != nil : spans[log]?[user] != nil
     }
@@ -68,13 +68,13 @@ final class SyncModel {
 
     func joinCity(_ user: UserID) { join(Self.open, user) }
 
-    /// Who leaves a community leaves its private channels.
+    /// Removes a user from the community and from its private channels.
     func leaveCity(_ user: UserID) {
         leave(Self.open, user)
         if isMember(Self.secret, user) { leave(Self.secret, user) }
     }
 
-    /// Another log of the same name.
+    /// Replaces a log by a new one with the same name.
     func remake(_ log: ConversationID, _ members: [UserID]) {
         entries[log] = nil
         spans[log] = nil

@@ -4,13 +4,13 @@ import ScrollbackModel
 import ScrollbackWire
 import Testing
 
-/// Random programs, beside a plain list of who said what and who was there: what devices that were away hear in their
-/// passes, what connected ones hear at once, and what everybody can get by every door.
+/// Compares the engine with plain lists over random operations.
 ///
-/// `SCROLLBACK_SEEDS` says how many, `SCROLLBACK_SEED` replays one.
-@Suite("Sync of random programs")
+/// The tests check the sync passes of offline devices, the events of connected devices, and the answers of every entry
+/// point. `SCROLLBACK_SEEDS` sets the number of seeds, and `SCROLLBACK_SEED` replays one seed.
+@Suite("Random sync")
 struct SyncSearchTests {
-    @Test("No pass misses what moved before it, and nobody hears or reads what was said while they were out")
+    @Test("No pass misses an earlier change, and no user gets messages from outside their memberships")
     func search() async throws {
         for seed in Seeds.count(150) {
             await Task.yield()
@@ -23,18 +23,18 @@ struct SyncSearchTests {
     }
 }
 
-/// What a device that only asks knows, and what it must know when its pass ends.
+/// The state of a device that only uses sync, and what it must know at the end of its pass.
 private struct Copy {
     var cursor: String?
     var known: [ConversationID: ConversationHead] = [:]
-    /// The heads as they were when the pass began, and the last commit.
+    /// The state of the server when the pass began.
     var due: Due?
 }
 
 private struct Due {
     var heads: [ConversationID: ConversationHead]
     var moved: Int64
-    /// What they had changed themselves.
+    /// The user's own revision.
     var userRev: Int64
 }
 
@@ -78,7 +78,7 @@ private final class SyncProgram {
             }
         }
         for user in Self.people {
-            // What was under way ends, and one more pass has the rest.
+            // The current pass ends, and one more pass has the rest.
             for _ in 0..<2 {
                 repeat { if let found = try window(user) { return report(found) } } while copies[user]?.due != nil
             }
@@ -91,7 +91,7 @@ private final class SyncProgram {
                 SyncModel.streams.contains($0.conversation.absolute(for: user))
             }
             if heard?.map({ $0.text ?? "" }) != model.heard[user] ?? [] {
-                return report("\(user)'s device heard \(heard?.map(\.text) ?? []), not \(model.heard[user] ?? [])")
+                return report("\(user)'s device received \(heard?.map(\.text) ?? []), not \(model.heard[user] ?? [])")
             }
         }
         return nil
@@ -117,7 +117,7 @@ private final class SyncProgram {
         return nil
     }
 
-    // MARK: What people do
+    // MARK: Operations of users
 
     private func text() -> String {
         lastText += 1
@@ -156,13 +156,13 @@ private final class SyncProgram {
     }
 
     private func rename(_ log: ConversationID) throws {
-        steps.append("\(log) gets another name")
+        steps.append("\(log) is renamed")
         try world.put(log, .init(name: text()))
     }
 
     private func remake(_ log: ConversationID) throws {
         let members = Self.people.filter { _ in random.chance(50) }
-        steps.append("\(log) is deleted and made again with \(members)")
+        steps.append("\(log) is deleted and recreated with \(members)")
         try world.delete(log)
         try world.make(log, members: members)
         model.remake(log, members)
@@ -170,7 +170,7 @@ private final class SyncProgram {
     }
 
     private func importSome(_ log: ConversationID) throws {
-        // Later than all that was said, however the clock went.
+        // The imported messages are newer than all others, even if the clock stepped back.
         world.clock.set(max(world.clock.now, try world.store.newest.date) + 1)
         let batch = (0...random.below(3)).map { _ in
             world.said(text(), by: random.pick(Self.people), at: world.clock.now)
@@ -184,7 +184,7 @@ private final class SyncProgram {
         }
     }
 
-    /// History 22: an import run again is a quiet success, and older messages before the head are refused.
+    /// Repeats an import, which must succeed and change nothing, and imports an older message, which must be refused.
     private func importAgain(_ log: ConversationID) throws -> String? {
         guard let known = imports[log], let sender = known.first?.sender else { return nil }
         steps.append("import into \(log) again")
@@ -192,10 +192,10 @@ private final class SyncProgram {
         let before = try world.store.read { try $0.conversation(log) }
         let report = try world.importHistory(known, into: log)
         if report != ImportReport(imported: 0, skipped: known.count, head: Seq(head)) {
-            return "the import into \(log) run again reports \(report), and the head is \(head)"
+            return "the repeated import into \(log) reports \(report), and the head is \(head)"
         }
         if try world.store.read({ try $0.conversation(log) }) != before {
-            return "the import into \(log) run again changed the conversation, between commit \(moved) and now"
+            return "the repeated import into \(log) changed the conversation, between commit \(moved) and now"
         }
         let old = world.said("old", by: sender, at: Date(timeIntervalSince1970: 1_400_000_000))
         let error = refusal { try world.importHistory(known + [old], into: log) }
@@ -203,13 +203,13 @@ private final class SyncProgram {
             ? nil : "an old message before the head of \(log): \(error.map { "\($0)" } ?? "taken")"
     }
 
-    /// History 7: somebody's id used again, by them or by somebody else, changes nothing.
+    /// Sends a message with an ID that is already used, which must not change the stored message.
     private func foreignID(_ log: ConversationID, _ user: UserID) throws -> String? {
         guard let entries = model.entries[log], !entries.isEmpty else { return nil }
         let entry = random.pick(entries)
         let isRetry = random.chance(40)
         let submission = isRetry ? entry.submission : world.submission("not mine", id: entry.submission.id)
-        steps.append("\(user) sends to \(log) with the id of \(entry.text), by \(entry.sender)")
+        steps.append("\(user) sends to \(log) with the ID of \(entry.text), by \(entry.sender)")
         let row = { [world] in
             try world.store.read { store in
                 try store.conversation(log).map { ($0, try store.message(entry.submission.id, in: $0.number)) }
@@ -229,7 +229,7 @@ private final class SyncProgram {
             ? "\(user) with \(entry.sender)'s id: \(error.map { "\($0)" } ?? "taken")" : nil
     }
 
-    // MARK: What devices hear
+    // MARK: What devices receive
 
     private func heads(of user: UserID) throws -> [ConversationID: ConversationHead] {
         var heads: [ConversationID: ConversationHead] = [:]
@@ -241,20 +241,20 @@ private final class SyncProgram {
 
     private func rev(of user: UserID) throws -> Int64 { try world.store.read { try $0.user(user)?.rev ?? 0 } }
 
-    /// One window of somebody's pass; at its end they must know what had moved when it began.
+    /// Requests one window of a user's pass. At its end, the device must know all changes from before the pass.
     private func window(_ user: UserID) throws -> String? {
         guard var copy = copies[user] else { return nil }
         let due = try copy.due ?? Due(heads: heads(of: user), moved: world.store.moved, userRev: rev(of: user))
         let limit = random.pick([1, 2, 3, 100])
         let window = try world.engine.syncWindow(cursor: copy.cursor, limit: limit, by: Caller(user: user))
         steps.append(
-            "\(user) hears of \(window.heads.map { "\($0.conversation) to \($0.state.head)\($0.isMember ? "" : ", left")" })"
-                + (window.isDone ? ", and that is all" : ""))
+            "\(user): \(window.heads.map { "\($0.conversation) to \($0.state.head)\($0.isMember ? "" : ", left")" })"
+                + (window.isDone ? ", and the pass is done" : ""))
         for head in window.heads {
             let log = head.conversation.absolute(for: user)
             copy.known[log] = head
             if let last = head.lastMessage, !model.visible(log, user).contains(last.seq) {
-                return "\(user) hears of message \(last.seq) of \(log), which is not theirs to see"
+                return "\(user) gets message \(last.seq) of \(log), which they may not see"
             }
         }
         copy.cursor = window.cursor
@@ -267,17 +267,17 @@ private final class SyncProgram {
         return nil
     }
 
-    /// Whether somebody's copy has not what was there to be heard.
+    /// Returns a difference between a device and the state of the server when the pass began, or `nil`.
     ///
-    /// What moved while the pass went on is in the next one; but that they are out they hear in this one, since no later
-    /// commit is their business. What they changed meanwhile is in the next one too.
+    /// Changes during the pass are in the next pass, including the user's own. A removal must be in this pass, because
+    /// no later commit concerns the user.
     private func difference(in log: ConversationID, _ user: UserID, _ due: Due) throws -> String? {
         let known = copies[user]?.known[log]
         let now = try heads(of: user)[log]
         let moved = try world.store.read { try $0.conversation(log)?.moved ?? 0 }
         guard let head = due.heads[log] else {
             return known?.isMember == true && now == nil && moved <= due.moved
-                ? "\(user) believes to be in \(log)" : nil
+                ? "\(user)'s device still has \(log)" : nil
         }
         guard try rev(of: user) == due.userRev, now?.state.epoch == head.state.epoch else { return nil }
         if head.isMember {
@@ -285,10 +285,10 @@ private final class SyncProgram {
         } else {
             guard known?.isMember != false || known?.state.head != head.state.head else { return nil }
         }
-        return "\(user) knows \(log) as \(known.map { "\($0)" } ?? "nothing"), and it is \(head)"
+        return "\(user)'s device has \(log) as \(known.map { "\($0)" } ?? "nothing"), and it is \(head)"
     }
 
-    /// Every door gives somebody what they may see, and nothing else.
+    /// Compares the answers of the entry points with what a user may see.
     private func doors(_ log: ConversationID, _ user: UserID) throws -> String? {
         let visible = model.visible(log, user)
         let caller = Caller(user: user)
@@ -298,7 +298,7 @@ private final class SyncProgram {
             doors.append(("history", Set(try world.page(of: log, by: user).seqs)))
             doors.append(("sync", Set(try world.engine.syncLogs([position], by: caller)[0].result.get().page.seqs)))
         } else if let error = refusal({ _ = try world.page(of: log, by: user) }) {
-            guard error.code == .unknownConversation else { return "\(user) is told \(error) of \(log)" }
+            guard error.code == .unknownConversation else { return "\(user) gets \(error) for \(log)" }
             doors.append(("history", []))
         }
         let ids = (model.entries[log] ?? []).enumerated().filter { _, entry in
@@ -306,7 +306,7 @@ private final class SyncProgram {
         }
         doors.append(("message", Set(ids.map { Seq($0.offset) + 1 })))
         for (door, found) in doors where found != visible {
-            return "\(user) gets \(found.sorted()) of \(log) by \(door), not \(visible.sorted())"
+            return "\(user) gets \(found.sorted()) of \(log) from \(door), not \(visible.sorted())"
         }
         return nil
     }

@@ -11,9 +11,9 @@ struct SyncTests {
 
     private func names(_ heads: [ConversationHead]) -> [String] { heads.map(\.conversation.description) }
 
-    // MARK: What moved
+    // MARK: Changed conversations
 
-    @Test("A first pass gives every conversation, newest activity first, in windows")
+    @Test("The first pass returns every conversation in windows, the newest activity first")
     func firstPass() throws {
         let world = try World()
         for index in 1...7 { try world.make(.group(Identifier(known: "g\(index)")), members: ["alice"]) }
@@ -28,7 +28,7 @@ struct SyncTests {
         }
     }
 
-    @Test("Conversations of one commit, however many, come in windows as large as asked for, each once")
+    @Test("Many conversations of one commit come in windows of the requested size, each once")
     func oneCommit() throws {
         let world = try World()
         try world.make(.group("known"), members: ["alice"])
@@ -55,7 +55,7 @@ struct SyncTests {
         }
     }
 
-    @Test("A cursor of a server that never parted a commit is gone on with")
+    @Test("A cursor of a server version that did not split commits continues the pass")
     func olderCursors() throws {
         let world = try World()
         try world.make(.group("h"), members: ["bob"])
@@ -71,11 +71,11 @@ struct SyncTests {
         }
     }
 
-    /// Everything that moves a conversation, or the caller's own state in it.
+    /// Everything that changes a conversation, or the caller's own state in it.
     private static let moves: [(String, @Sendable (World) throws -> Void)] = [
         ("a message", { try $0.send(to: .group("g"), by: "bob") }),
         (
-            "one that doesn't update recents",
+            "a message that doesn't update recents",
             { world in
                 var submission = world.submission()
                 submission.attributes.traits = .init(countsUnread: false, notifies: false, updatesRecents: false)
@@ -92,13 +92,13 @@ struct SyncTests {
             }
         ),
         ("a read on another device", { try $0.read(.group("g"), to: 1, by: "alice") }),
-        ("somebody else's joining", { try $0.join(.group("g"), "carol") }),
-        ("somebody else's leaving", { try $0.leave(.group("g"), "bob") }),
+        ("another user joins", { try $0.join(.group("g"), "carol") }),
+        ("another user leaves", { try $0.leave(.group("g"), "bob") }),
         ("a change of my role", { try $0.join(.group("g"), "alice", as: .owner) }),
         ("a new name", { try $0.put(.group("g"), .init(name: "new")) }),
-        ("history that opens", { try $0.put(.group("g"), .init(visibility: .everything)) }),
-        ("being put in", { try $0.join(.group("other"), "alice") }),
-        ("being put out", { try $0.leave(.group("g"), "alice") }),
+        ("wider visibility", { try $0.put(.group("g"), .init(visibility: .everything)) }),
+        ("being added", { try $0.join(.group("other"), "alice") }),
+        ("being removed", { try $0.leave(.group("g"), "alice") }),
         ("a deletion", { try $0.delete(.group("g")) }),
         (
             "a deletion and a new one without me",
@@ -127,7 +127,7 @@ struct SyncTests {
     ]
 
     @Test(
-        "History 2: whatever moved while a device was away is heard in its next pass, though the clock stepped back",
+        "Every change while a device was offline is in its next pass, even if the clock stepped back", .history(2),
         arguments: moves.indices)
     func everyMove(_ index: Int) throws {
         let (name, move) = Self.moves[index]
@@ -140,19 +140,19 @@ struct SyncTests {
             try world.make(.community("d"), members: ["bob"])
             try world.send(to: group, by: "bob")
             let before = try world.pass(by: "alice")
-            // Other people's business in between.
+            // A change that does not concern alice.
             try world.make(.group("unrelated"), members: ["bob"])
             world.clock.advance(by: step)
             try move(world)
             let after = try world.pass(before.cursor, by: "alice")
             #expect(after.heads.count == 1, "\(name), clock \(step): \(names(after.heads))")
-            #expect(try world.pass(after.cursor, by: "alice").heads.isEmpty, "\(name): heard twice")
-            let gone = ["being put out", "a deletion", "a deletion and a new one without me"]
+            #expect(try world.pass(after.cursor, by: "alice").heads.isEmpty, "\(name): returned twice")
+            let gone = ["being removed", "a deletion", "a deletion and a new one without me"]
             #expect(after.heads.first?.isMember == !gone.contains(name), "\(name)")
         }
     }
 
-    @Test("History 2: an import of 2014 while a known device is offline is heard, and left for whoever looks there")
+    @Test("An import of old messages while a device is offline is in its next pass, and is not replayed", .history(2))
     func importWhileOffline() throws {
         let world = try World()
         try world.put(group, .init(members: ["alice"]))
@@ -170,7 +170,7 @@ struct SyncTests {
         #expect(try world.page(of: group, by: "alice").messages.count == 30)
     }
 
-    @Test("What was missed is replayed for the days that are set, in order, and what is older is left", .rows(149))
+    @Test("Missed messages are replayed in order for the configured number of days, and older ones are not", .rows(149))
     func replayDays() throws {
         let world = try World()
         try world.put(group, .init(members: ["alice", "bob"]))
@@ -185,7 +185,7 @@ struct SyncTests {
             #expect(sync.page.coverage.upper == 10)
             return sync.page.messages.map(\.seq)
         }
-        // One that is seven days old to the second is replayed still.
+        // A message that is exactly seven days old is still replayed, so an hour passes.
         world.clock.advance(by: 3600)
         #expect(try replayed() == [4, 5, 6, 7, 8, 9, 10])
         try world.set { $0.replayDays = 2 }
@@ -198,7 +198,7 @@ struct SyncTests {
         #expect(error?.parameter == "replayDays")
     }
 
-    @Test("A pass looks at what had moved when it began; what moves meanwhile is in the next")
+    @Test("A pass has the changes from before its start, and changes during the pass are in the next one")
     func movesDuringAPass() throws {
         let world = try World()
         for index in 1...6 { try world.make(.group(Identifier(known: "g\(index)")), members: ["alice"]) }
@@ -215,7 +215,7 @@ struct SyncTests {
         #expect(names(try world.pass(window.cursor, by: "alice").heads) == ["group:g1", "group:g6"])
     }
 
-    @Test("A message costs nobody but its conversation's members anything")
+    @Test("A message affects only the passes of the conversation's members")
     func othersMove() throws {
         let world = try World()
         try world.make(group, members: ["alice"])
@@ -225,7 +225,7 @@ struct SyncTests {
         #expect(try world.pass(cursor, by: "alice").heads.isEmpty)
     }
 
-    @Test("A cursor of a restored store begins anew")
+    @Test("A cursor from before a restore starts over")
     func restored() throws {
         let world = try World()
         try world.make(group, members: ["alice"])
@@ -238,7 +238,7 @@ struct SyncTests {
     }
 
     @Test(
-        "A cursor that sync never gave is refused by name",
+        "An invalid cursor is refused, and the error names the parameter",
         arguments: ["", "x", "1.2", "1.2.3.4", "1..3", "-1.2.3", "1.2.zzzzzzzzzzzzzz", "é.1.2"])
     func foreignCursors(_ cursor: String) throws {
         let world = try World()
@@ -247,7 +247,7 @@ struct SyncTests {
         #expect(error?.parameter == "cursor")
     }
 
-    @Test("A window out of range is refused by name", arguments: [0, -1, 501])
+    @Test("A window size out of range is refused, and the error names the parameter", arguments: [0, -1, 501])
     func windows(_ limit: Int) throws {
         let world = try World()
         let error = refusal { _ = try world.engine.syncWindow(cursor: nil, limit: limit, by: Caller(user: "alice")) }
@@ -258,7 +258,7 @@ struct SyncTests {
         #expect(list?.parameter == "limit")
     }
 
-    @Test("Of a private channel that was deleted, only those hear who were in it")
+    @Test("The deletion of a private channel is only in the passes of its members")
     func deletedPrivateChannel() throws {
         let world = try World()
         try world.make(.community("c"), members: ["alice", "bob"])
@@ -272,7 +272,7 @@ struct SyncTests {
         #expect(try world.pass(bob, by: "bob").heads.isEmpty)
     }
 
-    @Test("Of a private channel that was made anew without them, those hear who were in it")
+    @Test("The recreation of a private channel is in the passes of former members who are no longer in it")
     func remadePrivateChannel() throws {
         let world = try World()
         try world.make(.community("c"), members: ["alice", "bob"])
@@ -286,9 +286,9 @@ struct SyncTests {
         #expect(heard.first?.isMember == false)
     }
 
-    @Test("Sync reads how far it may go before it reads the rows, so nothing between the two is lost")
+    @Test("Sync reads the last commit number before the rows, so that no commit in between is lost")
     func readingOrder() throws {
-        // A commit slips in after the snapshot was taken: its number must not be handed out as seen.
+        // A commit slips in after the snapshot. Its number must not be returned as seen.
         let store = SlippingStore()
         let world = try World(store: store)
         try world.make(group, members: ["alice", "bob"])
@@ -300,7 +300,7 @@ struct SyncTests {
         #expect(head == 1 || next.heads.map(\.state.head) == [1])
     }
 
-    @Test("What one joined is in the pass that follows, though something slips in there that no event tells them of")
+    @Test("A joined conversation is in the next pass, even if it changes during the pass without an event")
     func joinedAndMoved() throws {
         let store = SlippingStore()
         let world = try World(store: store)
@@ -313,7 +313,7 @@ struct SyncTests {
         #expect(pass.heads.map(\.conversation) == [group])
     }
 
-    @Test("History 11: who left hears that they left, and nothing of what goes on there")
+    @Test("A former member's pass has the departure, and nothing that happens in the conversation later", .history(11))
     func afterLeaving() throws {
         let world = try World()
         let channel = ConversationID.community("c", channel: "default")
@@ -334,7 +334,7 @@ struct SyncTests {
         #expect(names(try world.pass(cursor, by: "bob").heads) == ["group:g"])
     }
 
-    @Test("History 11: that somebody left is heard, though it goes on there while their pass is under way")
+    @Test("A pass has a departure even if the conversation changes during the pass", .history(11))
     func leftDuringAPass() throws {
         let world = try World()
         for index in 1...3 { try world.make(.group(Identifier(known: "g\(index)")), members: ["alice", "bob"]) }
@@ -349,7 +349,7 @@ struct SyncTests {
         #expect(try world.pass(rest.cursor, by: "bob").heads.isEmpty)
     }
 
-    @Test("Heads with long newest messages come in windows a slow line can carry, and each once")
+    @Test("Heads with long last messages come in windows of limited size, each once")
     func longHeads() throws {
         let world = try World()
         let text = String(repeating: "x", count: 120_000)
@@ -380,13 +380,13 @@ struct SyncTests {
         #expect(found == names.reversed())
     }
 
-    @Test("A head that was read before a position moved is older than the read's answer by its userRev")
+    @Test("A head from before a read has a lower `userRev` than the result of the read")
     func lateHead() throws {
         let world = try World()
         try world.make(group, members: ["alice", "bob"])
         for _ in 1...10 { try world.send(to: group, by: "bob") }
         try world.read(group, to: 7, by: "alice")
-        // On its way while another device reads on.
+        // The head is still in flight while another device reads.
         let late = try world.head(group, "alice")
         let answer = try world.read(group, to: 10, by: "alice")
         #expect((late.unread, answer.unread) == (3, 0))
@@ -394,7 +394,7 @@ struct SyncTests {
         let next = try world.head(group, "alice")
         #expect((next.userRev, next.unread, next.readSeq) == (answer.userRev, 0, 10))
         #expect(try world.pass(by: "alice").heads.first?.userRev == answer.userRev)
-        // What others say and read is no change of hers.
+        // Messages and reads of other users do not change alice's revision.
         try world.send(to: group, by: "bob")
         try world.read(group, to: 11, by: "bob")
         #expect(try world.head(group, "alice").userRev == answer.userRev)
@@ -402,7 +402,7 @@ struct SyncTests {
 
     // MARK: Recents
 
-    @Test("The list of recent conversations is by the newest message, in pages, without rooms and empty ones")
+    @Test("Recents are sorted by the newest message, in pages, without rooms and empty conversations")
     func recents() throws {
         let world = try World()
         for index in 1...5 {
@@ -424,7 +424,7 @@ struct SyncTests {
             cursor = page.next
         } while cursor != nil
         #expect(found == ["group:g2", "direct:zoe", "group:g5", "group:g4", "group:g3", "group:g1"])
-        // A new device hears of everything, and what it has in the list is sorted by what it may see.
+        // A former member's entry is sorted by the newest message that they see.
         try world.leave(.group("g3"), "alice")
         for _ in 1...3 { try world.send("not for alice", to: .group("g3"), by: "bob") }
         try world.send(to: .group("g1"), by: "bob")
@@ -441,7 +441,7 @@ struct SyncTests {
     }
 }
 
-/// A store into which something is written whenever a number is read outside of a snapshot.
+/// A store that runs a closure whenever the last commit number is read outside of a snapshot.
 private final class SlippingStore: MessageStore, @unchecked Sendable {
     private let base = MemoryStore(generation: 7)
     /// Set and called by one test on one thread.

@@ -5,7 +5,7 @@ import Testing
 @Suite("ConversationID")
 struct ConversationIDTests {
     @Test(
-        "The text form reads back as what it was",
+        "The text form decodes to the original ID",
         arguments: [
             (ConversationID.direct("bob"), "direct:bob"),
             (.group("swift"), "group:swift"),
@@ -29,7 +29,7 @@ struct ConversationIDTests {
         #expect(try ConversationID(text) == id)
     }
 
-    @Test("Any two names survive the text form, whatever is in them")
+    @Test("Any two valid names survive the text form")
     func randomRoundTrips() throws {
         var random = SplitMix64(seed: 11)
         let pieces = [
@@ -54,15 +54,15 @@ struct ConversationIDTests {
         }
     }
 
-    @Test("Lower-case escapes are read, and what needs no escape may not be escaped")
+    @Test("Lower-case escapes are accepted, and unnecessary escapes are refused")
     func escapes() throws {
         #expect(try ConversationID("group:a%2fb%3ac") == .group("a/b:c"))
         for text in ["group:a%41", "group:a%", "group:a%2", "group:%%25", "group:a%2G", "group:%20"] {
-            #expect(refusal(text) == "place has a % that is not %25, %2F or %3A: write it %25")
+            #expect(refusal(text) == "place has a % that is not %25, %2F or %3A; escape it as %25")
         }
     }
 
-    @Test("Every fault is refused by name")
+    @Test("Every fault gets its own error message")
     func faults() {
         let kinds = "place must begin with one of direct, group, community, room, system, followed by a colon"
         let faults: [(String, String)] = [
@@ -70,28 +70,28 @@ struct ConversationIDTests {
             ("swift", "place must be KIND:NAME, for example group:swift"),
             ("team:swift", kinds), (":swift", kinds), ("Group:swift", kinds), (" group:swift", kinds),
             ("group:", "place must not be empty"),
-            ("group:a:b", "place has a : inside a name: write it %3A"),
-            ("group:a/b", "place has too many parts: a / inside a name is written %2F"),
-            ("room:a/b", "place has too many parts: a / inside a name is written %2F"),
-            ("community:a/b/c", "place has too many parts: a / inside a name is written %2F"),
+            ("group:a:b", "place has a : inside a name; escape it as %3A"),
+            ("group:a/b", "place has too many parts; escape a / inside a name as %2F"),
+            ("room:a/b", "place has too many parts; escape a / inside a name as %2F"),
+            ("community:a/b/c", "place has too many parts; escape a / inside a name as %2F"),
             ("community:a/", "place must not be empty"),
             ("community:/a", "place must not be empty"),
             ("direct:/", "place must not be empty"),
             ("group:a\u{0}", "place must not contain control characters (U+0)"),
             ("group:cafe\u{301}", "place must be in Unicode normalization form C (composed characters)"),
-            ("group:" + String(repeating: "a", count: 129), "place must be at most 128 bytes of UTF-8, is 129"),
+            ("group:" + String(repeating: "a", count: 129), "place must be at most 128 bytes of UTF-8 but has 129"),
         ]
         for (text, message) in faults { #expect(refusal(text) == message, "\(text)") }
     }
 
-    @Test("A member's name of a conversation becomes the absolute one and comes back")
+    @Test("A relative ID converts to the absolute ID and back")
     func relativeNames() {
         let direct = ConversationID.direct("bob").absolute(for: "alice")
         #expect(direct == .direct(between: "alice", and: "bob"))
         #expect(direct == ConversationID.direct("alice").absolute(for: "bob"))
         #expect(direct.relative(to: "alice") == .direct("bob"))
         #expect(direct.relative(to: "bob") == .direct("alice"))
-        #expect(direct.relative(to: "carol") == direct, "an administrator knows it by its absolute name")
+        #expect(direct.relative(to: "carol") == direct, "only participants have a relative name")
         #expect(direct.namedUsers == ["alice", "bob"])
 
         let notes = ConversationID.direct("alice").absolute(for: "alice")
@@ -115,13 +115,13 @@ struct ConversationIDTests {
         #expect(!ConversationID.direct("bob").isAbsolute)
     }
 
-    @Test("The people of a direct conversation are sorted by bytes, not by letters")
+    @Test("The participants of a direct conversation are sorted by bytes, not by letters")
     func byteOrder() {
         #expect(ConversationID.direct(between: "a", and: "B").description == "direct:B/a")
         #expect(ConversationID.direct(between: "😀", and: "\u{FFFD}").description == "direct:\u{FFFD}/😀")
     }
 
-    @Test("A community is itself where members are meant and its default channel where messages are")
+    @Test("`isCommunityItself` is true only without a channel, and the log of a community is its default channel")
     func communities() {
         let community = ConversationID.community("city")
         #expect(community.isCommunityItself)
@@ -134,7 +134,7 @@ struct ConversationIDTests {
         #expect(ConversationID.group("city").log == .group("city"))
     }
 
-    @Test("Names are ordered by kind, then by their parts, and a community comes before its channels")
+    @Test("IDs are ordered by kind, then by their parts, and a community precedes its channels")
     func order() {
         let sorted: [ConversationID] = [
             .community("a"), .community("a", channel: "a"), .community("a", channel: "b"), .community("b"),

@@ -1,27 +1,28 @@
+import ContractRows
 import Foundation
 import ScrollbackModel
 import Testing
 
 @Suite("Identifier")
 struct IdentifierTests {
-    @Test("An empty name is refused by name")
+    @Test("The error for an empty name contains the parameter")
     func empty() {
         #expect(refusal("") == "name must not be empty")
     }
 
-    @Test("128 bytes are taken and 129 are not, whatever the number of characters")
+    @Test("The limit is 128 bytes, regardless of the number of characters")
     func length() throws {
         #expect(try Identifier(String(repeating: "a", count: 128)).text.count == 128)
-        #expect(refusal(String(repeating: "a", count: 129)) == "name must be at most 128 bytes of UTF-8, is 129")
-        // Two bytes each, and four.
+        #expect(refusal(String(repeating: "a", count: 129)) == "name must be at most 128 bytes of UTF-8 but has 129")
+        // `é` has two bytes in UTF-8, and 😀 has four.
         #expect(try Identifier(String(repeating: "é", count: 64)).text.utf8.count == 128)
-        #expect(refusal(String(repeating: "é", count: 65)) == "name must be at most 128 bytes of UTF-8, is 130")
+        #expect(refusal(String(repeating: "é", count: 65)) == "name must be at most 128 bytes of UTF-8 but has 130")
         #expect(try Identifier(String(repeating: "😀", count: 32)).text.utf8.count == 128)
         #expect(refusal(String(repeating: "😀", count: 32) + "a") != nil)
     }
 
     @Test(
-        "Control characters are refused by name, those above ASCII too",
+        "Control characters are refused, including those above ASCII",
         arguments: [0x00, 0x01, 0x09, 0x0A, 0x0D, 0x1B, 0x1F, 0x7F, 0x80, 0x85, 0x9F])
     func controls(_ value: UInt32) throws {
         let scalar = try #require(Unicode.Scalar(value))
@@ -30,16 +31,17 @@ struct IdentifierTests {
         #expect(refusal(String(scalar)) != nil)
     }
 
-    @Test("Spaces, non-breaking ones too, and line separators above the control characters are ordinary")
+    @Test("Spaces, non-breaking spaces and line separators above the control characters are allowed")
     func spaces() throws {
         for text in [" ", "a b", "a\u{A0}b", "a\u{2028}b"] { #expect(try Identifier(text).text == text) }
     }
 
-    @Test("History 8: café decomposed is refused by name, so it can never be half the same as café composed")
+    @Test(
+        "Decomposed Unicode is refused, so that two names that look the same can't name two conversations", .history(8))
     func normalization() throws {
         let composed = "caf\u{E9}"
         let decomposed = "cafe\u{301}"
-        #expect(composed == decomposed, "Swift's String can't tell them apart")
+        #expect(composed == decomposed, "Swift's String compares by canonical equivalence")
         #expect(try Identifier(composed).text.utf8.count == 5)
         let error = #expect(throws: ChatError.self) { try Identifier(decomposed, parameter: "group") }
         #expect(error?.code == .invalidParameter)
@@ -49,7 +51,7 @@ struct IdentifierTests {
     }
 
     @Test(
-        "What has another form C is refused: singletons, Hangul letters, marks in the wrong order",
+        "Text that is not in form C is refused: singletons, Hangul letters, marks in the wrong order",
         arguments: [
             "\u{212B}", "\u{2126}", "\u{1112}\u{1161}\u{11AB}", "q\u{323}\u{307}\u{323}", "a\u{315}\u{300}", "\u{340}",
             "\u{F900}", "\u{958}",
@@ -59,7 +61,7 @@ struct IdentifierTests {
     }
 
     @Test(
-        "Every script and every emoji is a name",
+        "Names may contain every script and emoji",
         arguments: [
             "مرحبا😀", "غرفة-١", "שלום", "日本語", "한국어", "हिन्दी", "👨‍👩‍👧‍👦", "🏳️‍🌈", "👍🏽", "🇩🇪", "e\u{200D}x",
             "q\u{323}\u{307}", "\u{301}a", "İ", "ß",
@@ -68,7 +70,7 @@ struct IdentifierTests {
         #expect(Array(try Identifier(text).text.utf8) == Array(text.utf8))
     }
 
-    @Test("Equality, hash and order are over bytes")
+    @Test("Equality, hash and order use bytes")
     func bytes() throws {
         let names = ["a", "b", "B", "ä", "a\u{301}b", "😀", "\u{FFFD}", "a ", "aa"].map { Identifier(known: $0) }
         for a in names {
@@ -80,11 +82,11 @@ struct IdentifierTests {
             }
         }
         #expect(Set(names).count == names.count)
-        // Bytes put U+FFFD before an emoji; UTF-16 code units would not.
+        // U+FFFD precedes an emoji in byte order, but not in the order of UTF-16 code units.
         #expect(Identifier(known: "\u{FFFD}") < Identifier(known: "😀"))
     }
 
-    @Test("A user's name follows the same rules and is called user")
+    @Test("A user ID follows the same rules, and its default parameter name is user")
     func users() throws {
         let names = ["alice", ""]
         #expect(try UserID(names[0]).text == "alice")

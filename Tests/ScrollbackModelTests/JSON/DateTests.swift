@@ -16,18 +16,18 @@ struct DateTests {
         #expect(Int(back.timeIntervalSince1970.rounded(.down)) == second)
     }
 
-    @Test("Every millisecond of one second comes back exactly")
+    @Test("Every millisecond of one second survives a round trip")
     func everyMillisecond() throws {
         for millisecond in 0..<1_000 { try roundTrips(1_795_255_200_000 + millisecond) }
     }
 
-    @Test("Any millisecond between 1970 and 2100 comes back exactly", arguments: 1...4)
+    @Test("Any millisecond between 1970 and 2100 survives a round trip", arguments: 1...4)
     func randomMilliseconds(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         for _ in 0..<1_000 { try roundTrips(random.below(4_102_444_800_000)) }
     }
 
-    @Test("A time is written in UTC with milliseconds, to four digits of the year")
+    @Test("A time is written in UTC with milliseconds and a year of four digits")
     func form() {
         #expect(Date(timeIntervalSince1970: 0).iso8601 == "1970-01-01T00:00:00.000Z")
         #expect(Date(timeIntervalSince1970: 1_795_255_200).iso8601 == "2026-11-21T10:00:00.000Z")
@@ -36,7 +36,7 @@ struct DateTests {
     }
 
     @Test(
-        "Times are read with and without fractions, to the millisecond, and with offsets",
+        "Times are accepted with and without fractions and with offsets, and are rounded to the millisecond",
         arguments: [
             ("2026-11-21T10:00:00Z", 1_795_255_200.0), ("2026-11-21T10:00:00.5Z", 1_795_255_200.5),
             ("2026-11-21T12:00:00+02:00", 1_795_255_200.0), ("2026-11-21T10:00:00.1236Z", 1_795_255_200.124),
@@ -49,12 +49,12 @@ struct DateTests {
     }
 
     @Test(
-        "What can be read can be written, and that can be read",
+        "Every time that can be read can be written and read again",
         arguments: ["9999-12-31T23:59:59.999Z", "0001-01-01T00:00:00.000Z", "1582-10-15T00:00:00.000Z"])
     func edges(_ text: String) throws {
         let date = try Date(iso8601: text, parameter: "sentAt")
         let again = try Date(iso8601: date.iso8601, parameter: "sentAt")
-        // Before 1582 Foundation writes the days of another calendar.
+        // Before 1582, Foundation writes dates of the Julian calendar.
         #expect(text < "1582" || again == date && date.iso8601 == text)
     }
 
@@ -67,7 +67,7 @@ struct DateTests {
     }
 
     @Test(
-        "What is not a time is refused by name",
+        "The error for text that is not a time contains the parameter",
         arguments: [
             "", "yesterday", "2026-13-01T00:00:00Z", "2026-11-21", "10:00:00", "1795255200", "2026-11-21T10:00:00",
             "2026-02-29T00:00:00Z", "2026-02-30T00:00:00Z",

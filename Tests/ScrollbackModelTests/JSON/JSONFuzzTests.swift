@@ -2,9 +2,10 @@ import Foundation
 import ScrollbackModel
 import Testing
 
-/// Mutated texts: nothing crashes, and what is JSON here is JSON to Foundation.
+/// Feeds mutated texts to the reader and compares it with Foundation.
 ///
-/// Where the two may differ, and which of them RFC 8259 lets be: `expectedDifference` lists it.
+/// The reader must not crash, and both must accept the same texts. `isExpectedDifference` lists the exceptions and the
+/// parts of RFC 8259 that permit them.
 @Suite("JSON fuzz")
 struct JSONFuzzTests {
     private static let seeds = [
@@ -21,7 +22,7 @@ struct JSONFuzzTests {
             "\\ud83d", "\\ude00", "\u{0}", "\u{1F}", "é", "/", "a", "\u{FEFF}", "[[[[[[[[",
         ].map { Array($0.utf8) } + [[0x80], [0xFF], [0xED, 0xA0, 0x80], [0xC3]]
 
-    @Test("Mutated texts never crash the reader, and Foundation agrees on which are JSON", arguments: 1...8)
+    @Test("Mutated texts never crash the reader, and Foundation accepts the same texts", arguments: 1...8)
     func mutations(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         for _ in 0..<1_500 {
@@ -30,13 +31,14 @@ struct JSONFuzzTests {
             let ours = Self.isJSON(bytes)
             let theirs = (try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)) != nil
             if ours != theirs, !Self.isExpectedDifference(bytes, ours: ours) {
-                Issue.record("here \(ours), Foundation \(theirs): \(String(decoding: bytes, as: UTF8.self)) \(bytes)")
+                Issue.record(
+                    "JSONReader \(ours), Foundation \(theirs): \(String(decoding: bytes, as: UTF8.self)) \(bytes)")
                 return
             }
         }
     }
 
-    @Test("What was read as JSON is handed out byte for byte, and is JSON again", arguments: 1...4)
+    @Test("A value that was read is returned byte for byte, and is valid JSON again", arguments: 1...4)
     func survivors(seed: UInt64) throws {
         var random = SplitMix64(seed: 1_000 + seed)
         for _ in 0..<1_500 {
@@ -80,11 +82,14 @@ struct JSONFuzzTests {
         }
     }
 
-    /// - A byte order mark, or UTF-16 and UTF-32, which Foundation detects: RFC 8259 8.1 has UTF-8 only and no mark.
-    /// - Numbers beyond a Double, which Foundation refuses: they are handed out as bytes here.
-    /// - An escaped half of a surrogate pair, which has no meaning (8.2): refused here.
-    /// - Deeper than 64 but not than Foundation's 512.
-    /// - A comma before the end of an array, which Foundation takes and the grammar does not have.
+    /// Whether the reader and Foundation may disagree about a text.
+    ///
+    /// - A byte order mark, UTF-16 or UTF-32: Foundation detects them, but RFC 8259, section 8.1, allows only UTF-8
+    ///   without a mark.
+    /// - Numbers beyond the range of a `Double`: Foundation refuses them, and the reader returns their bytes.
+    /// - An escaped half of a surrogate pair, which has no meaning (section 8.2): the reader refuses it.
+    /// - Nesting deeper than the reader's limit of 64, but not deeper than Foundation's limit of 512.
+    /// - A comma before the end of an array: Foundation accepts it, and the grammar doesn't.
     private static func isExpectedDifference(_ bytes: [UInt8], ours: Bool) -> Bool {
         if !ours {
             if bytes.starts(with: [0xEF, 0xBB, 0xBF]) || bytes.prefix(4).contains(0) { return true }

@@ -7,7 +7,7 @@ struct JSONReaderTests {
     // MARK: Syntax
 
     @Test(
-        "What RFC 8259 calls a JSON text is one",
+        "Every JSON text of RFC 8259 is accepted",
         arguments: [
             "null", "true", "false", "0", "-0", "-1", "10", "1.5", "1e3", "1E+3", "1e-3", "-0.0e0", "0.1E1", #""""#,
             #""a""#,
@@ -21,7 +21,7 @@ struct JSONReaderTests {
     }
 
     @Test(
-        "What it does not is malformed",
+        "Text that is not JSON is malformed",
         arguments: [
             "", " ", "nul", "nulll", "True", "None", "01", "-01", "00", "1.", ".5", "+1", "-", "1e", "1e+", "0x10",
             "1_000",
@@ -52,7 +52,7 @@ struct JSONReaderTests {
     func notUTF8(_ bytes: [UInt8]) {
         let error = #expect(throws: ChatError.self) { _ = try JSONReader(bytes) }
         #expect(error?.code == .malformed)
-        #expect(error?.message == "the text is not UTF-8")
+        #expect(error?.message == "The text is not valid UTF-8.")
     }
 
     @Test("A byte order mark is not white space")
@@ -64,7 +64,7 @@ struct JSONReaderTests {
         #expect(error?.code == .malformed)
     }
 
-    @Test("A text may have 64 levels, a value that travels in one 32, in arrays, objects and both")
+    @Test("A text may have 64 levels of arrays and objects, and a raw value 32")
     func depth() throws {
         for (open, close) in [("[", "]"), (#"{"a":"#, "}"), (#"[{"a":"#, "}]")] {
             func nested(_ levels: Int) -> String {
@@ -77,10 +77,10 @@ struct JSONReaderTests {
             var tooDeep = JSONReader("[\(nested(64))]")
             let malformed = #expect(throws: ChatError.self) { try tooDeep.skip() }
             #expect(malformed?.code == .malformed)
-            #expect(malformed?.message == "the JSON is nested deeper than 64")
+            #expect(malformed?.message == "The JSON is nested deeper than 64 levels.")
 
             #expect(try RawJSON(nested(32)).text == nested(32))
-            // Wherever it stands, it may be as deep.
+            // The depth of a value does not depend on its position in the body.
             var body = JSONReader(#"{"content":\#(nested(32)),"metadata":[\#(nested(32))]}"#)
             var values: [String] = []
             let refusal = #expect(throws: ChatError.self) {
@@ -90,7 +90,7 @@ struct JSONReaderTests {
             #expect(refusal?.code == .invalidParameter)
             #expect(refusal?.parameter == "metadata")
         }
-        // Beside one another is not deeper.
+        // Sibling arrays do not add depth.
         let wide = "[" + Array(repeating: "[[]]", count: 1_000).joined(separator: ",") + "]"
         #expect(try RawJSON(wide).text == wide)
         let hostile = #expect(throws: ChatError.self) { try RawJSON(String(repeating: "[", count: 1_000_000)) }
@@ -99,7 +99,7 @@ struct JSONReaderTests {
 
     // MARK: Values
 
-    @Test("Strings are read with their escapes, surrogate pairs among them")
+    @Test("Strings are decoded with their escapes, including surrogate pairs")
     func strings() throws {
         func read(_ text: String) throws -> String {
             var reader = JSONReader(text)
@@ -115,11 +115,11 @@ struct JSONReaderTests {
         #expect(try read(#""\uD800\uDC00""#).unicodeScalars.first?.value == 0x10000)
         #expect(try read(#""\uDBFF\uDFFF""#).unicodeScalars.first?.value == 0x10FFFF)
         #expect(try read(#""\u0000""#) == "\u{0}")
-        #expect(Array(try read("\"cafe\u{301}\"").utf8) == Array("cafe\u{301}".utf8), "nothing is normalized")
+        #expect(Array(try read("\"cafe\u{301}\"").utf8) == Array("cafe\u{301}".utf8), "strings are not normalized")
         #expect(try read(#""مرحبا👨‍👩‍👧""#) == "مرحبا👨‍👩‍👧")
     }
 
-    @Test("Whole numbers are read to the ends of 64 bits, and nothing else is one")
+    @Test("Integers are read up to the limits of 64 bits, and other values are refused as integers")
     func integers() throws {
         func read(_ text: String) throws -> Int64 {
             var reader = JSONReader(#"{"limit":"# + text + "}")
@@ -142,7 +142,7 @@ struct JSONReaderTests {
         #expect(throws: ChatError.self) { try read("01") }
     }
 
-    @Test("Other numbers are read as they are, but not beyond what a Double holds")
+    @Test("Other numbers are read as `Double`, and numbers beyond its range are refused")
     func doubles() throws {
         func read(_ text: String) throws -> Double {
             var reader = JSONReader(text)
@@ -159,7 +159,7 @@ struct JSONReaderTests {
         }
     }
 
-    @Test("A value of another type is invalid-parameter and names its field, however deep it stands")
+    @Test("A value of the wrong type is refused with the name of its field at any depth")
     func mismatches() {
         func refusal(_ text: String, _ body: (inout JSONReader) throws(ChatError) -> Void) -> ChatError? {
             var reader = JSONReader(text)
@@ -202,7 +202,7 @@ struct JSONReaderTests {
         #expect(
             refusal("[]") { (r) throws(ChatError) in try r.object { _, _ in } }
                 == .invalidParameter("body", "must be an object"))
-        // What is no value at all is not a value of another type.
+        // A malformed value is not reported as a value of the wrong type.
         for text in [#"{"a":x}"#, #"{"a":]}"#, #"{"a":}"#, #"{"a":,"b":1}"#, #"{"a":'x'}"#, #"{"a":"#] {
             #expect(inObject(text) { (r) throws(ChatError) in _ = try r.string() }?.code == .malformed, "\(text)")
             #expect(inObject(text) { (r) throws(ChatError) in _ = try r.integer() }?.code == .malformed, "\(text)")
@@ -212,7 +212,7 @@ struct JSONReaderTests {
         #expect(refusal("GET / HTTP/1.1") { (r) throws(ChatError) in try r.object { _, _ in } }?.code == .malformed)
     }
 
-    @Test("null is consumed where it stands and nowhere else")
+    @Test("`null()` consumes only a null at the current position")
     func nulls() throws {
         var reader = JSONReader(#"{"a":null,"b":1}"#)
         var seen: [String] = []
@@ -227,7 +227,7 @@ struct JSONReaderTests {
 
     // MARK: Bytes
 
-    @Test("A value is handed out as exactly the bytes it came in")
+    @Test("A raw value has exactly the bytes of the input")
     func rawBytes() throws {
         let values = [
             #"{ "b" : 1.50e+02 ,  "a":[ ],"b":2 }"#, #""\u0041\/é""#, "1.0", "-0", "[ 1 ,2 ]", "\"cafe\u{301}\"",
@@ -245,7 +245,7 @@ struct JSONReaderTests {
         }
     }
 
-    @Test("Equality and hash of raw JSON are over bytes")
+    @Test("Equality and hash of raw JSON use bytes")
     func rawEquality() throws {
         #expect(try RawJSON(#"{"a":1}"#) != RawJSON(#"{"a": 1}"#))
         #expect(try RawJSON("\"caf\u{E9}\"") != RawJSON("\"cafe\u{301}\""))
@@ -253,7 +253,7 @@ struct JSONReaderTests {
         #expect(try RawJSON(" 1 ").hashValue == RawJSON("1").hashValue)
     }
 
-    @Test("A member of an object is found wherever it stands, and the last of its name wins")
+    @Test("A member of an object is found at any position, and the last of duplicate names wins")
     func members() throws {
         #expect(try RawJSON(#"{"a":{"text":"no"},"text":"yes"}"#).string(at: "text") == "yes")
         #expect(try RawJSON(#"{"text":"a","text":"b"}"#).string(at: "text") == "b")
@@ -264,7 +264,7 @@ struct JSONReaderTests {
         #expect(try !RawJSON("[]").isObject)
     }
 
-    @Test("What follows a text is refused")
+    @Test("Text after the end of a value is refused")
     func trailing() throws {
         var reader = JSONReader("{} x")
         try reader.object { (_, value) throws(ChatError) in try value.skip() }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("JSONWriter")
 struct JSONWriterTests {
-    @Test("Members and elements are separated by commas, however they are nested")
+    @Test("Members and elements are separated by commas at any nesting")
     func structure() throws {
         var writer = JSONWriter()
         writer.object { writer in
@@ -29,14 +29,14 @@ struct JSONWriterTests {
                 == #"{"a":1,"c":[1,2,3],"d":{},"e":[],"f":true,"g":[[1],[],[2,3]],"h":[1, 2],"i":null,"j":0.25}"#)
     }
 
-    @Test("Exactly quotes, backslashes and control characters are escaped")
+    @Test("Only quotes, backslashes and control characters are escaped")
     func escapes() {
         var writer = JSONWriter()
         writer.value("\u{0}\u{1}\u{8}\t\n\u{B}\u{C}\r\u{1F} \"\\/\u{7F}é\u{2028}😀")
         #expect(writer.text == #""\u0000\u0001\u0008\t\n\u000b\u000c\r\u001f \"\\/"# + "\u{7F}é\u{2028}😀\"")
     }
 
-    @Test("A line has no line breaks, whatever white space values came with")
+    @Test("`line` has no line breaks, regardless of the white space in raw values")
     func line() throws {
         var writer = JSONWriter()
         writer.object { writer in
@@ -47,7 +47,7 @@ struct JSONWriterTests {
         #expect(line == "{\"a\":{  \t\"b\": [1, 2]},\"c\":\"\\r\\n\"}")
     }
 
-    @Test("Any string reads back as it was, here and in Foundation")
+    @Test("The reader and Foundation decode any string to the original")
     func strings() throws {
         var random = SplitMix64(seed: 7)
         for _ in 0..<2_000 {
@@ -67,14 +67,14 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("Numbers of 64 bits are written in full")
+    @Test("64-bit numbers are written in full")
     func numbers() {
         var writer = JSONWriter()
         writer.array([Int64.min, 0, .max]) { $0.value($1) }
         #expect(writer.text == "[-9223372036854775808,0,9223372036854775807]")
     }
 
-    @Test("64-bit identities are written as strings, places as numbers")
+    @Test("64-bit identifiers are written as strings, and sequence numbers as numbers")
     func identities() {
         var writer = JSONWriter()
         writer.object { writer in

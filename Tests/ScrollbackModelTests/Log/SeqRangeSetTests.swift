@@ -4,7 +4,7 @@ import Testing
 
 @Suite("SeqRangeSet")
 struct SeqRangeSetTests {
-    @Test("Random operations give what a plain set gives", arguments: 1...12)
+    @Test("Random operations give the same result as a plain set", arguments: 1...12)
     func againstASet(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var ranges = SeqRangeSet()
@@ -38,7 +38,7 @@ struct SeqRangeSetTests {
         }
     }
 
-    /// What differs from the plain set, if anything.
+    /// Returns the first difference from the plain set, or `nil`.
     private static func difference(
         _ ranges: SeqRangeSet, _ plain: Set<Seq>, at places: [Seq], window: SeqRange
     ) -> String? {
@@ -49,7 +49,7 @@ struct SeqRangeSetTests {
         if ranges.count != Int64(plain.count) { return "count \(ranges.count)" }
         if ranges.lowest != plain.min() || ranges.highest != plain.max() { return "ends" }
         if ranges.isEmpty != plain.isEmpty { return "isEmpty" }
-        if SeqRangeSet(ranges.ranges.reversed()) != ranges { return "the order of insertion shows" }
+        if SeqRangeSet(ranges.ranges.reversed()) != ranges { return "the result depends on the order of insertion" }
         for seq in places {
             if ranges.contains(seq) != plain.contains(seq) { return "contains(\(seq))" }
             let run = ranges.range(containing: seq)
@@ -84,7 +84,7 @@ struct SeqRangeSetTests {
         ranges.ranges.reduce(into: []) { $0.formUnion($1) }
     }
 
-    @Test("The ends of Int64 are places like any other")
+    @Test("Ranges can contain the limits of Int64")
     func extremes() {
         var all = SeqRangeSet([.min ... .max])
         #expect(all.contains(.min) && all.contains(.max))
@@ -99,7 +99,7 @@ struct SeqRangeSetTests {
         #expect(all.isEmpty)
     }
 
-    @Test("Ranges that touch become one")
+    @Test("Adjacent ranges are merged")
     func touching() {
         #expect(SeqRangeSet([1...2, 3...4]).ranges == [1...4])
         #expect(SeqRangeSet([3...4, 1...2]).ranges == [1...4])

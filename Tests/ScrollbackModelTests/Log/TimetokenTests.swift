@@ -14,7 +14,7 @@ struct TimetokenTests {
     }
 
     @Test(
-        "What is not a number of 64 bits is refused by name",
+        "The error for text that is not a 64-bit number contains the parameter",
         arguments: ["", " 1", "+1", "-1", "-0", "1.0", "0x1", "18446744073709551616", "1e3", "١"])
     func refusals(_ text: String) {
         let time = #expect(throws: ChatError.self) { try Timetoken(text, parameter: "before") }
@@ -24,7 +24,7 @@ struct TimetokenTests {
         #expect(epoch?.parameter == "epoch")
     }
 
-    @Test("A date is the first tick of its millisecond and comes back", .rows(229))
+    @Test("A date converts to the first tick of its millisecond and back", .rows(229))
     func dates() {
         var random = SplitMix64(seed: 5)
         for _ in 0..<5_000 {
@@ -36,7 +36,7 @@ struct TimetokenTests {
         }
     }
 
-    @Test("Dates that no log can hold become the nearest one that it can")
+    @Test("Dates outside the range of timetokens are clamped to it")
     func extremes() {
         #expect(Timetoken(Date(timeIntervalSince1970: -1)).rawValue == 0)
         #expect(Timetoken(.distantPast).rawValue == 0)
@@ -46,7 +46,7 @@ struct TimetokenTests {
         #expect(Timetoken(Date(timeIntervalSince1970: .nan)).rawValue == 0)
     }
 
-    @Test("Times rise strictly whatever the clock does")
+    @Test("Timetokens increase strictly when the clock stops or steps back")
     func advancing() {
         var last = Timetoken(rawValue: 0)
         for now in [100, 100, 99, 5, 101, 102, 1_000, 1, 1] as [UInt64] {

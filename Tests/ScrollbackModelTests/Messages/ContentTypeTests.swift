@@ -2,7 +2,7 @@ import Foundation
 import ScrollbackModel
 import Testing
 
-@Suite("Types of content")
+@Suite("Content types")
 struct ContentTypeTests {
     private let id = MessageID(high: 0x0198_f3c2_7c1e_7000, low: 0x8000_0123_4567_89ab)
 
@@ -12,14 +12,14 @@ struct ContentTypeTests {
             epoch: Epoch(rawValue: 1), sender: "alice", type: content?.type ?? .text, content: content)
     }
 
-    /// Content that is written is read back, and is taken as JSON from outside.
+    /// Encodes content as JSON, decodes it as a request would, and returns the result.
     private func roundTrip(_ content: MessageContent) throws -> MessageContent {
         let again = try MessageContent(type: content.type, json: RawJSON(content.json.text))
         #expect(again == content)
         return again
     }
 
-    @Test("A quote has a copy of what it quotes, and a quote of a quote the inner text alone")
+    @Test("A quote contains a copy of the quoted content, and a quote of a quote contains only the inner text")
     func quotes() throws {
         let first = try roundTrip(.reference("why?", to: message(.text("because"))))
         #expect(first.text == "why?")
@@ -33,7 +33,7 @@ struct ContentTypeTests {
         #expect(MessageContent.text("x").quote == nil)
     }
 
-    @Test("A place is on the earth")
+    @Test("Latitude and longitude must be in range")
     func places() throws {
         let harbour = Location(latitude: -90, longitude: 180, name: "ميناء ⚓️")
         #expect(try roundTrip(.location(harbour)).location == harbour)
@@ -47,7 +47,7 @@ struct ContentTypeTests {
         }
     }
 
-    @Test("A command has a name, and data of any kind")
+    @Test("A command has a name and data of any JSON type")
     func commands() throws {
         let content = try roundTrip(.command("refresh", data: RawJSON("[1]")))
         #expect(content.command == Command("refresh", data: try RawJSON("[1]")))
@@ -57,7 +57,7 @@ struct ContentTypeTests {
         }
     }
 
-    @Test("A file is on this server or somewhere else, and all that is said of it is in range")
+    @Test("Media is hosted or remote, and its properties are decoded")
     func files() throws {
         let json =
             #"{"media":"\#(id)","name":"a.jpg","mediaType":"image/jpeg","size":12,"width":3,"height":4,"#
@@ -74,7 +74,7 @@ struct ContentTypeTests {
     }
 
     @Test(
-        "What is wrong with a content is named",
+        "An error names the invalid part of the content",
         arguments: [
             (MessageType.image, "{}", "content"), (.file, #"{"media":"x"}"#, "media"),
             (.file, #"{"media":1}"#, "media"), (.gif, #"{"url":"ftp://x/y"}"#, "url"),
@@ -103,7 +103,7 @@ struct ContentTypeTests {
         #expect(error.parameter == parameter, "\(error)")
     }
 
-    // MARK: An application's own
+    // MARK: Custom content
 
     struct Poll: CustomContent, Equatable {
         static let type: MessageType = "app:poll"
@@ -129,7 +129,7 @@ struct ContentTypeTests {
         }
     }
 
-    @Test("An app's own content goes through as its own type, and through an app that does not know it unchanged")
+    @Test("Custom content keeps its type and survives a round trip, and other types decode to nil")
     func custom() throws {
         let poll = Poll(question: "غداء؟ 🍜", choices: ["a/b", "c"])
         let content = try roundTrip(.custom(poll))
@@ -144,7 +144,7 @@ struct ContentTypeTests {
 
     // MARK: Push options
 
-    @Test("What a push should say travels as JSON, and names what is wrong with it")
+    @Test("Push options survive a round trip as JSON, and an error names the invalid option")
     func push() throws {
         var options = PushOptions(title: "New photo", text: "قارب", data: "{}")
         options.templateID = "lunch"

@@ -2,12 +2,12 @@ import Foundation
 import ScrollbackModel
 import Testing
 
-@Suite("What an app's key has encrypted, for who has no key")
+@Suite("Encrypted content without its key")
 struct EncryptedValueTests {
     private let value = EncryptedValue(format: 1, key: "2026-11", data: "AAAA")
     private let file = MediaID()
 
-    @Test("A content of any type may be encrypted: only its files stand beside it")
+    @Test("Content of any type can be encrypted, and only its file references stay readable")
     func anyType() throws {
         for type in [
             MessageType.text, .reference, .location, .command, .notice, .image, .gif, .file, .voice, .video, "app:poll",
@@ -22,14 +22,14 @@ struct EncryptedValueTests {
         #expect(MessageContent.encrypted(.text, value, files: []).json.text == value.json.text)
     }
 
-    @Test("It is known whatever the order and the white space of its members")
+    @Test("Encrypted content is recognized in any order of members and with any white space")
     func otherHands() throws {
         let json = #"{ "files" : [] , "encrypted":{"data":"AAAA","new":[1],"key":"2026-11","format":1}}"#
         #expect(try MessageContent(type: .text, json: RawJSON(json)).encrypted == value)
     }
 
     @Test(
-        "What only looks like it is an app's own, and a text that only looks like it is none",
+        "JSON that resembles encrypted content is custom content, and is refused as text content",
         arguments: [
             #"{"encrypted":true}"#, #"{"encrypted":{"format":1,"key":"k"}}"#, #"{"encrypted":{"key":"k","data":""}}"#,
             #"{"encrypted":{"format":1,"key":"","data":""}}"#, #"{"encrypted":{"format":1,"key":"a b","data":""}}"#,
@@ -42,7 +42,7 @@ struct EncryptedValueTests {
         #expect(throws: ChatError.self) { try MessageContent(type: .text, json: RawJSON(json)) }
     }
 
-    @Test("What can't be read can't be quoted")
+    @Test("Encrypted content can't be quoted without its key")
     func quote() throws {
         let message = Message(
             conversation: .group("g"), seq: 1, n: 1, id: MessageID(high: 1, low: 1), timetoken: Timetoken(rawValue: 1),

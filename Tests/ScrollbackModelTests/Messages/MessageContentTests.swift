@@ -13,14 +13,14 @@ struct MessageContentTests {
         }
     }
 
-    @Test("Content must be an object, and a text must have a text", arguments: ["[]", "1", #""x""#, "null"])
+    @Test("Content must be an object", arguments: ["[]", "1", #""x""#, "null"])
     func notAnObject(_ json: String) {
         let error = #expect(throws: ChatError.self) { try MessageContent(type: .poll, json: RawJSON(json)) }
         #expect(error?.parameter == "content")
     }
 
     @Test(
-        "Text content without a string text is refused, another type's is not",
+        "Text content requires a string in `text`, and custom types don't",
         arguments: ["{}", #"{"text":1}"#, #"{"Text":"a"}"#])
     func textWithoutText(_ json: String) throws {
         let error = #expect(throws: ChatError.self) { try MessageContent(type: .text, json: RawJSON(json)) }
@@ -28,7 +28,7 @@ struct MessageContentTests {
         #expect(try MessageContent(type: .poll, json: RawJSON(json)).json.text == json)
     }
 
-    @Test("A type's name is 1...64 plain characters")
+    @Test("The name of a type has 1 to 64 letters, digits, colons, periods, hyphens or underscores")
     func types() throws {
         for name in ["text", "app:poll", "com.example.poll", "a", String(repeating: "x", count: 64), "A-b_9"] {
             #expect(try MessageType(name).rawValue == name)
@@ -39,7 +39,7 @@ struct MessageContentTests {
         }
     }
 
-    @Test("A sender may switch off what the type does, and never on")
+    @Test("A sender can switch a type's traits off, and never on")
     func traits() {
         let id = MessageID(high: 1, low: 1)
         func traits(_ type: MessageType, _ off: MessageTraits) -> MessageTraits {
@@ -51,13 +51,13 @@ struct MessageContentTests {
         #expect(traits(.text, .init(countsUnread: false)) == MessageTraits(countsUnread: false))
         #expect(traits(.notice, .init()) == MessageTraits(countsUnread: false, notifies: false))
         #expect(!traits(.command, .init()).isStored)
-        // What is not stored can't count, and has no place in the list.
+        // A message that is not stored can't count as unread or update recents.
         let unstored = traits(.text, .init(isStored: false))
         #expect(!unstored.countsUnread && !unstored.updatesRecents && unstored.notifies)
         for bits in 0..<Int64(16) { #expect(MessageTraits(bits: bits).bits == bits) }
     }
 
-    @Test("Mentions name somebody, or everyone, and at most 100")
+    @Test("Mentions name 1 to 100 users or everyone")
     func mentions() throws {
         #expect(Mentions.everyone().includes("zoe"))
         #expect(Mentions.users(["bob"]).includes("bob"))
@@ -71,7 +71,7 @@ struct MessageContentTests {
         #expect(error?.limit == 100)
     }
 
-    @Test("A filter matches what every one of its parts matches")
+    @Test("A filter matches a message only if all of its conditions match")
     func filters() {
         func message(
             _ type: MessageType, _ sender: UserID = "alice", customType: String? = nil, mentions: Mentions? = nil
@@ -98,7 +98,7 @@ struct MessageContentTests {
         #expect(!MessageFilter.mentionsMe.matches(message(.text, mentions: .users(["zoe"])), reader: "bob"))
     }
 
-    @Test("A filter that nothing can match is refused by name")
+    @Test("The error for a filter that matches nothing names the empty condition")
     func emptyFilters() throws {
         for (filter, name) in [
             (MessageFilter(types: []), "types"), (MessageFilter(excludedTypes: []), "excludedTypes"),
@@ -111,7 +111,7 @@ struct MessageContentTests {
         #expect(try MessageFilter.all.validated() == .all)
     }
 
-    @Test("Every kind has its traits, and every error code of ours its status")
+    @Test("Conversation kinds have consistent traits, error codes have a status, and roles are ordered")
     func tables() {
         for kind in ConversationKind.allCases {
             #expect(kind.traits.replaysMissed == (kind.traits.streamsToMembers))

@@ -2,22 +2,22 @@ import ContractRows
 import ScrollbackModel
 import Testing
 
-@Suite("What a notification says")
+@Suite("The text of a notification")
 struct NotificationTextTests {
-    @Test("To who is mentioned the mention's text, before every other; to others the push's", .rows(118))
+    @Test("A mentioned user gets the mention's text first, and other users get the push text", .rows(118))
     func precedence() throws {
-        let push = try RawJSON(#"{"text":"for everybody"}"#)
+        let push = try RawJSON(#"{"text":"for all members"}"#)
         func texts(_ mentions: Mentions?, _ push: RawJSON?) -> [String?] {
             let attributes = MessageAttributes(mentions: mentions, push: push)
             return ["bob", "carol"].map { attributes.notificationText(for: $0) }
         }
         let bob = Mentions.users(["bob"], pushText: "for bob")
-        #expect(texts(bob, push) == ["for bob", "for everybody"])
+        #expect(texts(bob, push) == ["for bob", "for all members"])
         #expect(texts(bob, nil) == ["for bob", nil])
         #expect(texts(.everyone(pushText: "for all"), push) == ["for all", "for all"])
-        // A mention without a text changes nothing.
-        #expect(texts(.users(["bob"]), push) == ["for everybody", "for everybody"])
-        #expect(texts(nil, push) == ["for everybody", "for everybody"])
+        // A mention without a text has no effect.
+        #expect(texts(.users(["bob"]), push) == ["for all members", "for all members"])
+        #expect(texts(nil, push) == ["for all members", "for all members"])
         #expect(texts(.everyone(), nil) == [nil, nil])
     }
 }

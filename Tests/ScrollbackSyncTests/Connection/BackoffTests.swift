@@ -6,7 +6,7 @@ import Testing
 struct BackoffTests {
     private var random = SplitMix64(seed: 1)
 
-    @Test("Waits double from half a second to thirty, each between half and whole")
+    @Test("Waits double from 0.5 to 30 seconds, each between half and the full value")
     mutating func doubles() {
         var backoff = Backoff()
         for whole in [0.5, 1, 2, 4, 8, 16, 30, 30] {
@@ -14,7 +14,7 @@ struct BackoffTests {
         }
     }
 
-    @Test("Success begins again")
+    @Test("A success resets the backoff")
     mutating func resets() {
         var backoff = Backoff()
         for _ in 1...5 { _ = backoff.next(using: &random) }
@@ -23,12 +23,12 @@ struct BackoffTests {
         #expect(backoff.next(using: &random) <= 0.5)
     }
 
-    @Test("A thousand failures wait no longer than the cap")
+    @Test("The wait after a thousand failures does not exceed the maximum")
     mutating func cap() {
         #expect((15...30).contains(Backoff().wait(afterFailures: 1000, using: &random)))
     }
 
-    @Test("A server that restarts spreads its devices over the time it names")
+    @Test("Reconnects are spread over the interval that a restarting server requests")
     mutating func spread() {
         let waits = (1...200).map { _ in
             var backoff = Backoff()

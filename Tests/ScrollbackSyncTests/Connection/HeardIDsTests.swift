@@ -3,9 +3,9 @@ import ScrollbackModel
 import ScrollbackSync
 import Testing
 
-@Suite("Messages that are not stored")
+@Suite("Transient messages")
 struct HeardIDsTests {
-    @Test("Within ten minutes the same one is heard once, and later it may come again")
+    @Test("A repeated message ID is ignored for ten minutes and accepted afterwards")
     func once() {
         var heard = HeardIDs()
         let ids = (1...500).map { MessageID(high: 0x7000, low: $0) }

@@ -4,10 +4,10 @@ import ScrollbackModel
 import ScrollbackSync
 import Testing
 
-@Suite("Coming online")
+@Suite("Resuming a connection")
 struct ResumeStateTests {
     private var random = SplitMix64(seed: 1)
-    private let busy = ChatError(.overloaded, "is busy")
+    private let busy = ChatError(.overloaded, "The server is busy.")
 
     private func group(_ number: Int) -> ConversationID { .group(try! Identifier("g\(number)")) }
 
@@ -21,7 +21,7 @@ struct ResumeStateTests {
 
     private func event(_ conversation: ConversationID, _ seq: Seq) -> LiveEvent { .head(conversation, log(seq)) }
 
-    /// Online with one window of these conversations, all of which are behind.
+    /// A connected state with one window of these conversations, all of which are behind.
     private func online(behind conversations: [ConversationID]) -> (ResumeState, [ResumeAction]) {
         var resume = ResumeState()
         _ = resume.connected(cursor: nil)
@@ -30,7 +30,7 @@ struct ResumeStateTests {
         return (resume, actions)
     }
 
-    @Test("Windows are pulled one after another, each stored with its cursor before the next")
+    @Test("Windows are requested one by one, and each is stored with its cursor before the next request")
     func windows() {
         var resume = ResumeState()
         #expect(resume.connected(cursor: "x") == [.pullWindow(request: 1, cursor: "x")])
@@ -44,7 +44,7 @@ struct ResumeStateTests {
         #expect(resume.isResumed(swift))
     }
 
-    @Test("What is behind is asked for before all windows are there; kinds without replay are not", .rows(2))
+    @Test("Conversations that are behind are synced before all windows arrive, except kinds without replay", .rows(2))
     func syncsWhileWindowsCome() {
         var resume = ResumeState()
         _ = resume.connected(cursor: nil)
@@ -56,7 +56,7 @@ struct ResumeStateTests {
             ])
     }
 
-    @Test("Conversations that were behind when the last connection ended are asked for, though no window lists them")
+    @Test("Conversations that were behind at the end of the last connection are synced without a window")
     func behindSinceEarlier() {
         var resume = ResumeState()
         #expect(
@@ -65,7 +65,7 @@ struct ResumeStateTests {
             ])
     }
 
-    @Test("At most two requests of twenty conversations are in flight")
+    @Test("At most two sync requests of twenty conversations each are in flight")
     mutating func batches() {
         let all = (1...50).map(group)
         var (resume, actions) = online(behind: all)
@@ -77,7 +77,7 @@ struct ResumeStateTests {
         #expect(!resume.isResumed(all[20]))
     }
 
-    @Test("Live events wait until what was missed before them was applied, and keep their order")
+    @Test("Live events wait in order until the missed messages before them are applied")
     mutating func holdsEvents() {
         var resume = ResumeState()
         let (g1, g2) = (group(1), group(2))
@@ -99,7 +99,7 @@ struct ResumeStateTests {
         #expect(resume.heldCount == 0)
     }
 
-    @Test("History 21: a conversation that got further but is still behind is asked for again at once")
+    @Test("A conversation that advanced but is still behind is synced again at once", .history(21))
     mutating func asksOn() {
         var (resume, _) = online(behind: [swift])
         _ = resume.live(event(swift, 20))
@@ -110,7 +110,7 @@ struct ResumeStateTests {
         #expect(resume.heldCount == 1)
     }
 
-    @Test("What an answer had no room for is asked for again at once")
+    @Test("A conversation for which an answer had no room is synced again at once")
     mutating func noRoom() {
         var (resume, _) = online(behind: [group(1), group(2)])
         #expect(
@@ -119,12 +119,12 @@ struct ResumeStateTests {
             ])
     }
 
-    @Test("An answer that got nobody further is followed by a wait")
+    @Test("A sync answer without progress is followed by a wait")
     mutating func waitsWithoutProgress() {
         var (resume, _) = online(behind: [swift])
         let actions = resume.syncAnswered(2, behind: [at(swift)], now: noon, using: &random)
         guard case .wake(let until)? = actions.first, actions.count == 1 else {
-            Issue.record("did not wait: \(actions)")
+            Issue.record("The state did not wait: \(actions)")
             return
         }
         #expect(until > noon)
@@ -132,44 +132,44 @@ struct ResumeStateTests {
         #expect(resume.tick(now: until) == [.sync(batch: 3, [at(swift)])])
     }
 
-    @Test("An edit that says so asks for a resumed conversation again, and holds its events meanwhile")
+    @Test("A resumed conversation that needs sync again holds its events until the answer")
     mutating func needsSyncLater() {
         var (resume, _) = online(behind: [])
         #expect(resume.needsSync(at(swift)) == [.sync(batch: 2, [at(swift)])])
         #expect(resume.live(event(swift, 11)) == [])
         #expect(resume.needsSync(at(swift, seq: 5)) == [])
-        // Asked for while in flight: once more afterwards, never twice at a time.
+        // A request during a sync leads to one more sync afterwards, never to two at a time.
         #expect(
             resume.syncAnswered(2, behind: [], now: noon, using: &random) == [.sync(batch: 3, [at(swift, seq: 5)])])
         #expect(
             resume.syncAnswered(3, behind: [], now: noon, using: &random) == [.release([event(swift, 11)])])
     }
 
-    @Test("A temporary failure is tried again after a wait, a permanent one lets go")
+    @Test("A sync is retried after a temporary failure, and its events are released after a permanent one")
     mutating func syncFails() {
         var (resume, _) = online(behind: [swift])
         _ = resume.live(event(swift, 11))
-        let error = ChatError(.rateLimited, "too many", retryAfter: 9)
+        let error = ChatError(.rateLimited, "Too many requests.", retryAfter: 9)
         #expect(resume.syncFailed(2, error, now: noon, using: &random) == [.wake(at: noon + 9)])
         #expect(!resume.isResumed(swift))
         #expect(resume.tick(now: noon + 9) == [.sync(batch: 3, [at(swift)])])
         #expect(
-            resume.syncFailed(3, ChatError(.forbidden, "no"), now: noon, using: &random) == [
+            resume.syncFailed(3, ChatError(.forbidden, "The request is refused."), now: noon, using: &random) == [
                 .release([event(swift, 11)])
             ])
         #expect(resume.isResumed(swift))
     }
 
-    @Test("A window that fails is pulled again; one that can't be had from its cursor, from the beginning")
+    @Test("A failed window is requested again, and from the start if the server refuses its cursor")
     mutating func windowFails() {
         var resume = ResumeState()
         _ = resume.connected(cursor: "x")
         guard case .wake(let first)? = resume.windowFailed(1, busy, now: noon, using: &random).first else {
-            Issue.record("did not wait")
+            Issue.record("The state did not wait.")
             return
         }
         #expect(resume.tick(now: first) == [.pullWindow(request: 2, cursor: "x")])
-        let error = ChatError(.invalidParameter, "is no cursor", retryAfter: 1)
+        let error = ChatError(.invalidParameter, "The cursor is invalid.", retryAfter: 1)
         #expect(resume.windowFailed(2, error, now: noon, using: &random) == [.wake(at: noon + 1)])
         #expect(resume.tick(now: noon + 1) == [.pullWindow(request: 3, cursor: nil)])
     }
@@ -187,14 +187,14 @@ struct ResumeStateTests {
         #expect(resume.needsSync(at(swift)) == [.sync(batch: 4, [at(swift)])])
     }
 
-    @Test("Of more events than are held, the conversations are looked at again")
+    @Test("Conversations are checked again if more events arrived than the client holds")
     mutating func overflow() {
         var (resume, _) = online(behind: [swift])
         for seq in 1...Seq(ResumeState.heldEvents + 5) { _ = resume.live(event(swift, seq)) }
         #expect(resume.heldCount == ResumeState.heldEvents)
         let actions = resume.syncAnswered(2, behind: [], now: noon, using: &random)
         guard actions.count == 2, case .release(let events) = actions[0] else {
-            Issue.record("released nothing")
+            Issue.record("The state released nothing.")
             return
         }
         #expect(events.count == ResumeState.heldEvents)

@@ -1,10 +1,11 @@
+import ContractRows
 import ScrollbackModel
 import ScrollbackSync
 import Testing
 
-@Suite("A log's events")
+@Suite("Events of a log")
 struct LogStateEventTests {
-    @Test("The next message is appended, and n follows")
+    @Test("The next message is appended, and its counted index is adopted")
     func nextMessage() {
         var copy = LogCopy(log(10))
         let edit = copy.apply(message: message(11, n: 10))
@@ -15,7 +16,7 @@ struct LogStateEventTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("A message that skips others opens a gap for them first")
+    @Test("A message that skips others first opens a gap for them")
     func skippedMessages() {
         var copy = LogCopy(log(10))
         let edit = copy.apply(message: message(14))
@@ -25,7 +26,7 @@ struct LogStateEventTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("Messages that come in any order leave no gap and nothing to ask for")
+    @Test("Messages that arrive in any order leave no gap and need no sync")
     func reorderedMessages() {
         var copy = LogCopy(log(10))
         for seq: Seq in [13, 11, 12] { copy.apply(message: message(seq)) }
@@ -33,7 +34,7 @@ struct LogStateEventTests {
         #expect(!copy.state.isBehind)
     }
 
-    @Test("A message inside a gap takes its own place only")
+    @Test("A message inside a gap fills only its own sequence number")
     func messageInGap() {
         var copy = LogCopy(log(20), read: 15...20)
         copy.apply(message: message(7))
@@ -41,7 +42,7 @@ struct LogStateEventTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("A message below the floor or in a void is ignored")
+    @Test("A message below the retention floor or in a deleted range is ignored")
     func messageNowhere() {
         var copy = LogCopy(log(20, firstSeq: 5))
         copy.apply(change: .removed(9...9, rev: 1))
@@ -52,7 +53,7 @@ struct LogStateEventTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("A message or change of another epoch is stale and asks for sync")
+    @Test("A message or change of another epoch is stale and requests a sync")
     func otherEpoch() {
         var copy = LogCopy(log(10))
         let before = copy.state
@@ -66,7 +67,7 @@ struct LogStateEventTests {
         #expect(copy.state == before)
     }
 
-    @Test("History 4: an edit that comes before an earlier reaction keeps both")
+    @Test("An edit that arrives before an earlier reaction keeps both", .history(4))
     func reorderedChanges() {
         var copy = LogCopy(log(10, rev: 10))
         let early = copy.apply(change: .message(message(3, "edited", rev: 12)))
@@ -95,7 +96,7 @@ struct LogStateEventTests {
         #expect(copy.gaps == [12...12])
     }
 
-    @Test("A removal counts at once, whatever its turn")
+    @Test("A range deletion is applied at once, even out of order")
     func removal() {
         var copy = LogCopy(log(20), read: 11...20)
         let edit = copy.apply(change: .removed(8...12, rev: 3))
@@ -107,7 +108,7 @@ struct LogStateEventTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("A removal past the head is left to sync, which knows n there")
+    @Test("A range deletion above the head waits for a sync, which provides the counted index")
     func removalPastHead() {
         var copy = LogCopy(log(10))
         let edit = copy.apply(change: .removed(9...12, rev: 1))
@@ -124,7 +125,7 @@ struct LogStateEventTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("A change that overtakes its message opens a gap as the message would")
+    @Test("A change that arrives before its message opens a gap as the message would")
     func changeAboveHead() {
         var copy = LogCopy(log(10))
         copy.apply(change: .message(message(12, "edited", rev: 1)))
@@ -135,7 +136,7 @@ struct LogStateEventTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("A change below the floor counts, and that is all")
+    @Test("A change below the retention floor only advances the revision")
     func changeBelowFloor() {
         var copy = LogCopy(log(20, firstSeq: 10))
         copy.apply(change: .message(message(4, "edited", rev: 1)))
@@ -146,9 +147,9 @@ struct LogStateEventTests {
         #expect(copy.voids.isEmpty)
     }
 
-    @Test("A row learned alone does not fill a gap whose changes were never followed, unless it was read late enough")
+    @Test("A single message fills a gap only if its snapshot includes all changes that the client skipped")
     func baseline() {
-        // Message 5 was edited at rev 3, before this device knew of the log.
+        // Message 5 was edited at revision 3, before this client knew the log.
         var copy = LogCopy(adopting: log(10, rev: 4))
         copy.apply(message: message(5, "as sent"))
         #expect(copy.rows[5] == nil)

@@ -1,10 +1,11 @@
+import ContractRows
 import ScrollbackModel
 import ScrollbackSync
 import Testing
 
-@Suite("A log's head")
+@Suite("The head of a log")
 struct LogStateHeadTests {
-    @Test("A log that is new to the device is one gap")
+    @Test("A log that is new to the client is one gap")
     func adopting() {
         let state = LogState(adopting: log(10, firstSeq: 3, rev: 4))
         #expect(state.gaps.ranges == [3...10])
@@ -13,7 +14,7 @@ struct LogStateHeadTests {
         #expect(state.violations(rows: []).isEmpty)
     }
 
-    @Test("A log in which nothing is left to see has no gap")
+    @Test("A log without visible messages has no gap")
     func adoptingEmpty() {
         let state = LogState(adopting: log(10, firstSeq: 11))
         #expect(state.gaps.isEmpty)
@@ -21,7 +22,7 @@ struct LogStateHeadTests {
         #expect(state.violations(rows: []).isEmpty)
     }
 
-    @Test("A newer head opens a gap and asks for sync")
+    @Test("A newer head opens a gap and requests a sync")
     func newerHead() {
         var copy = LogCopy(log(10))
         let edit = copy.apply(head: log(15, n: 14))
@@ -32,7 +33,7 @@ struct LogStateHeadTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("A late head changes nothing")
+    @Test("A stale head changes nothing")
     func lateHead() {
         var copy = LogCopy(log(10, firstSeq: 4, rev: 3))
         let before = copy.state
@@ -41,7 +42,7 @@ struct LogStateHeadTests {
         #expect(!edit.needsSync)
     }
 
-    @Test("A newer change asks for sync and is not taken for applied")
+    @Test("A newer revision requests a sync and is not adopted before it")
     func newerRev() {
         var copy = LogCopy(log(10, rev: 3))
         let edit = copy.apply(head: log(10, rev: 5))
@@ -50,7 +51,7 @@ struct LogStateHeadTests {
         #expect(copy.state.isBehind)
     }
 
-    @Test("A higher floor takes rows, gaps and voids below it")
+    @Test("A higher retention floor removes rows, gaps and deleted ranges below it")
     func higherFloor() {
         var copy = LogCopy(log(20), read: 6...20)
         copy.apply(change: .removed(8...9, rev: 1))
@@ -61,7 +62,7 @@ struct LogStateHeadTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("A floor above everything leaves an empty log")
+    @Test("A retention floor above all messages leaves an empty log")
     func floorAboveHead() {
         var copy = LogCopy(log(5))
         copy.apply(head: log(9, firstSeq: 10))
@@ -71,7 +72,7 @@ struct LogStateHeadTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("History 17: another epoch starts the log over")
+    @Test("Another epoch starts the log over", .history(17))
     func otherEpoch() {
         var copy = LogCopy(log(10))
         let edit = copy.apply(head: log(4, rev: 2, epoch: 8))
@@ -81,9 +82,9 @@ struct LogStateHeadTests {
         #expect(copy.state == LogState(adopting: log(4, rev: 2, epoch: 8)))
     }
 
-    @Test("History 5: a wider view turns voids and what lay below the floor into gaps")
+    @Test("A wider view turns deleted ranges and messages below the floor into gaps", .history(5))
     func widerView() {
-        // Joined at 51, left at 80, joined again at 120.
+        // The member joined at 51, left at 80, and joined again at 120.
         var copy = LogCopy(log(130, firstSeq: 51), read: 120...130)
         copy.apply(page: page(51...119, messages(51...80), voids: [81...119], of: log(130, firstSeq: 51)))
         #expect(copy.gaps.isEmpty)
@@ -98,9 +99,9 @@ struct LogStateHeadTests {
         #expect(copy.gaps == [81...119])
     }
 
-    @Test("After a view has changed, an event from before does not fill what was void")
+    @Test("An event from before a view change does not fill a former deleted range")
     func lateEventAfterView() {
-        // Message 15 was edited at rev 1 while this reader could not see it.
+        // Message 15 was edited at revision 1, while this reader could not see it.
         let narrow = log(20, firstSeq: 11)
         var copy = LogCopy(narrow)
         copy.apply(page: page(11...20, messages(11...14) + messages(17...20), voids: [15...16], of: narrow))
@@ -114,7 +115,7 @@ struct LogStateHeadTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("A view that widens an empty log")
+    @Test("A wider view of an empty log opens a gap")
     func widerViewOfNothing() {
         var copy = LogCopy(adopting: log(50, firstSeq: 51))
         copy.apply(head: log(50, view: 2))

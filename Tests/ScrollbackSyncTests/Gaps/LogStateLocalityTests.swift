@@ -2,8 +2,8 @@ import ScrollbackModel
 import ScrollbackSync
 import Testing
 
-/// A store that loads only the ranges near an event gets the same state as one that loads them all.
-@Suite("A log loaded in part")
+/// Checks that a store may load only the ranges near an event. The result must be the same as with all ranges loaded.
+@Suite("Partially loaded logs")
 struct LogStateLocalityTests {
     private enum Event {
         case message(Message)
@@ -21,7 +21,7 @@ struct LogStateLocalityTests {
         }
     }
 
-    @Test("An event changes only ranges that overlap or touch its places, or lie above what was replayed")
+    @Test("An event affects only ranges next to its sequence numbers or above the replayed part")
     func onlyNearRangesMatter() {
         var random = SplitMix64(seed: 5)
         for _ in 0..<200 {
@@ -57,7 +57,7 @@ struct LogStateLocalityTests {
         return (result, edit)
     }
 
-    /// An event and the places it speaks of.
+    /// A random event and the sequence numbers that it refers to.
     private static func event(for state: LogState, _ random: inout SplitMix64) -> (Event, SeqRange) {
         let next = state.head + 1
         let low = 1 + Seq(random.below(Int(state.head)))

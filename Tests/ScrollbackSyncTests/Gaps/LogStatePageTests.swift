@@ -1,10 +1,11 @@
+import ContractRows
 import ScrollbackModel
 import ScrollbackSync
 import Testing
 
-@Suite("A log's pages")
+@Suite("Pages of a log")
 struct LogStatePageTests {
-    @Test("History 1: a filtered page leaves the rest of the gap to be loaded")
+    @Test("A filtered page leaves the rest of the gap to be loaded", .history(1))
     func filterFirst() {
         var copy = LogCopy(adopting: log(1000))
         copy.apply(page: filteredPage(1...1000, [message(10), message(500), message(990)], of: log(1000)))
@@ -21,7 +22,7 @@ struct LogStatePageTests {
         #expect(pages <= 13)
     }
 
-    @Test("The voids a filter scanned say nothing about gaps either")
+    @Test("The deleted ranges of a filtered page do not change gaps")
     func filteredVoids() {
         var copy = LogCopy(adopting: log(20))
         copy.apply(page: filteredPage(1...20, [], voids: [5...9], of: log(20)))
@@ -29,17 +30,18 @@ struct LogStatePageTests {
         #expect(copy.voids.isEmpty)
     }
 
-    @Test("An unfiltered page takes exactly its rows and voids out of the gaps")
+    @Test("An unfiltered page removes exactly its rows and deleted ranges from the gaps")
     func exactCoverage() {
         var copy = LogCopy(adopting: log(100))
         copy.apply(page: page(41...50, messages(41...47), voids: [49...50], of: log(100)))
-        // 48 was covered, but is neither: it is asked for again, never lost.
+        // The page covered 48, but has neither a row nor a deleted range for it. It stays a gap, so it is requested
+        // again.
         #expect(copy.gaps == [1...40, 48...48, 51...100])
         #expect(copy.voids == [49...50])
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("History 3: a recall that overtakes a page is never undone by it")
+    @Test("A page that was read before a recall does not restore the recalled message", .history(3))
     func recallOvertakesPage() {
         var copy = LogCopy(log(20, rev: 10), read: 11...20)
         let late = page(1...10, messages(1...10), of: log(20, rev: 10))
@@ -52,7 +54,7 @@ struct LogStatePageTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("History 6: a range removed from the middle is one page, not thousands")
+    @Test("A range deleted in the middle takes one page", .history(6))
     func hugeVoid() {
         let head = log(500_200)
         var copy = LogCopy(head, read: 500_101...500_200)
@@ -63,7 +65,7 @@ struct LogStatePageTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("History 25: a page that was under way while 200 messages came is used")
+    @Test("A page is used although 200 messages arrived while it was in flight", .history(25))
     func pageWhileLive() {
         var copy = LogCopy(log(300), read: 201...300)
         let late = page(101...200, messages(101...200), of: log(300))
@@ -75,7 +77,7 @@ struct LogStatePageTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("History 26: a page that looked at nothing changes nothing")
+    @Test("A page that covered nothing changes nothing", .history(26))
     func emptyPages() {
         var copy = LogCopy(adopting: log(10, firstSeq: 3))
         let before = copy.state
@@ -87,7 +89,7 @@ struct LogStatePageTests {
         #expect(empty.violations.isEmpty)
     }
 
-    @Test("History 26: an empty page that covered places moves past them")
+    @Test("An empty page that covered sequence numbers moves the next request past them", .history(26))
     func emptyCoveringPage() {
         var copy = LogCopy(adopting: log(10))
         copy.apply(page: page(4...10, [], voids: [4...10], of: log(10)))
@@ -95,7 +97,7 @@ struct LogStatePageTests {
         #expect(copy.state.gapToFill(nearest: 10)?.anchor == 4)
     }
 
-    @Test("A page that is covered twice changes nothing the second time")
+    @Test("A page that is applied twice changes nothing the second time")
     func doubledPage() {
         var copy = LogCopy(adopting: log(20))
         let once = page(11...20, messages(11...18), voids: [19...20], of: log(20))
@@ -106,7 +108,7 @@ struct LogStatePageTests {
         #expect(copy.rows == before.1)
     }
 
-    @Test("A page that knows a newer head opens the gap first")
+    @Test("A page with a newer head first opens the gap")
     func pageWithNewerHead() {
         var copy = LogCopy(log(10))
         let edit = copy.apply(page: page(14...15, messages(14...15), of: log(15, rev: 2)))
@@ -116,7 +118,7 @@ struct LogStatePageTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("A page from below our floor or with a higher one")
+    @Test("A page with a lower or a higher retention floor is applied within the higher one")
     func pageAndFloor() {
         var copy = LogCopy(log(20, firstSeq: 8), read: 15...20)
         copy.apply(page: page(5...10, messages(5...10), voids: [], of: log(20, firstSeq: 5)))
@@ -128,7 +130,7 @@ struct LogStatePageTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("A void that a page knows takes the row that was there")
+    @Test("A deleted range in a page removes the rows inside it")
     func voidOverRow() {
         var copy = LogCopy(log(10))
         copy.apply(page: page(1...10, messages(1...4) + messages(8...10), voids: [5...7], of: log(10, rev: 1)))
@@ -137,7 +139,7 @@ struct LogStatePageTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("A late page of a dead epoch, another view or an old snapshot is dropped")
+    @Test("A late page of an old epoch, another view or an old snapshot is dropped")
     func stalePages() {
         var copy = LogCopy(adopting: log(10, rev: 5, view: 2, epoch: 8))
         let before = copy.state
@@ -147,7 +149,7 @@ struct LogStatePageTests {
         let narrow = copy.apply(
             page: page(1...10, messages(1...10, epoch: 8), of: log(10, rev: 5, view: 1, epoch: 8)))
         #expect(narrow.outcome == .stale(.view))
-        // Read at rev 3: what changed at 4 and 5 was never told to this device.
+        // The page was read at revision 3. This client never received the changes at 4 and 5.
         let old = copy.apply(
             page: page(1...10, messages(1...10, epoch: 8), of: log(10, rev: 3, view: 2, epoch: 8)))
         #expect(old.outcome == .stale(.snapshot))

@@ -1,10 +1,11 @@
+import ContractRows
 import ScrollbackModel
 import ScrollbackSync
 import Testing
 
-@Suite("A log's sync")
+@Suite("Sync answers of a log")
 struct LogStateSyncTests {
-    @Test("An answer brings what was missed, and says so when it was all")
+    @Test("A complete sync answer brings the missed messages and changes, and needs no further sync")
     func catchesUp() {
         var copy = LogCopy(log(10, rev: 2))
         copy.apply(head: log(13, rev: 4))
@@ -20,7 +21,7 @@ struct LogStateSyncTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("History 21: each answer gets further, and what is beyond one page is a gap to scroll to")
+    @Test("Each sync answer makes progress, and what exceeds one page stays a gap", .history(21))
     func progress() {
         var copy = LogCopy(log(100))
         let far = log(100_100, rev: 1200)
@@ -43,7 +44,7 @@ struct LogStateSyncTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("An answer to a position that is not ours any more is stale")
+    @Test("An answer to a position that is no longer current is stale")
     func staleAnswers() {
         var copy = LogCopy(log(10, rev: 5, view: 2))
         let before = copy.state
@@ -62,7 +63,7 @@ struct LogStateSyncTests {
         #expect(copy.state == before)
     }
 
-    @Test("An answer asked from before where we are is used")
+    @Test("An answer to an earlier position is used")
     func overlappingAnswer() {
         var copy = LogCopy(log(10, rev: 2))
         let asked = copy.position
@@ -77,7 +78,7 @@ struct LogStateSyncTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("History 17: the answer of a restored store starts over and brings its newest page")
+    @Test("The sync answer of a restored store starts the log over with its newest page", .history(17))
     func otherEpoch() {
         var copy = LogCopy(log(20, rev: 9))
         let restored = log(15, rev: 3, epoch: 8)
@@ -91,7 +92,7 @@ struct LogStateSyncTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("Where the server forgot changes every row is read again, voids stay, and older pages are refused")
+    @Test("After forgotten changes, all rows are read again, deleted ranges stay, and older pages are refused")
     func mustRefetch() {
         var copy = LogCopy(log(20, rev: 2))
         copy.apply(change: .removed(4...5, rev: 3))
@@ -109,7 +110,7 @@ struct LogStateSyncTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("The same answer twice does not make a device read everything again")
+    @Test("A repeated sync answer does not make the client read everything again")
     func doubledRefetch() {
         var copy = LogCopy(log(20, rev: 2))
         let asked = copy.position
@@ -122,7 +123,7 @@ struct LogStateSyncTests {
         #expect(copy.gaps.isEmpty)
     }
 
-    @Test("A message edited and then removed in one answer is not there")
+    @Test("A message that is edited and then deleted in one answer is not shown")
     func editThenRemoval() {
         var copy = LogCopy(log(10))
         let changes: [LogChange] = [.message(message(7, "edited", rev: 1)), .removed(6...8, rev: 2)]
@@ -132,7 +133,7 @@ struct LogStateSyncTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("A removal above our head, in an answer, guards against a late page")
+    @Test("A range deletion above the head in an answer protects against a late page")
     func removalAboveHead() {
         var copy = LogCopy(log(10))
         let late = page(11...20, messages(11...20), of: log(20))
@@ -146,7 +147,7 @@ struct LogStateSyncTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("History 13: an own message that commits above what was missed does not hide it from sync")
+    @Test("An own message above missed messages does not hide them from sync", .history(13))
     func acknowledgementBeforeSync() {
         var copy = LogCopy(log(100))
         let edit = copy.apply(message: message(151, "ok", sender: me))
@@ -159,7 +160,7 @@ struct LogStateSyncTests {
         #expect(copy.violations.isEmpty)
     }
 
-    @Test("History 5: a new view in an answer is taken with its page")
+    @Test("A new view in a sync answer is adopted with its page", .history(5))
     func viewInAnswer() {
         var copy = LogCopy(log(20, firstSeq: 11, rev: 1))
         copy.apply(

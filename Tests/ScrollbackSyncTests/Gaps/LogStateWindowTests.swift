@@ -4,14 +4,14 @@ import Testing
 
 @Suite("Windows of a log")
 struct LogStateWindowTests {
-    /// 1...100, of which 11...50 and 61...90 will never be seen.
+    /// A log of 1...100, of which 11...50 and 61...90 are deleted ranges.
     private let state: LogState = {
         var state = LogState(adopting: log(100))
         state.voids = SeqRangeSet([11...50, 61...90])
         return state
     }()
 
-    @Test("A window counts the places that may hold something, down and up")
+    @Test("A window counts only sequence numbers that can have messages, in both directions")
     func counting() {
         #expect(state.lowerEnd(of: 10, through: 100) == 91)
         #expect(state.lowerEnd(of: 11, through: 100) == 60)
@@ -23,7 +23,7 @@ struct LogStateWindowTests {
         #expect(state.upperEnd(of: 3, from: 20) == 53)
     }
 
-    @Test("It ends where the log does, and one of nothing is empty and not the whole log")
+    @Test("A window ends with the log, and a window of size zero is empty")
     func ends() {
         #expect(state.lowerEnd(of: 1000, through: 100) == 1)
         #expect(state.lowerEnd(of: 5, through: 3) == 1)

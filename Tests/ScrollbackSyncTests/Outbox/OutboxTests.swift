@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import ScrollbackModel
 import ScrollbackSync
@@ -21,7 +22,7 @@ struct OutboxTests {
         .failure(ChatError(code, "no", retryAfter: seconds))
     }
 
-    /// A connected outbox with m1, m2 in one conversation, m1 in flight.
+    /// A connected outbox with m1 and m2 in one conversation and m1 in flight.
     private func busy() -> Outbox {
         var outbox = Outbox()
         _ = outbox.connected(now: noon)
@@ -30,7 +31,7 @@ struct OutboxTests {
         return outbox
     }
 
-    @Test("What is queued offline goes out on connecting, one message a conversation, in order")
+    @Test("Messages queued offline are sent on connecting, one per conversation and in order")
     mutating func offlineFirst() {
         var outbox = Outbox()
         #expect(outbox.enqueue(m1, in: swift, now: noon).transmit.isEmpty)
@@ -45,7 +46,7 @@ struct OutboxTests {
         #expect(next.transmit == [m2])
     }
 
-    @Test("An item is stored as frozen in the effects that transmit it")
+    @Test("An item is frozen in the same effects that transmit it")
     func frozenFirst() {
         var outbox = Outbox()
         _ = outbox.connected(now: noon)
@@ -56,7 +57,7 @@ struct OutboxTests {
         #expect(outbox.enqueue(m1, in: swift, now: noon) == Outbox.Effects())
     }
 
-    @Test("History 18: m1 is refused with 429, m2 was next, and m1 still comes first")
+    @Test("A message that is refused with 429 is still sent before the next one", .history(18))
     mutating func headWaits() {
         var outbox = busy()
         let effects = outbox.answered(m1, refused(.rateLimited, after: 20), now: noon, using: &random)
@@ -68,7 +69,7 @@ struct OutboxTests {
         #expect(outbox.answered(m1, stored(m1), now: noon, using: &random).transmit == [m2])
     }
 
-    @Test("A temporary refusal without a time waits longer after every attempt")
+    @Test("Temporary refusals without a retry time wait longer after every attempt")
     mutating func backsOff() {
         var outbox = busy()
         var now = noon
@@ -84,7 +85,7 @@ struct OutboxTests {
         #expect((15...30).contains(waits[9]))
     }
 
-    @Test("A refusal with a time spreads those that come back, and each wait after the next is longer")
+    @Test("Waits after refusals with a retry time are randomized and increase")
     mutating func spreads() {
         var first: Set<TimeInterval> = []
         for _ in 1...20 {
@@ -105,7 +106,7 @@ struct OutboxTests {
         #expect((15...30).contains(waits[9]) && waits.allSatisfy { $0 >= 1 })
     }
 
-    @Test("A permanent refusal fails the message, and its lane goes on")
+    @Test("A permanent refusal fails the message, and the next one is sent")
     mutating func permanentRefusal() {
         var outbox = busy()
         let error = ChatError(.notMember, "no")
@@ -115,7 +116,7 @@ struct OutboxTests {
         #expect(!outbox.isEmpty)
     }
 
-    @Test("A failed message is retried under its id, before what was queued after it")
+    @Test("A failed message is retried with its ID before messages that were queued later")
     mutating func retryKeepsIDAndPlace() {
         var outbox = busy()
         _ = outbox.enqueue(m3, in: swift, now: noon)
@@ -126,14 +127,14 @@ struct OutboxTests {
         #expect(outbox.items.map(\.id) == [m1, m3])
     }
 
-    @Test("A waiting message may be retried at once")
+    @Test("A waiting message can be retried immediately")
     mutating func retryWaiting() {
         var outbox = busy()
         _ = outbox.answered(m1, refused(.overloaded, after: 60), now: noon, using: &random)
         #expect(outbox.retry(m1, now: noon).transmit == [m1])
     }
 
-    @Test("History 19: after a lost acknowledgement the same message goes out again under the same id")
+    @Test("After a lost acknowledgement, the message is sent again with the same ID", .history(19))
     mutating func lostAcknowledgement() {
         var outbox = busy()
         let effects = outbox.disconnected()
@@ -144,7 +145,7 @@ struct OutboxTests {
         #expect(outbox.answered(m1, stored(m1, .duplicate), now: noon, using: &random).removed == [m1])
     }
 
-    @Test("History 20: a message of unknown outcome says that an edit must follow it")
+    @Test("A message with an unknown outcome is frozen, so that an edit has to follow it", .history(20))
     func frozenAfterUnknown() {
         var outbox = busy()
         _ = outbox.disconnected()
@@ -152,7 +153,7 @@ struct OutboxTests {
         #expect(outbox[m2]?.isFrozen == false)
     }
 
-    @Test("History 17: a new epoch leaves the outbox as it is")
+    @Test("A new epoch does not change the outbox", .history(17))
     mutating func epochChange() {
         var outbox = Outbox()
         _ = outbox.enqueue(m1, in: swift, now: noon)
@@ -164,7 +165,7 @@ struct OutboxTests {
         #expect(outbox.answered(m1, .success(result), now: noon, using: &random).removed == [m1])
     }
 
-    @Test("A success counts whenever it comes, a refusal only while it is waited for")
+    @Test("A late success is accepted, and a late refusal is ignored")
     mutating func lateAnswers() {
         var outbox = busy()
         _ = outbox.disconnected()
@@ -175,7 +176,7 @@ struct OutboxTests {
         #expect(outbox.connected(now: noon).transmit == [m2])
     }
 
-    @Test("After a restart what was in flight is queued under its id, and new messages come behind")
+    @Test("After a restart, messages in flight are queued with their IDs before new ones")
     func restoring() {
         let kept = busy().items
         var outbox = Outbox(restoring: kept.reversed())
@@ -186,7 +187,7 @@ struct OutboxTests {
         #expect(outbox.connected(now: noon).transmit == [m1])
     }
 
-    @Test("A message older than 180 days fails as expired, and its lane goes on")
+    @Test("A message older than 180 days fails as expired, and the next one is sent")
     func expired() {
         var outbox = Outbox()
         _ = outbox.enqueue(m1, in: swift, now: noon)
@@ -194,13 +195,13 @@ struct OutboxTests {
         let effects = outbox.connected(now: noon + Outbox.lifetime + 30)
         #expect(effects.transmit == [m2])
         guard case .failed(let error)? = outbox[m1]?.state else {
-            Issue.record("m1 did not fail")
+            Issue.record("m1 did not fail.")
             return
         }
         #expect(error.code == .expired)
     }
 
-    @Test("A message that never left is cancelled for sure")
+    @Test("Cancelling a message that was never sent succeeds")
     func cancelQueued() {
         var outbox = busy()
         let (outcome, effects) = outbox.cancel(m2, now: noon)
@@ -209,7 +210,7 @@ struct OutboxTests {
         #expect(outbox.cancel(m2, now: noon).0 == .unknown)
     }
 
-    @Test("A message in flight can't be cancelled; one that was may have been stored")
+    @Test("A message in flight can't be cancelled, and cancelling it later reports that it may be stored")
     mutating func cancelFrozen() {
         var outbox = busy()
         #expect(outbox.cancel(m1, now: noon).0 == .inFlight)

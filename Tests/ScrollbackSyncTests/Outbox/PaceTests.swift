@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import ScrollbackModel
 import ScrollbackSync
@@ -12,9 +13,9 @@ struct PaceTests {
         .success(SendResult(outcome: .committed, id: id, timetoken: Timetoken(rawValue: 1), position: nil))
     }
 
-    /// Answers what is transmitted at once, and sleeps until the outbox wants to be woken.
+    /// Answers each transmission immediately, and advances the time to the outbox's next wake-up.
     ///
-    /// - Returns: what was transmitted, and when.
+    /// - Returns: The transmitted messages with their times.
     private mutating func run(_ outbox: inout Outbox, _ first: Outbox.Effects) -> [(id: MessageID, at: TimeInterval)] {
         var sent: [(MessageID, TimeInterval)] = []
         var (now, effects) = (noon, first)
@@ -33,11 +34,11 @@ struct PaceTests {
         }
     }
 
-    @Test("200 messages sent at once leave in the order they were queued, five at once and then five a second")
+    @Test("200 messages are sent in queue order, five at once and then five per second")
     mutating func paced() {
         var outbox = Outbox(pace: .standard)
         for (index, id) in ids.enumerated() {
-            // Twenty conversations, taking turns.
+            // The messages belong to twenty conversations in turn.
             let conversation = ConversationID.group(try! Identifier("g\(index % 20)"))
             #expect(outbox.enqueue(id, in: conversation, now: noon).transmit.isEmpty)
         }
@@ -51,7 +52,7 @@ struct PaceTests {
         }
     }
 
-    @Test("A message that failed gives its turn to none behind it: those queued before others go first")
+    @Test("A failed message does not pass its turn to messages behind it")
     mutating func failedHead() {
         var outbox = Outbox(pace: SendPace(perSecond: 1, burst: 1))
         let other = ConversationID.direct("bob")
@@ -64,7 +65,7 @@ struct PaceTests {
         #expect(outbox.tick(now: noon + 1).transmit == [ids[1]])
     }
 
-    @Test("Changes to messages don't wait for the pace, and don't count towards it")
+    @Test("Changes to messages ignore the pace and do not count toward it")
     func changes() {
         var outbox = Outbox(pace: SendPace(perSecond: 1, burst: 1))
         _ = outbox.connected(now: noon)
@@ -77,7 +78,7 @@ struct PaceTests {
         #expect(outbox.tick(now: noon + 1.001).transmit == [ids[1]])
     }
 
-    @Test("Check 8: where excess fails, the sixth message within a second is kept as failed, and can be sent again")
+    @Test("With failing excess, the sixth message within a second fails and can be retried", .contract("check 8"))
     mutating func failing() {
         var outbox = Outbox(pace: SendPace(excess: .fails))
         _ = outbox.connected(now: noon)
@@ -89,7 +90,7 @@ struct PaceTests {
         }
         #expect(error.code == .rateLimited && error.limit == 5 && error.isTemporary)
         #expect((0.09...0.11).contains(error.retryAfter ?? 0))
-        // The others go on without it.
+        // The other messages are sent without it.
         var sent = run(&outbox, Outbox.Effects())
         let first = outbox.answered(ids[0], stored(ids[0]), now: noon, using: &random)
         sent = run(&outbox, first)
@@ -99,7 +100,7 @@ struct PaceTests {
         #expect(outbox.enqueue(ids[6], in: swift, now: noon + 1).changed.first?.state == .queued)
     }
 
-    @Test("What was queued before a restart keeps the pace too")
+    @Test("Messages that were queued before a restart keep the pace")
     mutating func restored() {
         var outbox = Outbox(pace: .standard)
         for id in ids.prefix(12) { _ = outbox.enqueue(id, in: swift, now: noon) }

@@ -3,7 +3,7 @@ import ScrollbackModel
 import ScrollbackSync
 import Testing
 
-@Suite("Files go before their messages")
+@Suite("Uploads before messages")
 struct UploadTests {
     private var random = SplitMix64(seed: 1)
     private let ids = (1...9).map { MessageID(high: 0x7000, low: UInt64($0)) }
@@ -13,7 +13,7 @@ struct UploadTests {
         .success(SendResult(outcome: .committed, id: id, timetoken: Timetoken(rawValue: 1), position: nil))
     }
 
-    @Test("A message with files is sent once they are on the server, and those behind it after it")
+    @Test("A message is sent after its files are uploaded, and the messages behind it follow")
     mutating func dependent() {
         var outbox = Outbox()
         _ = outbox.connected(now: noon)
@@ -21,7 +21,7 @@ struct UploadTests {
         #expect(first.upload == [ids[0]] && first.transmit.isEmpty)
         #expect(first.changed.map(\.state) == [.uploading] && first.changed.allSatisfy { !$0.isFrozen })
         #expect(outbox.enqueue(ids[1], in: swift, now: noon).transmit.isEmpty)
-        // Another conversation is none of its business.
+        // Another conversation does not wait.
         #expect(outbox.enqueue(ids[2], in: other, now: noon).transmit == [ids[2]])
         let done = outbox.uploaded(ids[0], .success(()), now: noon, using: &random)
         #expect(done.transmit == [ids[0]])
@@ -29,7 +29,7 @@ struct UploadTests {
         #expect(outbox.answered(ids[0], stored(ids[0]), now: noon, using: &random).transmit == [ids[1]])
     }
 
-    @Test("Files of later messages are uploaded meanwhile, three at a time, those queued first before others")
+    @Test("Three files are uploaded at a time, in queue order, also for messages that still wait")
     mutating func ahead() {
         var outbox = Outbox()
         for id in ids.prefix(5) { _ = outbox.enqueue(id, in: swift, needsUpload: true, now: noon) }
@@ -41,7 +41,7 @@ struct UploadTests {
         #expect(outbox.answered(ids[0], stored(ids[0]), now: noon, using: &random).transmit == [ids[1]])
     }
 
-    @Test("A refused file blocks its own message alone; one that could not be brought there now waits with its lane")
+    @Test("A refused file fails only its own message, and a temporarily failed one delays the messages behind it")
     mutating func failures() {
         var outbox = Outbox()
         _ = outbox.connected(now: noon)
@@ -55,14 +55,14 @@ struct UploadTests {
         #expect(wake != nil)
         #expect(outbox.tick(now: wake ?? noon).upload == [ids[0]])
         let refused = outbox.uploaded(
-            ids[0], .failure(ChatError(.tooLarge, "too large")), now: noon, using: &random)
+            ids[0], .failure(ChatError(.tooLarge, "The file is too large.")), now: noon, using: &random)
         #expect(outbox[ids[0]]?.isFailed == true)
         #expect(refused.transmit == [ids[1]])
-        // Tried again, it goes to the end of what is on its way and not before what was sent meanwhile.
+        // The retried message goes behind the messages in flight, not before those that were sent since.
         #expect(outbox.retry(ids[0], now: noon).upload == [ids[0]])
     }
 
-    @Test("A new connection tries files at once; what was being uploaded when the app ended is uploaded again")
+    @Test("Uploads are retried on a new connection, and interrupted ones restart after an app restart")
     mutating func comingBack() {
         var outbox = Outbox()
         _ = outbox.connected(now: noon)
@@ -75,11 +75,11 @@ struct UploadTests {
         var again = Outbox(restoring: outbox.items)
         #expect(again.items.map(\.state) == [.queued, .queued] && again.items.allSatisfy(\.needsUpload))
         #expect(again.connected(now: noon).upload == [ids[0], ids[1]])
-        // A late word of the first process's upload is about nothing that runs here.
+        // A late result of the first process does not concern any upload of this one.
         _ = again.disconnected()
     }
 
-    /// A message whose file goes up, and a text behind it.
+    /// A message whose file is being uploaded, and a text message behind it.
     private func fileAndText() -> Outbox {
         var outbox = Outbox()
         _ = outbox.connected(now: noon)
@@ -88,7 +88,7 @@ struct UploadTests {
         return outbox
     }
 
-    @Test("A message can be cancelled while its files go up, and what comes of them after that changes nothing")
+    @Test("A message can be cancelled during its upload, and the upload's later result is ignored")
     mutating func cancelled() {
         var outbox = fileAndText()
         let (outcome, effects) = outbox.cancel(ids[0], now: noon)
@@ -97,7 +97,7 @@ struct UploadTests {
         #expect(outbox.uploaded(ids[0], .success(()), now: noon, using: &random) == Outbox.Effects())
     }
 
-    @Test("Files that the server lost go once more, before what is behind them, and not again within the hour")
+    @Test("Files that the server lost are uploaded again before later messages, at most once an hour")
     mutating func lost() {
         var outbox = fileAndText()
         #expect(outbox.uploadAgain(ids[0], now: noon) == nil)
@@ -110,7 +110,7 @@ struct UploadTests {
         #expect(outbox.uploadAgain(ids[0], now: noon + Outbox.uploadsAgainAfter)?.upload == [ids[0]])
     }
 
-    @Test("What could not be taken out of the store is queued again at its place, its files too")
+    @Test("A message that could not be deleted from the store is queued again in its position, with its files")
     func putBack() throws {
         var outbox = Outbox()
         _ = outbox.connected(now: noon)

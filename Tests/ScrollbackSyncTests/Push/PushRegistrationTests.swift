@@ -3,14 +3,14 @@ import ScrollbackModel
 import ScrollbackSync
 import Testing
 
-@Suite("Registering for push")
+@Suite("Push registration")
 struct PushRegistrationTests {
     private let first = PushDevice(id: "phone", service: .apns, token: "aa")
     private let second = PushDevice(id: "phone", service: .apns, token: "bb")
     private let busy = ChatError(.overloaded, "later")
     private let no = ChatError(.invalidParameter, "no", parameter: "topic")
 
-    @Test("What is set before there is a connection is told with the first one, once")
+    @Test("A push device that was set offline is registered once on the first connection")
     func offline() {
         var push = PushRegistration(of: "phone")
         push.set(first)
@@ -22,7 +22,7 @@ struct PushRegistrationTests {
         #expect(push.isTold && push.next() == nil)
     }
 
-    @Test("On each connection the server is asked whether it has it still, and told where it has not")
+    @Test("Each connection checks the registration and repeats it if the server lost the push device")
     func lost() {
         var push = PushRegistration(of: "phone", wanted: first, isTold: true)
         push.connected()
@@ -36,7 +36,7 @@ struct PushRegistrationTests {
         #expect(push.next() == .put(first))
     }
 
-    @Test("Who never registered asks the server nothing, and giving up nothing tells it nothing")
+    @Test("Without a registration, neither connecting nor unregistering sends a request")
     func nothing() {
         var push = PushRegistration(of: "phone")
         push.connected()
@@ -45,7 +45,7 @@ struct PushRegistrationTests {
         #expect(push.next() == nil && push.isTold)
     }
 
-    @Test("A token that changes while the earlier one is on its way is told after it")
+    @Test("A token that changes during a registration is registered after it")
     func changed() {
         var push = PushRegistration(of: "phone")
         push.connected()
@@ -60,7 +60,7 @@ struct PushRegistrationTests {
         #expect(push.isTold)
     }
 
-    @Test("An answer that was lost with its connection is asked for again")
+    @Test("A request whose answer was lost is repeated on the next connection")
     func lostAnswer() {
         var push = PushRegistration(of: "phone")
         push.connected()
@@ -70,14 +70,14 @@ struct PushRegistrationTests {
         push.disconnected()
         push.connected()
         #expect(push.next() == .drop("phone"))
-        // Of the connection before.
+        // An answer of the previous connection.
         push.answered(.put(first))
         #expect(!push.isTold)
         push.answered(.drop("phone"))
         #expect(push.isTold && push.next() == nil)
     }
 
-    @Test("What is refused for now is told again; what is refused is said, and told with the next connection")
+    @Test("A temporary refusal is retried, and a permanent one is reported and retried on the next connection")
     func refused() {
         var push = PushRegistration(of: "phone")
         push.connected()
@@ -91,13 +91,13 @@ struct PushRegistrationTests {
         #expect(push.next() == nil && push.refusal?.parameter == "topic")
         push.connected()
         #expect(push.refusal == nil && push.next() == .put(first))
-        // Set to something else meanwhile, the refusal is of what nobody wants.
+        // The refusal concerns a token that is no longer wanted.
         push.set(second)
         push.failed(.put(first), no)
         #expect(push.refusal == nil && push.next() == .put(second))
     }
 
-    /// What a server does, and what of it is lost.
+    /// A simulated server that stores one push device.
     private struct Server {
         var device: PushDevice?
 
@@ -111,7 +111,7 @@ struct PushRegistrationTests {
         }
     }
 
-    @Test("Whatever is set, lost, refused or forgotten, the server has in the end what is wanted", arguments: 1...500)
+    @Test("After random changes, failures and losses, the server has the wanted push device", arguments: 1...500)
     func programs(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var push = PushRegistration(of: "phone")
@@ -130,15 +130,15 @@ struct PushRegistrationTests {
                 push.connected()
                 step = nil
             case 5:
-                // It is restored from a backup: a client learns of that by its connection ending.
+                // The server is restored from a backup. The client's connection ends.
                 server.device = [first, second, nil].randomElement(using: &random) ?? nil
                 push.disconnected()
-                // Kept, and read again.
+                // The registration state is stored and loaded again.
                 push = PushRegistration(of: "phone", wanted: push.wanted, isTold: push.isTold)
                 step = nil
             case 6: if let step { push.failed(step, Bool.random(using: &random) ? busy : no) }
             case 7:
-                // Done, and the answer lost.
+                // The server applies the request, and its answer is lost.
                 if let step { _ = server.take(step) }
                 push.disconnected()
                 step = nil
@@ -146,7 +146,7 @@ struct PushRegistrationTests {
             }
             if let next = push.next() { step = next }
         }
-        // What a backup brings back after somebody gave it up only they can say.
+        // If no device is wanted, the client can't detect one that a backup restored.
         if push.wanted == nil { push.set(first) }
         push.disconnected()
         push.connected()

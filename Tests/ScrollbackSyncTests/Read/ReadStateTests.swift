@@ -1,3 +1,4 @@
+import ContractRows
 import ScrollbackModel
 import ScrollbackSync
 import Testing
@@ -13,7 +14,7 @@ struct ReadStateTests {
             seq: seq, n: n ?? seq, rev: rev, userRev: userRev)
     }
 
-    @Test("History 12: an answer from before another device read everything brings nothing back")
+    @Test("An answer from before a read on another client does not restore the count", .history(12))
     func delayedAnswer() {
         var shelf = Shelf(summary(read: 7, unread: 3, seq: 10, userRev: 5))
         shelf.apply(summary(read: 10, unread: 0, seq: 10, userRev: 6))
@@ -23,7 +24,7 @@ struct ReadStateTests {
         #expect(shelf.read.isExact)
     }
 
-    @Test("History 12: nor does one from before this device read, while the server has not confirmed it")
+    @Test("An answer from before this client's unacknowledged read does not restore the count", .history(12))
     func delayedAnswerWhilePending() {
         var shelf = Shelf(summary(read: 7, unread: 3, mentions: 1, seq: 10, userRev: 5))
         shelf.markRead(upTo: 10)
@@ -32,7 +33,7 @@ struct ReadStateTests {
         #expect(shelf.read.unread == 0)
         #expect(shelf.read.mentions == 0)
         #expect(shelf.read.position == 10)
-        // Two more came before the server heard of the reading.
+        // Two more messages arrive before the server receives the read.
         shelf.apply(message(11))
         shelf.apply(message(12, mentions: .users([me])))
         shelf.apply(summary(read: 7, unread: 5, mentions: 2, seq: 12, userRev: 5))
@@ -45,7 +46,7 @@ struct ReadStateTests {
         #expect(shelf.read.isExact)
     }
 
-    @Test("A read that ends a mark is told, though an answer from before another device marked says that there is none")
+    @Test("A read that clears an unread flag is sent despite a stale answer without the flag")
     func delayedAnswerWhileMarked() {
         var shelf = Shelf(summary(read: 10, unread: 0, seq: 10, userRev: 5, isMarked: true))
         shelf.markRead(upTo: 10)
@@ -56,9 +57,9 @@ struct ReadStateTests {
         #expect(shelf.read.pendingReadSeq == nil)
     }
 
-    @Test("History 13: an own message sent after others counts nothing and reads nothing")
+    @Test("An own message behind unread ones is not counted and marks nothing as read", .history(13))
     func ownMessage() {
-        // 50 messages and a mention came while Alice was offline; hers commits at 151.
+        // 50 messages and a mention arrived while Alice was offline. Her own message is stored at 151.
         var shelf = Shelf(summary(read: 100, unread: 50, mentions: 1, seq: 150))
         shelf.apply(message(151, sender: me))
         #expect(shelf.read.unread == 50)
@@ -70,7 +71,7 @@ struct ReadStateTests {
         #expect(shelf.read.unread == 0)
     }
 
-    @Test("History 13: an own message that is acknowledged before the others are there counts those, and asks")
+    @Test("An own message acknowledged before the missed ones counts them and requests the head", .history(13))
     func ownMessageFirst() {
         var shelf = Shelf(summary(read: 100, unread: 0, seq: 100))
         shelf.apply(message(151, sender: me))
@@ -82,7 +83,7 @@ struct ReadStateTests {
         #expect(shelf.read.isExact)
     }
 
-    @Test("What a gap turns out to hold is counted for what it is, before the server has answered")
+    @Test("Messages that are loaded into a gap adjust the count before the server answers")
     func learnedInAGap() {
         var shelf = Shelf(summary(read: 100, unread: 0, seq: 100))
         shelf.apply(message(151, sender: me))
@@ -95,7 +96,7 @@ struct ReadStateTests {
         #expect(!shelf.read.isExact)
     }
 
-    @Test("An answer that is behind in places counts what came since")
+    @Test("An answer for an older head is extended with the messages that arrived since")
     func behindInSeq() {
         var shelf = Shelf(summary(read: 0, unread: 10, seq: 10))
         shelf.apply(message(11))
@@ -106,7 +107,7 @@ struct ReadStateTests {
         #expect(shelf.read.isExact)
     }
 
-    @Test("An answer that is behind in changes which mattered is not taken, and the server is asked again")
+    @Test("An answer from before a change that affects counts is not used, and the head is requested")
     func behindInRev() {
         var shelf = Shelf(summary(read: 3, unread: 7, seq: 10), rows: [message(9)])
         shelf.apply(.message(message(9, "edited", rev: 1)))
@@ -124,7 +125,7 @@ struct ReadStateTests {
         #expect(shelf.read.isExact)
     }
 
-    @Test("The recall of a message that was read takes nothing from what is left")
+    @Test("The recall of a read message does not lower the count")
     func recallOfTheRead() {
         var shelf = Shelf(summary(read: 0, unread: 10, seq: 10), rows: messages(1...10))
         shelf.markRead(upTo: 5)
@@ -138,7 +139,7 @@ struct ReadStateTests {
         #expect(shelf.read.isExact)
     }
 
-    @Test("One that is behind in changes which did not matter is taken")
+    @Test("An answer from before a change that does not affect counts is used")
     func behindInIdleChanges() {
         var shelf = Shelf(summary(read: 3, unread: 7, seq: 10), rows: [message(9)])
         shelf.apply(.message(message(9, "edited", rev: 1)))
@@ -147,9 +148,9 @@ struct ReadStateTests {
         #expect(shelf.read.isExact)
     }
 
-    @Test("Nor is one from before a change of what was not counted here yet, or was taken away from there")
+    @Test("An answer from before a change of an uncounted or deleted message is not used")
     func behindInWhatCame() {
-        // Said and recalled in one moment, and an answer from between the two.
+        // The message is sent and recalled in one transaction, and the answer is from between the two.
         var recalled = message(3, nil, rev: 1)
         recalled.attributes.traits.countsUnread = false
         for known in [nil, message(3)] {
@@ -166,7 +167,7 @@ struct ReadStateTests {
         #expect(read.unread == 2 && !read.isExact)
     }
 
-    @Test("Nor from before the recall of what was read here, once that is to be read again")
+    @Test("An answer from before the recall of a read message does not count it after the read is dropped")
     func behindInTheRead() {
         var shelf = Shelf(summary(read: 0, unread: 2, seq: 2), rows: messages(1...2))
         shelf.markRead(upTo: 2)
@@ -178,7 +179,7 @@ struct ReadStateTests {
         #expect(shelf.read.unread == 1 && shelf.read.isExact)
     }
 
-    @Test("What this device holds is counted anew where an answer can't be used")
+    @Test("Local messages are counted again if an answer can't be used")
     func countedAnew() {
         var shelf = Shelf(summary(read: 7, unread: 3, seq: 10), rows: [message(8), message(9), message(10)])
         var recalled = message(9, nil, rev: 1)
@@ -189,7 +190,7 @@ struct ReadStateTests {
         #expect(shelf.read.isExact)
     }
 
-    @Test("History 14: a message that does not count may still mention")
+    @Test("A message that does not count can mention the user", .history(14))
     func mentionWithoutCount() {
         var shelf = Shelf(summary(read: 9, unread: 0, seq: 9))
         var quiet = message(10, n: 9, mentions: .users([me]))
@@ -200,7 +201,7 @@ struct ReadStateTests {
         #expect(shelf.read.isExact)
     }
 
-    @Test("A message that was read before it came does not count")
+    @Test("A message below the read marker does not count when it arrives")
     func readAhead() {
         var shelf = Shelf(summary(read: 5, unread: 5, seq: 10))
         shelf.apply(summary(read: 13, unread: 0, seq: 13, userRev: 1))
@@ -210,7 +211,7 @@ struct ReadStateTests {
         #expect(shelf.read.unread == 1)
     }
 
-    @Test("Reading to a place leaves what is above it, as nearly as it can be said, and asks unless all of it is here")
+    @Test("A partial read gives estimated counts until all messages above it are loaded")
     func partialRead() {
         var shelf = Shelf(summary(read: 0, unread: 10, mentions: 4, seq: 10), rows: [message(8)])
         shelf.markRead(upTo: 8)
@@ -226,7 +227,7 @@ struct ReadStateTests {
         #expect(shelf.read.isExact)
     }
 
-    @Test("History 15: a message deleted for me and then recalled is subtracted once")
+    @Test("A message that the user deleted and its sender then recalled is subtracted once", .history(15))
     func hiddenThenRecalled() {
         var shelf = Shelf(summary(read: 0, unread: 3, seq: 3), rows: messages(1...3))
         shelf.apply(hidden: [2...2])
@@ -237,7 +238,7 @@ struct ReadStateTests {
         #expect(shelf.read.isExact)
     }
 
-    @Test("History 12: an answer from before a message was deleted for me does not count it again")
+    @Test("An answer from before a message was deleted for oneself does not count it again", .history(12))
     func delayedAnswerAfterHiding() {
         var shelf = Shelf(summary(read: 0, unread: 3, seq: 3, userRev: 5), rows: messages(1...3))
         shelf.apply(hidden: [2...2])
@@ -247,7 +248,7 @@ struct ReadStateTests {
         #expect(shelf.read.isExact)
     }
 
-    @Test("A head from before retention took what was not read brings nothing back")
+    @Test("A head with a higher retention floor lowers the count to the remaining messages")
     func floor() {
         var shelf = Shelf(summary(read: 0, unread: 10, seq: 10), rows: messages(1...10))
         shelf.apply(head: LogHead(epoch: Epoch(rawValue: 7), view: 0, head: 10, firstSeq: 8, n: 10, rev: 0))
@@ -255,14 +256,14 @@ struct ReadStateTests {
         #expect(shelf.read.isExact)
     }
 
-    @Test("A mention that an edit adds below an own message is the server's to count")
+    @Test("A mention that an edit adds below an own message leaves the counts inexact")
     func lateMention() {
         var shelf = Shelf(summary(read: 0, unread: 0, seq: 0), rows: [message(1), message(2, sender: me)])
         shelf.apply(.message(message(1, "@me", rev: 1, mentions: .users([me]))))
         #expect(!shelf.read.isExact)
     }
 
-    @Test("A channel that is not heard counts by numbers, since own messages and mentions are told apart from the rest")
+    @Test("An unsubscribed channel is counted by counted indexes, without own messages")
     func channel() {
         var shelf = Shelf(summary(read: 10, unread: 0, seq: 10))
         shelf.hearsOwn = true
@@ -272,12 +273,12 @@ struct ReadStateTests {
         #expect(shelf.read.unread == 9)
         #expect(shelf.read.mentions == 1)
         #expect(shelf.read.isExact)
-        // A recall there is told by its number alone.
+        // Without the message, a recall arrives only as a new revision.
         shelf.apply(head: LogHead(epoch: Epoch(rawValue: 7), view: 0, head: 20, firstSeq: 1, n: 20, rev: 1))
         #expect(!shelf.read.isExact)
     }
 
-    @Test("History 17: an answer about a dead epoch is dropped")
+    @Test("An answer for an old epoch is dropped", .history(17))
     func deadEpoch() {
         var state = ReadState(unknownIn: Epoch(rawValue: 8), countsAfter: 0, n: 0)
         state.apply(summary(read: 2, unread: 1, seq: 3, epoch: 8))
@@ -286,7 +287,7 @@ struct ReadStateTests {
         #expect(known.unread == 1 && state == known)
     }
 
-    @Test("A read that is refused for good leaves counts that must be asked for")
+    @Test("A permanently refused read leaves inexact counts until the next answer")
     func refusedRead() {
         var shelf = Shelf(summary(read: 0, unread: 10, seq: 10))
         shelf.markRead(upTo: 10)
@@ -297,7 +298,7 @@ struct ReadStateTests {
         #expect(shelf.read.unread == 10)
     }
 
-    @Test("A summary is read from a conversation's head")
+    @Test("A summary can be created from a conversation's head")
     func fromHead() {
         let head = ConversationHead(
             conversation: swift, state: log(12, n: 11, rev: 2), unread: 3, mentions: 1, readSeq: 9, userRev: 4)

@@ -1,15 +1,15 @@
 import ScrollbackModel
 import ScrollbackSync
 
-/// A log with its rows and counts in memory, as a device's store keeps them.
+/// A log with its rows and counts in memory, as the local store keeps them.
 struct Shelf {
     var log: LogState
     var rows: [Seq: Message] = [:]
     var read: ReadState
-    /// Whether own messages and mentions come where nothing else does.
+    /// Whether the client receives only the user's own messages and mentions, as in an unsubscribed channel.
     var hearsOwn = false
 
-    /// A log of which the newest places, above `known`, are still to be read.
+    /// Creates a log from a summary, with the given rows. All other messages are not loaded.
     init(_ summary: ReadSummary, rows held: [Message] = []) {
         log = LogState(
             adopting: LogHead(

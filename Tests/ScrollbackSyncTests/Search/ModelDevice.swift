@@ -2,7 +2,7 @@ import Foundation
 import ScrollbackModel
 import ScrollbackSync
 
-/// A device as an application would be built from the machines: what is on disk survives a crash, the rest does not.
+/// A client that consists of the state machines. Its disk survives a crash, and all other state is lost.
 struct ModelDevice {
     struct Disk {
         var logs: [ConversationID: LogCopy] = [:]
@@ -19,11 +19,11 @@ struct ModelDevice {
     var connection: Int?
     var process = 0
     var generator: SplitMix64
-    /// What the last event wants transmitted.
+    /// The requests that the current event wants to transmit.
     private var requests: [Request] = []
-    /// Conversations whose copy an event touched, to be checked.
+    /// Conversations whose copy the current event changed, and which must be checked.
     var touched: Set<ConversationID> = []
-    /// Ids that were acknowledged, with the epoch, and those that were refused for good at least once.
+    /// Acknowledged message IDs with their epochs, and message IDs that the server refused permanently at least once.
     var acknowledged: [MessageID: Epoch] = [:]
     var failedOnce: Set<MessageID> = []
 
@@ -33,7 +33,7 @@ struct ModelDevice {
         self.generator = generator
     }
 
-    /// Runs one event and gives what it wants transmitted.
+    /// Runs one event and returns the requests to transmit.
     mutating func run(_ event: (inout ModelDevice) -> Void) -> [Request] {
         requests = []
         event(&self)
@@ -41,7 +41,7 @@ struct ModelDevice {
     }
 }
 
-// MARK: Its life
+// MARK: Life cycle
 
 extension ModelDevice {
     mutating func connect(_ number: Int, now: Date) {
@@ -61,7 +61,7 @@ extension ModelDevice {
         carryOut(outbox.disconnected(), now: now)
     }
 
-    /// The process ends; another starts from what is on disk.
+    /// Ends the process and starts another one from the disk.
     mutating func crash() {
         connection = nil
         process += 1
@@ -87,7 +87,7 @@ extension ModelDevice {
         requests.append(.page(conversation, request, from: sender, isFill: false))
     }
 
-    /// Asks for the gap nearest a place.
+    /// Requests the gap that is nearest to a sequence number.
     mutating func fill(_ conversation: ConversationID, nearest place: Seq, limit: Int, now: Date) -> GapFill.Step {
         guard connection != nil, let state = disk.logs[conversation]?.state else { return .rest }
         let step = fills[conversation, default: GapFill()].next(
@@ -99,7 +99,7 @@ extension ModelDevice {
     }
 }
 
-// MARK: What comes in
+// MARK: Incoming
 
 extension ModelDevice {
     mutating func receive(_ event: LiveEvent, now: Date) {
@@ -153,7 +153,7 @@ extension ModelDevice {
     }
 }
 
-// MARK: Carrying out
+// MARK: Effects
 
 extension ModelDevice {
     private func position(_ conversation: ConversationID) -> LogPosition? {
@@ -230,5 +230,5 @@ extension ModelDevice {
 }
 
 extension ChatError {
-    static let busy = ChatError(.overloaded, "is busy")
+    static let busy = ChatError(.overloaded, "The server is busy.")
 }

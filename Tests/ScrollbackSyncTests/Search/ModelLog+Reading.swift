@@ -1,9 +1,9 @@
 import ScrollbackModel
 import ScrollbackSync
 
-/// What one reader is told of a log.
+/// The view of one reader on a log.
 extension ModelLog {
-    /// The newest place a reader may see: nothing after leaving.
+    /// The newest sequence number that a reader may see, which does not rise after the reader leaves.
     func head(for user: UserID) -> Seq {
         guard let span = spans[user]?.last else { return 0 }
         return span.left ?? last
@@ -36,7 +36,7 @@ extension ModelLog {
         }
     }
 
-    /// Reads from an end: up to `limit` rows, and no more than `budget` places.
+    /// Reads a page of at most `limit` rows. The server inspects at most `budget` sequence numbers.
     func page(
         _ direction: GapRequest.Direction, of anchor: Seq, limit: Int, from sender: UserID? = nil,
         budget: Int = .max, reader: UserID
@@ -66,7 +66,7 @@ extension ModelLog {
             messages: messages, coverage: coverage, isFiltered: sender != nil, older: nil, newer: nil, state: state)
     }
 
-    /// Answers `sync`, with limits small enough to be met often.
+    /// Answers a sync request, with limits that are small enough to be reached often.
     func sync(_ asked: LogPosition, reader: UserID) -> LogSync {
         let state = state(for: reader)
         let missed = asked.epoch == epoch ? asked.seq : 0

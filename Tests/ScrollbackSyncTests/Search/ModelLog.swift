@@ -1,26 +1,26 @@
 import ScrollbackModel
 
-/// A conversation on a server written for clarity: one array of rows, one of changes.
+/// A reference model of a conversation on the server, with one array of rows and one of changes.
 ///
-/// Search programs compare devices with it.
+/// The random scenarios compare the clients with it.
 struct ModelLog {
     let conversation: ConversationID
     var epoch: Epoch
-    /// The message at `seq` is `rows[seq - 1]`; one that was removed stays here and counts as gone.
+    /// The message at `seq` is `rows[seq - 1]`. A deleted message stays here and is listed in `removed`.
     var rows: [Message] = []
     var removed = SeqRangeSet()
-    /// The change `rev` is `changes[rev - 1]`.
+    /// The change with revision `rev` is `changes[rev - 1]`.
     var changes: [Change] = []
-    /// Changes up to this one were forgotten.
+    /// The server no longer has changes up to this revision.
     var forgotten: Int64 = 0
-    /// The oldest place that retention left.
+    /// The retention floor: the lowest sequence number that is not expired.
     var floor: Seq = 1
     var visibility = HistoryVisibility.sinceJoin
-    /// How often what members may see of the past was changed.
+    /// The number of changes to the visible history.
     var view: Int64 = 1
-    /// The places each user was a member for; the last is open while they are one.
+    /// The sequence numbers during which each user was a member. The last span of a member has no end.
     var spans: [UserID: [Span]] = [:]
-    /// The first answer every id got, whatever became of its message.
+    /// The first answer for each message ID, kept even if the message is deleted.
     var answers: [MessageID: SendResult] = [:]
 
     enum Change {
@@ -42,7 +42,7 @@ struct ModelLog {
     var rev: Int64 { Int64(changes.count) }
 }
 
-// MARK: What happens to it
+// MARK: Changes
 
 extension ModelLog {
     func isMember(_ user: UserID) -> Bool { spans[user]?.last.map { $0.left == nil } ?? false }
@@ -57,13 +57,13 @@ extension ModelLog {
         spans[user] = own
     }
 
-    /// Stores a message once, whatever the number of attempts.
+    /// Stores a message once, regardless of the number of attempts.
     mutating func append(_ submission: Submission, from sender: UserID) -> Result<SendResult, ChatError> {
         if var first = answers[submission.id] {
             first.outcome = .duplicate
             return .success(first)
         }
-        guard isMember(sender) else { return .failure(ChatError(.notMember, "is no member")) }
+        guard isMember(sender) else { return .failure(ChatError(.notMember, "The user is not a member.")) }
         let n = (rows.last?.n ?? 0) + (submission.traits.countsUnread ? 1 : 0)
         let message = Message(
             conversation: conversation, seq: last + 1, n: n, id: submission.id,
@@ -77,7 +77,7 @@ extension ModelLog {
         return .success(result)
     }
 
-    /// Edits a message, or recalls it where there is no new text.
+    /// Edits a message, or recalls it if `text` is `nil`.
     mutating func change(_ seq: Seq, to text: String?) -> Bool {
         guard seq >= floor, !removed.contains(seq), !rows[Int(seq) - 1].isDeleted else { return false }
         changes.append(.message(seq))

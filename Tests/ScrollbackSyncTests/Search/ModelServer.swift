@@ -1,6 +1,6 @@
 import ScrollbackModel
 
-/// A server in memory: some logs, and which of them moved when.
+/// An in-memory server with several logs and the number of the last commit of each log.
 struct ModelServer {
     var logs: [ModelLog]
     var movedAt: [Int]
@@ -21,7 +21,7 @@ struct ModelServer {
 
     func index(of conversation: ConversationID) -> Int { logs.firstIndex { $0.conversation == conversation }! }
 
-    /// Every commit stamps the conversation it touched.
+    /// Records a commit that changed the conversation.
     mutating func moved(_ index: Int) {
         moves += 1
         movedAt[index] = moves
@@ -29,7 +29,7 @@ struct ModelServer {
 
     mutating func backUp(_ index: Int) { backups[index] = logs[index] }
 
-    /// Back to the last backup, under another epoch.
+    /// Restores the last backup with another epoch.
     mutating func restore(_ index: Int) {
         logs[index] = backups[index]
         epochs += 1
@@ -43,7 +43,7 @@ struct ModelServer {
         moved(index)
     }
 
-    /// The conversation is deleted and made again.
+    /// Deletes the conversation and creates it again.
     mutating func makeAnew(_ index: Int, members: [UserID]) {
         epochs += 1
         logs[index] = ModelLog(logs[index].conversation, epoch: epochs)
@@ -57,7 +57,7 @@ struct ModelServer {
             lastMessage: logs[index].rows.last { logs[index].sees(user, $0.seq) })
     }
 
-    /// One conversation a window, least recently moved first.
+    /// A window with one conversation, in order of the last commit.
     func window(after cursor: String?, for user: UserID) -> (heads: [ConversationHead], cursor: String, isDone: Bool) {
         let since = cursor.flatMap(Int.init) ?? 0
         let moved = logs.indices.filter { movedAt[$0] > since && logs[$0].spans[user] != nil }

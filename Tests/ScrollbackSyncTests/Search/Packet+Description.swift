@@ -1,7 +1,7 @@
 import ScrollbackModel
 import ScrollbackSync
 
-/// How steps read in the report of a seed that failed.
+/// Readable descriptions of requests and answers for the report of a failed seed.
 extension Request: CustomStringConvertible {
     var description: String {
         switch self {

@@ -1,15 +1,15 @@
 import ScrollbackModel
 import ScrollbackSync
 
-/// What is on its way between a device and the server.
+/// A packet in flight between a client and the server.
 struct Packet {
     var device: Int
-    /// The connection it belongs to: only answers survive it.
+    /// The connection of the packet. Answers can arrive after it ends, and events can't.
     var connection: Int
-    /// The process that sent it or waits for it.
+    /// The process that sent the packet or waits for it.
     var process: Int
     var body: Body
-    /// How many deliveries it lets pass first.
+    /// The number of times that this packet is passed over before it is delivered.
     var patience = 0
 
     enum Body {

@@ -3,12 +3,12 @@ import ScrollbackModel
 import ScrollbackSync
 import Testing
 
-/// Random programs against a model server.
+/// Runs random scenarios against a model server.
 ///
-/// `SCROLLBACK_SEEDS` says how many, `SCROLLBACK_SEED` replays one.
-@Suite("Search")
+/// `SCROLLBACK_SEEDS` sets the number of scenarios, and `SCROLLBACK_SEED` replays one.
+@Suite("Randomized search for faults")
 struct SearchTests {
-    @Test("Whatever a network does, devices agree with the server once it is quiet")
+    @Test("After random network faults, all clients agree with the server")
     func devicesAgreeWithTheServer() {
         let environment = ProcessInfo.processInfo.environment
         let single = environment["SCROLLBACK_SEED"].flatMap(UInt64.init)
@@ -35,14 +35,14 @@ struct SearchTests {
         }
     }
 
-    /// The seed decides everything, so it fails again with its steps written down.
+    /// Runs the seed again with a trace. The seed determines all steps, so the failure repeats.
     private static func report(_ seed: UInt64) {
         var world = World(seed: seed, isTraced: true)
         let violation = run(&world)
         let steps = world.trace?.steps.suffix(30).joined(separator: "\n  ") ?? ""
         Issue.record(
             """
-            \(violation?.description ?? "did not fail again")
+            \(violation?.description ?? "The seed did not fail again.")
             Replay: SCROLLBACK_SEED=\(seed) swift test --filter SearchTests
             The last steps:
               \(steps)

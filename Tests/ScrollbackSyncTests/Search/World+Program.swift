@@ -2,9 +2,9 @@ import Foundation
 import ScrollbackModel
 import ScrollbackSync
 
-/// What may happen next.
+/// The random steps of a scenario.
 extension World {
-    /// One step of a random program.
+    /// Performs one random step.
     mutating func step() throws(Violation) {
         now += Double(generator.below(400)) / 1000
         if generator.chance(8) { try tick() }
@@ -95,13 +95,13 @@ extension World {
         tellHead(index)
     }
 
-    /// A send under way, or its answer, can't outlive the store it was made to.
+    /// Drops sends in flight and their answers, because these can't outlive the store they were made to.
     private mutating func loseSends() throws(Violation) {
         for device in Set(wire.filter(\.body.isSend).map(\.device)).sorted() { try disconnect(device) }
         wire.removeAll(where: \.body.isSend)
     }
 
-    /// Retention moves the floor.
+    /// Raises the retention floor.
     private mutating func expire(_ index: Int) {
         let last = server.logs[index].last
         let floor = min(last + 1, server.logs[index].floor + Seq(generator.below(5)))
@@ -111,7 +111,7 @@ extension World {
         if generator.chance(50) { tellHead(index) }
     }
 
-    /// The change log is compacted.
+    /// Compacts the change log.
     private mutating func forget(_ index: Int) {
         let log = server.logs[index]
         guard log.rev > log.forgotten else { return }

@@ -2,9 +2,10 @@ import Foundation
 import ScrollbackModel
 import ScrollbackSync
 
-/// Quiet, and what must be true then.
+/// The end of a scenario without faults, and the checks that must hold then.
 extension World {
-    /// Nothing goes wrong any more: everyone is a member, every device reconnects, reads what it has not, and rests.
+    /// Stops all faults, adds all users to all conversations, reconnects all devices, and runs until nothing is left to
+    /// do.
     mutating func comeToRest() throws(Violation) {
         isRough = false
         for index in server.logs.indices {
@@ -25,11 +26,11 @@ extension World {
         var steps = 0
         while try isRestless() {
             steps += 1
-            if steps > 4000 { throw Violation(description: "does not come to rest") }
+            if steps > 4000 { throw Violation(description: "The devices never stop sending requests.") }
         }
     }
 
-    /// Does what is left to do; at rest there is nothing.
+    /// Performs the next pending action, and returns whether there was one.
     private mutating func isRestless() throws(Violation) -> Bool {
         now += 0.05
         if !wire.isEmpty {
@@ -44,13 +45,14 @@ extension World {
             }
         }
         if !wire.isEmpty { return true }
-        // Whatever waits, waits less than this.
+        // Every wait is shorter than this.
         now += 31
         try tick()
         return !wire.isEmpty
     }
 
-    /// At every step: rows, gaps and voids are disjoint and exactly what there is, and sends go one at a time.
+    /// Checks a device after each step: rows, gaps and deleted ranges must be disjoint and complete, and each
+    /// conversation may have one send in flight.
     mutating func check(_ device: Int) throws(Violation) {
         for conversation in World.conversations where devices[device].touched.contains(conversation) {
             if let violation = devices[device].disk.logs[conversation]?.violations.first {
@@ -78,7 +80,7 @@ extension World {
             if !holds { throw Violation(description: "\(name): \(what())") }
         }
         guard let copy = devices[device].disk.logs[log.conversation] else {
-            throw Violation(description: "\(name) is not there")
+            throw Violation(description: "\(name) is missing")
         }
         let user = devices[device].user
         let state = log.state(for: user)
@@ -88,7 +90,7 @@ extension World {
         let own = LogHead(
             epoch: copy.state.epoch, view: copy.state.view, head: copy.state.head, firstSeq: copy.state.firstSeq,
             n: copy.state.n, rev: copy.state.rev)
-        try expect(own == state, "stands at \(own), the server at \(state)")
+        try expect(own == state, "is at \(own), the server at \(state)")
         let visible = log.visibleRows(for: user)
         try expect(copy.rows.count == visible.count, "has \(copy.rows.count) rows, the server \(visible.count)")
         for row in visible {
@@ -105,18 +107,18 @@ extension World {
         }
         for (id, epoch) in devices[device].acknowledged {
             for log in server.logs where log.epoch == epoch && !log.rows.contains(where: { $0.id == id }) {
-                throw Violation(description: "\(sent[id]!.turn) was acknowledged and is not on the server")
+                throw Violation(description: "\(sent[id]!.turn) was acknowledged but is missing on the server")
             }
         }
     }
 
-    /// Every message once, and those of one device in the order it queued them.
+    /// Checks that each message is stored once, and that messages of one device are stored in the order of queueing.
     private func checkOrder(_ log: ModelLog) throws(Violation) {
         var seen: Set<MessageID> = []
         var last = Array(repeating: -1, count: devices.count)
         for row in log.rows {
             guard seen.insert(row.id).inserted, let (device, turn) = sent[row.id] else {
-                throw Violation(description: "\(log.conversation) has \(row.text ?? "-") twice, or nobody sent it")
+                throw Violation(description: "\(log.conversation) has \(row.text ?? "-") twice, or no device sent it")
             }
             if cancelled.contains(row.id) || devices[device].failedOnce.contains(row.id) { continue }
             guard turn > last[device] else {

@@ -2,9 +2,9 @@ import Foundation
 import ScrollbackModel
 import ScrollbackSync
 
-/// Two people with two devices each, a server, and a network that loses, doubles, reorders and delays.
+/// Two users with two devices each, a server, and a network that loses, duplicates, reorders and delays packets.
 ///
-/// Everything that happens comes from one seed.
+/// One seed determines everything.
 struct World {
     static let alice: UserID = "alice"
     static let bob: UserID = "bob"
@@ -15,15 +15,15 @@ struct World {
     var devices: [ModelDevice] = []
     var wire: [Packet] = []
     var now = Date(timeIntervalSince1970: 1_800_000_000)
-    /// Whether things go wrong.
+    /// Whether faults happen.
     var isRough = true
-    /// Who sent what, in the order each device queued it.
+    /// The device of each message, and its position in the order of queueing.
     var sent: [MessageID: (device: Int, turn: Int)] = [:]
     var cancelled: Set<MessageID> = []
     var trace: Trace?
     private var connections = 0
 
-    /// What happened lately, kept only when a seed is replayed.
+    /// The latest steps, recorded only when a seed is replayed.
     struct Trace {
         private(set) var steps: [String] = []
 
@@ -33,7 +33,7 @@ struct World {
         }
     }
 
-    /// Something is not as it must be.
+    /// A broken invariant.
     struct Violation: Error, CustomStringConvertible {
         var description: String
     }
@@ -54,7 +54,7 @@ struct World {
 // MARK: The network
 
 extension World {
-    /// Lets a device do something, then puts what it wants on the wire, unless it crashes right there.
+    /// Runs an event on a device and transmits its requests, unless the device crashes first.
     mutating func run(_ device: Int, _ event: (inout ModelDevice) -> Void) throws(Violation) {
         let requests = devices[device].run(event)
         try check(device)
@@ -79,7 +79,7 @@ extension World {
         try run(device) { $0.connect(number, now: now) }
     }
 
-    /// The connection is gone: what is on its way is lost, or comes late.
+    /// Ends a connection. Its packets are lost or arrive late.
     mutating func disconnect(_ device: Int) throws(Violation) {
         guard let connection = devices[device].connection else { return }
         trace?.note("device \(device) loses connection \(connection)")
@@ -111,7 +111,7 @@ extension World {
         }
         let packet = wire[index]
         if isRough, !packet.body.isRequest, generator.chance(4) {
-            trace?.note("the next is doubled")
+            trace?.note("the next packet is duplicated")
         } else {
             wire.swapAt(index, wire.count - 1)
             wire.removeLast()
@@ -156,7 +156,7 @@ extension Packet.Body {
     var isEvent: Bool { if case .event = self { true } else { false } }
 }
 
-// MARK: The server's side
+// MARK: The server
 
 extension World {
     private mutating func answer(_ request: Request, for packet: Packet) -> Answer {
@@ -200,7 +200,7 @@ extension World {
         return result
     }
 
-    /// Puts an event on the wire to every connected device of every member.
+    /// Sends an event to every connected device of every member.
     mutating func tell(_ index: Int, except connection: Int? = nil, _ event: (ModelLog, UserID) -> LiveEvent) {
         for device in devices.indices where server.logs[index].isMember(devices[device].user) {
             guard let own = devices[device].connection, own != connection else { continue }

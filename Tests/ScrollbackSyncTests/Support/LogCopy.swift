@@ -2,7 +2,7 @@ import ScrollbackModel
 
 import ScrollbackSync
 
-/// One conversation on a device's disk: what is known of the log, and the rows.
+/// A client's stored copy of one conversation: the state of the log and the rows.
 struct LogCopy {
     var state: LogState
     var rows: [Seq: Message] = [:]

@@ -6,7 +6,7 @@ let swift: ConversationID = .group("swift")
 let me: UserID = "alice"
 let noon = Date(timeIntervalSince1970: 1_800_000_000)
 
-/// A log up to `head`, of which every message counts.
+/// A log up to `head` in which every message counts.
 func log(
     _ head: Seq, firstSeq: Seq = 1, n: Int64? = nil, rev: Int64 = 0, view: Int64 = 1, epoch: UInt64 = 7
 ) -> LogHead {
@@ -25,7 +25,7 @@ func message(
 
 func messages(_ seqs: SeqRange, epoch: UInt64 = 7) -> [Message] { seqs.map { message($0, epoch: epoch) } }
 
-/// A page that read everything in `covered`.
+/// A page that covers all sequence numbers in `covered`.
 func page(
     _ covered: SeqRange?, _ messages: [Message], voids: [SeqRange] = [], of state: LogHead
 ) -> LogPage {
@@ -36,7 +36,7 @@ func page(
         messages: messages, coverage: coverage, isFiltered: false, older: nil, newer: nil, state: state)
 }
 
-/// A page that left out what a filter did not want.
+/// A filtered page that scanned the sequence numbers in `scanned`.
 func filteredPage(_ scanned: SeqRange, _ messages: [Message], voids: [SeqRange] = [], of state: LogHead) -> LogPage {
     var page = page(scanned, messages, voids: voids, of: state)
     page.isFiltered = true
@@ -48,7 +48,7 @@ func sync(_ page: LogPage, _ changes: [LogChange] = [], through rev: Int64, must
 }
 
 extension LogCopy {
-    /// A log whose newest places were read up to now, and where nothing was missed.
+    /// A log whose newest sequence numbers are loaded, and that has received all changes.
     init(_ head: LogHead, read places: SeqRange? = nil) {
         self.init(adopting: head)
         let places = places ?? head.firstSeq...head.head

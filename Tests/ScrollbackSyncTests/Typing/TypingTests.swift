@@ -8,7 +8,7 @@ struct TypingTests {
     private let group = ConversationID.group("g")
     private let start = Date(timeIntervalSince1970: 1_795_255_200)
 
-    @Test("The server is told at once, every three seconds while it goes on, and once that it ended")
+    @Test("Typing is reported at once, every three seconds while it continues, and once when it ends")
     func own() {
         var typing = OwnTyping()
         var told: [Int] = []
@@ -21,7 +21,7 @@ struct TypingTests {
         #expect(!isToldAgain)
     }
 
-    @Test("Who stops is said to have stopped once; a message needs no word of it")
+    @Test("Stopping is reported once, and not after a message was sent")
     func stopping() {
         var typing = OwnTyping()
         let told = [
@@ -34,7 +34,7 @@ struct TypingTests {
         #expect(!isTold)
     }
 
-    @Test("Somebody types until they stop, are not heard of for six seconds, or their message comes")
+    @Test("A user is shown as typing until they stop, send a message, or are silent for six seconds")
     func people() {
         var people = TypingPeople()
         func hear(_ user: UserID, _ isTyping: Bool, _ seconds: Double) -> Bool {

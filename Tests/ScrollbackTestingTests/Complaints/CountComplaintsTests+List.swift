@@ -8,7 +8,8 @@ import Testing
 extension CountComplaintsTests {
     // MARK: Totals
 
-    /// The server and the devices come to the same sums, by kind and muted or not, and their lists add up to them.
+    /// Expects that the server and the clients have the same totals, by kind and by mute state, and that their lists
+    /// add up to these totals.
     func expectTotals(
         _ wanted: [ConversationKind: Int64], muted: Int64 = 0, on devices: [ChatClient], _ world: ChatWorld,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -36,7 +37,7 @@ extension CountComplaintsTests {
         }
     }
 
-    @Test("Telegram-iOS#645: muted and not muted add up to the total, and so do the kinds, through every door")
+    @Test("Muted and unmuted counts add up to the total, and so do the kinds (Telegram-iOS#645)")
     func totalsAddUp() async throws {
         let scene = try await scene()
         try await scene.world.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
@@ -48,7 +49,7 @@ extension CountComplaintsTests {
         try await scene.laptop.conversation(group).setMuted(true)
         let all = try await scene.all()
         try await expectTotals([.direct: 2, .group: 3, .community: 4], muted: 3, on: all, scene.world)
-        // Muted while away, and something is said there meanwhile.
+        // Bob mutes the channel while he is offline, and then a message arrives there.
         scene.world.goOffline("bob")
         try await scene.phone.conversation(channel).setMuted(true)
         try await scene.laptop.conversation(group).setMuted(false)
@@ -65,7 +66,7 @@ extension CountComplaintsTests {
 
     // MARK: Events
 
-    @Test("openim-sdk-core#195: the total that each event carries is the total of the list then")
+    @Test("The total in each event equals the total of the list at that time (openim-sdk-core#195)")
     func totalsOfEvents() async throws {
         let scene = try await scene()
         for name in ["two", "three"] as [Identifier] {
@@ -91,7 +92,7 @@ extension CountComplaintsTests {
                 #expect(view.conversations.map(\.unread).reduce(0, +) == total, "after \(what)")
                 #expect(await log.total == total, "after \(what)")
                 let faults = await log.takeFaults()
-                // A loop that begins while something is written is told that it missed that.
+                // A loop that starts during a write gets an event that it missed that write.
                 #expect(faults == [] || isFirst && faults == ["1 were missed"], "after \(what)")
             }
         }
@@ -104,26 +105,26 @@ extension CountComplaintsTests {
         try await laptop.conversation(group).markRead()
         try await after("a read", 4)
         try await laptop.conversation(two).markRead(upTo: others[1].id)
-        try await after("a read of some", 2)
+        try await after("a partial read", 2)
         _ = try await laptop.conversation(group).send(.text("own")).delivered()
         try await alice.say(5...5, in: group)
         try await after("an own message and one more", 3)
         try await laptop.conversation(two).setMuted(true)
         try await world.setMember("bob", of: two, false)
-        try await after("being put out", 1)
+        try await after("the removal from a group", 1)
         try await alice.say(1...5, in: .group("three"))
-        try await after("a new one", 6)
+        try await after("a new conversation", 6)
         try await world.delete(.group("three"))
         try await after("a deletion", 1)
         try await laptop.recents.remove(group, options: .init(marksRead: false))
         try await after("a removal", 0)
         try await alice.say(6...6, in: group)
-        try await after("its coming back", 2)
+        try await after("its return", 2)
         for task in watching { task.cancel() }
         await scene.world.close()
     }
 
-    @Test("openim-sdk-core: a new conversation is told of once, on whichever device, however its messages came")
+    @Test("Each client receives one added event for a new conversation (openim-sdk-core)")
     func addedOnce() async throws {
         let scene = try await scene()
         let logs = scene.devices.map { _ in RecentsEventLog() }
@@ -134,7 +135,7 @@ extension CountComplaintsTests {
         try await scene.alice.say(1...1, in: group)
         try await expect(1, on: scene.devices, scene.world)
         for log in logs { #expect(try await eventually { await log.words == ["added group:swift 1"] }) }
-        // Several at once, after a while away.
+        // Several messages arrive at once after the client was offline.
         scene.world.goOffline("bob")
         try await scene.alice.say(1...3, in: .direct("bob"))
         scene.world.goOnline("bob")
@@ -149,10 +150,10 @@ extension CountComplaintsTests {
         await scene.world.close()
     }
 
-    // MARK: What left the list
+    // MARK: Removed entries
 
     @Test(
-        "openim-sdk-core#624, WuKongIM#381: taken out of the list, it is in no badge, and comes back with what was left"
+        "A removed entry leaves all badges and returns with its remaining count (openim-sdk-core#624, WuKongIM#381)"
     )
     func removals() async throws {
         let scene = try await scene()
@@ -161,7 +162,7 @@ extension CountComplaintsTests {
         try await expectTotals([.direct: 2, .group: 3], on: try await scene.all(), scene.world)
         for (marksRead, back) in [(false, 4), (true, 1)] as [(Bool, Int64)] {
             try await scene.phone.recents.remove(group, options: .init(marksRead: marksRead))
-            // At once where it was done.
+            // The client that removed the entry shows the change at once.
             #expect(try await scene.phone.recents.totals().unread == 2)
             let devices = try await scene.all()
             try await expectTotals([.direct: 2], on: devices, scene.world)
@@ -178,7 +179,7 @@ extension CountComplaintsTests {
     }
 }
 
-/// What a device's events say, and whether it goes together.
+/// Records the events of a client and checks that they are consistent.
 private actor RecentsEventLog {
     private(set) var total: Int64 = 0
     private(set) var words: [String] = []

@@ -6,9 +6,9 @@ import ScrollbackTesting
 import Testing
 
 extension CountComplaintsTests {
-    // MARK: What was read stays read
+    // MARK: Read messages stay read
 
-    @Test("WuKongIM#381: what was cleared is not unread again, on no device and after no start")
+    @Test("Cleared messages do not become unread again on any client or after a restart (WuKongIM#381)")
     func cleared() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -25,7 +25,7 @@ extension CountComplaintsTests {
         await scene.world.close()
     }
 
-    @Test("WuKongIM#360: what was read offline is read when the app starts again, and everywhere once it is online")
+    @Test("Messages read offline are read after a restart, and on all clients once online (WuKongIM#360)")
     func readBeforeRestart() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -45,7 +45,7 @@ extension CountComplaintsTests {
         await scene.world.close()
     }
 
-    @Test("WuKongIM#494: while reads go back and forth, no answer brings back what was read")
+    @Test("Concurrent reads on two clients never raise the unread count (WuKongIM#494)")
     func olderAnswers() async throws {
         let scene = try await scene()
         let sent = try await scene.alice.say(1...40, in: group)
@@ -63,7 +63,7 @@ extension CountComplaintsTests {
         await scene.world.close()
     }
 
-    @Test("stream-chat-swift: of reads that come while another is under way none is lost")
+    @Test("Concurrent reads on one client are all applied (stream-chat-swift)")
     func readsAtOnce() async throws {
         let scene = try await scene()
         let sent = try await scene.alice.say(1...20, in: group)
@@ -80,7 +80,7 @@ extension CountComplaintsTests {
         await scene.world.close()
     }
 
-    @Test("openim-sdk-core: what was read in part on one device is unread in part on the others")
+    @Test("A partial read on one client leaves the same messages unread on the others (openim-sdk-core)")
     func partlyRead() async throws {
         let scene = try await scene()
         let sent = try await scene.alice.say(1...10, in: group)
@@ -91,7 +91,8 @@ extension CountComplaintsTests {
         await scene.world.close()
     }
 
-    @Test("openim-sdk-core#556, #624: what is unread can be read, though the newest messages are gone or hidden")
+    @Test(
+        "Unread messages can be marked as read when the newest ones are deleted or hidden (openim-sdk-core#556, #624)")
     func cantClear() async throws {
         let scene = try await scene()
         let sent = try await scene.alice.say(1...8, in: group)
@@ -106,7 +107,7 @@ extension CountComplaintsTests {
         await scene.world.close()
     }
 
-    @Test("open-im-server#3068: nobody's counts change when somebody else reads")
+    @Test("A read by one user does not change the counts of other users (open-im-server#3068)")
     func othersRead() async throws {
         let scene = try await scene()
         for number in 1...3 {
@@ -129,7 +130,7 @@ extension CountComplaintsTests {
         await scene.world.close()
     }
 
-    @Test("zulip#10492, #21666: a thousand unread messages are read by one request with one place")
+    @Test("Marking a thousand messages as read takes one request (zulip#10492, #21666)")
     func bulk() async throws {
         let scene = try await scene()
         try await scene.world.put(Array(repeating: "alice", count: 1000), into: group)
@@ -141,7 +142,7 @@ extension CountComplaintsTests {
         await scene.world.close()
     }
 
-    @Test("tinode#898: a recall in a channel that is not open lowers its count all the same")
+    @Test("A recall in a channel without a subscription lowers its count (tinode#898)")
     func deletedInQuietChannel() async throws {
         let scene = try await scene()
         try await scene.world.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
@@ -155,7 +156,7 @@ extension CountComplaintsTests {
         await scene.world.close()
     }
 
-    @Test("WuKongIM#494, Signal: marked as unread by hand it stays so until somebody reads it, on every device")
+    @Test("Marking as unread lasts on every client until the user reads the conversation (WuKongIM#494, Signal)")
     func markedUnread() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -170,19 +171,19 @@ extension CountComplaintsTests {
         await kept.close()
         try await scene.phone.conversation(group).markUnread()
         try await expectMarked(true, on: scene.devices)
-        // Nothing is counted for it, and what was read stays read.
+        // The count does not change, and read messages stay read.
         try await expect(1, on: scene.devices, scene.world)
         #expect(try scene.world.engine.head(of: group, by: Caller(user: "bob")).readSeq == 3)
-        // To read what was read before ends nothing.
+        // Marking an already read message as read again does not clear the flag.
         try await scene.laptop.conversation(group).markRead(upTo: sent[0].id)
-        // Nor does what was read where nothing was known of the mark.
+        // A read by a client that did not know the flag does not clear it either.
         let away = try await scene.world.disconnectedClient("bob", store: .directory(folder))
         try await away.conversation(group).markRead()
         away.connect()
         try await expect(0, on: scene.devices + [away], scene.world)
         let fresh = try await scene.world.client("bob")
         try await expectMarked(true, on: scene.devices + [away, fresh])
-        // Read where it is known it ends, and stays so after a start.
+        // A read by a client that knows the flag clears it, also after a restart.
         try await scene.laptop.conversation(group).markRead()
         try await expectMarked(false, on: scene.devices + [away, fresh])
         await away.close()
@@ -203,7 +204,7 @@ extension CountComplaintsTests {
         }
     }
 
-    @Test("zulip#21666: three hundred conversations are read by one request, but for what came meanwhile")
+    @Test("Marking 300 conversations as read takes one request and leaves later messages unread (zulip#21666)")
     func bulkMany() async throws {
         let scene = try await scene()
         let names = (1...300).map { Identifier(known: "g\($0)") }
@@ -235,7 +236,7 @@ extension CountComplaintsTests {
         await scene.world.close()
     }
 
-    @Test("zulip#10492: all of a kind is read at once, on every device, and of the others nothing")
+    @Test("Marking all conversations of a kind as read affects only that kind, on every client (zulip#10492)")
     func bulkKind() async throws {
         let scene = try await scene()
         try await scene.world.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
@@ -253,7 +254,7 @@ extension CountComplaintsTests {
         await scene.world.close()
     }
 
-    @Test("matrix-rust-sdk: read up to a message that others do not hold, it is read there as exactly")
+    @Test("A read up to a message that other clients lack gives exact counts there (matrix-rust-sdk)")
     func readWhatIsNotHeld() async throws {
         let scene = try await scene()
         try await scene.world.put(Array(repeating: "alice", count: 900), into: group)
@@ -264,14 +265,14 @@ extension CountComplaintsTests {
         #expect(last.seq == 50)
         try await scene.phone.conversation(group).markRead(upTo: last.id)
         try await expect(850, on: scene.devices + [fresh], scene.world)
-        // Nor does one of those need to be there at all.
+        // The message of the read marker need not exist either.
         try await scene.world.deleteRange(from: page.messages[10], to: last, of: group)
         try await expect(850, on: scene.devices + [fresh, scene.world.client("bob")], scene.world)
         await scene.world.close()
     }
 }
 
-/// How often a count went up that may only go down.
+/// Counts how often an unread count increases that may only decrease.
 private actor Lowest {
     private let device: ChatClient
     private let id: ConversationID

@@ -7,9 +7,9 @@ import ScrollbackWire
 import Testing
 
 extension CountComplaintsTests {
-    // MARK: One truth
+    // MARK: Consistent counts
 
-    @Test("mattermost#35201: every door says the same number")
+    @Test("All requests return the same unread count (mattermost#35201)")
     func everyDoor() async throws {
         let scene = try await scene()
         try await scene.world.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
@@ -42,7 +42,7 @@ extension CountComplaintsTests {
     }
 
     @Test(
-        "matrix-rust-sdk#3151, stream-chat-swift#1472: whoever counted along and whoever asks now have the same count")
+        "Client and server count by the same rules (matrix-rust-sdk#3151, stream-chat-swift#1472)")
     func sameRules() async throws {
         let scene = try await scene()
         let chat = scene.alice.conversation(group)
@@ -58,13 +58,13 @@ extension CountComplaintsTests {
         try await chat.react("👍", to: text.id)
         await scene.alice.flushed()
         try await expect(1, mentions: 1, on: scene.devices + [scene.world.client("bob")], scene.world)
-        // Without the only message that counts, the mention is left.
+        // Without the only message that counts, the mention remains.
         try await chat.recall(text.id)
         try await expect(0, mentions: 1, on: scene.devices + [scene.world.client("bob")], scene.world)
         await scene.world.close()
     }
 
-    @Test("openim-sdk-core#195: after being away for more than is replayed, and through own messages, counts are exact")
+    @Test("Counts are exact after missing more messages than the server replays (openim-sdk-core#195)")
     func afterReconnecting() async throws {
         let scene = try await scene()
         try await scene.alice.say(1...3, in: group)
@@ -78,7 +78,7 @@ extension CountComplaintsTests {
         await scene.world.close()
     }
 
-    @Test("Telegram-iOS#645: with a conversation its unread messages leave the total, whichever way it goes")
+    @Test("Unread messages of a left or deleted conversation leave the total (Telegram-iOS#645)")
     func phantoms() async throws {
         let scene = try await scene()
         try await scene.world.makeGroup("left", members: ["alice", "bob"])
@@ -98,7 +98,7 @@ extension CountComplaintsTests {
             #expect(phantoms.map { "\($0.id) \($0.unread)" } == [])
         }
         try await expect(2, on: scene.devices + [fresh], scene.world)
-        // Made again it is another one.
+        // A recreated conversation is a new one with its own counts.
         try await scene.world.makeGroup("deleted", members: ["alice", "bob"])
         try await scene.alice.say(5...5, in: .group("deleted"))
         try await expect(1, in: .group("deleted"), on: scene.devices + [fresh], scene.world)

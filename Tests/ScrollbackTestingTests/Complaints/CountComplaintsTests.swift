@@ -5,44 +5,57 @@ import ScrollbackModel
 import ScrollbackTesting
 import Testing
 
-/// What users of other chat systems complain of most: counts that are wrong. One test for each complaint that was found, by
-/// the name it goes by in its project, and the property that keeps it away here.
+/// Tests for wrong counts, the most frequent complaint of users of other chat systems. One test for each complaint.
 ///
-/// | complaint | what went wrong there | what excludes it |
+/// | complaint | fault | property that prevents it |
 /// |---|---|---|
-/// | tinode/chat#898, GetStream/stream-chat-js#1419 | deleted messages stay in the count | numbers that were removed are subtracted |
-/// | ecency/vision-mobile#3377 (Mattermost) | the mention counter is never lowered | a mention counts while its message is there |
-/// | ecency/vision-mobile#3377 (Mattermost) | who joins has all the history unread, millions | joining is a place, and counts begin there |
-/// | WuKongIM/WuKongIM#461, openimsdk/open-im-server#2807 | one's own messages are counted | own numbers are not counted, on any device |
-/// | WuKongIM/WuKongIM#381 | what was cleared is unread again | what was cleared is a place, and places only go up |
-/// | WuKongIM/WuKongIM#360 | what was read is unread again after the app starts | reads are kept before they are sent |
-/// | WuKongIM/WuKongIM#494 | what was read is unread again: an older answer came | counts name the place and change they were made at |
-/// | mattermost/mattermost#35201 | which of two columns is right? | one formula, the same answer through every door |
-/// | zulip/zulip#10492, #21666 | marking much as read takes minutes | a read is one place, whatever lies below it |
-/// | TelegramMessenger/Telegram-iOS#645 | a badge for messages nobody can find | the total is the sum of what the list shows |
-/// | matrix-org/matrix-rust-sdk#2375 | unread stays after one's own reply | an own message moves the position where nothing is unread |
-/// | matrix-org/matrix-rust-sdk#3151 | the server's count has what does not count | what counts is in the running number of each row |
-/// | GetStream/stream-chat-swift#1472 | the device's rules are not the server's | the server decides what counts, the device adds numbers |
-/// | GetStream/stream-chat-swift, `ReadStateHandler` | a read while another is under way is dropped | the higher place wins, and is sent |
-/// | openimsdk/openim-sdk-core#195 | wrong after connecting again | the difference in running numbers, gaps or not |
-/// | openimsdk/openim-sdk-core#556, #624 | a count that can't be cleared | reading is up to a place, be its messages there or not |
-/// | openimsdk/open-im-server#3068 | a count changes when the other one reads | positions are each person's own |
-/// | openimsdk/openim-sdk-core, `doUnreadCount` | a part read on one device is all read on the others | what travels is the place |
-/// | Conduit's servers | a counter goes up twice for one message | the number belongs to the row, and a retry makes no row |
-/// | WuKongIM/WuKongIM#494, Signal | marked as unread by hand is lost, or comes back | a mark is no count; a read names the marks it knew of |
-/// | zulip/zulip#10492, #21666 | marking many conversations as read takes minutes | places, five hundred a request, each up to what was shown |
-/// | openimsdk/openim-sdk-core#195 | a badge added up from events differs from the list | each event has the total of its transaction |
-/// | openimsdk/openim-sdk-core | a new conversation is told of twice | events are what a transaction did, once |
-/// | TelegramMessenger/Telegram-iOS#645 | muted ones are in the badge, or not, as it comes | kinds, muted or not, add up to the total |
-/// | openimsdk/openim-sdk-core#624, WuKongIM/WuKongIM#381 | what left the list stays in the badge | the total is of the list alone |
-/// | matrix-org/matrix-rust-sdk, `read_receipts` | a read of a message that is not held is near, no more | a read is a place, and the server says what is above |
-@Suite("Complaints of wrong counts")
+/// | tinode/chat#898, GetStream/stream-chat-js#1419 | deleted messages stay in the count | deleted counted indexes are
+/// subtracted |
+/// | ecency/vision-mobile#3377 (Mattermost) | the mention counter never decreases | a mention counts while its message
+/// exists |
+/// | ecency/vision-mobile#3377 (Mattermost) | all history is unread for a new member | counting starts at the join
+/// position |
+/// | WuKongIM/WuKongIM#461, openimsdk/open-im-server#2807 | own messages count | own counted indexes are excluded on
+/// every client |
+/// | WuKongIM/WuKongIM#381 | cleared messages become unread again | the clear position only increases |
+/// | WuKongIM/WuKongIM#360 | read messages become unread after a restart | reads are stored before they are sent |
+/// | WuKongIM/WuKongIM#494 | a stale answer makes read messages unread | counts carry the position and revision they
+/// are valid for |
+/// | mattermost/mattermost#35201 | two columns disagree | one formula answers all requests |
+/// | zulip/zulip#10492, #21666 | marking many messages as read takes minutes | a read is one position |
+/// | TelegramMessenger/Telegram-iOS#645 | the badge counts invisible messages | the total is the sum of the list |
+/// | matrix-org/matrix-rust-sdk#2375 | messages stay unread after a reply | an own message advances the marker if
+/// nothing is unread |
+/// | matrix-org/matrix-rust-sdk#3151 | the server counts uncountable messages | each row has a counted index |
+/// | GetStream/stream-chat-swift#1472 | client and server rules differ | the server decides; the client subtracts
+/// indexes |
+/// | GetStream/stream-chat-swift, `ReadStateHandler` | a concurrent read is dropped | the highest position wins and is
+/// sent |
+/// | openimsdk/openim-sdk-core#195 | wrong counts after a reconnect | counts are differences of indexes, with or
+/// without gaps |
+/// | openimsdk/openim-sdk-core#556, #624 | a count can't be cleared | a read marker needs no message at its position |
+/// | openimsdk/open-im-server#3068 | a read by the peer changes a count | read markers belong to one user |
+/// | openimsdk/openim-sdk-core, `doUnreadCount` | a partial read reads everything elsewhere | clients sync the position
+/// |
+/// | Conduit | a retry counts twice | a retry stores no second row |
+/// | WuKongIM/WuKongIM#494, Signal | the unread flag is lost or returns | a read names the flag revision it knew |
+/// | zulip/zulip#10492, #21666 | marking many conversations takes minutes | one request has 500 positions |
+/// | openimsdk/openim-sdk-core#195 | a badge from events differs from the list | each event has the total of its
+/// transaction |
+/// | openimsdk/openim-sdk-core | a new conversation is added twice | a transaction sends each event once |
+/// | TelegramMessenger/Telegram-iOS#645 | muted counts enter the badge at random | totals exist by kind and mute state
+/// |
+/// | openimsdk/openim-sdk-core#624, WuKongIM/WuKongIM#381 | removed entries stay in the badge | the total covers the
+/// list only |
+/// | matrix-org/matrix-rust-sdk, `read_receipts` | a read of an unloaded message is inexact | the server counts above
+/// the position |
+@Suite("Wrong unread counts")
 struct CountComplaintsTests {
     let group = ConversationID.group("swift")
 
     // MARK: Deleting
 
-    @Test("tinode#898, stream-chat-js#1419: messages that were recalled or deleted are unread no more")
+    @Test("Recalled and deleted messages leave the unread count (tinode#898, stream-chat-js#1419)")
     func deletedUnread() async throws {
         let scene = try await scene()
         let sent = try await scene.alice.say(1...9, in: group)
@@ -52,10 +65,10 @@ struct CountComplaintsTests {
         try await expect(7, on: scene.devices, scene.world)
         try await scene.world.deleteRange(from: sent[6], to: sent[8], of: group)
         try await expect(5, on: scene.devices, scene.world)
-        // One by one and in a range, the same message goes once.
+        // A message that is deleted alone and again in a range is subtracted once.
         try await scene.world.deleteRange(from: sent[3], to: sent[6], of: group)
         try await expect(3, on: scene.devices, scene.world)
-        // What was read already is not taken off what was not.
+        // Deleting a read message does not change the unread count.
         try await scene.phone.conversation(group).markRead(upTo: sent[2].id)
         try await expect(1, on: scene.devices, scene.world)
         try await scene.alice.conversation(group).recall(sent[0].id)
@@ -63,7 +76,7 @@ struct CountComplaintsTests {
         await scene.world.close()
     }
 
-    @Test("stream-chat-js#1419: what is deleted while a device is away is not unread when it comes back")
+    @Test("Messages deleted while a client is offline are not unread after it reconnects (stream-chat-js#1419)")
     func deletedWhileAway() async throws {
         let scene = try await scene()
         let sent = try await scene.alice.say(1...4, in: group)
@@ -77,7 +90,7 @@ struct CountComplaintsTests {
         await scene.world.close()
     }
 
-    @Test("ecency#3377: a mention that was recalled, or edited away, is none any more")
+    @Test("A mention that is recalled or edited away leaves the mention count (ecency#3377)")
     func deletedMention() async throws {
         let scene = try await scene()
         let chat = scene.alice.conversation(group)
@@ -93,7 +106,7 @@ struct CountComplaintsTests {
 
     // MARK: Joining
 
-    @Test("ecency#3377: who joins a group or a community finds nothing unread that was said before")
+    @Test("Messages from before a user joins are not unread (ecency#3377)")
     func joining() async throws {
         let scene = try await scene(["alice"])
         try await scene.world.makeCommunity("city", channels: ["open"], members: ["alice"])
@@ -109,7 +122,7 @@ struct CountComplaintsTests {
         try await scene.world.setMember("bob", of: .community("city"), true)
         for place in [group, channel] { try await scene.alice.say(31...32, in: place) }
         for place in [group, channel] { try await expect(2, in: place, on: scene.devices, scene.world) }
-        // Nor when the past is opened to them.
+        // Widening the history visibility makes nothing unread.
         try await scene.world.setHistoryVisibility(.everything, of: group)
         let fresh = try await scene.world.client("bob")
         try await expect(2, on: scene.devices + [fresh], scene.world)
@@ -118,9 +131,9 @@ struct CountComplaintsTests {
         #expect(await highest.value == 4)
     }
 
-    // MARK: One's own messages
+    // MARK: Own messages
 
-    @Test("WuKongIM#461, open-im-server#2807: one's own messages count on no device, connected, away or new")
+    @Test("Own messages count on no client, whether connected, offline or new (WuKongIM#461, open-im-server#2807)")
     func ownMessages() async throws {
         let scene = try await scene()
         scene.world.goOffline("bob")
@@ -140,7 +153,7 @@ struct CountComplaintsTests {
         await scene.world.close()
     }
 
-    @Test("WuKongIM#461: nor do those that came by an import", arguments: [60, 900])
+    @Test("Own imported messages do not count as unread (WuKongIM#461)", arguments: [60, 900])
     func ownImported(_ count: Int) async throws {
         let scene = try await scene()
         try await scene.alice.say(1...1, in: group)
@@ -155,7 +168,7 @@ struct CountComplaintsTests {
         await scene.world.close()
     }
 
-    @Test("matrix-rust-sdk#2375: answering leaves nothing unread behind, and hides nothing that was not read")
+    @Test("A reply leaves no read message unread and marks no unread message as read (matrix-rust-sdk#2375)")
     func ownReply() async throws {
         let scene = try await scene()
         let asked = try await scene.alice.say(1...3, in: group)
@@ -171,7 +184,7 @@ struct CountComplaintsTests {
         await scene.world.close()
     }
 
-    @Test("Conduit: a message whose answer was lost, and which came again, is counted once")
+    @Test("A message that is retried after a lost answer counts once (Conduit)")
     func countedTwice() async throws {
         let scene = try await scene()
         scene.world.loseNextAcknowledgement(of: "alice")
@@ -182,7 +195,7 @@ struct CountComplaintsTests {
     }
 }
 
-/// The highest total that was ever shown.
+/// The highest total that a client showed.
 private actor Highest {
     private(set) var value: Int64 = 0
 

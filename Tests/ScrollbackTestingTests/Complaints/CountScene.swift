@@ -5,11 +5,11 @@ import ScrollbackModel
 import ScrollbackTesting
 import Testing
 
-/// Who counts, and what they are held to.
+/// Expectations and administrative operations of the count tests.
 extension CountComplaintsTests {
-    // MARK: What they show
+    // MARK: Counts
 
-    /// Has devices load these messages: one that is new has the newest at first, and the count of all.
+    /// Makes the clients load these messages. A new client has all counts, but only the newest message.
     func see(_ messages: [Message], on devices: [ChatClient]) async throws {
         let ids = Set(messages.map(\.id))
         for device in devices {
@@ -21,7 +21,7 @@ extension CountComplaintsTests {
         }
     }
 
-    /// The server and every one of the devices come to the same count, and stay there.
+    /// Expects that the server and each client reach the same counts and keep them.
     func expect(
         _ unread: Int64, mentions: Int64 = 0, of user: UserID = "bob", in id: ConversationID? = nil,
         on devices: [ChatClient], _ world: ChatWorld, sourceLocation: SourceLocation = #_sourceLocation
@@ -36,7 +36,7 @@ extension CountComplaintsTests {
         for device in devices {
             _ = try await eventually { try await device.shownCounts(in: id) == [unread, mentions] }
         }
-        // What is under way has arrived by then, and changes nothing.
+        // Requests in flight complete in this time, and must not change the counts.
         try await Task.sleep(for: .milliseconds(30))
         for device in devices {
             let shown = try await device.shownCounts(in: id)
@@ -56,7 +56,7 @@ extension ChatClient {
 extension ChatWorld {
     private static let admin = Caller(user: "admin", isAdmin: true)
 
-    /// Deletes a range for everyone, as the operator: from one message on, up to another that stays.
+    /// Deletes a range for everyone as an administrator, from one message up to and excluding another.
     func deleteRange(from first: Message, to end: Message, of id: ConversationID) async throws {
         let range = DeleteRange(from: .timetoken(first.timetoken), to: .timetoken(end.timetoken))
         try await perform { $0.delete(range, of: id, by: Self.admin, completion: $1) }
@@ -66,7 +66,7 @@ extension ChatWorld {
         try await perform { $0.deleteConversation(id, by: Self.admin, completion: $1) }
     }
 
-    /// Puts many messages in at once, one of each of these, as an import that counts.
+    /// Imports one message of each of these senders in one request. The messages count as unread.
     func put(_ senders: [UserID], into id: ConversationID) async throws {
         var generator = SystemRandomNumberGenerator()
         let messages = senders.enumerated().map { place, sender in

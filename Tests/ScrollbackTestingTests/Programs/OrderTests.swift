@@ -7,10 +7,11 @@ import ScrollbackTesting
 import Synchronization
 import Testing
 
-/// Events, answers and transactions in every order: what comes when is part of the seed, so a fault is replayed exactly.
+/// Delivers events, answers and transactions in random orders. The seed determines the order, so a fault can be
+/// replayed.
 @Suite("Orders of events and answers")
 struct OrderTests {
-    @Test("However late answers come and however events are heaped, a device counts and shows what the server does")
+    @Test("A client agrees with the server for every order of events and answers")
     func ordered() async throws {
         try await Seeds.each(upTo: 20_000, per: 2, Self.failure)
     }
@@ -29,7 +30,8 @@ struct OrderTests {
     }
 }
 
-/// One random program: alice and carol write, recall and edit; bob reads, hides and clears, here and elsewhere.
+/// One random scenario. Alice and Carol send, recall and edit. Bob reads, hides and clears, on this client and on
+/// another.
 private struct OrderProgram {
     let device: SteppedDevice
     private(set) var steps: [String] = []
@@ -42,7 +44,7 @@ private struct OrderProgram {
     private static let channel = ConversationID.community("city", channel: "general")
     private static let places: [ConversationID] = [.group("one"), .direct("alice"), channel, channel]
 
-    /// No two readings are the same, and none is by chance.
+    /// A deterministic clock that never returns the same time twice.
     private final class Clock: Sendable {
         private let ticks = Mutex<Int64>(0)
 
@@ -75,11 +77,11 @@ private struct OrderProgram {
     private mutating func chance(_ one: UInt64) -> Bool { random.next() % one == 0 }
     private mutating func newID() -> MessageID { MessageID(at: clock.now, using: &random) }
 
-    /// Who a conversation is for whom.
+    /// The conversation ID that works for every user.
     private func name(_ place: ConversationID) -> ConversationID { place.absolute(for: "bob") }
 
     private mutating func entry(of place: ConversationID) -> (seq: Seq, id: MessageID, sender: UserID)? {
-        // Mostly of the newest, which answers are about.
+        // Usually one of the newest messages, because answers are about them.
         let all = said[place, default: []].enumerated().map { (Seq($0.offset + 1), $0.element.id, $0.element.sender) }
         return (chance(4) ? all : all.suffix(3)).randomElement(using: &random)
     }
@@ -177,11 +179,11 @@ private struct OrderProgram {
 
     // MARK: At rest
 
-    /// What the device shows and the server does not, once everything was heard and answered.
+    /// The differences between the client and the server after all events and answers are processed.
     mutating func differences() async throws -> [String] {
         engine.hub.announceMovedChannels()
         for _ in 0..<10_000 where !device.isQuiet { try await device.step(using: &random) }
-        guard device.isQuiet else { return ["the device asks without end"] }
+        guard device.isQuiet else { return ["The client never stops sending requests."] }
         var wrong: [String] = []
         for place in Set(Self.places) {
             guard let head = try? engine.head(of: place, by: SteppedDevice.bob) else { continue }

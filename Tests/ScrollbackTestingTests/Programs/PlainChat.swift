@@ -1,9 +1,10 @@
 import Scrollback
 import ScrollbackModel
 
-/// A group as anybody would write it down on paper: a list of what was said, and what became of it.
+/// A reference model of a group: a list of messages and their changes.
 ///
-/// Arrays and filters, written to be obviously right and not to be fast: what the real thing is held to.
+/// It uses arrays and filters and aims to be obviously correct, not fast. The tests compare the real implementation
+/// with it.
 struct PlainChat {
     struct Entry {
         var id: MessageID
@@ -13,19 +14,19 @@ struct PlainChat {
         var customType: String?
         var mentions: Mentions?
         var timetoken: Timetoken
-        /// The message its thread begins with.
+        /// The root message of the thread.
         var thread: MessageID?
-        /// Recalled or deleted: a stub is left.
+        /// Whether the message was recalled or deleted and only a tombstone remains.
         var isStub = false
-        /// Gone for everyone, with a range or by retention.
+        /// Whether the message was removed for everyone, by a range deletion or by retention.
         var isGone = false
         var hiddenFor: Set<UserID> = []
         var reactions: [(user: UserID, value: String)] = []
     }
 
-    /// Everything that was ever said; the place of an entry is its index and one.
+    /// All messages in order. The sequence number of a message is its index plus one.
     var entries: [Entry] = []
-    /// After which place somebody was a member, and up to which.
+    /// The last sequence number before each join, and the last one before each leave.
     var spans: [UserID: [(joined: Int, left: Int?)]] = [:]
     var seesEverything = false
     var readSeq: [UserID: Int] = [:]
@@ -35,7 +36,7 @@ struct PlainChat {
 
     func index(of id: MessageID) -> Int? { entries.firstIndex { $0.id == id } }
 
-    // MARK: What somebody sees
+    // MARK: Visibility
 
     func isVisible(_ index: Int, to user: UserID) -> Bool {
         let entry = entries[index]
@@ -51,7 +52,7 @@ struct PlainChat {
     }
 
     private func passes(_ entry: Entry, _ filter: MessageFilter, reader: UserID) -> Bool {
-        // Of a stub only what it is and whose is known.
+        // A tombstone keeps only its type and sender.
         let customType = entry.isStub ? nil : entry.customType
         let mentions = entry.isStub ? nil : entry.mentions
         if let types = filter.types, !types.contains(entry.type) { return false }
@@ -66,7 +67,7 @@ struct PlainChat {
 
     // MARK: Pages
 
-    /// Places below a point, and above it: a point may be one place, or lie between two.
+    /// The sequence numbers next to a point, below and above it. A point is one sequence number or lies between two.
     private func place(_ point: HistoryPoint) -> (below: Int, above: Int) {
         switch point {
         case .latest: (entries.count, entries.count + 1)
@@ -78,7 +79,7 @@ struct PlainChat {
                 entries.lastIndex { $0.timetoken < time }.map { $0 + 1 } ?? 0,
                 (entries.firstIndex { $0.timetoken > time } ?? entries.count) + 1
             )
-        case .date, .firstUnread: preconditionFailure("not asked here")
+        case .date, .firstUnread: preconditionFailure("The model does not support this point.")
         }
     }
 
@@ -100,7 +101,7 @@ struct PlainChat {
             let (below, above) = place(point)
             let itself = above - below == 2 ? all.filter { $0 == below } : []
             return newer(above, after) + itself + older(below, before)
-        case .cursor: preconditionFailure("not asked here")
+        case .cursor: preconditionFailure("The model does not support cursors.")
         }
     }
 
@@ -113,7 +114,7 @@ struct PlainChat {
             && !entry.isStub
     }
 
-    /// Whoever has nothing that counts, and no mention, before their own newest message has read that too.
+    /// Marks the user's own newest message as read if it follows no unread countable message and no unread mention.
     mutating func passOwn(by user: UserID) {
         let own = entries.count
         let floor = entries.firstIndex { !$0.isGone } ?? entries.count

@@ -6,7 +6,7 @@ import ScrollbackSQLite
 import ScrollbackTesting
 import Testing
 
-/// One random program, carried out on both sides.
+/// One random scenario that runs on the SDK and on the reference model.
 struct Program {
     static let group = ConversationID.group("plain")
     private static let people: [UserID] = ["alice", "bob", "carol"]
@@ -15,7 +15,7 @@ struct Program {
     private let seed: UInt64
     private var random: SplitMix64
     private let world: ChatWorld
-    /// One that changes things for each person, and a second one of bob's that only looks.
+    /// One client for each user that makes changes. Bob has a second client that only reads.
     private let devices: [UserID: ChatClient]
     private let laptop: ChatClient
     private var plain = PlainChat()
@@ -112,7 +112,7 @@ struct Program {
         var customType: String?
     }
 
-    /// A text, and what a picture has to have besides.
+    /// The JSON of a text message, with the URL that an image needs.
     private static func json(_ text: String) -> RawJSON {
         RawJSON(known: #"{"text":"\#(text)","url":"https://example.com/a.jpg"}"#)
     }
@@ -171,7 +171,7 @@ struct Program {
         trace.append("edit \(index + 1)")
     }
 
-    /// Waits until a change was made; of a message that is not on the device nothing more is told.
+    /// Waits until a change is applied. The change of a message that the client does not have ends as `gone`.
     private func done(_ change: Sending) async throws {
         for await state in change.states {
             switch state {
@@ -213,7 +213,7 @@ struct Program {
         trace.append("\(user) reacts to \(index + 1)")
     }
 
-    /// The owner deletes somebody's message.
+    /// The owner deletes a message of any member.
     private mutating func moderate() async throws {
         guard plain.isMember("alice"), let index = entry(visibleTo: "alice") else { return }
         try await done(try await chat("alice").delete(plain.entries[index].id, for: .everyone))
@@ -232,11 +232,11 @@ struct Program {
         if Int(count) != gone.count(where: { !plain.entries[$0].isStub }) { fail("deleted \(count) of \(gone)") }
         for index in gone { plain.entries[index].isGone = true }
         trace.append("range \(from)..<\(to)")
-        // The replies that went are counted out at their roots as they are removed.
+        // The sweep subtracts removed replies from the reply counts of their root messages.
         try await world.engine.sweep()
     }
 
-    /// Two days pass, and what is older than one goes.
+    /// Lets up to 30 hours pass and then expires messages that are older than the retention of one to three days.
     private mutating func expire() async throws {
         guard chance(2) else { return }
         let keeps = number(1...3)
@@ -245,7 +245,7 @@ struct Program {
                 Self.group, ConversationSettings(retention: .some(.days(keeps))), by: Self.admin, completion: $1)
         }
         world.advance(by: Double(number(1...30)) * 3600)
-        // No hour turns between the two looks at the clock.
+        // Expiry works in whole hours, so the hour must not change between the two clock readings.
         if world.now.timeIntervalSince1970.truncatingRemainder(dividingBy: 3600) > 3580 { world.advance(by: 30) }
         let now = world.now.timeIntervalSince1970
         try await world.engine.expire()
@@ -280,7 +280,7 @@ struct Program {
         trace.append("\(user) reads to \(index + 1)")
     }
 
-    /// Somebody is away for a while: what they write goes out when they are back, what others do they find then.
+    /// Takes a user offline for a while. Queued messages are sent, and missed changes arrive, when the user reconnects.
     private mutating func away(_ user: UserID) async throws {
         world.goOffline(user)
         trace.append("\(user) is away")
@@ -310,9 +310,9 @@ struct Program {
         trace.append("\(user) is back")
     }
 
-    // MARK: Questions
+    // MARK: Comparisons
 
-    /// Waits until every device has heard of everything.
+    /// Waits until every client is up to date.
     private func settle() async throws {
         for (user, client) in devices where plain.isMember(user) { try await settle(client, user) }
         if plain.isMember("bob") { try await settle(laptop, "bob") }
@@ -333,13 +333,17 @@ struct Program {
             let recent = try await client.conversation(Self.group).recent()
             let truth = try world.truth(of: Self.group, for: user)
             fail(
-                "\(client === laptop ? "laptop " : "")(server \(truth?.unread ?? -1), \(truth?.mentions ?? -1); model read \(plain.readSeq[user] ?? 0)) \(user) has unread \(recent?.unread ?? -1) and mentions \(recent?.mentions ?? -1), not "
-                    + "\(plain.unread(of: user)) and \(plain.mentions(of: user)); newest \(wanted.last.map { $0 + 1 } ?? 0)"
+                """
+                \(client === laptop ? "laptop " : "")(server \(truth?.unread ?? -1), \(truth?.mentions ?? -1); \
+                model read \(plain.readSeq[user] ?? 0)) \(user) has unread \(recent?.unread ?? -1) \
+                and mentions \(recent?.mentions ?? -1), not \(plain.unread(of: user)) \
+                and \(plain.mentions(of: user)); newest \(wanted.last.map { $0 + 1 } ?? 0)
+                """
             )
         }
     }
 
-    /// Whether what a device has of the group is as it is now.
+    /// Whether all messages that a client has of the group are up to date.
     private func isCurrent(_ client: ChatClient, _ wanted: [Int]) async throws -> Bool {
         for start in stride(from: 0, to: plain.entries.count, by: 20) {
             let indexes = start..<min(start + 20, plain.entries.count)
@@ -354,7 +358,7 @@ struct Program {
         return true
     }
 
-    /// Whether a message is an entry, as it is now.
+    /// Whether a message equals an entry of the model in its current state.
     private func shows(_ message: Message, _ index: Int?) -> Bool {
         guard let index else { return false }
         let entry = plain.entries[index]
@@ -432,14 +436,18 @@ struct Program {
                     let device = client === laptop ? "laptop" : "device"
                     fail(
                         "\(user)'s \(device) asked \(source) for \(limit) of \(anchor), \(filter), and got "
-                            + "\(page.messages.map(describe)), not \(wanted.map(describe)), short of \(page.shortfall?.message ?? "nothing")"
+                            + """
+                            \(page.messages.map(describe)), not \(wanted.map(describe)), \
+                            short of \(page.shortfall?.message ?? "nothing")
+                            """
                     )
                 }
             }
         }
     }
 
-    /// All that everyone sees, from both ends, by pages and by the pager; and what each device's store says of itself.
+    /// Compares everything that each member sees: in both directions, with pages and with pagers. Then checks each
+    /// local store.
     private mutating func compareWhole() async throws {
         for user in Self.people where plain.isMember(user) {
             let clients = user == "bob" ? [try #require(devices[user]), laptop] : [try #require(devices[user])]

@@ -3,13 +3,12 @@ import ScrollbackSQLite
 import ScrollbackTesting
 import Testing
 
-/// The SDK and the server on SQLite, and the same group on paper, given the same random programs: the same answers, page for
-/// page.
-@Suite("Programs against a plain model")
+/// Runs the same random scenarios on the SDK with a SQLite server and on a reference model, and compares every page.
+@Suite("Random scenarios against a reference model")
 struct ProgramTests {
-    @Test("Random programs of changes and questions get the answers of the plain model, page for page")
+    @Test("Random changes and requests give the pages of the reference model")
     func programs() async throws {
-        // Each seed is a server and four devices.
+        // Each seed creates a server and four clients.
         try await Seeds.each(upTo: 2_000, per: 5) { seed in
             try await Program.run(seed: seed)
             return nil

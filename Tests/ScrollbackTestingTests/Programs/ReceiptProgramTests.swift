@@ -5,10 +5,10 @@ import ScrollbackModel
 import ScrollbackTesting
 import Testing
 
-/// Two people in a direct conversation with two devices each, who write, read, clear, block, go away and come back.
-@Suite("Programs of read receipts")
+/// Two users of a direct conversation, with two clients each, send, read, clear, block, disconnect and reconnect.
+@Suite("Random scenarios of read receipts")
 struct ReceiptProgramTests {
-    @Test("At rest every device shows of the other person what the server has, a new one too")
+    @Test("After activity stops, every client shows the peer's read position of the server, including a new client")
     func programs() async throws {
         try await Seeds.each(upTo: 500, per: 16) { seed in
             try await ReceiptProgram.run(seed: seed)
@@ -62,7 +62,7 @@ private struct ReceiptProgram {
         case 5...8: try await chat.markRead()
         case 9: _ = try? await chat.clear()
         case 10:
-            // Whoever is away can't ask the server for anything.
+            // An offline user can't send requests to the server.
             guard !away.contains(person) else { return }
             let isOn = Bool.random(using: &random)
             let other = Self.other(than: person)
@@ -103,7 +103,7 @@ private struct ReceiptProgram {
         }
     }
 
-    /// What a screen shows, of a conversation too in which there is nothing left to be seen.
+    /// The read position that a timeline shows, also if the conversation has no visible messages.
     private static func shown(_ chat: Conversation) async -> Seq {
         for await view in chat.timeline().views { return view.peerReadSeq }
         return 0

@@ -5,8 +5,8 @@ import ScrollbackModel
 import ScrollbackSync
 import ScrollbackTesting
 
-/// One random program: bob on three devices, alice and carol who write to him, a channel, two groups and a direct
-/// conversation; and the same written down on paper, from which his counts are recounted.
+/// One random scenario: Bob has three clients. Alice and Carol send in a channel, two groups and a direct conversation.
+/// A reference model of each conversation provides the expected counts.
 struct Recount {
     let world: ChatWorld
     private(set) var steps: [String] = []
@@ -49,7 +49,7 @@ struct Recount {
         place == .direct("alice") || chance(2) ? "alice" : "carol"
     }
 
-    /// An entry that bob may see, of one sender or any.
+    /// An entry that Bob may see, optionally of one sender.
     private mutating func entry(in place: ConversationID, of sender: UserID? = nil) -> Int? {
         guard let paper = papers[place] else { return nil }
         return paper.visible(to: Self.bob).filter { index in
@@ -80,7 +80,7 @@ struct Recount {
         case 20: try await set(in: place)
         case 21:
             if offline.isEmpty {
-                steps.append("the devices are away")
+                steps.append("the devices go offline")
                 world.goOffline(Self.bob)
                 offline = [0, 1, 2]
             } else {
@@ -88,7 +88,7 @@ struct Recount {
             }
         case 22:
             isFarApart.toggle()
-            steps.append(isFarApart ? "answers come late" : "answers come at once")
+            steps.append(isFarApart ? "answers are delayed" : "answers are immediate")
             world.setLate(isFarApart, Self.bob)
         case 23:
             steps.append("an acknowledgement is lost")
@@ -146,9 +146,9 @@ struct Recount {
         }
     }
 
-    /// Bob writes on one of his devices, and others while it is on its way, before it and behind it.
+    /// Sends a message from one of Bob's clients while other users send before and after it.
     ///
-    /// What is written offline is there once the device is back.
+    /// If Bob's clients are offline, they reconnect first.
     private mutating func own(in place: ConversationID) async throws {
         guard papers[place]?.isMember(Self.bob) == true else { return }
         if !offline.isEmpty { await comeBack() }
@@ -224,7 +224,7 @@ struct Recount {
                 name(place), ConversationSettings(retention: .some(.days(1))), by: admin, completion: $1)
         }
         world.advance(by: Double(number(1...30)) * 3600)
-        // No hour turns between the two looks at the clock.
+        // Expiry works in whole hours, so the hour must not change between the two clock readings.
         if world.now.timeIntervalSince1970.truncatingRemainder(dividingBy: 3600) > 3580 { world.advance(by: 30) }
         let cutoff = Timetoken(
             Date(timeIntervalSince1970: ((world.now.timeIntervalSince1970 - 86_400) / 3600).rounded(.down) * 3600))
@@ -252,7 +252,7 @@ struct Recount {
         steps.append("bob \(isMember ? "leaves" : "joins") \(place)")
     }
 
-    // MARK: What bob does to himself
+    // MARK: Bob's own state
 
     private mutating func read(in place: ConversationID) async throws {
         guard let index = entry(in: place), let id = papers[place]?.entries[index].id else { return }
@@ -268,7 +268,7 @@ struct Recount {
         papers[place]?.readSeq[Self.bob] = max(before, seq)
     }
 
-    /// At rest, so that what "all" is, is known.
+    /// Marks all conversations as read. It first waits until the clients are up to date, so that "all" is well defined.
     private mutating func readAll() async throws {
         guard chance(3) else { return }
         let wrong = try await violations()
@@ -300,7 +300,7 @@ struct Recount {
         let chat = devices[device()].conversation(place)
         switch number(0...3) {
         case 0:
-            // Set back on a device that has not heard of it, it is no change there.
+            // Setting a value back on a client that did not receive the last change would be no change there.
             for device in devices {
                 guard try await device.recents[place]?.isMuted == isMuted.contains(place) else { return }
             }
@@ -317,14 +317,14 @@ struct Recount {
     }
 
     private mutating func comeBack() async {
-        steps.append("the devices are back")
+        steps.append("the devices come online")
         offline = []
         world.goOnline(Self.bob)
     }
 
     // MARK: At rest
 
-    /// What differs after quiet: a device from the paper, or one from another.
+    /// The differences after activity stops, between a client and the model or between two clients.
     mutating func violations() async throws -> [String] {
         if !offline.isEmpty { await comeBack() }
         world.setLate(false, Self.bob)
@@ -338,7 +338,7 @@ struct Recount {
         return wrong
     }
 
-    /// What differed in the middle of a program.
+    /// The differences that were found in the middle of a scenario.
     private struct Violations: Error, CustomStringConvertible {
         let wrong: [String]
         var description: String { wrong.joined(separator: "\n") }
@@ -359,8 +359,8 @@ struct Recount {
                 let entry = view.conversations.first { $0.id == place }
                 if entry?.unread ?? 0 != unread || entry?.mentions ?? 0 != mentions {
                     wrong.append(
-                        "device \(index), \(place): \(entry?.unread ?? 0) and \(entry?.mentions ?? 0), not \(unread) and "
-                            + "\(mentions); the server says \(serversCounts(of: place))\n\(try await device.counts(of: place))"
+                        "device \(index), \(place): \(entry?.unread ?? 0)/\(entry?.mentions ?? 0), not \(unread)/"
+                            + "\(mentions); server: \(serversCounts(of: place))\n\(try await device.counts(of: place))"
                     )
                 }
                 if isMuted.contains(place) { totals.muted += unread } else { totals.notifying += unread }
@@ -370,14 +370,15 @@ struct Recount {
                         "device \(index), \(place): shows \(last ?? 0), the server \(serversLast ?? 0)\n"
                             + "\(try await device.counts(of: place))")
                 }
-                // Counts may be right before the messages are heard of, and then what "all" is on this device is not known.
+                // Counts can be correct before the messages arrive. Marking all as read on this client would then not
+                // cover them.
                 let heard = try await device.core.store.read { try $0.log(of: place)?.head }
                 if isMember, let heard, heard < paper.entries.count {
-                    wrong.append("device \(index), \(place): heard of \(heard) of \(paper.entries.count)")
+                    wrong.append("device \(index), \(place): knows \(heard) of \(paper.entries.count)")
                 }
             }
             if view.totals.unread(muted: true) != totals.muted || view.totals.unread(muted: false) != totals.notifying {
-                wrong.append("device \(index): \(view.totals) in all, not \(totals)")
+                wrong.append("device \(index): \(view.totals) in total, not \(totals)")
             }
         }
         for (index, list) in shown.enumerated().dropFirst() where facts(list) != facts(shown[0]) {
@@ -401,10 +402,10 @@ struct Recount {
         return "\(head.unread) and \(head.mentions), read to \(head.readSeq) of \(head.head)"
     }
 
-    /// What must be the same everywhere: which, in which order, with what set; where those stand that have nothing to show
-    /// is no matter.
+    /// The properties that must be equal on all clients: the entries, their order and their settings. The order of
+    /// entries without a message does not matter.
     private func facts(_ list: [RecentConversation]) -> [String] {
-        // Who left is told of nothing that happens to what they had.
+        // A former member receives no changes of the messages they kept.
         let list = list.filter { papers[$0.id]?.isMember(Self.bob) == true }
         let shown = list.filter { $0.lastMessage != nil }
         let rest = list.filter { $0.lastMessage == nil }.sorted { $0.id < $1.id }

@@ -4,11 +4,10 @@ import ScrollbackModel
 import ScrollbackTesting
 import Testing
 
-/// Unread counts, recounted: whatever happens in whatever order, after quiet every device shows what a plain count of the
-/// messages says.
-@Suite("Unread counts, recounted")
+/// Compares unread counts with a plain count of the messages, after random events in random order.
+@Suite("Recounted unread counts")
 struct RecountTests {
-    @Test("After quiet, three devices count and total what the paper says, and show the same list")
+    @Test("After activity stops, three clients show the model's counts and totals, and the same list")
     func recounted() async throws {
         try await Seeds.each(upTo: 5_000, per: 2, Self.failure)
     }
@@ -33,7 +32,7 @@ struct RecountTests {
 }
 
 extension ChatClient {
-    /// How a device came to its counts, for whoever looks for the fault.
+    /// The state from which a client computes its counts, for debugging.
     func counts(of id: ConversationID) async throws -> String {
         try await core.store.read { reader in
             "\(String(describing: try reader.readState(of: id)))\n\(String(describing: try reader.log(of: id)))"

@@ -1,16 +1,16 @@
 import Foundation
 import Testing
 
-/// The seeds of random programs: `SCROLLBACK_SEEDS` says how many, `SCROLLBACK_SEED` replays one.
+/// The seeds of random scenarios. `SCROLLBACK_SEEDS` sets their number, and `SCROLLBACK_SEED` replays one.
 enum Seeds {
-    /// Runs the program of each seed, four at a time, and records what was wrong.
+    /// Runs the scenario of each seed, four at a time, and records the failures.
     ///
-    /// Where it is wrong it is wrong often, and a few tell as much as all: it ends with the fifth.
+    /// A fault usually shows with many seeds, so the run stops after five failures.
     ///
     /// - Parameters:
-    ///   - most: how many there are at most.
-    ///   - share: one program is run for so many of the seeds that are asked for, which are a thousand by default.
-    ///   - failure: runs one, and says what was wrong with it.
+    /// - most: The maximum number of seeds.
+    /// - share: The divisor of the requested number of seeds, which is 1,000 by default.
+    /// - failure: Runs the scenario of a seed and returns a description of the failure, or `nil`.
     static func each(
         upTo most: UInt64, per share: UInt64, _ failure: @escaping @Sendable (UInt64) async throws -> String?
     ) async throws {

@@ -7,11 +7,11 @@ import ScrollbackTesting
 import ScrollbackWire
 import Testing
 
-/// Random programs in which bob sets, reads, marks, takes out and puts back on two devices at once, over answers that come
-/// late and cables that are pulled: after quiet his devices, a new one and the server agree on every entry.
-@Suite("Recents set from two sides")
+/// Random scenarios in which Bob changes and reads conversations on two clients at once, with late answers and lost
+/// connections. After activity stops, both clients, a new client and the server must agree on every entry.
+@Suite("Concurrent changes of the recents list")
 struct SettingsProgramTests {
-    @Test("After quiet, two devices, a new one and the server have the same entries, set and counted the same")
+    @Test("After activity stops, two clients, a new client and the server have the same entries and counts")
     func agreed() async throws {
         try await Seeds.each(upTo: 2_000, per: 25, Self.failure)
     }
@@ -97,7 +97,7 @@ private struct SettingsProgram {
             what = "offline \(isOffline)"
             isOffline ? world.goOffline("bob") : world.goOnline("bob")
         case 16:
-            what = "the cable is pulled"
+            what = "The connection drops."
             world.goOffline("bob")
             if !isOffline { world.goOnline("bob") }
         default:
@@ -107,7 +107,7 @@ private struct SettingsProgram {
         steps.append("\(number) \(place): \(what)")
     }
 
-    /// What differs once nothing is under way.
+    /// The difference between the clients and the server after activity stops.
     mutating func disagreement() async throws -> String? {
         world.setLate(false, "bob")
         world.goOnline("bob")
@@ -116,7 +116,7 @@ private struct SettingsProgram {
         _ = try await eventually {
             wrong = try await difference(devices + [new])
             guard wrong == nil else { return false }
-            // And stays so.
+            // The agreement must last.
             try await Task.sleep(for: .milliseconds(40))
             wrong = try await difference(devices + [new])
             return wrong == nil
@@ -135,7 +135,7 @@ private struct SettingsProgram {
         let total = try world.engine.totals(by: bob)
         for (index, device) in devices.enumerated() {
             let view = try await device.recents.view()
-            // One that was put in by hand shows its last message or not, by what was chosen there.
+            // An entry that a user added manually shows its last message only if that client chose so.
             let shown = view.conversations.map { entry in
                 facts(
                     entry.id, entry.unread, entry.mentions, [entry.isMuted, entry.isPinned, entry.isMarkedUnread],
@@ -146,8 +146,8 @@ private struct SettingsProgram {
             }
             if shown != wanted || view.totals != total || !pending.isEmpty {
                 return """
-                    device \(index) shows \(shown), \(view.totals), and has yet to tell \(pending)
-                    the server says \(wanted), \(total)
+                    device \(index) shows \(shown), \(view.totals), and has yet to send \(pending)
+                    the server has \(wanted), \(total)
                     """
             }
             let faults = try await device.verifyIntegrity()

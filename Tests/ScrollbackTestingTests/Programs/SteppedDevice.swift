@@ -6,11 +6,11 @@ import ScrollbackSync
 import ScrollbackWire
 import Synchronization
 
-/// A device of bob's without a clock, a network or a thread: what he hears, what the server is asked and what it answers each
-/// come when a program says so.
+/// A client of Bob without a clock, a network or threads. Events, requests and answers are processed only when a
+/// scenario says so.
 ///
-/// Its store is the real one, and so are the events. What a driver does with outcomes is written down once more, as plainly
-/// as can be.
+/// The local store and the events are real. The handling of outcomes repeats what the driver does, in its simplest
+/// form.
 final class SteppedDevice {
     static let bob = Caller(user: "bob")
 
@@ -33,7 +33,7 @@ final class SteppedDevice {
     }
 
     private struct Answer {
-        /// How many events were said before it: no answer passes those.
+        /// The number of events that precede the answer. The client processes these events first.
         var after: Int
         var body: Body
 
@@ -51,7 +51,7 @@ final class SteppedDevice {
             engine: engine, verify: { _, completion in completion(.success((caller: Self.bob, expiresAt: nil))) },
             offload: { $0() })
         session = Session(services: services, lane: outlet, outlet: outlet)
-        session.receive(ClientFrame.hello(.init(token: "bob", device: "stepped", cursor: nil)).encoded())
+        session.receive(HelloFrame(token: "bob", device: "stepped", cursor: nil).encoded())
         let window = try engine.syncWindow(cursor: nil, limit: 100, by: Self.bob)
         try await store.write { writer in
             _ = try writer.store(window.heads, totals: window.totals, endsPass: true)
@@ -68,10 +68,10 @@ final class SteppedDevice {
         try store.close()
     }
 
-    /// Whether there is anything left to hear, to ask or to be answered.
+    /// Whether no event, request or answer is left.
     var isQuiet: Bool { outlet.waiting == 0 && questions.isEmpty && answers.isEmpty }
 
-    /// One thing happens.
+    /// Performs one random step.
     func step(using random: inout SplitMix64) async throws {
         switch random.next() % 4 {
         case 0: try await hear(Int.random(in: 1...4, using: &random))
@@ -85,7 +85,7 @@ final class SteppedDevice {
         }
     }
 
-    /// Reads here, and tells the server when it can be.
+    /// Marks messages as read locally and queues the request to the server.
     func read(_ id: ConversationID, upTo seq: Seq?) async throws {
         _ = try await store.write { try $0.markRead(id, upTo: seq) }
         try await tell()
@@ -93,7 +93,7 @@ final class SteppedDevice {
 
     // MARK: Events
 
-    /// The next events, as if they had come in one heap.
+    /// Processes the next events as if they arrived at once.
     private func hear(_ count: Int) async throws {
         for event in try outlet.take(count) {
             if let live = event.live {
@@ -142,7 +142,7 @@ final class SteppedDevice {
         if try await store.write({ try $0.apply(summary, in: id, answers: told) }) { learn([id]) }
     }
 
-    // MARK: Questions and answers
+    // MARK: Requests and answers
 
     private func learn(_ ids: [ConversationID]) {
         askedAgain.formUnion(ids.filter(asked.contains))
@@ -204,11 +204,12 @@ final class SteppedDevice {
 }
 
 extension Engine {
-    /// What a write answers, where it is carried out before the call returns.
+    /// The result of a write that completes before the call returns.
     func done<Value: Sendable>(
         _ body: (Engine, @escaping Engine.Completion<Value>) -> Void
     ) throws -> Value {
-        let answer = Mutex<Result<Value, ChatError>>(.failure(ChatError(.timeout, "not carried out at once")))
+        let answer = Mutex<Result<Value, ChatError>>(
+            .failure(ChatError(.timeout, "The write did not complete before the call returned.")))
         body(self) { result in answer.withLock { $0 = result } }
         return try answer.withLock { $0 }.get()
     }
@@ -231,7 +232,7 @@ extension ServerEvent {
     }
 }
 
-/// What the server said to a device, and how much of it the device has taken.
+/// The frames that the server sent to a client, and how many of them the client processed.
 private final class Outlet: SessionOutlet, Lane {
     private let frames = Mutex<(all: [[UInt8]], taken: Int)>(([], 0))
 

@@ -4,44 +4,44 @@ import ScrollbackModel
 import ScrollbackWire
 import Synchronization
 
-/// A way to the server on which some of what it says waits until a test lets it go; all else goes ahead of it.
+/// A transport that can hold back some server frames until a test releases them. Other frames pass the held ones.
 final class HeldTransport: Transport {
     private let holdsWelcome: Bool
-    private let holds: @Sendable (ClientRequest) -> Bool
+    private let holds: @Sendable (RequestFrame) -> Bool
     private let state = Mutex(State())
 
     private struct State {
         var transport: (any Transport)?
         var isHolding = false
-        /// The requests whose answers may wait.
+        /// The requests whose answers can be held.
         var refs: Set<Int64> = []
         var held: [@Sendable () -> Void] = []
     }
 
     /// - Parameters:
-    ///   - welcome: whether the server's welcome waits.
-    ///   - holds: whether the answer to a request waits.
-    init(welcome: Bool = false, answersTo holds: @escaping @Sendable (ClientRequest) -> Bool = { _ in false }) {
+    /// - welcome: Whether to hold the server's welcome.
+    /// - holds: Returns whether to hold the answer to a request.
+    init(welcome: Bool = false, answersTo holds: @escaping @Sendable (RequestFrame) -> Bool = { _ in false }) {
         holdsWelcome = welcome
         self.holds = holds
     }
 
-    /// Has a client that is being configured connect by it.
+    /// Makes a client that is being configured use this transport.
     func use(in configuration: inout ChatClient.Configuration) {
         let transport = configuration.transport
         state.withLock { $0.transport = transport }
         configuration.transport = self
     }
 
-    /// How much waits.
+    /// The number of held frames.
     var heldCount: Int { state.withLock { $0.held.count } }
 
-    /// Begins to keep back what it is to.
+    /// Starts to hold frames.
     func hold() {
         state.withLock { $0.isHolding = true }
     }
 
-    /// Lets go of what waits, in its order, and keeps nothing back any more.
+    /// Delivers the held frames in order, and stops holding.
     func release() {
         let held = state.withLock { state in
             state.isHolding = false
@@ -55,7 +55,7 @@ final class HeldTransport: Transport {
         _ url: URL, events: @escaping @Sendable (TransportEvent) -> Void
     ) async throws(ChatError) -> any TransportConnection {
         guard let transport = state.withLock({ $0.transport }) else {
-            throw ChatError(.unreachable, "no client uses this")
+            throw ChatError(.unreachable, "No client uses this transport.")
         }
         let connection = try await transport.open(url) { [self] event in
             if !keeps(event, events) { events(event) }
@@ -79,13 +79,12 @@ final class HeldTransport: Transport {
     }
 
     fileprivate func sent(_ bytes: [UInt8]) {
-        guard case .request(let ref, let request)? = try? ClientFrame.decode(bytes, limits: .standard), holds(request)
-        else { return }
+        guard let frame = try? RequestFrame(bytes), let ref = frame.ref, holds(frame) else { return }
         state.withLock { _ = $0.refs.insert(ref) }
     }
 }
 
-/// A client's end that notes what it asks.
+/// A client's connection that records the requests whose answers can be held.
 private final class HeldConnection: TransportConnection {
     private let connection: any TransportConnection
     private let transport: HeldTransport

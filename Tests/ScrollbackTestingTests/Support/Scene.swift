@@ -4,7 +4,8 @@ import ScrollbackModel
 import ScrollbackTesting
 import Testing
 
-/// A group of alice and bob, called "swift"; she talks, he has two devices. All of them hear what is said from now on.
+/// A world with a group "swift" of Alice and Bob. Alice sends, and Bob has two clients. All clients receive live
+/// messages.
 struct Scene {
     let world: ChatWorld
     let alice: ChatClient
@@ -12,7 +13,7 @@ struct Scene {
     let laptop: ChatClient
     var devices: [ChatClient] { [phone, laptop] }
 
-    /// The two and one that is new, which has loaded its list.
+    /// Bob's two clients and a new one that has loaded its recents list.
     func all() async throws -> [ChatClient] {
         let new = try await world.client("bob")
         try await new.ready()
@@ -20,9 +21,9 @@ struct Scene {
     }
 }
 
-/// A world with such a group.
+/// Creates a world with such a group.
 ///
-/// - Parameter members: of the group, its owner first.
+/// - Parameter members: The members of the group, the owner first.
 func scene(_ members: [UserID] = ["alice", "bob"]) async throws -> Scene {
     let world = try ChatWorld(users: ["alice", "bob"])
     try await world.makeGroup("swift", members: members)
@@ -33,14 +34,14 @@ func scene(_ members: [UserID] = ["alice", "bob"]) async throws -> Scene {
     return scene
 }
 
-/// Waits until something holds on each of some devices, and stays so.
+/// Waits until a condition is true for each client, and expects that it stays true.
 func until(
     _ what: String, _ devices: [ChatClient], sourceLocation: SourceLocation = #_sourceLocation,
     _ holds: (ChatClient) async throws -> Bool
 ) async throws {
     for (index, device) in devices.enumerated() {
         _ = try await eventually { try await holds(device) }
-        // What is under way has arrived by then, and changes nothing.
+        // Requests in flight complete in this time, and must not change the result.
         try await Task.sleep(for: .milliseconds(30))
         let shown = try await device.recents.view(limit: 5).conversations.map {
             "\($0.id) \($0.unread)\($0.isMarkedUnread ? " marked" : "")"
@@ -50,16 +51,16 @@ func until(
 }
 
 extension ChatClient {
-    /// Waits until it has loaded its list, and hears what is said from then on.
+    /// Waits until the client has loaded its recents list and receives live messages.
     ///
-    /// A client is online from the server's welcome on, a moment before the server passes anything on to it; and of what
-    /// was said before its list came it has the newest message alone.
+    /// A client is online from the server's welcome on, shortly before the server delivers live messages to it. Of the
+    /// messages before its list was loaded, it has only the newest.
     func ready(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let isReady = try await eventually { core.isCurrent(.group("x")) }
         #expect(isReady, sourceLocation: sourceLocation)
     }
 
-    /// Says numbers, one after the other, until the server has them.
+    /// Sends these numbers as messages, and waits until the server has stored them.
     @discardableResult
     func say(
         _ numbers: ClosedRange<Int>, in id: ConversationID, mentioning mentions: Mentions? = nil

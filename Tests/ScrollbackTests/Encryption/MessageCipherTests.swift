@@ -4,7 +4,7 @@ import Scrollback
 import ScrollbackModel
 import Testing
 
-@Suite("Messages encrypted by an app's key")
+@Suite("End-to-end encryption of messages")
 struct MessageCipherTests {
     private static let november = MessageCipher.Key(id: "2026-11", key: Data(0..<32))
     private static let may = MessageCipher.Key(id: "2026-05", key: Data(repeating: 7, count: 32))
@@ -14,7 +14,7 @@ struct MessageCipherTests {
         MessageSealing(user: user, cipher: keys.isEmpty ? nil : try MessageCipher(keys: keys))
     }
 
-    /// What arrives of something that was sent.
+    /// The message that recipients get for a submission.
     private func message(
         _ submission: Submission, in conversation: ConversationID? = nil, by sender: UserID = "alice"
     ) -> Message {
@@ -30,7 +30,7 @@ struct MessageCipherTests {
 
     // MARK: Keys
 
-    @Test("Keys that are none, or have no name of their own, are refused by name")
+    @Test("Invalid and duplicate encryption keys are refused by name")
     func keys() {
         func parameter(_ keys: [MessageCipher.Key]) -> String? {
             (#expect(throws: ChatError.self) { try MessageCipher(keys: keys) })?.parameter
@@ -44,7 +44,7 @@ struct MessageCipherTests {
         #expect(parameter([Self.may, Self.november, Self.may]) == "keys[2].id")
     }
 
-    @Test("Neither a cipher nor a key says what the key is")
+    @Test("Descriptions of a cipher and its keys do not contain key bytes")
     func secrecy() throws {
         let key = MessageCipher.Key(id: "2026-11", key: Data("an unlikely key of 32 bytes ....".utf8))
         let cipher = try MessageCipher(keys: [key])
@@ -55,10 +55,10 @@ struct MessageCipherTests {
         }
     }
 
-    // MARK: There and back
+    // MARK: Encryption and decryption
 
     @Test(
-        "Every type of content, metadata and extra come back byte for byte, and nothing of them is to be seen",
+        "Every content type, metadata and extra decrypt byte for byte, and the ciphertext reveals none of them",
         .rows(230))
     func types() throws {
         let (alice, bob) = (try sealing("alice"), try sealing("bob"))
@@ -86,20 +86,20 @@ struct MessageCipherTests {
             #expect(sealed.id == sent.id && sealed.content.type == content.type)
             #expect(sealed.content.fileReferences.map(\.id) == content.fileReferences.map(\.id))
             #expect(sealed.attributes.mentions == sent.attributes.mentions && sealed.attributes.customType == "tide")
-            // As a server takes and gives it.
+            // Converts the content as a server does.
             let travelled = try MessageContent(type: content.type, json: RawJSON(sealed.content.json.text))
             #expect(travelled == sealed.content)
             let read = bob.open(message(sealed))
             #expect(read.decryptionError == nil && read.isEncrypted)
             #expect(read.content == content && read.attributes == sent.attributes)
-            // With another nonce it is other bytes.
+            // A new nonce gives other bytes.
             #expect(try alice.seal(sent, to: group).content != sealed.content)
         }
     }
 
-    @Test("What another implementation has encrypted is read, by the format that is written down")
+    @Test("A message that another implementation encrypted in the documented format can be decrypted")
     func knownAnswer() throws {
-        // Python, cryptography 48, AESGCM: nonce 100...111, by the fields of Documentation/protocol.md.
+        // Encrypted with Python (cryptography 48, AESGCM), nonce 100...111, as Documentation/protocol.md describes.
         let data =
             "ZGVmZ2hpamtsbW5vKXe3BRzjLbxKByec+F9IJeUbgtIhtXmqAAkdaMuUn3mkybBfwJi5eRZmyYtmwoIjeE7kYMrFqPw="
         let json = try RawJSON(#"{"encrypted":{"format":1,"key":"2026-11","data":"\#(data)"}}"#)
@@ -111,7 +111,7 @@ struct MessageCipherTests {
         #expect(read.isEncrypted && read.decryptionError == nil)
     }
 
-    @Test("A direct conversation and a community without a channel are the same for both sides, whoever names them")
+    @Test("Encryption and decryption accept every form of a direct or community conversation ID")
     func names() throws {
         let (alice, bob) = (try sealing("alice"), try sealing("bob"))
         let direct = try alice.seal(submission(), to: .direct("bob"))
@@ -121,45 +121,46 @@ struct MessageCipherTests {
         #expect(bob.open(message(city, in: .community("city", channel: "default"))).text == "high water")
     }
 
-    @Test("What was sent without a key is shown, and is told from what was not")
+    @Test("A message that was sent without encryption is readable and marked as not encrypted")
     func plain() throws {
         var sent = submission()
         let read = try sealing("bob").open(message(sent))
         #expect(read.text == "high water" && !read.isEncrypted && read.decryptionError == nil)
-        // Metadata that somebody put beside an encrypted content is not its sender's for sure.
+        // Plain metadata next to encrypted content may not come from the sender.
         sent = try sealing("alice").seal(sent, to: group)
         sent.attributes.metadata = try RawJSON("{}")
         let mixed = try sealing("bob").open(message(sent))
         #expect(mixed.text == "high water" && !mixed.isEncrypted && mixed.decryptionError == nil)
-        // A cipher that only reads sends as it is.
+        // A cipher with `encrypts: false` sends messages unencrypted.
         let reader = MessageSealing(user: "alice", cipher: try MessageCipher(keys: [Self.november], encrypts: false))
         #expect(try reader.seal(submission(), to: group) == submission())
     }
 
-    // MARK: What can't be read
+    // MARK: Undecryptable messages
 
     private func refused(_ message: Message, by user: UserID = "bob", _ keys: [MessageCipher.Key] = [november]) throws
         -> ChatError
     {
         let read = try sealing(user, keys).open(message)
-        #expect(read.content == message.content && read.attributes == message.attributes, "it is as it came")
+        #expect(
+            read.content == message.content && read.attributes == message.attributes, "The message must be unchanged.")
         #expect(read.text == nil && read.searchableText == nil)
         let error = try #require(read.decryptionError)
         #expect(error.code == .decryptionFailed && !error.isTemporary)
         return error
     }
 
-    @Test("Without its key a message is as it came, with an error that names the key", .rows(255))
+    @Test("A message without its key is unchanged and has an error that names the key", .rows(255))
     func missing() throws {
         let sealed = message(try sealing("alice").seal(submission(), to: group))
         for keys in [[], [Self.may]] {
             #expect(try refused(sealed, keys).message.contains("“2026-11”"))
         }
         let renamed = MessageCipher.Key(id: "2026-11", key: Data(repeating: 9, count: 32))
-        #expect(try refused(sealed, [renamed]).message.contains("is not what was encrypted"))
+        #expect(try refused(sealed, [renamed]).message.contains("was altered"))
     }
 
-    @Test("After a change of keys what is older is read for as long as its key is there", .rows(230, 255))
+    @Test("After a key change, older messages are readable while their key is configured", .rows(230, 255))
     func rotation() throws {
         let old = message(try sealing("alice", [Self.may]).seal(submission(), to: group))
         let new = message(try sealing("alice", [Self.november, Self.may]).seal(submission(.text("now")), to: group))
@@ -169,7 +170,7 @@ struct MessageCipherTests {
         #expect(try refused(old, [Self.november]).message.contains("2026-05"))
     }
 
-    @Test("With any bit of it turned a message is not read", .rows(255))
+    @Test("A message with any flipped bit is not decrypted", .rows(255))
     func altered() throws {
         let sealed = try sealing("alice").seal(submission(), to: group)
         let value = try #require(sealed.content.encrypted)
@@ -195,7 +196,7 @@ struct MessageCipherTests {
     }
 
     @Test(
-        "Elsewhere it is not read: under another conversation, sender, id, type or key, or as another part",
+        "Encrypted content is bound to its conversation, sender, message ID, type, key and field",
         .rows(255))
     func moved() throws {
         var sent = submission()
@@ -215,7 +216,7 @@ struct MessageCipherTests {
             message(Submission(id: only.id, content: .encrypted(.text, twin, files: []))), [Self.november, same])
         let metadata = try #require(sealed.attributes.metadata?.encrypted)
         _ = try refused(message(Submission(id: only.id, content: .encrypted(.text, metadata, files: []))))
-        // What can be read of a message is.
+        // The readable fields are still decrypted.
         var half = sealed
         half.attributes.extra = sealed.attributes.metadata
         let read = try sealing("bob").open(message(half))
@@ -223,7 +224,7 @@ struct MessageCipherTests {
         #expect(read.attributes.extra == half.attributes.extra && read.decryptionError != nil)
     }
 
-    @Test("An erased person's messages stay, and are read, under the name in their place")
+    @Test("An erased user's messages are readable under the replacement sender")
     func standIn() throws {
         let sealed = try sealing("alice").seal(submission(), to: group)
         #expect(try sealing("bob").open(message(sealed, by: .standIn())).text == "high water")
@@ -231,12 +232,12 @@ struct MessageCipherTests {
         _ = try refused(message(sealed, by: "deleted-alice"))
     }
 
-    @Test("What happened in a group nobody can say by encrypting it, and what is no content of its type is not read")
+    @Test("A server event can't be forged by encrypting it, and content that is invalid for its type is not read")
     func forgedNotice() throws {
         let event = try MessageContent(type: .notice, json: RawJSON(#"{"event":"member-left","user":"bob"}"#))
         let error = #expect(throws: ChatError.self) { try sealing("alice").seal(submission(event), to: group) }
         #expect(error?.code == .invalidParameter && error?.parameter == "content")
-        // By another program, nonce 1...12: alice says that bob left.
+        // Alice claims that Bob left. Another program encrypted this with nonce 1...12.
         let data = "AQIDBAUGBwgJCgsMZIYztomei6Qp1AYpZDHQCi8mjJzyH32pxDmNBrKUA7bhlrnlTNeD/ZLRGqQGgIK8mlb9zDSNOEUDeA=="
         let value = EncryptedValue(format: 1, key: "2026-11", data: data)
         let forged = try refused(message(submission(.encrypted(.notice, value, files: []))))
@@ -245,9 +246,9 @@ struct MessageCipherTests {
         _ = try refused(message(try sealing("alice").seal(submission(wrong), to: group)))
     }
 
-    // MARK: What can't be sent
+    // MARK: Refused sends
 
-    @Test("What is too large once it is encrypted is refused, and the error says that encryption takes room")
+    @Test("A message that is too large after encryption is refused with an error that mentions encryption")
     func size() throws {
         let alice = try sealing("alice")
         let fits = submission(.text(String(repeating: "x", count: 97_000)))
@@ -262,7 +263,7 @@ struct MessageCipherTests {
         #expect(second?.code == .tooLarge && second?.parameter == "metadata" && second?.limit == 32 * 1024)
     }
 
-    @Test("What came encrypted and was not read can't be sent on, with a key or without")
+    @Test("Content that could not be decrypted can't be forwarded, with or without a key")
     func sentOn() throws {
         let sealed = try sealing("alice").seal(submission(), to: group)
         for keys in [[], [Self.november], [Self.may]] {
@@ -273,7 +274,7 @@ struct MessageCipherTests {
         }
     }
 
-    @Test("An edit is bound to the message's sender, and what it leaves alone it does not touch")
+    @Test("An encrypted edit is bound to the message's sender and leaves unchanged fields alone")
     func edit() throws {
         let admin = try sealing("admin")
         let id = submission().id

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Scrollback
 
-@Suite("What a client keeps is encrypted by a key of the app's")
+@Suite("Encryption of the client's store")
 final class StoreEncryptionTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
 
@@ -19,7 +19,7 @@ final class StoreEncryptionTests {
         try LocalStore(directory: folder, user: "alice", keys: encryption?.keys)
     }
 
-    /// Of samples that are in files of the directory.
+    /// The sample words that are readable in the files of the directory.
     private var readableWords: [String] {
         get throws {
             let found = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
@@ -34,10 +34,10 @@ final class StoreEncryptionTests {
         try DatabaseQueue(path: folder.appending(path: "client.sqlite").path)
     }
 
-    // MARK: What is sealed
+    // MARK: Encrypted columns
 
     @Test
-    func `Every column that can hold a text is encrypted, or among those that the threat model says are readable`()
+    func `Every text column is encrypted or listed as readable in the threat model`()
         throws
     {
         try open(nil).close()
@@ -62,13 +62,12 @@ final class StoreEncryptionTests {
         for column in readable {
             #expect(
                 listed.contains(column) || listed.contains(column.prefix { $0 != "." } + ".*"),
-                "\(column) is not in the threat model")
+                "\(column) is not listed in Documentation/threat-model.md.")
         }
         #expect(listed.isDisjoint(with: sealed))
     }
 
-    @Test func `No text can be read in an encrypted store's files, and in one that is not every one can`() async throws
-    {
+    @Test func `An encrypted store's files contain no readable text, and a plain store's files do`() async throws {
         var store = try open(nil)
         try await StoreSamples.write(to: store)
         let plain = try await StoreSamples.read(from: store)
@@ -79,7 +78,7 @@ final class StoreEncryptionTests {
         try FileManager.default.removeItem(at: folder)
         store = try open(.sample(1))
         try await StoreSamples.write(to: store)
-        // Beside the file too, where the newest transactions are.
+        // This includes the write-ahead log with the newest transactions.
         #expect(try readableWords == [])
         #expect(try await StoreSamples.read(from: store) == plain)
         try store.close()
@@ -90,7 +89,7 @@ final class StoreEncryptionTests {
     }
 
     @Test(arguments: [1, 3, 200])
-    func `What is there is encrypted, its key changed and decrypted again, wherever that is stopped`(
+    func `Encrypting, changing the key and decrypting a store can be interrupted at any point`(
         rows: Int
     ) async throws {
         var store = try open(nil)
@@ -116,11 +115,11 @@ final class StoreEncryptionTests {
                 #expect(try await StoreSamples.read(from: store) == before)
                 try store.close()
             }
-            // Whatever is left is done by a client that is open.
+            // An open client completes the rest.
             store = try open(given)
             try await store.seal()
             #expect(try await store.read { try $0.sealingProgress() }?.isDone ?? true)
-            // Beside the file too, though nobody has closed it.
+            // The write-ahead log is covered too, although the store is still open.
             #expect(try readableWords == (isSealed ? [] : StoreSamples.words))
             try store.close()
             store = try open(after)
@@ -130,7 +129,7 @@ final class StoreEncryptionTests {
         }
     }
 
-    @Test func `What was deleted before a store was encrypted is not left in its file`() async throws {
+    @Test func `Deleted messages do not stay in the file of a store that is encrypted later`() async throws {
         var store = try open(nil)
         _ = try await store.write {
             try $0.apply((1...300).map { .live(.message(StoreSamples.message($0, StoreSamples.word("content")))) })
@@ -145,7 +144,7 @@ final class StoreEncryptionTests {
 
     // MARK: Keys
 
-    @Test func `A store is not opened without its key, with another one, or without one that is in use yet`()
+    @Test func `Opening a store fails without its key, with another key, or without a key that is still in use`()
         async throws
     {
         var store = try open(.sample(1))
@@ -160,7 +159,7 @@ final class StoreEncryptionTests {
         #expect(error?.message.contains("\(first)") == true)
         error = #expect(throws: ChatError.self) { try open(.sample(2)) }
         #expect(error?.message.contains("\(first)") == true && error?.message.contains("\(second)") == true)
-        // The second is begun with and not done: both are needed.
+        // The second key is in use and the change is incomplete, so both keys are needed.
         store = try open(.sample(2, 1))
         try store.close()
         #expect(throws: ChatError.self) { try open(.sample(2)) }
@@ -168,7 +167,7 @@ final class StoreEncryptionTests {
         #expect(throws: ChatError.self) { try open(.sample(3)) }
     }
 
-    @Test func `A store whose key is lost is erased, and begins anew`() async throws {
+    @Test func `A store whose key is lost can be erased and created again`() async throws {
         let store = try open(.sample(1))
         try await StoreSamples.write(to: store)
         #expect(throws: ChatError.self) { try ChatClient.erase(.directory(folder)) }
@@ -181,7 +180,7 @@ final class StoreEncryptionTests {
         try ChatClient.erase(.directory(folder.appending(path: "nothing")))
     }
 
-    @Test func `Keys that are none are refused by name, and no key is told`() throws {
+    @Test func `Invalid store keys are refused by name, and descriptions contain no key bytes`() throws {
         func parameter(_ key: Data?, _ older: [Data] = []) -> String? {
             (#expect(throws: ChatError.self) { try StoreEncryption(key: key, olderKeys: older) })?.parameter
         }
@@ -204,7 +203,9 @@ final class StoreEncryptionTests {
     }
 
     @Test(arguments: Damage.allCases)
-    private func `A value that was altered, cut or moved does not open, and is named`(_ damage: Damage) async throws {
+    private func `A damaged, truncated or moved value fails to decrypt with an error that names it`(_ damage: Damage)
+        async throws
+    {
         var store = try open(.sample(1))
         try await store.write {
             _ = try $0.apply([1, 2].map { .live(.message(StoreSamples.message($0, "number \($0)"))) })
@@ -238,7 +239,7 @@ final class StoreEncryptionTests {
         }
         #expect(error?.code == .localStorage)
         let name =
-            damage == .otherKey ? "sealed with the key" : damage == .otherColumn ? "the extra of" : "the content of"
+            damage == .otherKey ? "encrypted with the key" : damage == .otherColumn ? "The extra of" : "The content of"
         #expect(error?.message.contains(name) == true, "\(error?.message ?? "")")
         let found = try await store.read { try $0.violations() }
         #expect(found.count == 1 && found[0] == error?.message)
@@ -248,7 +249,7 @@ final class StoreEncryptionTests {
         try store.close()
     }
 
-    // MARK: What goes on
+    // MARK: Client behavior
 
     private func client(_ encryption: StoreEncryption?) async throws -> ChatClient {
         let nowhere = try #require(URL(string: "http://127.0.0.1:9"))
@@ -258,7 +259,7 @@ final class StoreEncryptionTests {
         return try await ChatClient.open(configuration)
     }
 
-    @Test func `A name that is told again is no event, nor is that what was stored is encrypted`() async throws {
+    @Test func `Receiving an unchanged name or encrypting the store sends no recents event`() async throws {
         var client = try await client(nil)
         try await StoreSamples.write(to: client.core.store)
         await client.close()
@@ -270,12 +271,14 @@ final class StoreEncryptionTests {
         var renamed = StoreSamples.head(1, moved: 3)
         renamed.name = "renamed"
         _ = try await client.core.apply([.head(renamed)])
-        guard case .updated(let entry, _) = await events.next() else { throw ChatError(.internalError, "no update") }
+        guard case .updated(let entry, _) = await events.next() else {
+            throw ChatError(.internalError, "The client sent no update event.")
+        }
         #expect(entry.name == "renamed")
         await client.close()
     }
 
-    @Test func `The words of an encrypted store are found, and written to no file`() async throws {
+    @Test func `A search finds the words of an encrypted store, and no file contains them`() async throws {
         var client = try await client(nil)
         _ = try await client.core.apply([.live(.message(StoreSamples.message(1, StoreSamples.word("content"))))])
         #expect(try await client.search("quartzcont", from: .local).hits.count == 1)
@@ -286,7 +289,7 @@ final class StoreEncryptionTests {
             _ = try await client.core.apply([
                 .live(.message(StoreSamples.message(1 + time, StoreSamples.word("content"))))
             ])
-            // Nobody has searched: there is no index, and nothing is noted for one.
+            // Without a search, no index exists and nothing is queued for it.
             #expect(try await client.core.store.read { try $0.unindexedCount() } == 0)
             #expect(try await client.search("quartzcont", from: .local).hits.count == Int(time) + 1)
             _ = try await client.core.apply([.live(.message(StoreSamples.message(10 + time, "zebra")))])

@@ -6,7 +6,7 @@ import StoreFiles
 
 @testable import Scrollback
 
-/// A row of every table of a client's store that has texts, each text with a word of its own that is nowhere else.
+/// Sample rows for every table of the local store that has text columns. Each text has a word that occurs nowhere else.
 enum StoreSamples {
     static let words = [
         "name", "avatar", "extension", "content", "metadata", "extra", "push", "mention", "action", "error", "outgoing",
@@ -65,9 +65,9 @@ enum StoreSamples {
             )
             item.state = .failed(ChatError(.invalidParameter, word("error")))
             try writer.save(item)
-            _ = try writer.insert(
-                .edit(conversation, said, MessageEdit(.text(word("edit"))), operation: edit), edit,
-                about: said, in: conversation, now: at)
+            let change = EditMessage(
+                conversation: conversation, id: said, edit: MessageEdit(.text(word("edit"))), operation: edit)
+            _ = try writer.insert(.edit(change), edit, about: said, in: conversation, now: at)
             var upload = LocalUpload(
                 media: MediaID(outgoing.uuid), message: outgoing, type: .file, name: word("file"),
                 mediaType: "text/plain", hash: "00", size: 1)
@@ -77,7 +77,7 @@ enum StoreSamples {
         }
     }
 
-    /// Everything that ``write(to:)`` wrote, as the store gives it back.
+    /// Everything that ``write(to:)`` wrote, as the store returns it.
     static func read(from store: LocalStore) async throws -> [String] {
         try await store.read { reader in
             let values: [Any?] = [
@@ -95,7 +95,7 @@ enum StoreSamples {
 }
 
 extension StoreEncryption {
-    /// Its newest key first; 0 to take the seals off.
+    /// Creates a configuration with the newest key first. The number 0 decrypts the store.
     static func sample(_ numbers: UInt8...) throws -> StoreEncryption {
         try StoreEncryption(
             key: numbers.first.flatMap { $0 == 0 ? nil : StoreSamples.key($0) },

@@ -6,8 +6,8 @@ import ScrollbackModel
 import ScrollbackPictures
 import Testing
 
-/// What becomes of a file between `send` and the upload: nothing here has a server.
-@Suite("Files made ready to be sent")
+/// Tests the processing of files between `send` and the upload. No server is involved.
+@Suite("Attachment processing")
 struct AttachmentTests {
     private let chat: ConversationID = .group("swift")
 
@@ -50,10 +50,10 @@ struct AttachmentTests {
         }
     }
 
-    // MARK: Pictures
+    // MARK: Images
 
     @Test(
-        "A picture is sent upright, 1080 pixels long at most, as JPEG, with a thumbnail of 240",
+        "An image is sent upright as JPEG of at most 1080 pixels, with a thumbnail of at most 240 pixels",
         .rows(75, 97, 99, 100), arguments: ["photo-1600x1200.jpg", "orientation-6.jpg", "rgb16.png", "lossy.webp"])
     func image(name: String) async throws {
         let data = try PictureFixture.named(name)
@@ -81,7 +81,8 @@ struct AttachmentTests {
         }
     }
 
-    @Test("An original is sent as it is, but for what it says of where it was taken, unless asked", .rows(98))
+    @Test(
+        "An original image is sent unchanged except for its location metadata, which is removed by default", .rows(98))
     func original() async throws {
         let data = try PictureFixture.named("private.jpg")
         try await withClient { client, _ in
@@ -98,7 +99,7 @@ struct AttachmentTests {
         }
     }
 
-    @Test("How pictures are made can be changed, within reason", .rows(102))
+    @Test("The image settings are configurable within their valid ranges", .rows(102))
     func policy() async throws {
         let data = try PictureFixture.named("photo-1600x1200.jpg")
         try await withClient {
@@ -116,7 +117,7 @@ struct AttachmentTests {
             }, throws: { ($0 as? ChatError)?.parameter == "media.images.quality" })
     }
 
-    @Test("A GIF is sent untouched, without a thumbnail", .rows(101), arguments: ["animated.gif", "still.gif"])
+    @Test("A GIF is sent unchanged and without a thumbnail", .rows(101), arguments: ["animated.gif", "still.gif"])
     func gif(name: String) async throws {
         let data = try PictureFixture.named(name)
         try await withClient { client, _ in
@@ -128,12 +129,13 @@ struct AttachmentTests {
         }
     }
 
-    // MARK: What is refused
+    // MARK: Refused files
 
     @Test(
-        "Check 9: a GIF of 2 MiB passes and one byte more does not; the same as a remote file does", .rows(106, 107))
+        "A GIF of 2 MiB is accepted and one more byte is refused, except for a remote GIF", .contract("check 9"),
+        .rows(106, 107))
     func gifLimit() async throws {
-        // A comment takes the room (GIF89a, section 24); the file's end stays its end.
+        // A comment block fills the file (GIF89a, section 24), and the trailer stays at the end.
         let (fits, large) = (Data(SampleFile.gif(bytes: 2_097_152)), Data(SampleFile.gif(bytes: 2_097_153)))
         try await withClient { client, _ in
             _ = try await client.conversation(chat).send(.gif(.data(fits)))
@@ -146,7 +148,7 @@ struct AttachmentTests {
         }
     }
 
-    @Test("A file of 100 MiB and a byte is refused before it is copied", .rows(106))
+    @Test("A file one byte above 100 MiB is refused before it is copied", .rows(106))
     func fileLimit() async throws {
         try await withClient { client, folder in
             let large = folder.appending(path: "large.bin")
@@ -159,7 +161,7 @@ struct AttachmentTests {
         }
     }
 
-    @Test("A folder is refused as what it is, and a name before its file is copied")
+    @Test("A folder is refused, and an invalid name is refused before the file is copied")
     func folders() async throws {
         try await withClient { client, folder in
             for attachment in [
@@ -176,7 +178,7 @@ struct AttachmentTests {
         }
     }
 
-    @Test("A picture whose thumbnail would be too large is sent without one")
+    @Test("An image whose thumbnail would be too large is sent without one")
     func largeThumbnail() async throws {
         let data = try PictureFixture.named("photo-1600x1200.jpg")
         try await withClient {
@@ -190,7 +192,7 @@ struct AttachmentTests {
         }
     }
 
-    @Test("What is not what its message says is refused, and nothing of it stays", .rows(113))
+    @Test("A file that does not match its message type is refused and leaves nothing behind", .rows(113))
     func mismatches() async throws {
         let png = try PictureFixture.named("plain.png")
         let html = Data("<!doctype html><script>alert(1)</script>".utf8)
@@ -217,14 +219,14 @@ struct AttachmentTests {
                     .voice(.data(png), duration: -1),
                 ], client)
             #expect(try await client.pendingCount() == 0)
-            // What an HTML file is called makes no difference to what it is.
+            // The name of an HTML file does not change its media type.
             let (content, _) = try await sent(
                 try await client.conversation(chat).send(.file(.data(html, name: "page.png"))), client)
             #expect(content.media?.mediaType == "text/html")
         }
     }
 
-    // MARK: Content of an application
+    // MARK: Custom content
 
     private struct Album: CustomContent, Equatable {
         static let type: MessageType = "app:album"
@@ -232,7 +234,7 @@ struct AttachmentTests {
         var files: [String]?
     }
 
-    @Test("An application's own content has files, hosted and remote, in their order", .rows(76))
+    @Test("Custom content can have hosted and remote files in order", .rows(76))
     func custom() async throws {
         let remote = try #require(URL(string: "https://example.com/a.png"))
         try await withClient { client, _ in
@@ -251,7 +253,7 @@ struct AttachmentTests {
 
     // MARK: Cancelling
 
-    @Test("A message that is cancelled takes its files out of the outbox with it", .rows(105))
+    @Test("Cancelling a message removes its files from the outbox", .rows(105))
     func cancelled() async throws {
         try await withClient { client, _ in
             let sending = try await client.conversation(chat).send(.file(.data(Data("file".utf8), name: "a.txt")))

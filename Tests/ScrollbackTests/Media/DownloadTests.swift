@@ -5,10 +5,10 @@ import ScrollbackModel
 import Synchronization
 import Testing
 
-/// Files that are fetched from servers that fail, lie or wait: each test says what its server does.
-@Suite("Fetching files", .timeLimit(.minutes(10)))
+/// Tests downloads from servers that fail, return wrong data, or delay their answers.
+@Suite("Downloads", .timeLimit(.minutes(10)))
 struct DownloadTests {
-    /// Gives pieces as a test wants them, and knows nothing else.
+    /// A media transport that answers reads with a closure and supports nothing else.
     private struct Server: MediaTransport {
         typealias Answer = @Sendable (_ offset: Int64, _ hash: String?) async throws(ChatError) -> MediaPiece
         let answer: Answer
@@ -19,7 +19,7 @@ struct DownloadTests {
             try await answer(offset, hash)
         }
 
-        private static let nothing = ChatError(.unreachable, "only files are fetched here")
+        private static let nothing = ChatError(.unreachable, "This transport supports only reads.")
 
         func begin(_ upload: LocalUpload, in id: ConversationID, token: String) async throws(ChatError) -> String? {
             throw Self.nothing
@@ -66,18 +66,18 @@ struct DownloadTests {
         return MediaPiece(bytes: Data(bytes), offset: offset, size: size, hash: hash, isLast: end == size)
     }
 
-    /// What is left of a file that was fetched in part.
+    /// Stores a partial download.
     private func leave(_ bytes: [UInt8], of key: String, _ hash: String, _ client: ChatClient) async throws {
         if !bytes.isEmpty { try client.core.store.files.append(Data(bytes), toPartial: key, at: 0) }
         try await client.core.store.write { try $0.savePartialHash(hash, key) }
     }
 
-    @Test("A file that changes at every piece is given up, and the next call begins anew")
+    @Test("A download of a file that changes at every piece fails, and the next call starts again")
     func changing() async throws {
         let isSteady = Mutex(false)
         try await withClient { (offset, _) throws(ChatError) in
             if isSteady.withLock({ $0 }) { return Self.piece([1, 2, 3, 4], at: 0) }
-            if offset > 0 { throw ChatError(.conflict, "there is nothing at that place") }
+            if offset > 0 { throw ChatError(.conflict, "The file has no bytes at this offset.") }
             return Self.piece([1, 2], at: 0)
         } _: { client async throws in
             await expect(.malformed, file, client)
@@ -88,7 +88,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("A file that is another one in the middle is begun anew, and nothing of the first stays in it")
+    @Test("A download whose file changes in the middle restarts without bytes of the earlier file")
     func otherInTheMiddle() async throws {
         try await withClient { (offset, _) throws(ChatError) in
             Self.piece(offset == 0 ? [1, 2] : [3, 4], at: offset, "v2")
@@ -98,10 +98,10 @@ struct DownloadTests {
         }
     }
 
-    @Test("What is known of a part that is gone is not asked about")
+    @Test("A download without its partial file does not send the stored hash")
     func staleValidator() async throws {
         try await withClient { (offset, hash) throws(ChatError) in
-            guard hash == nil else { throw ChatError(.malformed, "all of it is too much") }
+            guard hash == nil else { throw ChatError(.malformed, "The request must not have a hash.") }
             return Self.piece([1, 2, 3, 4], at: 0, "v2")
         } _: { client async throws in
             try await leave([], of: file.key, "v1", client)
@@ -109,24 +109,24 @@ struct DownloadTests {
         }
     }
 
-    @Test("A file of which every byte was fetched before the app ended is there without a network")
+    @Test("A file whose bytes were all downloaded before a restart is available offline")
     func whole() async throws {
         let bytes: [UInt8] = [1, 2, 3, 4]
         let hosted = Media(.hosted(MediaID()), size: 4)
         let isOnline = Mutex(false)
         try await withClient { (_, _) throws(ChatError) in
-            guard isOnline.withLock({ $0 }) else { throw ChatError(.unreachable, "there is no network") }
+            guard isOnline.withLock({ $0 }) else { throw ChatError(.unreachable, "The network is offline.") }
             return Self.piece(bytes, at: 0, LocalFiles.hash(of: Data(bytes)))
         } _: { client async throws in
             try await leave([9, 9, 9, 9], of: hosted.key, LocalFiles.hash(of: Data(bytes)), client)
-            // It is another file than it was said to be.
+            // The bytes do not match the expected hash.
             await expect(.malformed, hosted, client)
             try await leave(bytes, of: hosted.key, LocalFiles.hash(of: Data(bytes)), client)
             #expect(try Data(contentsOf: await client.media.file(for: hosted)) == Data(bytes))
         }
     }
 
-    @Test("A file on the web that is too large, or has no end, is given up at the limit")
+    @Test("A remote file that is too large or of unknown length is abandoned at the limit")
     func tooLarge() async throws {
         try await withClient(largest: 5) { (offset, _) throws(ChatError) in
             Self.piece([1, 2], at: offset, of: nil)
@@ -143,7 +143,7 @@ struct DownloadTests {
 
     // MARK: Waiting
 
-    /// A door that a server's answers wait at.
+    /// Delays the answers of a server until it is opened.
     private final class Door: Sendable {
         let (opened, open) = AsyncStream.makeStream(of: Void.self)
         let asked = Mutex(0)
@@ -154,12 +154,12 @@ struct DownloadTests {
             for await _ in opened { return }
             if Task.isCancelled {
                 cancelled.withLock { $0 += 1 }
-                throw ChatError(.unreachable, "the task was cancelled")
+                throw ChatError(.unreachable, "The task was cancelled.")
             }
         }
     }
 
-    @Test("Who does not wait any longer is told so at once, and with the last of them the download ends")
+    @Test("A cancelled caller returns immediately, and the download ends with its last caller")
     func cancelled() async throws {
         let door = Door()
         try await withClient { (offset, _) throws(ChatError) in
@@ -168,7 +168,7 @@ struct DownloadTests {
         } _: { client async throws in
             let callers = (0..<2).map { _ in Task { try await client.media.file(for: file) } }
             while door.asked.withLock({ $0 }) == 0 { await Task.yield() }
-            // The other has asked too by then: it was begun before.
+            // The other call started before, so it is waiting too by now.
             try? await Task.sleep(for: .milliseconds(500))
             for caller in callers {
                 #expect(door.cancelled.withLock { $0 } == 0)
@@ -177,13 +177,13 @@ struct DownloadTests {
                     performing: { try await caller.value }, throws: { ($0 as? ChatError)?.code == .cancelled })
             }
             while door.cancelled.withLock({ $0 }) == 0 { await Task.yield() }
-            // Whoever comes after that begins a download of their own.
+            // A later call starts its own download.
             door.open.finish()
             #expect(try Data(contentsOf: await client.media.file(for: file)) == Data([1, 2, 3, 4]))
         }
     }
 
-    @Test("The progress begins with what was fetched before, and ends with the file")
+    @Test("Download progress starts with the bytes already stored and ends with the file")
     func progress() async throws {
         let door = Door()
         try await withClient { (offset, _) throws(ChatError) in
@@ -206,7 +206,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("Removing every copy removes what was fetched in part, but not what is being fetched")
+    @Test("Removing all copies deletes partial downloads except those that are running")
     func removeAll() async throws {
         let door = Door()
         let other = Media(.remote(URL(filePath: "/other.mp4")), size: 4)

@@ -3,7 +3,7 @@ import Scrollback
 import ScrollbackModel
 import Testing
 
-@Suite("The files of a store")
+@Suite("Local files")
 struct LocalFilesTests {
     private func withFolder(_ body: (LocalFiles, URL) throws -> Void) throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
@@ -18,7 +18,7 @@ struct LocalFilesTests {
         #expect(performing: body, throws: { ($0 as? ChatError)?.code == code })
     }
 
-    @Test("A file that was stored is not evicted until whoever stored it has noted it")
+    @Test("A stored file is not evicted while its caller holds it")
     func pinned() throws {
         try withFolder { files, folder in
             let data = Data("file".utf8)
@@ -41,7 +41,7 @@ struct LocalFilesTests {
         }
     }
 
-    @Test("What a power cut left of a file is written anew")
+    @Test("A file that a power failure left empty is written again")
     func empty() throws {
         try withFolder { files, folder in
             let data = Data("file".utf8)
@@ -59,11 +59,11 @@ struct LocalFilesTests {
         }
     }
 
-    @Test("A copy that can't be kept leaves nothing behind")
+    @Test("A copy that can't be stored leaves nothing behind")
     func nothingStays() throws {
         try withFolder { files, _ in
             let data = Data("file".utf8)
-            // A file lies where the folder would be.
+            // A file is in the place of the folder.
             let folder = files.url(of: LocalFiles.hash(of: data)).deletingLastPathComponent()
             try FileManager.default.createDirectory(at: files.directory, withIntermediateDirectories: true)
             try Data().write(to: folder)
@@ -73,7 +73,7 @@ struct LocalFilesTests {
         }
     }
 
-    @Test("A folder is no file, and a link is as large as what it leads to")
+    @Test("A folder is not accepted as a file, and a symbolic link has the size of its target")
     func sources() throws {
         try withFolder { files, folder in
             expect(.invalidParameter) { _ = try files.store(contentsOf: folder, atMost: 10) }
@@ -88,7 +88,7 @@ struct LocalFilesTests {
         }
     }
 
-    @Test("A part of a file goes on where the part before it ends, and nowhere beyond")
+    @Test("A piece of a partial file can overlap the bytes before it but can't leave a gap")
     func hole() throws {
         try withFolder { files, _ in
             try files.append(Data([1, 2, 3]), toPartial: "key", at: 0)
@@ -98,7 +98,7 @@ struct LocalFilesTests {
         }
     }
 
-    @Test("Names longer than a message's lose the end of what stands before their ending")
+    @Test("A name that is too long is shortened before its extension")
     func names() {
         #expect(Media.shortened("tides.txt") == "tides.txt")
         #expect(

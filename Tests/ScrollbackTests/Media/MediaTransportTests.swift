@@ -5,8 +5,8 @@ import ScrollbackModel
 import Synchronization
 import Testing
 
-/// What servers and proxies answer, and what is made of it: nothing here has a server.
-@Suite("Files over HTTP")
+/// Tests how the client handles HTTP answers of servers and proxies. No server is involved.
+@Suite("File transfers over HTTP")
 struct MediaTransportTests {
     private final class Script: HTTPTransport {
         private let asked = Mutex<[HTTPExchange]>([])
@@ -39,7 +39,7 @@ struct MediaTransportTests {
     private let problem = ["content-type": "application/problem+json"]
 
     @Test(
-        "Another part of a file than was asked for is refused, wherever it says that it begins",
+        "An answer with another byte range than requested is refused",
         arguments: [
             "bytes 9223372036854775807-9223372036854775807/1", "bytes 1-2/3", "bytes -2/3", "bytes -5--4/3", "bytes x",
         ])
@@ -51,7 +51,7 @@ struct MediaTransportTests {
             throws: { ($0 as? ChatError)?.code == .malformed })
     }
 
-    @Test("A place that a file does not have is a conflict, whatever the server calls it")
+    @Test("An offset beyond the end of a file is a conflict, whatever error code the server sends")
     func beyond() async throws {
         let body = Data(#"{"code":"invalid-parameter","title":"beyond the end","status":416}"#.utf8)
         let transport = try transport(Script(HTTPExchange.Answer(status: 416, headers: problem, body: body)))
@@ -61,7 +61,7 @@ struct MediaTransportTests {
     }
 
     @Test(
-        "What somebody else's server says is about the file, and never about this client's token",
+        "Errors of a remote server concern the file and never the client's token",
         arguments: [
             (401, ChatError.Code.unknownMedia), (403, .unknownMedia), (404, .unknownMedia), (500, .unreachable),
         ])
@@ -77,7 +77,7 @@ struct MediaTransportTests {
     }
 
     @Test(
-        "Uploads and links are found behind a proxy that gives the server a path of its own",
+        "Uploads and links work behind a proxy that adds a path prefix",
         arguments: ["https://example.com/chat", "https://example.com/chat/", "https://example.com"],
         ["/v1/uploads/abc", "https://example.com/chat/v1/uploads/abc"])
     func path(server: String, location: String) async throws {
@@ -96,7 +96,7 @@ struct MediaTransportTests {
         #expect(link.absoluteString == base + "/v1/media/m/thumbnail?token=a%2Fb")
     }
 
-    @Test("No token goes to an upload that is said to be somewhere else")
+    @Test("The client sends no token to an upload URL on another host")
     func uploadElsewhere() async throws {
         let script = Script(HTTPExchange.Answer(status: 204))
         let transport = try transport(script)

@@ -4,7 +4,7 @@ import ScrollbackModel
 import ScrollbackSync
 import Testing
 
-@Suite("The inbox of pushes")
+@Suite("The push inbox")
 struct PushInboxTests {
     private let folder: URL
     private let inbox: PushInbox
@@ -42,7 +42,7 @@ struct PushInboxTests {
         try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
     }
 
-    @Test("What an extension put in is kept by the client, without what it says, and taken out")
+    @Test("The client removes pushes from the inbox and stores them without their data")
     func takes() async throws {
         let client = try await client()
         #expect(try await client.push.readInbox().messages == [])
@@ -61,7 +61,7 @@ struct PushInboxTests {
         await client.close()
     }
 
-    @Test("The client looks into it when it is opened, and when the app comes to the foreground")
+    @Test("The client reads the inbox when it opens and when the app becomes active")
     func looks() async throws {
         try inbox.put(push(1, in: .group("one")))
         let client = try await client()
@@ -86,7 +86,7 @@ struct PushInboxTests {
         for client in [alice, carol] { await client.close() }
     }
 
-    @Test("Signing out for good takes the user's own out, and leaves those of others")
+    @Test("Signing out with erasure removes the user's pushes and keeps those of other users")
     func signsOut() async throws {
         let client = try await client()
         for user in ["alice", "carol"] as [UserID] { try inbox.put(push(1, for: user)) }
@@ -101,7 +101,7 @@ struct PushInboxTests {
         await carol.close()
     }
 
-    @Test("What a crash left half written is not read, and goes once nobody can be writing it any more")
+    @Test("A half-written file is ignored and later deleted")
     func crash() async throws {
         try inbox.put(push(1))
         let half = folder.appending(component: "000000000000001-A.new")
@@ -115,7 +115,7 @@ struct PushInboxTests {
         await client.close()
     }
 
-    @Test("Files that can't be read are set aside under another name, once, and stop nobody")
+    @Test("Unreadable files are renamed once and do not block other pushes")
     func garbage() async throws {
         let client = try await client()
         try inbox.put(push(1))
@@ -136,7 +136,7 @@ struct PushInboxTests {
         await client.close()
     }
 
-    @Test("A directory that can't be read is an error of the call, and keeps no client from opening")
+    @Test("An unreadable inbox directory fails the call and does not prevent opening a client")
     func unreadable() async throws {
         try Data().write(to: folder)
         let client = try await client()
@@ -147,7 +147,7 @@ struct PushInboxTests {
         await client.close()
     }
 
-    @Test("Two writers and two readers at once: each push is read, whole")
+    @Test("Two writers and two readers at once deliver each push completely and once")
     func together() async throws {
         let clients = [try await client("alice"), try await client("carol")]
         let count: Seq = 200
@@ -179,7 +179,7 @@ struct PushInboxTests {
         for client in clients { await client.close() }
     }
 
-    @Test("A thousand pushes wait at most, and are taken together; the oldest go first")
+    @Test("The inbox keeps the newest thousand pushes")
     func bounded() async throws {
         let client = try await client()
         for seq in 1...1_020 as ClosedRange<Seq> { try inbox.put(push(seq)) }
@@ -190,7 +190,7 @@ struct PushInboxTests {
         await client.close()
     }
 
-    @Test("A push larger than any service hands over is refused")
+    @Test("A push that is larger than any service delivers is refused")
     func tooLarge() throws {
         var large = push(1)
         large.place.type = MessageType(rawValue: String(repeating: "x", count: 20_000))
@@ -199,7 +199,7 @@ struct PushInboxTests {
         #expect(!FileManager.default.fileExists(atPath: folder.path))
     }
 
-    @Test("What is here already is no news, nor is a room, nor what is not stored")
+    @Test("Known messages, rooms and transient messages do not cause a request")
     func news() async throws {
         let store = try LocalStore(directory: nil, user: "alice")
         func note(_ message: PushMessage) async throws -> Set<ConversationID> {
@@ -211,7 +211,7 @@ struct PushInboxTests {
         }
         #expect(try await note(push(5)) == [])
         #expect(try await note(push(6)) == [.group("swift")])
-        // The message is not here: whether it is gone nobody knows.
+        // The message is not in the local store, so the client can't know whether it is gone.
         #expect(try await note(push(5, kind: .recall)) == [.group("swift")])
         #expect(try await note(push(1, in: .room("lobby"))) == [])
         #expect(try await note(push(1, in: .group("unknown"))) == [.group("unknown")])
@@ -221,7 +221,7 @@ struct PushInboxTests {
         var transient = push(9)
         transient.place.seq = nil
         #expect(try await note(transient) == [])
-        // Nothing of it is shown, counted or placed.
+        // The push itself changes neither the list nor the counts nor the log.
         #expect(try await store.read { try $0.log(of: .group("swift"))?.head } == 5)
         #expect(try await store.read { try $0.recents(limit: 10) }.map(\.id) == [])
         #expect(try await store.read { try $0.violations() } == [])

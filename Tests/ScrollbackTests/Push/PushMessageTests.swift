@@ -3,14 +3,14 @@ import Scrollback
 import ScrollbackModel
 import Testing
 
-@Suite("Payloads")
+@Suite("Push payloads")
 struct PushMessageTests {
     private static let own: [String: any Sendable] = [
         "conversation": "group:swift", "seq": 12, "epoch": "5", "message": "01980000-0000-7000-8000-000000000001",
         "sender": "bob", "type": "text", "receiver": "alice",
     ]
 
-    /// A payload with some of its members changed; NSNull takes one away.
+    /// A payload with some changed members. `NSNull` removes a member.
     private static func payload(
         _ change: [String: Any] = [:], beside: [String: Any] = [:]
     ) -> [AnyHashable: Any] {
@@ -19,7 +19,7 @@ struct PushMessageTests {
     }
 
     @Test(
-        "What is not of this server is nothing",
+        "A payload of another sender is not a push message",
         arguments: [
             "", "hello", "[]", "7", "{", #"{"aps":{"alert":"hi","badge":1}}"#, "%7B%22a%22%3A1%7D", "%7Bnot json",
         ])
@@ -28,7 +28,7 @@ struct PushMessageTests {
     }
 
     @Test(
-        "A payload that is wrong names what is",
+        "An invalid payload throws an error that names the member",
         arguments: [
             (["conversation": NSNull()], "conversation"), (["conversation": "gruop:swift"], "conversation"),
             (["conversation": 7], "conversation"), (["seq": "twelve"], "seq"), (["seq": 1.5], "seq"),
@@ -43,7 +43,7 @@ struct PushMessageTests {
     }
 
     @Test(
-        "What stands beside the server's part is looked at too",
+        "Members outside the server's part are validated too",
         arguments: [
             (["appData": 7], "appData"), (["aps": ["badge": "many"]], "badge"), (["aps": ["badge": 1.5]], "badge"),
             (["scrollback": 7], "scrollback"), (["scrollback": "{"], nil), (["scrollback": "[]"], "scrollback"),
@@ -53,14 +53,14 @@ struct PushMessageTests {
         #expect(error?.parameter == parameter, "\(String(describing: error))")
     }
 
-    @Test("Members that a newer server adds are passed over")
+    @Test("Unknown members of newer servers are ignored")
     func newer() throws {
         let plain = try #require(try PushMessage(Self.payload()))
         #expect(try PushMessage(Self.payload(["newer": ["a": 1]], beside: ["more": 1])) == plain)
         #expect(plain.badge == 3 && plain.kind == .message && plain.place.seq == 12)
     }
 
-    @Test("A notification leads the client of the user it is for to its message, and no other client")
+    @Test("A payload has a destination only in the client of its recipient")
     func destination() async throws {
         func client(_ user: UserID) async throws -> ChatClient {
             try await ChatClient.open(
@@ -78,7 +78,7 @@ struct PushMessageTests {
         for client in [alice, bob] { await client.close() }
     }
 
-    @Test("An address is what the server takes: a token of APNs in hexadecimal, keys with Web Push")
+    @Test("A push address is converted to the server's form: APNs tokens in hexadecimal, Web Push with keys")
     func addresses() async throws {
         let client = try await ChatClient.open(
             .init(server: #require(URL(string: "http://x.invalid")), user: "alice", store: .inMemory) { "" })

@@ -1,0 +1,56 @@
+package import ScrollbackModel
+package import ScrollbackWire
+
+/// Deactivates or reactivates a user.
+package struct PutUserState: ChatOperation {
+    package static let endpoint = Endpoint(
+        "putUserState", http: .put("/v1/users/{user}/state"), scope: .admin, caller: .administrator, tag: .users,
+        summary: "Deactivate or reactivate a user",
+        details: """
+            The server closes a deactivated user's connections with code 4010 and refuses their tokens with 403 \
+            `user-deactivated`. Their data stays: the server keeps messages to them, and other users see them as \
+            before. You can't deactivate yourself.
+            """,
+        errors: [404, 409])
+
+    package struct Answer: OperationAnswer {
+        package static let schema: JSONSchema? = .object([
+            .init("user", .component("UserID")), .init("state", Activity.schema),
+        ])
+
+        package var user: UserID
+        package var isActive: Bool
+
+        package func writeMembers(to writer: inout JSONWriter) {
+            writer.field("user", user)
+            writer.field("state", (isActive ? Activity.active : .deactivated).rawValue)
+        }
+    }
+
+    package var user: UserID
+    package var isActive: Bool
+
+    package init(user: UserID, isActive: Bool) {
+        self.user = user
+        self.isActive = isActive
+    }
+
+    package init(from request: inout RequestReader) throws(ChatError) {
+        user = try request.required("user")
+        let state: Activity = try request.required("state", "The new state.")
+        isActive = state == .active
+    }
+}
+
+extension PutUserState: Executable {
+    package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<Answer>) {
+        context.engine.setState(of: user, isActive: isActive, by: context.caller) { result in
+            completion(result.map { Answer(user: user, isActive: isActive) })
+        }
+    }
+}
+
+/// The states that administrators can give a user.
+private enum Activity: String, ChoiceParameterValue {
+    case active, deactivated
+}

@@ -1,0 +1,28 @@
+package import ScrollbackModel
+package import ScrollbackWire
+
+/// Revokes all tokens of a user.
+package struct RevokeTokens: ChatOperation {
+    package static let endpoint = Endpoint(
+        "revokeTokens", http: .delete("/v1/users/{user}/tokens"), scope: .admin, caller: .administrator, tag: .users,
+        summary: "Revoke a user's tokens",
+        details: """
+            The server refuses every token that was issued until now, and closes the user's connections with code 4010.
+            """)
+
+    package var user: UserID
+
+    package init(user: UserID) {
+        self.user = user
+    }
+
+    package init(from request: inout RequestReader) throws(ChatError) {
+        user = try request.required("user")
+    }
+}
+
+extension RevokeTokens: Executable {
+    package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<Done>) {
+        context.engine.revokeTokens(of: user, by: context.caller) { completion($0.map { Done() }) }
+    }
+}

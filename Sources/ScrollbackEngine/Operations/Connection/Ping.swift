@@ -1,0 +1,10 @@
+import ScrollbackModel
+package import ScrollbackWire
+
+extension Ping: ConnectionOperation {
+    package func execute(
+        on session: Session, _ context: OperationContext, completion: @escaping Engine.Completion<Done>
+    ) {
+        completion(.success(Done()))
+    }
+}

@@ -1,0 +1,62 @@
+import ScrollbackModel
+package import ScrollbackWire
+
+extension Subscribe: ConnectionOperation {
+    package func execute(
+        on session: Session, _ context: OperationContext, completion: @escaping Engine.Completion<HeadList>
+    ) {
+        context.offload {
+            let heads = Result { try session.receiveAll(of: conversations, by: context.caller) }
+            completion(heads.map { HeadList(heads: $0) }.mapError(ChatError.init(wrapping:)))
+        }
+    }
+}
+
+extension Session {
+    /// A conversation that the caller may subscribe to.
+    private struct Candidate {
+        var head: ConversationHead
+        /// The user sees every message above this place.
+        var seesAllAbove: Seq
+        /// The most subscribers, or `nil` for no limit.
+        var capacity: Int64?
+    }
+
+    /// Subscribes to all of the conversations or, after an error, to none of them.
+    ///
+    /// - Returns: The heads of the conversations. Every later message arrives as an event.
+    fileprivate func receiveAll(of ids: [ConversationID], by caller: Caller) throws -> [ConversationHead] {
+        let names = ids.map { $0.log.absolute(for: caller.user) }
+        func candidates() throws -> [Candidate] { try ids.map { try candidate($0.log, by: caller) } }
+        func subscribe(_ candidates: [Candidate], _ mark: Mark) throws -> Bool {
+            let capacities = zip(names, candidates).compactMap { name, candidate in
+                candidate.capacity.map { (name, $0) }
+            }
+            return try self.subscribe(
+                to: Dictionary(zip(names, candidates.map(\.seesAllAbove)), uniquingKeysWith: max),
+                capacities: Dictionary(capacities, uniquingKeysWith: min), since: mark)
+        }
+        var mark = mark()
+        var found = try candidates()
+        while try !subscribe(found, mark) {
+            mark = self.mark()
+            found = try candidates()
+        }
+        // The heads are read again after the subscription, so that no message falls between heads and events.
+        return try candidates().map(\.head)
+    }
+
+    /// - Throws: `not-member` for former members, who may only read the messages up to the end of their membership.
+    private func candidate(_ id: ConversationID, by caller: Caller) throws -> Candidate {
+        let name = id.absolute(for: caller.user)
+        return try engine.store.read { store in
+            let access = try engine.access(to: name, for: caller, in: store)
+            let head = try engine.head(of: access, for: caller.user, in: store)
+            guard head.isMember || engine.permissions[.read, id.kind].isMet(by: nil, isAdmin: caller.isAdmin) else {
+                throw ChatError(.notMember, "You are not a member of \(id) any more. Ask a moderator to add you.")
+            }
+            return Candidate(
+                head: head, seesAllAbove: access.seesAllAbove, capacity: access.conversation.capacity)
+        }
+    }
+}

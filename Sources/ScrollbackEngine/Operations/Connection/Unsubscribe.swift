@@ -1,0 +1,11 @@
+import ScrollbackModel
+package import ScrollbackWire
+
+extension Unsubscribe: ConnectionOperation {
+    package func execute(
+        on session: Session, _ context: OperationContext, completion: @escaping Engine.Completion<Done>
+    ) {
+        for id in conversations { session.unsubscribe(from: id.log.absolute(for: context.caller.user)) }
+        completion(.success(Done()))
+    }
+}

@@ -1,0 +1,114 @@
+package import Foundation
+package import ScrollbackModel
+package import ScrollbackWire
+
+/// An operation that the engine can carry out.
+///
+/// Conform to ``ReadOperation`` or ``WriteOperation`` where one of them fits, and to this protocol otherwise.
+package protocol Executable: ChatOperation {
+    /// Starts the operation.
+    ///
+    /// Never blocks. Writes that are started one after the other on the same thread are carried out in that order.
+    ///
+    /// - Parameter completion: Called once, on any thread.
+    func execute(_ context: OperationContext, completion: @escaping Engine.Completion<Answer>)
+}
+
+/// An operation that only reads.
+///
+/// It runs on a thread that may wait for the disk.
+package protocol ReadOperation: Executable {
+    /// Reads the answer from one snapshot of the store.
+    func run(_ engine: Engine, _ caller: Caller) throws -> Answer
+}
+
+extension ReadOperation {
+    package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<Answer>) {
+        context.offload {
+            completion(Result { try run(context.engine, context.caller) }.mapError(ChatError.init(wrapping:)))
+        }
+    }
+}
+
+/// An operation that changes the store.
+///
+/// It runs inside the transaction of the writer thread, together with other requests.
+package protocol WriteOperation: Executable {
+    /// Checks the request, then changes rows and publishes events.
+    ///
+    /// All checks come before the first change: an operation that throws must have changed nothing, since the
+    /// transaction goes on with the other requests.
+    func run(_ transaction: Transaction, _ context: OperationContext) throws -> Answer
+
+    /// Called on the writer thread when the transaction is on disk, before the caller gets the answer.
+    func didCommit(_ context: OperationContext)
+}
+
+extension WriteOperation {
+    package func didCommit(_ context: OperationContext) {}
+
+    package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<Answer>) {
+        context.engine.log.submit({ try run($0, context) }) { result in
+            if case .success = result { didCommit(context) }
+            completion(result)
+        }
+    }
+}
+
+/// What an operation knows besides its parameters: who calls it, when, and how.
+package struct OperationContext: Sendable {
+    package let engine: Engine
+    package let caller: Caller
+    /// When the request arrived.
+    package let arrival: Date
+    /// ``Engine/shutOuts`` when the caller's token was checked: users who were erased since are refused.
+    package let shutOuts: Int
+    /// The connection the request came over, or `nil` for HTTP.
+    package let session: Session?
+    /// Runs a closure on a thread that may wait for the disk.
+    let offload: @Sendable (@escaping @Sendable () -> Void) -> Void
+    /// Starts removing expired messages and files in the background.
+    package let tidy: @Sendable () -> Void
+
+    package init(
+        engine: Engine, caller: Caller, shutOuts: Int? = nil, session: Session? = nil,
+        offload: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+        tidy: @escaping @Sendable () -> Void = {}
+    ) {
+        self.engine = engine
+        self.caller = caller
+        arrival = engine.clock()
+        self.shutOuts = shutOuts ?? engine.shutOuts
+        self.session = session
+        self.offload = offload
+        self.tidy = tidy
+    }
+
+    var permissions: Permissions { engine.permissions }
+}
+
+extension Executable {
+    /// Starts the operation, with an answer whose type the caller doesn't know.
+    package func start(
+        _ context: OperationContext,
+        completion: @escaping @Sendable (Result<any OperationAnswer, ChatError>) -> Void
+    ) {
+        execute(context) { completion($0.map { $0 as any OperationAnswer }) }
+    }
+}
+
+extension Engine {
+    /// Checks the caller's token and carries out an operation.
+    ///
+    /// Reads run before the call returns. Use it where there is no transport: in tools and tests.
+    package func perform<Request: Executable>(
+        _ operation: Request, by caller: Caller, completion: @escaping Completion<Request.Answer>
+    ) {
+        do {
+            try Request.endpoint.access.check(caller)
+        } catch {
+            return completion(.failure(error))
+        }
+        operation.execute(OperationContext(engine: self, caller: caller, offload: { $0() }), completion: completion)
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import ScrollbackModel
+package import ScrollbackWire
+
+extension BanUser: WriteOperation {
+    package func run(_ transaction: Transaction, _ context: OperationContext) throws -> Done {
+        let ban = try Ban(user, until: until, lifetime: lifetime, reason: reason, context)
+        let caller = context.caller
+        let id = conversation.absolute(for: caller.user)
+        var row = try transaction.conversationWithBans(id, by: caller, permissions: context.permissions)
+        guard user != caller.user else {
+            throw ChatError.invalidParameter("user", "must be another user: you can't ban yourself")
+        }
+        let role = try transaction.role(of: user, in: row)
+        if !caller.isAdmin, let role, role >= (try transaction.role(of: caller.user, in: row) ?? .member) {
+            throw ChatError(
+                .forbidden, "You can't ban \(user) from \(id): you can only ban users with a lower role than yours.")
+        }
+        try transaction.store.put(BanRow(conversation: row.number, ban: ban))
+        try transaction.signGuestbook(of: row.number, as: user)
+        if !row.marks.contains(.bans) {
+            row.marks.insert(.bans)
+            row = try transaction.put(row, isNews: false)
+        }
+        try transaction.useInvitation(of: user, to: row)
+        if try transaction.member(user, of: row.number)?.standing == .member {
+            if id.isCommunityItself { try transaction.takeOutOfChannels(user, of: id, by: caller.user) }
+            try transaction.takeOut(user, of: id, by: caller.user, as: .memberBanned)
+        } else if id.kind.traits.membership == .subscribers {
+            transaction.publish(.banned(id, user))
+        }
+        return Done()
+    }
+}
+
+extension Ban {
+    /// The ban that a request asks for.
+    ///
+    /// - Throws: `invalidParameter` for an end that is over or too far away.
+    init(
+        _ user: UserID, until: Date? = nil, lifetime: TimeInterval?, reason: String?, _ context: OperationContext
+    ) throws(ChatError) {
+        let now = context.arrival
+        let until = until ?? lifetime.map { now.addingTimeInterval($0) }
+        if let until, until <= now || until > now.addingTimeInterval(Ban.longestLifetime) {
+            throw .invalidParameter("until", "must lie in the future, and at most ten years from now")
+        }
+        self.init(id: user, until: until, reason: reason, by: context.caller.user, at: now)
+    }
+}
+
+extension Transaction {
+    /// A conversation that the caller may ban users from.
+    ///
+    /// - Throws: `invalid-parameter` for a public channel, which has no bans of its own; `forbidden`.
+    func conversationWithBans(
+        _ id: ConversationID, by caller: Caller, permissions: Permissions
+    ) throws -> ConversationRow {
+        let row = try conversation(id, seenBy: caller, permissions: permissions)
+        if row.isPublicChannel {
+            throw ChatError.invalidParameter(
+                "conversation",
+                "is a public channel: ban the user from its community, \(ConversationID.community(id.target)), "
+                    + "or mute them in the channel")
+        }
+        guard permissions[.ban, id.kind].isMet(by: try role(of: caller.user, in: row), isAdmin: caller.isAdmin) else {
+            throw ChatError(.forbidden, "You need permission to ban users from \(id).")
+        }
+        return row
+    }
+}

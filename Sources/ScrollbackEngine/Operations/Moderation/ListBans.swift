@@ -1,0 +1,31 @@
+import Foundation
+package import ScrollbackModel
+package import ScrollbackWire
+
+extension ListBans: ReadOperation {
+    package func run(_ engine: Engine, _ caller: Caller) throws -> ListPage<Ban> {
+        let id = conversation.absolute(for: caller.user)
+        return try engine.bans(page) { store in
+            let access = try engine.access(to: id, for: caller, in: store)
+            guard engine.permissions[.ban, id.kind].isMet(by: access.role, isAdmin: caller.isAdmin) else {
+                throw ChatError(.forbidden, "You need permission to ban users from \(id) to list its bans.")
+            }
+            return access.conversation.number
+        }
+    }
+}
+
+extension Engine {
+    /// One page of bans that have not ended.
+    ///
+    /// - Parameter place: Checks the caller, and finds the number of the conversation; 0 is the server.
+    func bans(_ page: Paging, in place: (any StoreReader) throws -> Int64) throws -> ListPage<Ban> {
+        try checkLimit(page.limit)
+        let now = clock()
+        return try store.read { store in
+            let rows = try store.bans(in: try place(store), after: try page.user(), limit: page.limit + 1)
+            let bans = rows.prefix(page.limit).map(\.ban).filter { $0.holds(at: now) }
+            return ListPage(bans, after: rows.count > page.limit ? rows[page.limit - 1].ban.id : nil)
+        }
+    }
+}

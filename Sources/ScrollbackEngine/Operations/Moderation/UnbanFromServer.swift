@@ -1,0 +1,30 @@
+package import ScrollbackModel
+package import ScrollbackWire
+
+/// Lifts a user's ban from the server.
+package struct UnbanFromServer: ChatOperation {
+    package static let endpoint = Endpoint(
+        "liftServerBan", http: .delete("/v1/bans/{user}"), scope: .admin, caller: .administrator, tag: .users,
+        summary: "Lift a user's ban from the server",
+        details: "Lifting the ban of a user who is not banned succeeds.")
+
+    package var user: UserID
+
+    package init(user: UserID) {
+        self.user = user
+    }
+
+    package init(from request: inout RequestReader) throws(ChatError) {
+        user = try request.required("user")
+    }
+}
+
+extension UnbanFromServer: WriteOperation {
+    package func run(_ transaction: Transaction, _ context: OperationContext) throws -> Done {
+        try transaction.store.dropBan(of: user, in: 0)
+        guard var row = try transaction.store.user(user), row.isBanned else { return Done() }
+        row.isBanned = false
+        try transaction.store.put(row)
+        return Done()
+    }
+}

@@ -1,0 +1,11 @@
+import ScrollbackModel
+package import ScrollbackWire
+
+extension UnbanUser: WriteOperation {
+    package func run(_ transaction: Transaction, _ context: OperationContext) throws -> Done {
+        let row = try transaction.conversationWithBans(
+            conversation.absolute(for: context.caller.user), by: context.caller, permissions: context.permissions)
+        try transaction.store.dropBan(of: user, in: row.number)
+        return Done()
+    }
+}

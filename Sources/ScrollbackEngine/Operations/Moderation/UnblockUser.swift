@@ -1,0 +1,15 @@
+import ScrollbackModel
+package import ScrollbackWire
+
+extension UnblockUser: WriteOperation {
+    package func run(_ transaction: Transaction, _ context: OperationContext) throws -> Done {
+        let caller = context.caller.user
+        try checkIsOther(user, than: caller)
+        try transaction.putBlock(of: user, by: caller, isOn: false)
+        return Done()
+    }
+
+    package func didCommit(_ context: OperationContext) {
+        context.engine.tellPresence(between: context.caller.user, and: user)
+    }
+}

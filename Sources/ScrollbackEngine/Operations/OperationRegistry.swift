@@ -1,0 +1,47 @@
+import ScrollbackWire
+
+/// All operations of the server.
+///
+/// HTTP routes, WebSocket requests, the OpenAPI document and `Documentation/permissions.md` follow from this list.
+package enum OperationRegistry {
+    package static let all: [any Executable.Type] = moderation + messages + people + conversations
+
+    private static let conversations: [any Executable.Type] = [
+        ListConversations.self, ListChannels.self, PutConversation.self, GetConversation.self,
+        DeleteConversation.self, GetHeads.self, SyncConversations.self, MarkRead.self, MarkUnread.self,
+        ChangeConversationSettings.self, SetNotificationLevel.self, RemoveRecent.self, AddRecent.self,
+        StopRoaming.self, MarkSeveralRead.self, Subscribe.self, Unsubscribe.self, SignalTyping.self, SetActivity.self,
+        RenewToken.self, Ping.self,
+    ]
+
+    private static let people: [any Executable.Type] = [
+        ListMembers.self, PutMember.self, RemoveMember.self, ListReaders.self, InviteUser.self, EndInvitation.self,
+        ListInvitations.self, ListOwnInvitations.self,
+        FetchUsers.self, FetchPresence.self, GetMe.self, GetUser.self, PutUser.self,
+        ListPushDevices.self, PutPushDevice.self, DeletePushDevice.self, GetPushPreferences.self,
+        SetPushPreferences.self, TestPush.self,
+        ListUsers.self, ListAllConversations.self, ListConnections.self, CloseConnections.self,
+        CloseConnection.self, GetJob.self, PutUserState.self, EraseUser.self, RevokeTokens.self,
+        GetSettings.self, PutSettings.self,
+    ]
+
+    private static let messages: [any Executable.Type] = [
+        SendMessage.self, EditMessage.self, DeleteMessage.self, DeleteMessages.self, DeleteHistory.self,
+        ClearConversation.self, AddAction.self, RemoveAction.self, ListActions.self, ListMessageActions.self,
+        GetMessage.self, GetHistory.self, FetchHistory.self, CountMessages.self, RefreshMessages.self,
+        SearchMessages.self, SearchConversation.self, ImportHistory.self,
+    ]
+
+    private static let moderation: [any Executable.Type] = [
+        BanUser.self, UnbanUser.self, ListBans.self,
+        BanFromServer.self, UnbanFromServer.self, ListServerBans.self,
+        ReportMessage.self, ListReports.self, GetReport.self, UpdateReport.self,
+        BlockUser.self, UnblockUser.self, ListBlockedUsers.self,
+    ]
+
+    /// Finds an operation by the `type` of a WebSocket request.
+    package static func operation(frame type: String) -> (any Executable.Type)? { byFrame[type] }
+
+    private static let byFrame: [String: any Executable.Type] = Dictionary(
+        uniqueKeysWithValues: all.compactMap { operation in operation.endpoint.frame.map { ($0, operation) } })
+}

@@ -1,0 +1,9 @@
+import ScrollbackModel
+package import ScrollbackWire
+
+extension DeletePushDevice: Executable {
+    package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<Done>) {
+        let caller = context.caller
+        context.engine.dropPushDevice(device, of: caller.user, by: caller) { completion($0.map { Done() }) }
+    }
+}

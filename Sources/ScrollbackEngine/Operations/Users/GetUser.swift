@@ -1,0 +1,30 @@
+package import ScrollbackModel
+package import ScrollbackWire
+
+/// Gets a user's profile.
+package struct GetUser: ChatOperation {
+    package static let endpoint = Endpoint(
+        "getUser", http: .get("/v1/users/{user}"), scope: .read, caller: .anyUser, tag: .users,
+        summary: "Get a user's profile", details: "Only the user and administrators see the user's push preferences.",
+        errors: [404])
+
+    package typealias Answer = ProfileAnswer
+
+    package var user: UserID
+
+    package init(user: UserID) {
+        self.user = user
+    }
+
+    package init(from request: inout RequestReader) throws(ChatError) {
+        user = try request.required("user")
+    }
+}
+
+extension GetUser: ReadOperation {
+    package func run(_ engine: Engine, _ caller: Caller) throws -> ProfileAnswer {
+        let seesPush = caller.user == user || caller.isAdmin
+        return ProfileAnswer(
+            profile: try engine.user(user), push: seesPush ? try engine.pushPreferences(of: user, by: caller) : nil)
+    }
+}

@@ -1,0 +1,63 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import NIOPosix
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+
+extension Route {
+    /// The route of a registered operation, or `nil` for one that only the WebSocket has.
+    init?(operation: any Executable.Type) {
+        guard let address = operation.endpoint.http else { return nil }
+        self.init(operation, address)
+    }
+
+    private init<Request: Executable>(_ operation: Request.Type, _ address: Endpoint.Address) {
+        let endpoint = Request.endpoint
+        let names = address.path.split(separator: "/").compactMap { segment in
+            segment.hasPrefix("{") ? String(segment.dropFirst().dropLast()) : nil
+        }
+        let hasBody =
+            address.method.hasBody
+            && RequestDocumentation(of: operation).parameters.contains {
+                $0.transport != .webSocket && !names.contains($0.name)
+            }
+        self.init(
+            HTTPRequest.Method(rawValue: address.method.rawValue) ?? .get, address.path, name: endpoint.name,
+            access: endpoint.access
+        ) { scope, request, context throws(ChatError) in
+            // A body may take long to arrive. Users who are erased in the meantime are refused.
+            let shutOuts = scope.engine.shutOuts
+            let caller = try await scope.caller(request)
+            var path: [String: String] = [:]
+            for name in names { path[name] = try scope.segment(name, context) }
+            var body = JSONMembers()
+            if hasBody {
+                var reader = try await scope.json(request)
+                body = try JSONMembers(&reader)
+            }
+            var reader = RequestReader(
+                path: path, query: address.method.hasBody ? [:] : try scope.query(request), body: body,
+                limits: scope.engine.limits)
+            let operation = try Request(from: &reader)
+            if endpoint.isRateLimited { try scope.takeAllowance(of: caller) }
+            let answer = try await scope.perform(operation, by: caller, shutOuts: shutOuts)
+            guard Request.Answer.schema != nil, answer.status != 204 else {
+                return Response(status: .init(code: answer.status))
+            }
+            return respond(.init(code: answer.status)) { answer.writeBody(to: &$0) }
+        }
+    }
+}
+
+extension RequestScope {
+    fileprivate func perform<Request: Executable>(
+        _ operation: Request, by caller: Caller, shutOuts: Int
+    ) async throws(ChatError) -> Request.Answer {
+        let context = OperationContext(
+            engine: engine, caller: caller, shutOuts: shutOuts,
+            offload: { [readers] work in readers.submit { _ in work() } }, tidy: { [tidy] in tidy.begin() })
+        return try await write { _, completion in operation.execute(context, completion: completion) }
+    }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import Hummingbird
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+
+extension Route {
+    /// Tokens, which the server's token service makes.
+    static let tokens: [Route] = [
+        Route(.post, "/v1/tokens", .makeToken) { scope, request, _ throws(ChatError) in
+            _ = try await scope.caller(request)
+            var user: UserID?
+            var lifetime = TokenService.standardLifetime
+            var scopes = Scopes.all
+            try await scope.object(request) { (name, value) throws(ChatError) in
+                switch name {
+                case "user": user = try value.user()
+                case "expiresIn":
+                    if try value.null() { return }
+                    lifetime = try value.double()
+                    guard lifetime >= 1, lifetime <= TokenService.maximumLifetime else {
+                        throw .invalidParameter(
+                            "expiresIn", "must be in 1...\(Int(TokenService.maximumLifetime)) seconds")
+                    }
+                case "scopes":
+                    if try value.null() { return }
+                    let names = try value.list("scopes", limit: 10) { (name) throws(ChatError) in try name.string() }
+                    scopes = try Scopes(names: names)
+                default: try value.skip()
+                }
+            }
+            let subject = try user.required("user")
+            // Deactivated and banned users get no token.
+            try await scope.read { try $0.checkMayEnter(subject, issuedAt: .distantFuture) }
+            let token: String
+            do {
+                token = try await scope.tokens.token(for: subject, scopes: scopes, lifetime: lifetime)
+            } catch {
+                throw ChatError(wrapping: error)
+            }
+            return respond { $0.field("token", token) }
+        }
+    ]
+}

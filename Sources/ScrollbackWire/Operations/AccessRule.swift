@@ -1,0 +1,31 @@
+package import ScrollbackModel
+
+/// Who may call an operation.
+///
+/// The server checks the token's scope before it reads a request's parameters. Permissions in a conversation depend on
+/// the
+/// conversation's rows, so the operation checks them itself.
+package struct AccessRule: Hashable, Sendable {
+    package enum Caller: Hashable, Sendable {
+        /// Everyone, without a token.
+        case everyone
+        /// Every signed-in user. What they see is limited to what they may see.
+        case anyUser
+        /// Users for themselves, administrators for every user.
+        case themselves
+        /// Callers with one of these permissions in the conversation. The first is the usual one.
+        case permission([Permission])
+        case administrator
+    }
+
+    /// The scope that the caller's token needs, or `nil` where no token is needed.
+    package let scope: Scope?
+    package let caller: Caller
+
+    package init(_ scope: Scope?, _ caller: Caller) {
+        self.scope = scope
+        self.caller = caller
+    }
+
+    package static let administrator = AccessRule(.admin, .administrator)
+}

@@ -1,0 +1,27 @@
+package import ScrollbackModel
+
+/// Removes a member from a conversation.
+package struct RemoveMember: ClientOperation {
+    package static let endpoint = Endpoint(
+        "removeMember", frame: "removeMember", http: .delete("/v1/conversations/{conversation}/members/{user}"),
+        scope: .manage, caller: .permission([.removeMember, .leave]), tag: .members,
+        summary: "Remove a member, or leave a conversation", errors: [404])
+
+    package var conversation: ConversationID
+    package var user: UserID
+
+    package init(conversation: ConversationID, user: UserID) {
+        self.conversation = conversation
+        self.user = user
+    }
+
+    package init(from request: inout RequestReader) throws(ChatError) {
+        conversation = try request.required("conversation")
+        user = try request.required("user")
+    }
+
+    package func writeMembers(to writer: inout JSONWriter) {
+        writer.field("conversation", conversation)
+        writer.field("user", user)
+    }
+}

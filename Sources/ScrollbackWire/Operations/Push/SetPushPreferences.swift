@@ -1,0 +1,34 @@
+package import ScrollbackModel
+
+/// Changes the caller's push preferences.
+package struct SetPushPreferences: ClientOperation {
+    package static let endpoint = Endpoint(
+        "setPushPreferences", frame: "setPushPreferences", scope: .account, caller: .anyUser, tag: .users,
+        summary: "Change your push preferences",
+        details: "The answer has all preferences. Over HTTP they are part of your profile.")
+
+    package typealias Answer = GetPushPreferences.Answer
+
+    package var change: PushPreferencesChange
+
+    package init(_ change: PushPreferencesChange) {
+        self.change = change
+    }
+
+    package init(from request: inout RequestReader) throws(ChatError) {
+        change = try request.required(
+            "push", PushPreferencesChange.schema, example: PushPreferencesChange.example,
+            "Members that are left out stay as they are. `null` removes a preference."
+        ) { (value) throws(ChatError) in try PushPreferencesChange(from: &value) }
+    }
+
+    package func writeMembers(to writer: inout JSONWriter) {
+        writer.key("push")
+        change.write(to: &writer)
+    }
+}
+
+extension PushPreferencesChange {
+    package static let schema = JSONSchema.component("PushPreferencesChange")
+    package static let example = #"{"language":"de","level":"mentions"}"#
+}

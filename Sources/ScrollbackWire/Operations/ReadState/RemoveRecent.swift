@@ -1,0 +1,25 @@
+package import ScrollbackModel
+
+/// Removes a conversation from the caller's list until the next message.
+package struct RemoveRecent: StateOperation {
+    package static let endpoint = Endpoint(
+        "removeRecent", frame: "removeRecent", http: .delete("/v1/conversations/{conversation}/recent"),
+        scope: .account,
+        caller: .permission([.read]), tag: .conversations,
+        summary: "Remove a conversation from your list until the next message",
+        details: "Messages and counts stay.",
+        errors: [404, 409])
+
+    package let conversation: ConversationID
+    package let change: StateChange
+
+    package init(conversation: ConversationID, at place: LogPlace? = nil, stopsRoaming: Bool = false) {
+        self.conversation = conversation
+        change = .removeRecent(at: place, stopsRoaming: stopsRoaming)
+    }
+
+    package init(from request: inout RequestReader) throws(ChatError) {
+        conversation = try request.required("conversation")
+        change = try StateChange("removeRecent", from: &request)
+    }
+}

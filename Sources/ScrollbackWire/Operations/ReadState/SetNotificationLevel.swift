@@ -1,0 +1,28 @@
+package import ScrollbackModel
+
+/// Sets which messages of a conversation are pushed to the caller.
+package struct SetNotificationLevel: StateOperation {
+    package static let endpoint = Endpoint(
+        "setNotifications", frame: "notifications", http: .put("/v1/conversations/{conversation}/notifications"),
+        scope: .account,
+        caller: .permission([.read]), tag: .conversations,
+        summary: "Set which messages of a conversation are pushed to you",
+        details: """
+            Without a level, your default applies. The server pushes nothing from a muted conversation unless the \
+            level is `mentions`.
+            """,
+        errors: [404, 409])
+
+    package let conversation: ConversationID
+    package let change: StateChange
+
+    package init(conversation: ConversationID, level: NotificationLevel?) {
+        self.conversation = conversation
+        change = .notifications(level)
+    }
+
+    package init(from request: inout RequestReader) throws(ChatError) {
+        conversation = try request.required("conversation")
+        change = try StateChange("notifications", from: &request)
+    }
+}

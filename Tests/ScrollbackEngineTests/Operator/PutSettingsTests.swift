@@ -1,0 +1,48 @@
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import Testing
+
+@Suite("The settings operation")
+struct PutSettingsTests {
+    @Test("Every setting is a parameter")
+    func parameters() throws {
+        var writer = JSONWriter()
+        writer.object { ServerSettings().writeMembers(to: &$0) }
+        var reader = JSONReader(writer.text)
+        var names: Set<String> = []
+        try reader.object { (name, value) throws(ChatError) in
+            names.insert(name)
+            try value.skip()
+        }
+        let parameters = RequestDocumentation(of: PutSettings.self).parameters.map(\.name)
+        #expect(Set(parameters) == names)
+        #expect(parameters.count == names.count)
+    }
+
+    @Test("A request changes the settings it names")
+    func changes() throws {
+        let world = try World()
+        func put(_ text: String) throws -> ServerSettings {
+            var body = JSONReader(text)
+            var reader = RequestReader(
+                path: [:], query: [:], body: try JSONMembers(&body), limits: world.engine.limits)
+            let operation = try PutSettings(from: &reader)
+            let context = OperationContext(engine: world.engine, caller: World.admin, offload: { $0() })
+            return try world.done { operation.execute(context, completion: $0) }.settings
+        }
+        #expect(try put(#"{"replayDays":3,"bannedWords":{"words":["darn"]},"unknown":1}"#).replayDays == 3)
+        let stored = try put(#"{"bannedWords":null,"countWindowDays":null}"#)
+        #expect(stored.replayDays == 3 && stored.countWindowDays == nil)
+        #expect(stored.manners.bannedWords == .init())
+        #expect(world.engine.settings == stored)
+        for (text, parameter) in [
+            (#"{"replayDays":-1}"#, "replayDays"), (#"{"presence":null}"#, "presence"),
+            (#"{"gifBytes":"1"}"#, "gifBytes"),
+        ] {
+            let error = #expect(throws: ChatError.self) { try put(text) }
+            #expect(error?.parameter == parameter)
+        }
+        #expect(world.engine.settings == stored)
+    }
+}

@@ -1,0 +1,82 @@
+import ScrollbackModel
+import ScrollbackWire
+import Testing
+
+@Suite("Operations on messages")
+struct MessageOperationTests {
+    private static let path = ["conversation": "group:g", "id": Sample.id.description]
+
+    private func http<Request: ChatOperation>(
+        _ type: Request.Type, body: String = "{}", query: [String: [String]] = [:]
+    ) throws -> Request {
+        var json = JSONReader(body)
+        var reader = RequestReader(
+            path: Self.path, query: query, body: try JSONMembers(&json), limits: .standard)
+        return try Request(from: &reader)
+    }
+
+    @Test("An HTTP body has the members that a frame has in an object")
+    func bodies() throws {
+        let submission = #"{"id":"\#(Sample.id)","type":"text","content":{"text":"a"},"customType":"b"}"#
+        let sent = try SendMessage(frame: #"{"type":"send","ref":1,"conversation":"group:g","message":\#(submission)}"#)
+        #expect(try http(SendMessage.self, body: submission).submission == sent.submission)
+
+        let edit = #""content":{"text":"a"},"metadata":null,"customType":"b""#
+        let members = #""conversation":"group:g","id":"\#(Sample.id)","operation":"\#(Sample.operation)""#
+        let edited = try EditMessage(frame: #"{"type":"edit","ref":1,\#(members),"edit":{\#(edit)}}"#)
+        #expect(edited.edit == MessageEdit(.text("a"), metadata: .remove, customType: .set("b")))
+        #expect(try http(EditMessage.self, body: "{\(edit)}").edit == edited.edit)
+
+        let action = #""type":"reaction","value":"+1""#
+        let added = try AddAction(frame: #"{"type":"action","ref":1,\#(members),"action":{\#(action)}}"#)
+        #expect(added.action == ActionContent(type: "reaction", value: "+1"))
+        #expect(try http(AddAction.self, body: "{\(action)}").action == added.action)
+    }
+
+    @Test("Only WebSocket requests must have an operation key")
+    func operationKeys() throws {
+        #expect(try http(DeleteHistory.self, query: ["all": ["true"]]).operation == nil)
+        let key = Sample.operation.description
+        #expect(
+            try http(DeleteHistory.self, query: ["all": ["true"], "operation": [key]]).operation == Sample.operation)
+        let error = #expect(throws: ChatError.self) {
+            try DeleteHistory(frame: #"{"type":"deleteHistory","ref":1,"conversation":"group:g","all":true}"#)
+        }
+        #expect(error?.parameter == "operation")
+    }
+
+    @Test(
+        "A parameter that may be missing is refused when it is null",
+        arguments: [
+            (#""type":"delete","ids":["\#(Sample.id)"],"for":null"#, "for"),
+            (#""type":"deleteHistory","operation":"\#(Sample.id)","from":"latest","all":null"#, "all"),
+            (#""type":"actions","limit":null"#, "limit"), (#""type":"search","text":"a","limit":null"#, "limit"),
+            (#""type":"fetch","conversations":null"#, "conversations"), (#""type":"fetch","cursor":null"#, "cursor"),
+        ])
+    func nulls(members: String, parameter: String) throws {
+        let frame = try RequestFrame(Array(#"{"ref":1,"conversation":"group:g",\#(members)}"#.utf8))
+        let types: [any ClientOperation.Type] = [
+            DeleteMessages.self, DeleteHistory.self, ListActions.self, SearchMessages.self, FetchHistory.self,
+        ]
+        let type = try #require(types.first { $0.endpoint.frame == frame.type })
+        var reader = RequestReader(frame: frame.members, limits: .standard)
+        let error = #expect(throws: ChatError.self) { _ = try type.init(from: &reader) }
+        #expect(error?.code == .invalidParameter && error?.parameter == parameter)
+    }
+
+    @Test("The documentation lists every parameter once per transport")
+    func documentation() {
+        let edit = RequestDocumentation(of: EditMessage.self).parameters
+        #expect(
+            edit.filter { $0.transport != .webSocket }.map(\.name)
+                == [
+                    "conversation", "id", "type", "content", "mentions", "metadata", "extra", "customType", "operation",
+                ])
+        #expect(
+            edit.filter { $0.transport != .http }.map(\.name) == ["conversation", "id", "edit", "operation"])
+        let send = RequestDocumentation(of: SendMessage.self).parameters
+        #expect(send.map(\.name) == ["conversation", "message"] && send.last?.isBody == true)
+        #expect(RequestDocumentation(of: GetHistory.self).parameters.count == 19)
+        #expect(!RequestDocumentation(of: FetchHistory.self).parameters.contains { $0.name == "cursor" })
+    }
+}
