@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Measures the best-tuned peer beside us: ejabberd with its archive in SQLite (WAL, synchronous=FULL), by the set-up and
-# load generators of a folder of peers. Takes about six minutes.
+# Measures the fastest peer: ejabberd with its archive in SQLite (WAL, synchronous=FULL). Uses the setup and the load
+# generators in the folder of peers. Takes about six minutes.
 #
-#   Benchmarks/peers.sh [FOLDER]        FOLDER is ../shared/peers unless told
+#   Benchmarks/peers.sh [FOLDER]        the folder of peers (default: ../shared/peers)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=${1:-../shared/peers}
 if [ ! -d "$folder" ]; then
-    echo "no peers in $folder: their figures are left out"
+    echo "$folder does not exist. The peers' figures are omitted."
     exit 0
 fi
 server=ejabberd-sqlitewal
@@ -18,8 +18,8 @@ finish() {
 }
 trap finish EXIT
 if ! command -v ejabberdctl >/dev/null; then
-    echo "installing ejabberd"
-    # RUNLEVEL=1: the package's own service is not started.
+    echo "Installing ejabberd."
+    # RUNLEVEL=1 prevents the package from starting its own service.
     DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends \
         ejabberd erlang-p1-sqlite3 libsqlite3-dev sqlite3 gcc strace bc >/dev/null
 fi
@@ -30,5 +30,5 @@ gcc -O2 -o "$root/harness/bin/xmppbench" "$root/harness/src/xmppbench.c"
 for part in "run_a.sh $server" "run_b.sh $server" "run_c.sh $server 20000" "run_de.sh $server"; do
     echo "== ejabberd: $part"
     # shellcheck disable=SC2086
-    (cd "$root/harness" && PARTS='d e' timeout 600 ./$part) 2>&1 | cut -c1-220 || echo "($part did not finish)"
+    (cd "$root/harness" && PARTS='d e' timeout 600 ./$part) 2>&1 | cut -c1-220 || echo "$part did not finish."
 done

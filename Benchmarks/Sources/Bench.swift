@@ -1,12 +1,12 @@
 import ArgumentParser
 import Foundation
 
-/// Measures what Documentation/architecture.md promises, beside the raw limit, in one run on one machine.
+/// Measures the performance budgets of Documentation/architecture.md, next to the limits of the machine.
 @main
 struct Bench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",
-        abstract: "Measure the budgets. Build with -c release; each line says what was measured and beside what.",
+        abstract: "Measure the performance budgets, in a release build (-c release).",
         subcommands: [
             EngineAppend.self, Send.self, EnginePage.self, HTTPPage.self, FanOut.self, Idle.self, CatchUp.self,
             ClientPage.self, ClientIngest.self, Search.self, SearchHTTP.self, HistoryCost.self, Retention.self,
@@ -23,10 +23,10 @@ struct Sample {
     mutating func add(_ other: Sample) { values += other.values }
     var count: Int { values.count }
 
-    /// In milliseconds.
+    /// The mean in milliseconds.
     var mean: Double { values.isEmpty ? 0 : values.reduce(0, +) / Double(values.count) * 1000 }
 
-    /// The value below which a fraction of the sample lies, in milliseconds.
+    /// Returns the value below which a fraction of the sample lies, in milliseconds.
     func percentile(_ fraction: Double) -> Double {
         let sorted = values.sorted()
         guard !sorted.isEmpty else { return 0 }
@@ -53,7 +53,7 @@ func report(_ name: String, _ text: String) {
     fflush(nil)
 }
 
-/// A folder that is gone when the benchmark is.
+/// A temporary folder for one benchmark.
 struct TemporaryFolder {
     let url: URL
 

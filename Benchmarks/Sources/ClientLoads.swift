@@ -10,7 +10,7 @@ import ScrollbackWire
 
 struct CatchUp: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "A thousand missed messages: from connecting to all received, on the wire and in the SDK.")
+        abstract: "Measure the time from connecting until 1,000 missed messages arrive, on the wire and in the SDK.")
 
     @Option var rounds = 10
     @Option var missed = 1000
@@ -44,7 +44,7 @@ struct CatchUp: AsyncParsableCommand {
             let raw = try await LoadClient(server.address, token: token, device: "raw")
             let count = try await messages(missedSince: positions, raw)
             wire.add(now() - start)
-            guard count == missed else { throw BenchError("\(count) of \(missed) messages came") }
+            guard count == missed else { throw BenchError("\(count) of \(missed) messages arrived") }
             raw.close()
 
             let client = try await ChatClient.open(configuration)
@@ -63,12 +63,14 @@ struct CatchUp: AsyncParsableCommand {
         report("\(missed) missed, until the SDK shows", "\(shown.summary)  (budget 100 ms)")
     }
 
-    /// Asks until nothing is missed: one answer has room for half a mebibyte.
+    /// Sends sync requests until no message is missing.
+    ///
+    /// One response has at most 512 KiB.
     private func messages(missedSince positions: [LogPosition], _ client: LoadClient) async throws -> Int {
         var count = 0
         var behind = positions
         while !behind.isEmpty {
-            let body = await client.request(.syncLogs(behind))
+            let body = await client.request(SyncConversations.logs(behind))
             var next: [LogPosition] = []
             var reader = try JSONReader(body)
             try reader.object { (name, value) throws(ChatError) in
@@ -89,7 +91,7 @@ struct CatchUp: AsyncParsableCommand {
         return count
     }
 
-    /// A device that has been here before: it has missed nothing yet.
+    /// Synchronizes the client's store, so that no messages are missing.
     private func prepare(_ configuration: ChatClient.Configuration) async throws {
         let client = try await ChatClient.open(configuration)
         client.connect()
@@ -102,7 +104,7 @@ struct CatchUp: AsyncParsableCommand {
     private func positions(_ address: URL, _ token: String, _ groups: Int) async throws -> [LogPosition] {
         let client = try await LoadClient(address, token: token, device: "heads")
         defer { client.close() }
-        let body = await client.request(.subscribe((0..<groups).map { .group(Identifier(known: "g\($0)")) }))
+        let body = await client.request(Subscribe((0..<groups).map { .group(Identifier(known: "g\($0)")) }))
         var reader = try JSONReader(body)
         var positions: [LogPosition] = []
         try reader.object { (name, value) throws(ChatError) in
@@ -126,7 +128,8 @@ struct CatchUp: AsyncParsableCommand {
                         let submission = Submission(
                             id: MessageID(at: Date(), using: &generator),
                             content: .text(String(repeating: "x", count: 289)))
-                        _ = await bob.request(.send(.group(Identifier(known: "g\(group)")), submission))
+                        _ = await bob.request(
+                            SendMessage(conversation: .group(Identifier(known: "g\(group)")), submission: submission))
                     }
                 }
             }
@@ -134,7 +137,7 @@ struct CatchUp: AsyncParsableCommand {
     }
 }
 
-/// Messages of one log, as a server would give them.
+/// Creates messages of one log in the form that a server sends.
 private func makeMessages(_ range: ClosedRange<Int64>, in id: ConversationID) -> [Message] {
     var generator = SplitMix64(seed: UInt64(range.lowerBound))
     let content = MessageContent.text(String(repeating: "x", count: 289))
@@ -147,14 +150,16 @@ private func makeMessages(_ range: ClosedRange<Int64>, in id: ConversationID) ->
     }
 }
 
-/// A head of a log that is known from its beginning.
+/// Creates the head of a log that is visible from its beginning.
 private func head(_ id: ConversationID, at seq: Seq) -> ConversationHead {
     ConversationHead(
         conversation: id,
         state: LogHead(epoch: Epoch(rawValue: 1), view: 0, head: seq, firstSeq: 1, n: seq, rev: 0))
 }
 
-/// A client over a store in a directory, which never connects.
+/// Opens a client with a store in a directory.
+///
+/// It never connects.
 private func offlineClient(_ directory: URL) async throws -> ChatClient {
     guard let nowhere = URL(string: "http://127.0.0.1:9") else { throw BenchError("no address") }
     return try await ChatClient.open(
@@ -164,7 +169,7 @@ private func offlineClient(_ directory: URL) async throws -> ChatClient {
 struct ClientPage: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract:
-            "SDK: a page of 50 from a million local rows, beside raw SQLite with decoding; opening a conversation.")
+            "Measure reading pages of 50 from a million local rows next to raw SQLite, and opening a conversation.")
 
     @Option var messages = 1_000_000
     @Option var queries = 3000
@@ -192,8 +197,8 @@ struct ClientPage: AsyncParsableCommand {
         }
         let raw = RawSQLite(folder.url.appending(path: "client.sqlite").path)
         let sql = """
-            SELECT seq, n, timetoken, id, sender, type, content, rev, flags, mentions, metadata, extra, customType, push,
-            replyTo, editedAt FROM message WHERE conversation = 1 AND seq < ? ORDER BY seq DESC LIMIT 50
+            SELECT seq, n, timetoken, id, sender, type, content, rev, flags, mentions, metadata, extra, customType,
+            push, replyTo, editedAt FROM message WHERE conversation = 1 AND seq < ? ORDER BY seq DESC LIMIT 50
             """
         let limit = raw.pages(sql, queries: queries) { statement, _ in
             sqlite3_bind_int64(statement, 1, Seq.random(in: 51...Int64(messages), using: &random))
@@ -219,7 +224,7 @@ struct ClientPage: AsyncParsableCommand {
 
 struct ClientIngest: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "SDK: live messages a second, in transactions of 500, with two screens watching.")
+        abstract: "Measure the SDK's rate of storing live messages in transactions of 500, with two observers.")
 
     @Option var messages = 200_000
 

@@ -9,20 +9,21 @@ import ScrollbackWire
 struct Community: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract:
-            "A community: what a send, a member who opens the app and @everyone cost, small, large and long side by side."
+            "Measure the cost of sends, @everyone and opening the app in small and large communities."
     )
 
-    @Option(help: "Members of the large one; the small one has 1,000.") var members = 100_000
+    @Option(help: "The number of members of the large community. The small one has 1,000.") var members = 100_000
     @Option var channels = 500
-    @Option(help: "Messages that lie in the channel of the long one before.") var messages = 100_000
-    @Option(help: "Members who are connected, a tenth of them with the channel open.") var online = 500
-    @Option(help: "Sends that are measured, one after the other.") var sends = 200
+    @Option(help: "The number of existing messages in the channel with a long history.") var messages = 100_000
+    @Option(help: "The number of connected members, at least 10. A tenth of them subscribe to the channel.")
+    var online = 500
+    @Option(help: "The number of measured sends, one after the other.") var sends = 200
     @Option var rounds = 20
 
     func run() async throws {
         guard online >= 10, members >= online, channels >= 1, sends >= 1, rounds >= 1 else {
             throw ValidationError(
-                "--online must be 10 or above and at most --members; --channels, --sends and --rounds 1 or above")
+                "--online must be in 10...--members. --channels, --sends and --rounds must be at least 1.")
         }
         try await measure("small", members: min(members, 1000), messages: 0)
         try await measure("large", members: members, messages: 0)
@@ -41,7 +42,7 @@ struct Community: AsyncParsableCommand {
         if messages > 0 { try fill(server, messages) }
         try await server.untilQuiet()
         let meter = Meter(server, admin: admin)
-        report(name, "\(members) members, \(channels) channels, \(messages) messages in the one that is measured")
+        report(name, "\(members) members, \(channels) channels, \(messages) messages in the measured channel")
 
         let delivered = Deliveries()
         let online = try await connect(min(self.online, members), server, tokens, delivered)
@@ -55,7 +56,7 @@ struct Community: AsyncParsableCommand {
                 cpu: server.cpuSeconds, frames: delivered.count
             )
             let sample = await send(sends, mentions, by: sender)
-            // What is told of a channel that moved is told a few times a second.
+            // The server announces changed channels a few times per second.
             try await Task.sleep(for: .seconds(1))
             let cost = String(
                 format: "%@  %@ fanned out each, %.1f frames  %.1f KiB written to disk each  server CPU %.2f ms each",
@@ -70,14 +71,14 @@ struct Community: AsyncParsableCommand {
         try await measureOpening(name, server, tokens, meter, members)
     }
 
-    // MARK: What there is
+    // MARK: Preparation
 
     private func fill(_ server: ServerProcess, _ messages: Int) throws {
         var text = ""
         let start = Date()
         let body = String(repeating: "x", count: 289)
         for number in 0..<messages {
-            // After all have joined: what is older would not be theirs to see.
+            // The messages must be newer than the members, who could not see them otherwise.
             let time = start.addingTimeInterval(Double(number) / 1_000_000)
             text += """
                 {"id":"\(number)","channel":"channel0","sender":"\(user(number % 1000))","time":"\(time.iso8601)",\
@@ -101,7 +102,7 @@ struct Community: AsyncParsableCommand {
             let client = try await LoadClient(server.address, token: tokens.token(user(number)), device: "member") {
                 [delivered] _ in delivered.add()
             }
-            if number.isMultiple(of: 10) { _ = await client.request(.subscribe([Self.channel])) }
+            if number.isMultiple(of: 10) { _ = await client.request(Subscribe([Self.channel])) }
             clients.append(client)
         }
         return clients
@@ -113,7 +114,8 @@ struct Community: AsyncParsableCommand {
 
     // MARK: Opening the app
 
-    /// A member with a device that is new: on the wire until all windows came, and in the SDK until the list is there.
+    /// Measures a member with a new device: on the wire until all windows arrived, and in the SDK until the list is
+    /// complete.
     private func measureOpening(
         _ name: String, _ server: ServerProcess, _ tokens: Tokens, _ meter: Meter, _ members: Int
     ) async throws {
@@ -127,7 +129,7 @@ struct Community: AsyncParsableCommand {
             let client = try await LoadClient(server.address, token: tokens.token(member), device: "new\(round)")
             var cursor: String?
             while true {
-                var reader = try JSONReader(await client.request(.syncWindow(cursor: cursor, limit: 100)))
+                var reader = try JSONReader(await client.request(SyncConversations.window(cursor: cursor, limit: 100)))
                 let window = try HeadWindow(from: &reader)
                 cursor = window.cursor
                 if window.isDone { break }
@@ -157,7 +159,7 @@ struct Community: AsyncParsableCommand {
     }
 }
 
-/// How many rows each table of a server's database has, looked at from outside while it runs.
+/// Counts the rows of each table of a running server's database.
 private struct RowCount {
     private let database: RawSQLite
 
@@ -173,7 +175,7 @@ private struct RowCount {
         return counts
     }
 
-    /// What came since, for each of some sends.
+    /// Returns the rows added per send, by table.
     func added(since before: [String: Int], by sends: Int) -> String {
         let added = counts().map { (table: $0.key, rows: $0.value - before[$0.key, default: 0]) }
             .filter { $0.rows != 0 }.sorted { $0.table < $1.table }

@@ -7,7 +7,7 @@ import Synchronization
 
 struct EngineAppend: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Durable append, engine alone, 128 in flight, beside raw SQLite in batches of 128.")
+        abstract: "Measure durable appends of the engine, 128 in flight, next to raw SQLite in batches of 128.")
 
     @Option var duration = 6.0
 
@@ -31,7 +31,7 @@ struct EngineAppend: AsyncParsableCommand {
         return database.insert(for: duration, batch: 128, conversations: conversations)
     }
 
-    /// Appends to some conversations of a new store.
+    /// Measures appends to conversations of a new store.
     static func measure(
         _ conversations: Int, for duration: Double, _ options: SQLiteStore.Options = .init()
     ) async throws -> Figures {
@@ -55,7 +55,7 @@ struct EngineAppend: AsyncParsableCommand {
     }
 }
 
-/// Keeps a number of appends in flight: each completion submits the next.
+/// Keeps a constant number of appends in flight: each completion submits the next one.
 private final class AppendLoad: Sendable {
     private let engine: Engine
     private let conversations: Int
@@ -90,7 +90,7 @@ private final class AppendLoad: Sendable {
         engine.send(
             submission.1, to: .group(Identifier(known: "g\(submission.0)")), by: Caller(user: "sender")
         ) { [self] result in
-            guard case .success = result else { fatalError("an append failed: \(result)") }
+            guard case .success = result else { fatalError("An append failed: \(result)") }
             let last: (CheckedContinuation<Sample, Never>, Sample)? = state.withLock { state in
                 state.sample.add(now() - start)
                 state.inFlight -= 1

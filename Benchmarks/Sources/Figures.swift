@@ -1,12 +1,12 @@
 import Foundation
 
-/// What rounds of one kind of work came to.
+/// The results of several rounds of one workload.
 struct Figures {
-    /// So many a second, one of each round.
+    /// The rate of each round in units per second.
     var rates: [Double] = []
     var durations = Sample()
     var cpuSeconds = 0.0
-    /// What these seconds went into: sends, files or bytes.
+    /// The amount of work for `cpuSeconds`: sends, files or bytes.
     var amount = 0.0
 
     var best: Double { rates.max() ?? 0 }
@@ -21,29 +21,35 @@ struct Figures {
     }
 }
 
-/// Two that do the same work by turns, round by round, so that a machine whose speed changes shows it.
+/// Compares two implementations of a workload in alternating rounds, so that changes of the machine's speed are
+/// visible.
 struct Turns {
-    /// The first is what the second is compared with.
+    /// The name of the reference.
+    ///
+    /// `second` is compared with it.
     let first: String
     let second: String
     let rounds: Int
 
-    /// How the figures of a work are written.
+    /// How the results of a workload are printed.
     struct Unit {
         var rate = "/s"
-        /// What the server's CPU for one of the amount is counted in, and what seconds are multiplied by for it.
+        /// The unit of the server's CPU time per amount, and the factor that converts seconds to it.
         var cpu: (name: String, factor: Double)?
         var hasDurations = true
 
-        static func each(_ name: String) -> Unit { Unit(cpu: ("ms a \(name)", 1000)) }
-        /// The amount is bytes.
-        static let bytes = Unit(rate: " MiB/s", cpu: ("s a GiB", Double(1 << 30)), hasDurations: false)
+        static func each(_ name: String) -> Unit { Unit(cpu: ("ms per \(name)", 1000)) }
+        /// The unit of workloads whose amount is bytes.
+        static let bytes = Unit(rate: " MiB/s", cpu: ("s per GiB", Double(1 << 30)), hasDurations: false)
     }
 
-    /// Prints each round, and then all of them with the median of their rates.
+    /// Prints each round, and then the median rates of all rounds.
     ///
-    /// - Parameter work: does one round; which of the two it is for is 0 or 1.
-    /// - Returns: what all rounds came to, of both.
+    /// - Parameters:
+    ///   - name: The name of the workload.
+    ///   - unit: How the results are printed.
+    ///   - work: Runs one round. `which` is 0 for the first implementation and 1 for the second.
+    /// - Returns: The results of all rounds.
     @discardableResult
     func compare(
         _ name: String, in unit: Unit, _ work: (_ which: Int, _ round: Int) async throws -> Figures

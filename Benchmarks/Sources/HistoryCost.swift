@@ -7,7 +7,9 @@ import ScrollbackModel
 import ScrollbackSQLite
 import ScrollbackWire
 
-/// Makes one group of a million messages, every thousandth an image and every thousandth somebody else's.
+/// Creates a group with a million messages.
+///
+/// Every thousandth is an image, and every thousandth has another sender.
 private func fillMixed(_ store: any MessageStore, messages: Int) throws {
     let engine = try Engine(store: store, execution: .inline)
     engine.putConversation(.group("deep"), ConversationSettings(), by: Caller(user: "alice")) { _ in }
@@ -32,7 +34,7 @@ private func fillMixed(_ store: any MessageStore, messages: Int) throws {
 struct HistoryCost: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "history-cost",
-        abstract: "Pages at three depths of a million messages, filtered and not; counts over 500 conversations.")
+        abstract: "Measure pages at three depths of a million messages with and without filters, and message counts.")
 
     @Option var messages = 1_000_000
     @Option var queries = 500
@@ -52,9 +54,10 @@ struct HistoryCost: AsyncParsableCommand {
             let sample = try time(engine, places, .all)
             report("page of 50, \(name) end", sample.summary)
         }
-        // A page of 50 spans 50,000 messages: at the oldest end there are not as many below, so it goes to newer there.
+        // A filtered page of 50 spans 50,000 messages. At the oldest end there are fewer older ones, so read newer ones
+        // there.
         for (what, filter) in [
-            ("image, by an index", MessageFilter.types([.image])), ("sender, by looking", .senders(["rare"])),
+            ("image, by an index", MessageFilter.types([.image])), ("sender, by scanning", .senders(["rare"])),
         ] {
             for (name, places) in depths {
                 let sample = try time(engine, places, filter)
@@ -65,7 +68,7 @@ struct HistoryCost: AsyncParsableCommand {
         try counts()
     }
 
-    /// Whole pages of 50, however many questions it takes.
+    /// Reads complete pages of 50 with as many requests as necessary.
     private func time(_ engine: Engine, _ places: ClosedRange<Int>, _ filter: MessageFilter) throws -> Sample {
         let caller = Caller(user: "alice")
         var random = SplitMix64(seed: 3)
@@ -128,11 +131,11 @@ struct HistoryCost: AsyncParsableCommand {
 
 struct Retention: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Sends of 50 senders while retention removes half a million messages, and without.")
+        abstract: "Measure sends with and without a concurrent removal of expired messages.")
 
     @Option var messages = 500_000
     @Option var senders = 50
-    @Option(help: "Seconds of the run without a removal.") var duration = 10.0
+    @Option(help: "The duration of the run without removal, in seconds.") var duration = 10.0
 
     func run() async throws {
         let folder = try TemporaryFolder()
@@ -152,7 +155,7 @@ struct Retention: AsyncParsableCommand {
         }
         let start = now()
         let without = await Self.load(clients) { now() - start < duration }
-        report("sends, nothing removed", rate(without, now() - start))
+        report("sends, without removal", rate(without, now() - start))
 
         let admin = try await tokens.admin()
         let removal = now()
@@ -162,7 +165,7 @@ struct Retention: AsyncParsableCommand {
         let with = await Self.load(clients) { !removed.isDone }
         let elapsed = now() - removal
         await watch.value
-        report("sends, while \(messages) go", rate(with, elapsed) + String(format: "   removed in %.1f s", elapsed))
+        report("sends, while \(messages) expire", rate(with, elapsed) + String(format: "   removed in %.1f s", elapsed))
         try await Task.sleep(for: .seconds(8))
         let path = folder.url.appending(path: SQLiteStore.fileName).path
         let after = (try FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber)?.int64Value ?? 0
@@ -180,7 +183,7 @@ struct Retention: AsyncParsableCommand {
     }
 }
 
-/// Watches how many messages the server has removed.
+/// Waits until the server has removed a number of messages.
 private final class Removed: Sendable {
     private let metrics: String
     private let wanted: Int

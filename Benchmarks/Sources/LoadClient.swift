@@ -5,7 +5,7 @@ import ScrollbackServer
 import ScrollbackWire
 import Synchronization
 
-/// A WebSocket client that does as little as possible: what is measured is the server.
+/// A minimal WebSocket client, so that benchmarks measure mostly the server.
 final class LoadClient: Sendable {
     private let connection: any TransportConnection
     private let state: Mutex<State>
@@ -16,7 +16,9 @@ final class LoadClient: Sendable {
         var lastRef: Int64 = 0
     }
 
-    /// - Parameter onEvent: told every frame that is no answer.
+    /// Connects and waits for the welcome frame.
+    ///
+    /// - Parameter onEvent: Called with every frame that is not a response.
     init(
         _ address: URL, token: String, device: String, onEvent: @escaping @Sendable ([UInt8]) -> Void = { _ in }
     ) async throws {
@@ -26,12 +28,12 @@ final class LoadClient: Sendable {
         shared.attach(self)
         await withCheckedContinuation { continuation in
             state.withLock { $0.welcome = { continuation.resume() } }
-            connection.send(ClientFrame.hello(.init(token: token, device: device, cursor: nil)).encoded())
+            connection.send(HelloFrame(token: token, device: device, cursor: nil).encoded())
         }
     }
 
     fileprivate func received(_ frame: [UInt8], _ onEvent: @Sendable ([UInt8]) -> Void) {
-        // The members that matter come first in what the server writes: no need to read all of it.
+        // Parse only the beginning of the frame. The server writes the required members first.
         if frame.starts(with: Array(#"{"type":"result","ref":"#.utf8)) {
             var ref: Int64 = 0
             for byte in frame[23...] {
@@ -54,16 +56,16 @@ final class LoadClient: Sendable {
         }
     }
 
-    func request(_ request: ClientRequest, reply: @escaping @Sendable ([UInt8]) -> Void) {
+    func request(_ request: any FrameRequest, reply: @escaping @Sendable ([UInt8]) -> Void) {
         let ref = state.withLock { state in
             state.lastRef += 1
             state.replies[state.lastRef] = reply
             return state.lastRef
         }
-        connection.send(ClientFrame.request(ref: ref, request).encoded())
+        connection.send(request.frame(ref: ref))
     }
 
-    func request(_ request: ClientRequest) async -> [UInt8] {
+    func request(_ request: any FrameRequest) async -> [UInt8] {
         await withCheckedContinuation { continuation in
             self.request(request) { continuation.resume(returning: $0) }
         }
@@ -72,7 +74,7 @@ final class LoadClient: Sendable {
     func close() { connection.close() }
 }
 
-/// Hands frames to the client, which is not there yet while the connection is being opened.
+/// Passes frames to the client, which is created after the connection.
 private final class Shared: Sendable {
     private let client = Mutex<LoadClient?>(nil)
     private let onEvent: @Sendable ([UInt8]) -> Void
@@ -91,7 +93,7 @@ private final class Shared: Sendable {
     }
 }
 
-/// Tokens for a server's users, signed by its data directory's secret.
+/// Creates tokens for a server's users with the secret of its data directory.
 struct Tokens {
     private let service: TokenService
 

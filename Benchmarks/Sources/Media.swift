@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Where the same files are sent to and taken from by the same client.
+/// A server to which a client uploads files, and from which it downloads them.
 private struct FileServer: Sendable {
     var name: String
     let address: URL
@@ -9,15 +9,15 @@ private struct FileServer: Sendable {
     let large: String
     let small: String
     let cpuSeconds: @Sendable () -> Double
-    /// How a file with a name is uploaded.
+    /// Returns the request for uploading a file with a name.
     let upload: @Sendable (String) -> (method: String, path: String)
-    /// Puts on disk what was uploaded, where the server doesn't.
+    /// Syncs an uploaded file to disk, for servers that don't.
     var sync: (@Sendable (_ name: String) throws -> Void)?
-    /// Whether only what it receives is measured.
+    /// Whether only uploads are measured.
     var onlyReceives = false
 }
 
-/// What is done with the files.
+/// A workload with files.
 enum FileWork: CaseIterable {
     case largeDown, smallDown, largeUp, smallUp
 
@@ -33,21 +33,23 @@ enum FileWork: CaseIterable {
 }
 
 extension Figures {
-    /// What one server did of one kind of work: MiB or files a second, and bytes.
+    /// A summary of one server's results: MiB or files per second, latencies and CPU time.
     fileprivate func summary(_ work: FileWork) -> String {
         String(
             format: "median %.0f %@, best %.0f  p50 %.2f ms  p99 %.2f  server CPU %.2f s per GiB", median,
-            work.isLarge ? "MiB/s" : "a second", best, durations.percentile(0.5), durations.percentile(0.99),
+            work.isLarge ? "MiB/s" : "per second", best, durations.percentile(0.5), durations.percentile(0.99),
             cpuSecondsEach * Double(1 << 30))
     }
 }
 
-/// Files that a user sends to somebody.
+/// Uploads files of one user to a conversation with another user.
 struct FileSender: Sendable {
     let address: URL
     let authorization: String
 
-    /// - Parameter token: of the user with the number 0.
+    /// Creates a sender.
+    ///
+    /// - Parameter token: The token of user number 0.
     init(_ address: URL, token: String) {
         self.address = address
         authorization = "Authorization: Bearer \(token)"
@@ -55,11 +57,13 @@ struct FileSender: Sendable {
 
     func path(_ name: String) -> String { "/v1/media?conversation=direct:\(user(1))&name=\(name)" }
 
-    /// Uploads a file, and says where it is.
+    /// Uploads a file and returns its path.
     func upload(_ size: Int) throws -> String {
         let answer = try PlainHTTP(address).ask("POST", path("served"), [authorization], size: size)
         let members = try JSONSerialization.jsonObject(with: Data(answer.text.utf8)) as? [String: Any]
-        guard let id = members?["media"] as? String else { throw BenchError("no id in \(answer.text)") }
+        guard let id = members?["media"] as? String else {
+            throw BenchError("The response has no media ID: \(answer.text)")
+        }
         return "/v1/media/\(id)"
     }
 }
@@ -67,27 +71,27 @@ struct FileSender: Sendable {
 struct MediaFiles: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "media",
-        abstract: "Files going out and coming in, beside nginx serving and receiving the same ones in the same run.")
+        abstract: "Measure uploads and downloads of files next to nginx with the same files.")
 
-    @Option(help: "Rounds; the servers take turns in each.") var rounds = 5
-    @Option(help: "Seconds of small files a round.") var duration = 2.0
-    @Option(help: "Large files a round.") var files = 4
-    @Option(help: "Connections of small files.") var connections = 8
-    @Flag(help: "Without nginx.") var alone = false
+    @Option(help: "The number of rounds. The servers alternate in each round.") var rounds = 5
+    @Option(help: "The duration of each round with small files, in seconds.") var duration = 2.0
+    @Option(help: "The number of large files per round.") var files = 4
+    @Option(help: "The number of connections for small files.") var connections = 8
+    @Flag(help: "Don't compare with nginx.") var alone = false
 
     func run() async throws {
         let server = try ServerProcess()
         defer { server.stop() }
         let nginx = alone ? nil : try Nginx()
         defer { nginx?.stop() }
-        if nginx == nil, !alone { print("nginx is not installed: its figures are left out") }
+        if nginx == nil, !alone { print("nginx is not installed, so its figures are omitted.") }
         var servers = [try await scrollback(server)]
         if let nginx { servers += try peers(nginx) }
 
         var figures: [FileWork: [String: Figures]] = [:]
         for round in 1...rounds {
             for work in FileWork.allCases {
-                // Who comes first finds the caches as the other left them.
+                // Alternate the order, because the first server starts with the caches that the other one left.
                 for place in servers.indices {
                     let server = servers[(place + round) % servers.count]
                     guard work.isUp || !server.onlyReceives else { continue }
@@ -139,10 +143,10 @@ struct MediaFiles: AsyncParsableCommand {
         synced.name = "nginx, then fsync"
         synced.onlyReceives = true
         synced.sync = { (name) throws in
-            // The file, and then the folder that names it.
+            // Sync the file and its directory.
             for path in [folder.appending(path: name).path, folder.path] {
                 let descriptor = open(path, O_RDONLY)
-                guard descriptor >= 0, fsync(descriptor) == 0 else { throw BenchError("\(path) can't be synced") }
+                guard descriptor >= 0, fsync(descriptor) == 0 else { throw BenchError("Can't sync \(path).") }
                 close(descriptor)
             }
         }
@@ -152,7 +156,7 @@ struct MediaFiles: AsyncParsableCommand {
     private func measure(
         _ work: FileWork, _ server: FileServer, _ round: Int, _ figures: inout Figures
     ) async throws {
-        // Nobody pays for what another one left to be written.
+        // Flush pending writes of the previous server, so that they don't count for this one.
         Foundation.sync()
         let name = "\(server.sync == nil ? "a" : "b")-\(work)-\(round)"
         let cpu = server.cpuSeconds()
@@ -172,7 +176,9 @@ struct MediaFiles: AsyncParsableCommand {
                 } else {
                     let path = work.isLarge ? server.large : server.small
                     let answer = try connection.ask("GET", path, server.headers)
-                    guard answer.size == work.size else { throw BenchError("\(answer.size) bytes came") }
+                    guard answer.size == work.size else {
+                        throw BenchError("Received \(answer.size) bytes instead of \(work.size).")
+                    }
                 }
                 sample.add(now() - begun)
             }

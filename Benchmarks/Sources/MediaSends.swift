@@ -5,13 +5,13 @@ import Synchronization
 struct MediaSends: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "media-send",
-        abstract: "Durable sends over WebSocket, alone and while files of 100 MiB are uploaded.")
+        abstract: "Measure durable sends over WebSocket with and without concurrent uploads of 100 MiB.")
 
     @Option var senders = 50
-    @Option(help: "Seconds a round.") var duration = 6.0
-    @Option(help: "Rounds; without and with uploads take turns in each.") var rounds = 3
-    @Option(help: "Uploads at a time.") var uploads = 10
-    @Option(help: "MiB a second of all paced uploads together: as much as a gigabit brings unless told.")
+    @Option(help: "The duration of each round in seconds.") var duration = 6.0
+    @Option(help: "The number of rounds, each without and with uploads.") var rounds = 3
+    @Option(help: "The number of concurrent uploads.") var uploads = 10
+    @Option(help: "The total rate of all paced uploads in MiB/s. The default is that of a gigabit network.")
     var pace = 119.0
 
     private struct Turn {
@@ -61,7 +61,7 @@ struct MediaSends: AsyncParsableCommand {
     }
 }
 
-/// Uploads of 100 MiB, one after another on each of some connections, until they are stopped.
+/// Uploads files of 100 MiB, one after another on each connection, until stopped.
 private final class Uploading: Sendable {
     private let address: URL
     private let authorizations: [String]
@@ -71,7 +71,9 @@ private final class Uploading: Sendable {
 
     private struct Stopped: Error {}
 
-    /// - Parameter pace: MiB a second of all together; none at all where it is 0.
+    /// Creates the uploads.
+    ///
+    /// - Parameter pace: The total rate in MiB/s, or `nil` for no limit. With 0, nothing is uploaded.
     init(_ address: URL, _ authorizations: [String], pace: Double?) {
         self.address = address
         self.authorizations = pace == 0 ? [] : authorizations

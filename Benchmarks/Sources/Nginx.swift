@@ -1,14 +1,14 @@
 import Foundation
 
-/// nginx with a configuration of its own: it serves files, and takes them by PUT.
+/// An nginx process with its own configuration, which serves files and receives them with PUT.
 final class Nginx {
     let address: URL
-    /// What it serves and receives.
+    /// The directory of served and received files.
     let files: URL
     private let process: Process
     private let folder: TemporaryFolder
 
-    /// - Returns: nothing where it is not installed.
+    /// Starts nginx, or returns `nil` if it is not installed.
     init?() throws {
         let places = ["/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/bin/nginx", "/opt/homebrew/bin/nginx"]
         guard let program = places.first(where: { FileManager.default.isExecutableFile(atPath: $0) }) else {
@@ -18,7 +18,7 @@ final class Nginx {
         files = folder.url.appending(path: "files")
         try FileManager.default.createDirectory(at: files, withIntermediateDirectories: true)
         let port = try Self.freePort()
-        guard let url = URL(string: "http://127.0.0.1:\(port)") else { throw BenchError("no address") }
+        guard let url = URL(string: "http://127.0.0.1:\(port)") else { throw BenchError("No address.") }
         address = url
         let root = folder.url.path
         let kinds = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
@@ -55,7 +55,7 @@ final class Nginx {
             usleep(50_000)
         }
         stop()
-        throw BenchError("nginx did not start: does it have ngx_http_dav_module?")
+        throw BenchError("nginx did not start. Check that it includes ngx_http_dav_module.")
     }
 
     private static func freePort() throws -> UInt16 {
@@ -70,11 +70,11 @@ final class Nginx {
                 bind(descriptor, $0, size) != 0 || getsockname(descriptor, $0, &size) != 0
             }
         }
-        guard !failed else { throw BenchError("no port is free") }
+        guard !failed else { throw BenchError("No free port.") }
         return UInt16(bigEndian: place.sin_port)
     }
 
-    /// Itself and its workers.
+    /// The process IDs of nginx and its workers.
     var processIdentifiers: [Int32] {
         let own = process.processIdentifier
         let text = (try? String(contentsOfFile: "/proc/\(own)/task/\(own)/children", encoding: .utf8)) ?? ""

@@ -9,7 +9,7 @@ import ScrollbackModel
 import ScrollbackSQLite
 import ScrollbackWire
 
-/// Makes one group with many messages, straight through the engine.
+/// Creates a group with many messages directly in the engine.
 func fill(_ store: any MessageStore, messages: Int, group: Identifier, sender: UserID) throws {
     let engine = try Engine(store: store, execution: .inline)
     engine.putConversation(.group(group), ConversationSettings(), by: Caller(user: sender)) { _ in }
@@ -32,7 +32,7 @@ func fill(_ store: any MessageStore, messages: Int, group: Identifier, sender: U
 
 struct EnginePage: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "A page of 50 at any depth of a million messages, engine alone, beside raw SQLite.")
+        abstract: "Measure pages of 50 at random positions of a million messages in the engine, next to raw SQLite.")
 
     @Option var messages = 1_000_000
     @Option var queries = 5000
@@ -62,7 +62,7 @@ struct EnginePage: AsyncParsableCommand {
             String(
                 format: "%@   raw SQLite %@   ratio %.1f (budget 5)", ours.summary, limit.summary,
                 ours.percentile(0.5) / limit.percentile(0.5)))
-        // What tails kept in memory could save at most.
+        // The upper limit of what caching the newest messages in memory could save.
         let memory = MemoryStore(generation: 1)
         try fill(memory, messages: 1000, group: "deep", sender: "alice")
         let newest = try Self.newest(engine, queries)
@@ -71,7 +71,7 @@ struct EnginePage: AsyncParsableCommand {
         try store.close()
     }
 
-    /// Pages before random places of the group that ``fill(_:messages:group:sender:)`` made.
+    /// Reads pages before random positions of the group that ``fill(_:messages:group:sender:)`` created.
     static func pages(_ engine: Engine, _ messages: Int, _ queries: Int) throws -> Sample {
         let caller = Caller(user: "alice")
         var random = SplitMix64(seed: 3)
@@ -101,7 +101,7 @@ struct EnginePage: AsyncParsableCommand {
 
 struct HTTPPage: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "A page of 50 at any depth over HTTP: one reader, then eight.")
+        abstract: "Measure pages of 50 at random positions over HTTP, with one reader and with eight.")
 
     @Option var messages = 1_000_000
     @Option var duration = 6.0
@@ -127,7 +127,7 @@ struct HTTPPage: AsyncParsableCommand {
         }
     }
 
-    /// Reads pages before random places of the group that ``fill(_:messages:group:sender:)`` made.
+    /// Reads pages before random positions of the group that ``fill(_:messages:group:sender:)`` created.
     static func read(
         _ server: ServerProcess, _ token: String, _ messages: Int, readers: Int, for duration: Double
     ) async -> Figures {
@@ -156,7 +156,7 @@ struct HTTPPage: AsyncParsableCommand {
             let start = now()
             guard let response = try? await HTTPClient.shared.execute(request, timeout: .seconds(10)),
                 let body = try? await response.body.collect(upTo: 1 << 20), response.status == .ok
-            else { fatalError("a page could not be read") }
+            else { fatalError("Can't read a page.") }
             precondition(body.readableBytes > 10_000)
             if warm > 0 { warm -= 1 } else { sample.add(now() - start) }
         }

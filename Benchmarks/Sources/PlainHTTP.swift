@@ -1,18 +1,20 @@
 import Foundation
 
-/// An HTTP/1.1 connection that blocks its thread and does as little as possible: what is measured is the server.
+/// A minimal blocking HTTP/1.1 connection, so that benchmarks measure mostly the server.
 final class PlainHTTP {
     private let descriptor: Int32
     private let host: String
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
 
-    /// What is sent, from the second part on.
+    /// The bytes of uploads after the unique first part.
     private static let payload: [UInt8] = {
         var generator = SystemRandomNumberGenerator()
         return (0..<(32 << 10)).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
     }()
 
-    /// - Parameter address: of 127.0.0.1.
+    /// Connects to a server.
+    ///
+    /// - Parameter address: An address of 127.0.0.1.
     init(_ address: URL) throws {
         let port = UInt16(address.port ?? 80)
         host = "127.0.0.1:\(port)"
@@ -26,7 +28,7 @@ final class PlainHTTP {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard descriptor >= 0, failed == 0 else { throw BenchError("\(host) takes no connection") }
+        guard descriptor >= 0, failed == 0 else { throw BenchError("Can't connect to \(host).") }
         var one: Int32 = 1
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
     }
@@ -38,16 +40,19 @@ final class PlainHTTP {
 
     struct Answer {
         var status: Int
-        /// The beginning of the body.
+        /// The first 1,024 bytes of the body.
         var text: String
         var size: Int
     }
 
-    /// Asks, and takes the whole answer.
+    /// Sends a request and reads the complete response.
     ///
     /// - Parameters:
-    ///   - size: of the body, random bytes that differ from every other's.
-    ///   - onSent: told the bytes sent after each part; it may wait, or throw to end the upload there.
+    ///   - method: The HTTP method.
+    ///   - path: The path and the query.
+    ///   - headers: Header lines.
+    ///   - size: The size of the body, or `nil` for no body. Each body has unique random content.
+    ///   - onSent: Called with the number of bytes after each part. It may block, or throw to cancel the upload.
     func ask(
         _ method: String, _ path: String, _ headers: [String], size: Int? = nil, onSent: (Int) throws -> Void = { _ in }
     ) throws -> Answer {
@@ -79,7 +84,9 @@ final class PlainHTTP {
             while !rest.isEmpty {
                 let part = UnsafeRawBufferPointer(rebasing: rest)
                 let count = Foundation.send(descriptor, part.baseAddress, part.count, Int32(MSG_NOSIGNAL))
-                guard count > 0 else { throw BenchError("\(host) takes no more: \(String(cString: strerror(errno)))") }
+                guard count > 0 else {
+                    throw BenchError("Can't send to \(host): \(String(cString: strerror(errno))).")
+                }
                 rest = rest.dropFirst(count)
             }
         }
@@ -90,7 +97,7 @@ final class PlainHTTP {
         let end = Array("\r\n\r\n".utf8)
         while true {
             let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
-            guard count > 0 else { throw BenchError("\(host) hung up") }
+            guard count > 0 else { throw BenchError("\(host) closed the connection.") }
             found += buffer[..<count]
             guard let split = found.firstRange(of: end) else { continue }
             let lines = String(decoding: found[..<split.lowerBound], as: UTF8.self).split(separator: "\r\n")
@@ -101,12 +108,12 @@ final class PlainHTTP {
                 return Int(parts[1].filter { $0 != " " })
             }
             guard let size = lengths.first ?? (status == 204 ? 0 : nil) else {
-                throw BenchError("\(host) does not say how long its answer is")
+                throw BenchError("The response of \(host) has no Content-Length.")
             }
             var rest = size - (found.count - split.upperBound)
             while rest > 0 {
                 let count = recv(descriptor, buffer.baseAddress, min(rest, buffer.count), 0)
-                guard count > 0 else { throw BenchError("\(host) hung up in its answer") }
+                guard count > 0 else { throw BenchError("\(host) closed the connection within a response.") }
                 rest -= count
             }
             let text = String(decoding: found[split.upperBound...].prefix(1024), as: UTF8.self)
@@ -115,7 +122,7 @@ final class PlainHTTP {
     }
 }
 
-/// Runs a body on threads of its own, which it may block.
+/// Runs a blocking body on several new threads.
 func onThreads<Answer: Sendable>(
     _ count: Int, _ body: @escaping @Sendable (Int) throws -> Answer
 ) async throws -> [Answer] {
@@ -129,7 +136,7 @@ func onThreads<Answer: Sendable>(
     }
 }
 
-/// Runs a body on a thread of its own, which it may block.
+/// Runs a blocking body on a new thread.
 func blocking<Answer: Sendable>(_ body: @escaping @Sendable () throws -> Answer) async throws -> Answer {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try body() }) }

@@ -5,27 +5,28 @@ import ScrollbackModel
 struct PushCost: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "push-cost",
-        abstract: "What a send costs that is pushed to many who are away, beside the same where nobody has a device.",
+        abstract: "Measure the cost of a send with pushes to many offline members, next to one without push devices.",
         discussion: """
-            Pushes go to a stand-in on 127.0.0.1 that takes each at once. First the sends come one at a time, each when all \
-            were pushed the one before. Those that wait for no push are pushed together, the newest of them to each member.
+            Pushes go to a stand-in on 127.0.0.1 that accepts each one immediately. The first part sends one message \
+            at a time and waits for all of its pushes. The second part does not wait for pushes, so that they are \
+            combined: each member gets one push for the newest message.
             """)
 
-    @Option(help: "Members who are away, with a device each.") var away = 1000
-    @Option(help: "What they are pushed by; apns takes the program openssl.")
+    @Option(help: "The number of offline members with one push device each.") var away = 1000
+    @Option(help: "The push service. apns requires the program openssl.")
     var service = PushReceiver.Service.webhook
-    @Option(help: "Sends that are measured one after the other, each until its pushes came.") var sends = 10
-    @Option(help: "Sends in flight, besides one.") var inFlight = 16
-    @Option(help: "Seconds a round of sends that wait for no push.") var duration = 3.0
-    @Option(help: "Rounds; with and without devices take turns in each.") var rounds = 2
-    @Option(help: "Members of a community where a send mentions everyone, some of them away with a device; 0 for none.")
+    @Option(help: "The number of sends of the first part.") var sends = 10
+    @Option(help: "The number of concurrent sends, measured in addition to one.") var inFlight = 16
+    @Option(help: "The duration of each round of the second part, in seconds.") var duration = 3.0
+    @Option(help: "The number of rounds, each with and without devices.") var rounds = 2
+    @Option(help: "The number of members of the community for @everyone, more than --away. 0 skips the community.")
     var community = 100_000
-    @Option(help: "Channels of the community.") var channels = 500
+    @Option(help: "The number of channels of the community.") var channels = 500
 
-    /// Where is sent, with what.
+    /// The conversation and the mentions of the sends.
     private struct Scene {
         var name: String
-        /// What has the members.
+        /// The conversation that has the members.
         var group: ConversationID
         var members: Int
         var channels = 0
@@ -39,8 +40,8 @@ struct PushCost: AsyncParsableCommand {
         else {
             throw ValidationError(
                 """
-                --away, --sends, --in-flight, --rounds and --channels must be 1 or above, --duration above 0; \
-                --community 0, or above --away
+                --away, --sends, --in-flight, --rounds and --channels must be at least 1, --duration above 0, and \
+                --community above --away or 0.
                 """)
         }
         let receiver = try await PushReceiver(service)
@@ -63,7 +64,8 @@ struct PushCost: AsyncParsableCommand {
         try await prepare(scene, without, receiver, hasDevices: false)
         try await prepare(scene, with, receiver, hasDevices: true)
         report(
-            scene.name, "\(scene.members) members, \(away) of them away with a device, pushed by \(service.rawValue)")
+            scene.name, "\(scene.members) members, \(away) of them offline with a device, pushed by \(service.rawValue)"
+        )
         try await measureEach(scene, with, receiver)
         let turns = Turns(first: "without devices", second: "with", rounds: rounds)
         for count in inFlight {
@@ -77,14 +79,15 @@ struct PushCost: AsyncParsableCommand {
                 written[which] += Double(server.writtenBytes - before.written)
                 let came = receiver.count - before.pushes
                 guard which == 0 ? came == 0 : came >= away else {
-                    throw BenchError("\(came) pushes came \(which == 0 ? "without devices" : "for \(away) devices")")
+                    throw BenchError(
+                        "\(came) pushes arrived \(which == 0 ? "without devices" : "for \(away) devices").")
                 }
                 pushes += came
                 if which == 1 {
                     report(
                         "  pushes of round \(round)",
                         String(
-                            format: "%d for %.0f sends, %.0f a second, the last %.2f s after the last send", came,
+                            format: "%d for %.0f sends, %.0f per second, the last %.2f s after the last send", came,
                             figures.amount, Double(came) / (receiver.last - start), max(0, receiver.last - end)))
                 }
                 return figures
@@ -94,17 +97,19 @@ struct PushCost: AsyncParsableCommand {
             report(
                 "  pushes",
                 String(
-                    format: "%.1f a send, server CPU %.3f ms more a send, %.3f ms a push", Double(pushes) / all.amount,
+                    format: "%.1f per send, additional server CPU %.3f ms per send, %.3f ms per push",
+                    Double(pushes) / all.amount,
                     more * 1000, more * all.amount / Double(pushes) * 1000))
             report(
                 "  written to disk",
                 String(
-                    format: "%@ %.1f KiB a send   %@ %.1f", turns.first, written[0] / 1024 / none.amount, turns.second,
+                    format: "%@ %.1f KiB per send   %@ %.1f", turns.first, written[0] / 1024 / none.amount,
+                    turns.second,
                     written[1] / 1024 / all.amount))
         }
     }
 
-    // MARK: What there is
+    // MARK: Preparation
 
     private func prepare(
         _ scene: Scene, _ server: ServerProcess, _ receiver: PushReceiver, hasDevices: Bool
@@ -113,7 +118,7 @@ struct PushCost: AsyncParsableCommand {
         let preparation = Preparation(server: server, admin: try await tokens.admin())
         try await preparation.call("PUT", "/v1/settings", try receiver.settings())
         try await preparation.make(scene.group, members: scene.members, channels: scene.channels)
-        // Neither begins cold.
+        // Warm up both servers.
         let client = try await sender(server)
         _ = await client.sendTexts(to: scene.conversation, mentions: scene.mentions) { $0 < 100 }
         client.close()
@@ -137,7 +142,9 @@ struct PushCost: AsyncParsableCommand {
 
     // MARK: Sending
 
-    /// One send after the other, each until everybody was pushed it.
+    /// Sends messages one by one.
+    ///
+    /// Waits for all pushes of each message.
     private func measureEach(_ scene: Scene, _ server: ServerProcess, _ receiver: PushReceiver) async throws {
         let client = try await sender(server)
         defer { client.close() }
@@ -148,7 +155,7 @@ struct PushCost: AsyncParsableCommand {
             try await receiver.wait(for: before + away)
             return (sample, receiver.last - start)
         }
-        // The first makes the connections to the service.
+        // The first send opens the connections to the service.
         _ = try await send()
         try await server.untilQuiet()
         let before = (cpu: server.cpuSeconds, pushes: receiver.count)
@@ -162,19 +169,20 @@ struct PushCost: AsyncParsableCommand {
         try await server.untilQuiet()
         let cpu = server.cpuSeconds - before.cpu
         guard receiver.count - before.pushes == sends * away else {
-            throw BenchError("\(receiver.count - before.pushes) pushes came, not \(sends) times \(away)")
+            throw BenchError("\(receiver.count - before.pushes) pushes arrived instead of \(sends) times \(away).")
         }
         report("\(scene.name): one at a time", "acknowledged \(acknowledged.summary)")
         report(
             "\(scene.name): until all were pushed",
             String(
-                format: "%@   %.0f pushes a second   server CPU %.1f ms a send, %.3f ms a push", delivered.summary,
+                format: "%@   %.0f pushes per second   server CPU %.1f ms per send, %.3f ms per push",
+                delivered.summary,
                 Double(away) / delivered.mean * 1000, cpu / Double(sends) * 1000, cpu / Double(sends * away) * 1000))
     }
 
-    /// Sends that wait for no push, and then for everything to be pushed.
+    /// Sends messages without waiting for pushes, and then waits for all pushes.
     ///
-    /// - Returns: besides, when the first and the last was sent.
+    /// - Returns: The results, and the times of the first and the last send.
     private func load(
         _ scene: Scene, _ server: ServerProcess, _ receiver: PushReceiver, inFlight: Int
     ) async throws -> (Figures, start: Double, end: Double) {
@@ -195,7 +203,9 @@ struct PushCost: AsyncParsableCommand {
         return (figures, start, end)
     }
 
-    /// Looks at the server only when no push came for a while: asking costs it something too.
+    /// Waits until no pushes are queued.
+    ///
+    /// Requests the metrics only after a pause in pushes, because each request costs CPU time.
     private func untilPushed(_ meter: Meter, _ receiver: PushReceiver) async throws {
         let end = now() + 600
         while now() < end {
@@ -206,6 +216,6 @@ struct PushCost: AsyncParsableCommand {
             let retries = try await meter.value("scrollback_push_retries")
             if waiting + retries == 0 { return }
         }
-        throw BenchError("pushes still wait after ten minutes: take a shorter --duration or fewer --in-flight")
+        throw BenchError("Pushes are still queued after ten minutes. Use a shorter --duration or fewer --in-flight.")
     }
 }

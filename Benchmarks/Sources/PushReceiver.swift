@@ -8,14 +8,14 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// Stands in for a push service: it takes everything at once and keeps nothing, so what is measured is who pushes.
+/// A stand-in for a push service on 127.0.0.1.
 ///
-/// It listens on 127.0.0.1 alone.
+/// Accepts each push immediately, so that benchmarks measure mostly the server.
 final class PushReceiver: Sendable {
     enum Service: String, ExpressibleByArgument, CaseIterable {
-        /// HTTP/1.1.
+        /// A webhook over HTTP/1.1.
         case webhook
-        /// HTTP/2 over TLS, each push signed for by a provider's token.
+        /// APNs over HTTP/2 and TLS, authenticated with a provider token.
         case apns
     }
 
@@ -24,7 +24,7 @@ final class PushReceiver: Sendable {
     private let channel: any Channel
     private let arrivals: Arrivals
 
-    /// What came so far.
+    /// The received pushes.
     private final class Arrivals: Sendable {
         private let state = Mutex((count: 0, last: 0.0))
 
@@ -64,23 +64,27 @@ final class PushReceiver: Sendable {
         folder.remove()
     }
 
-    /// How many came.
+    /// The number of received pushes.
     var count: Int { arrivals.current.count }
-    /// When the last of them came.
+    /// The time of the last received push.
     var last: Double { arrivals.current.last }
 
-    /// Waits until so many came.
+    /// Waits until a number of pushes arrived.
+    ///
+    /// - Throws: After two minutes.
     func wait(for count: Int) async throws {
         let end = now() + 120
         while self.count < count {
-            guard now() < end else { throw BenchError("\(count - self.count) pushes did not come in two minutes") }
+            guard now() < end else {
+                throw BenchError("\(count - self.count) pushes did not arrive within two minutes.")
+            }
             try await Task.sleep(for: .milliseconds(1))
         }
     }
 
-    // MARK: What a server is told
+    // MARK: Server configuration
 
-    /// Options of a server that is to trust it.
+    /// Command-line options with which a server trusts this receiver's certificate.
     func serverOptions() throws -> [String] {
         guard service == .apns else { return [] }
         let file = folder.url.appending(path: "settings.json")
@@ -88,7 +92,7 @@ final class PushReceiver: Sendable {
         return ["--config", file.path]
     }
 
-    /// The settings with which a server pushes here, as JSON.
+    /// The push settings for this receiver, as JSON.
     func settings() throws -> String {
         let port = channel.localAddress?.port ?? 0
         let credentials =
@@ -104,7 +108,7 @@ final class PushReceiver: Sendable {
         return String(decoding: settings, as: UTF8.self)
     }
 
-    /// A device of somebody, as an app registers it.
+    /// A device registration for the user with a number, as JSON.
     func device(_ number: Int) throws -> String {
         let digits = String(number, radix: 16)
         let token = String(repeating: "0", count: 64 - digits.count) + digits
@@ -115,7 +119,7 @@ final class PushReceiver: Sendable {
         try JSONSerialization.data(withJSONObject: object)
     }
 
-    // MARK: Taking pushes
+    // MARK: Receiving pushes
 
     private static func prepare(_ channel: any Channel, _ tls: NIOSSLContext?, _ arrivals: Arrivals) throws {
         let pipeline = channel.pipeline.syncOperations
@@ -134,7 +138,7 @@ final class PushReceiver: Sendable {
         }
     }
 
-    /// A certificate for localhost that signs itself.
+    /// Creates a self-signed certificate for localhost.
     private static func makeCertificate(in folder: URL) throws -> NIOSSLContext {
         let chain = folder.appending(path: "chain.pem").path
         let key = folder.appending(path: "key.pem").path
@@ -150,7 +154,7 @@ final class PushReceiver: Sendable {
         try process.run()
         process.waitUntilExit()
         guard process.terminationStatus == 0 else {
-            throw BenchError("--service apns takes the program openssl: apt-get install openssl")
+            throw BenchError("--service apns requires openssl. Run apt-get install openssl.")
         }
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: try NIOSSLCertificate.fromPEMFile(chain).map { .certificate($0) },
@@ -159,7 +163,7 @@ final class PushReceiver: Sendable {
         return try NIOSSLContext(configuration: configuration)
     }
 
-    /// Says 200 to each push once it is whole.
+    /// Responds to each complete request with status 200.
     private final class Taker: ChannelInboundHandler {
         typealias InboundIn = HTTPServerRequestPart
         typealias OutboundOut = HTTPServerResponsePart

@@ -1,28 +1,31 @@
 import Foundation
 import GRDBSQLite
 
-/// SQLite with nothing around it: the limit that stores are measured against.
+/// SQLite without any layers: the limit that stores are compared with.
 final class RawSQLite {
     private var database: OpaquePointer?
     private let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     init(_ path: String, synchronous: String = "FULL", checkpointPages: Int = 1000) {
-        precondition(sqlite3_open(path, &database) == SQLITE_OK, "SQLite can't open \(path)")
+        precondition(sqlite3_open(path, &database) == SQLITE_OK, "Can't open the database \(path).")
         execute("PRAGMA journal_mode=WAL")
         execute("PRAGMA synchronous=\(synchronous)")
         execute("PRAGMA cache_size=-65536")
         execute("PRAGMA wal_autocheckpoint=\(checkpointPages)")
     }
 
-    /// - Parameter path: a database that somebody else writes to.
+    /// Opens a database read-only that another process writes to.
+    ///
+    /// - Parameter path: The path of the database.
     init(reading path: String) {
         precondition(
-            sqlite3_open_v2(path, &database, SQLITE_OPEN_READONLY, nil) == SQLITE_OK, "SQLite can't open \(path)")
+            sqlite3_open_v2(path, &database, SQLITE_OPEN_READONLY, nil) == SQLITE_OK, "Can't open the database \(path)."
+        )
     }
 
     deinit { sqlite3_close(database) }
 
-    /// The first column of each row.
+    /// Returns the first column of each row.
     func texts(_ sql: String) -> [String] {
         let statement = prepare(sql)
         defer { sqlite3_finalize(statement) }
@@ -45,23 +48,29 @@ final class RawSQLite {
     func prepare(_ sql: String) -> OpaquePointer {
         var statement: OpaquePointer?
         guard sqlite3_prepare_v2(database, sql, -1, &statement, nil) == SQLITE_OK, let statement else {
-            fatalError("SQLite can't prepare \(sql)")
+            fatalError("Can't prepare \(sql).")
         }
         return statement
     }
 
-    /// The table of the peers' raw benchmark: a message with a 300-byte body, clustered by conversation and place.
+    /// Creates the table of the peers' raw benchmark: messages with a 300-byte body, clustered by conversation and
+    /// sequence number.
     func makeMessages() {
         execute(
             """
             CREATE TABLE messages(conversation INTEGER NOT NULL, seq INTEGER NOT NULL, sender INTEGER NOT NULL,
-            ts INTEGER NOT NULL, client_id INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY(conversation,seq)) WITHOUT ROWID
+            ts INTEGER NOT NULL, client_id INTEGER NOT NULL, body BLOB NOT NULL,
+            PRIMARY KEY(conversation,seq)) WITHOUT ROWID
             """)
     }
 
-    /// Inserts messages into random conversations for some seconds, in transactions of a size.
+    /// Inserts messages into random conversations.
     ///
-    /// - Returns: messages a second.
+    /// - Parameters:
+    ///   - duration: The duration in seconds.
+    ///   - batch: The number of messages per transaction.
+    ///   - conversations: The number of conversations.
+    /// - Returns: The number of messages per second.
     func insert(for duration: Double, batch: Int, conversations: Int) -> Double {
         let statement = prepare("INSERT INTO messages VALUES(?,?,?,?,?,?)")
         var seqs = [Int64](repeating: 0, count: conversations)
@@ -91,7 +100,7 @@ final class RawSQLite {
         return Double(count) / (now() - start)
     }
 
-    /// Reads pages of 50 before random places, touching every column.
+    /// Reads pages of 50 at random positions, including every column.
     func pages(_ sql: String, queries: Int, bind: (OpaquePointer, Int) -> Void) -> Sample {
         let statement = prepare(sql)
         var sample = Sample()
@@ -104,7 +113,7 @@ final class RawSQLite {
                     switch sqlite3_column_type(statement, column) {
                     case SQLITE_INTEGER: sum &+= sqlite3_column_int64(statement, column)
                     case SQLITE_TEXT, SQLITE_BLOB:
-                        // Decoding means at least copying what is there.
+                        // Decoding requires at least a copy of the value.
                         let bytes = UnsafeRawBufferPointer(
                             start: sqlite3_column_blob(statement, column),
                             count: Int(sqlite3_column_bytes(statement, column)))

@@ -8,11 +8,12 @@ struct RecentsList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "recents",
         abstract:
-            "A user with very many conversations: the list on a new device, the total, a message in the coldest, all read."
+            "Measure the recents list of a user with very many conversations."
     )
 
-    @Option(help: "Half of them direct, half groups.") var conversations = 10_000
-    @Option(help: "Messages in each, of two people by turns.") var messages = 4
+    @Option(help: "The number of conversations, half direct and half groups. Even, at least 200.") var conversations =
+        10_000
+    @Option(help: "The number of messages in each, from two alternating senders. Even, at least 2.") var messages = 4
     @Option var rounds = 30
 
     func run() async throws {
@@ -38,17 +39,20 @@ struct RecentsList: AsyncParsableCommand {
         await client.close()
     }
 
-    // MARK: What there is
+    // MARK: Preparation
 
-    /// Others' messages, half of all, are unread.
+    /// The number of unread messages: those of other users, which is half of all.
     private var unread: Int64 { Int64(conversations) * Int64(messages / 2) }
 
-    /// The conversations by age of their newest message: the first are the coldest.
+    /// The other user of a conversation.
+    ///
+    /// Conversations are numbered by the age of their newest message, the oldest first.
     private func peer(_ number: Int) -> UserID { user(number) }
 
     private func prepare(_ server: ServerProcess) throws {
         guard messages >= 2, messages.isMultiple(of: 2), conversations >= 200, conversations.isMultiple(of: 2) else {
-            throw ValidationError("--messages must be even, 2 or above; --conversations even, 200 or above")
+            throw ValidationError(
+                "--messages must be even and at least 2. --conversations must be even and at least 200.")
         }
         let start = Date().addingTimeInterval(-86_400)
         for kind in ["direct", "group"] {
@@ -103,7 +107,7 @@ struct RecentsList: AsyncParsableCommand {
                 (server.cpuSeconds - cpu) / Double(rounds) * 1000))
     }
 
-    /// A device's first pass over the socket: its first window, and all of them.
+    /// Measures the first sync of a device over WebSocket: the first window, and all windows.
     private func measureWindows(_ server: ServerProcess, _ token: String) async throws {
         var first = Sample()
         var all = Sample()
@@ -118,7 +122,7 @@ struct RecentsList: AsyncParsableCommand {
             var count = 0
             bytes = 0
             while true {
-                let frame = await client.request(.syncWindow(cursor: cursor, limit: 100))
+                let frame = await client.request(SyncConversations.window(cursor: cursor, limit: 100))
                 bytes += frame.count
                 if cursor == nil {
                     first.add(now() - start)
@@ -132,18 +136,18 @@ struct RecentsList: AsyncParsableCommand {
             }
             all.add(now() - start)
             client.close()
-            guard count >= conversations else { throw BenchError("\(count) of \(conversations) heads came") }
+            guard count >= conversations else { throw BenchError("\(count) of \(conversations) heads arrived.") }
         }
         report(
-            "first window, connecting included", "\(first.summary)  \(kibibytes(firstBytes))")
+            "first window, including connecting", "\(first.summary)  \(kibibytes(firstBytes))")
         report(
             "all windows of \(conversations)",
             String(
-                format: "%@  %@  server CPU %.0f ms a pass", all.summary, kibibytes(bytes),
+                format: "%@  %@  server CPU %.0f ms per pass", all.summary, kibibytes(bytes),
                 (server.cpuSeconds - cpu) / Double(passes) * 1000))
     }
 
-    /// The SDK with an empty store: until its list has a hundred entries, and until the total is right.
+    /// Measures the SDK with an empty store: until its list has 100 entries, and until the total is correct.
     private func measureNewDevices(_ server: ServerProcess, _ token: String, _ meter: Meter) async throws {
         var shown = Sample()
         var whole = Sample()
@@ -168,10 +172,10 @@ struct RecentsList: AsyncParsableCommand {
             await client.close()
         }
         report("SDK, new: 100 shown", shown.summary)
-        report("SDK, new: total unread right", "\(whole.summary)  \(kibibytes(bytes)) until then")
+        report("SDK, new: total unread correct", "\(whole.summary)  \(kibibytes(bytes)) until then")
     }
 
-    // MARK: A device that has it all
+    // MARK: A synchronized device
 
     private func measureLocal(_ client: ChatClient) async throws {
         var list = Sample()
@@ -189,7 +193,7 @@ struct RecentsList: AsyncParsableCommand {
         report("SDK: total unread", total.summary)
     }
 
-    /// The oldest conversation becomes the newest, round by round: from the send until the watching list begins with it.
+    /// Measures the time from a send in the oldest conversation until the observed list starts with it.
     private func measureColdest(
         _ server: ServerProcess, _ tokens: Tokens, _ client: ChatClient, _ meter: Meter
     ) async throws {
@@ -208,15 +212,15 @@ struct RecentsList: AsyncParsableCommand {
             let submission = Submission(
                 id: MessageID(at: Date(), using: &generator), content: .text(String(repeating: "x", count: 289)))
             let start = now()
-            sender.request(.send(.direct("alice"), submission)) { _ in }
+            sender.request(SendMessage(conversation: .direct("alice"), submission: submission)) { _ in }
             while let view = await views.next(), view.conversations.first?.id != .direct(peer(round * 2)) {}
             sample.add(now() - start)
         }
         let bytes = try await meter.outboundBytes() - before
         report(
-            "one in the coldest, until shown",
+            "send in the oldest, until shown",
             String(
-                format: "%@  %@ each, the sender's answer included  server CPU %.2f ms each", sample.summary,
+                format: "%@  %@ each, including the sender's response  server CPU %.2f ms each", sample.summary,
                 kibibytes(bytes / rounds), (server.cpuSeconds - cpu) / Double(rounds) * 1000))
         for sender in senders { sender.close() }
     }
@@ -234,7 +238,7 @@ struct RecentsList: AsyncParsableCommand {
         }
         let elapsed = now() - start
         let left = try await client.recents.view(limit: 1).totalUnread
-        guard left == 0 else { throw BenchError("\(left) are unread still") }
+        guard left == 0 else { throw BenchError("\(left) messages are still unread.") }
         report(
             "all \(conversations) marked read",
             String(
@@ -245,7 +249,7 @@ struct RecentsList: AsyncParsableCommand {
 
 func kibibytes(_ bytes: Int) -> String { String(format: "%.1f KiB", Double(bytes) / 1024) }
 
-/// What a server counts itself.
+/// Reads a server's metrics.
 struct Meter {
     private let server: ServerProcess
     private let admin: String
@@ -255,15 +259,15 @@ struct Meter {
         self.admin = admin
     }
 
-    /// Bytes of frames that went to sockets so far.
+    /// The total number of bytes of frames sent to sockets.
     func outboundBytes() async throws -> Int { try await value("scrollback_outbound_bytes_total") }
 
-    /// One number of `/metrics`.
+    /// Returns the value of a metric of `/metrics`.
     func value(_ name: String) async throws -> Int {
         let text = try await Preparation(server: server, admin: admin).get("/metrics")
         let line = text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
         guard let number = line.flatMap({ Double($0.dropFirst(name.count + 1)) }) else {
-            throw BenchError("the server has no metric \(name)")
+            throw BenchError("The server has no metric \(name).")
         }
         return Int(number)
     }

@@ -7,20 +7,21 @@ import StoreFiles
 
 struct Sealing: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "What encryption in store costs: stores and servers with and without keys, by turns in one run.",
-        discussion: "Needs room on the disk for twice the files of all rounds.")
+        abstract: "Measure the cost of storage encryption, with alternating rounds with and without keys.",
+        discussion: "Requires disk space for twice the files of all rounds.")
 
-    @Option(help: "Rounds of each kind of work; plain and sealed take turns in each.") var rounds = 3
-    @Option(help: "Seconds a round of appends, sends, or pages over HTTP.") var duration = 6.0
-    @Option(help: "Messages of the group that pages are read from.") var messages = 200_000
-    @Option(help: "Pages a round, engine alone.") var queries = 5000
-    @Option(help: "Senders with one message in flight each.") var senders = 50
-    @Option(help: "Readers of pages over HTTP, each with one under way.") var readers = 1
-    @Option(help: "MiB of the file that goes up and down.") var file = 256
-    @Option(help: "MiB of the range in its middle.") var range = 1
-    @Option(help: "Ranges a round.") var ranges = 200
+    @Option(help: "The number of rounds of each workload, each without and with encryption.") var rounds = 3
+    @Option(help: "The duration of each round of appends, sends, or pages over HTTP, in seconds.") var duration = 6.0
+    @Option(help: "The number of messages in the group from which pages are read, at least 1,000.") var messages =
+        200_000
+    @Option(help: "The number of pages per round in the engine.") var queries = 5000
+    @Option(help: "The number of senders with one message in flight each.") var senders = 50
+    @Option(help: "The number of concurrent readers of pages over HTTP.") var readers = 1
+    @Option(help: "The size of the uploaded and downloaded file in MiB, more than twice --range.") var file = 256
+    @Option(help: "The size of the downloaded range in the file's middle, in MiB.") var range = 1
+    @Option(help: "The number of ranges per round.") var ranges = 200
 
-    /// A data directory, and what it is opened with.
+    /// A data directory and the options for opening it.
     private struct Side {
         var name: String
         var directory: URL
@@ -34,8 +35,8 @@ struct Sealing: AsyncParsableCommand {
         else {
             throw ValidationError(
                 """
-                --messages must be 1000 or above, --file above twice --range; --rounds, --queries, --senders, --readers, \
-                --range and --ranges 1 or above, --duration above 0
+                --messages must be at least 1000, --file above twice --range, --duration above 0, and --rounds, \
+                --queries, --senders, --readers, --range and --ranges at least 1.
                 """)
         }
         let folder = try TemporaryFolder()
@@ -63,11 +64,11 @@ struct Sealing: AsyncParsableCommand {
         try await measureFiles(turns, servers)
     }
 
-    // MARK: What there is
+    // MARK: Preparation
 
     private func sides(in folder: URL) throws -> [Side] {
         let plain = Side(name: "plain", directory: folder.appending(path: "plain"))
-        var sealed = Side(name: "sealed", directory: folder.appending(path: "sealed"))
+        var sealed = Side(name: "encrypted", directory: folder.appending(path: "sealed"))
         let key = Data((0..<StoreKey.byteCount).map { _ in UInt8.random(in: .min ... .max) }).base64EncodedString()
         let keys = folder.appending(path: "store.keys")
         try Data(key.utf8).write(to: keys)
@@ -92,7 +93,9 @@ struct Sealing: AsyncParsableCommand {
                 sizes[1] / 1e6, sizes[1] / sizes[0]))
     }
 
-    /// Servers on both, the second time: the index of words is on disk where nothing is sealed, and made anew where it is.
+    /// Starts both servers twice.
+    ///
+    /// The second start loads the search index from disk, or rebuilds it if the store is encrypted.
     private func start(_ sides: [Side]) async throws -> [ServerProcess] {
         var servers: [ServerProcess] = []
         var costs: [String] = []
@@ -135,7 +138,7 @@ struct Sealing: AsyncParsableCommand {
         try await server.untilQuiet()
         let cpu = server.cpuSeconds
         let (sample, elapsed) = await load.run(duration)
-        // What is indexed after it is a part of what a message costs.
+        // Include the indexing of the sent messages in the CPU time.
         try await server.untilQuiet()
         let count = Double(sample.count)
         return Figures(
@@ -153,7 +156,7 @@ struct Sealing: AsyncParsableCommand {
                 .call("PUT", "/v1/settings", "{\"fileBytes\":\(size)}")
             senders.append(FileSender(server.address, token: try await tokens.token(user(0))))
         }
-        // The newest of each, which is taken down afterwards.
+        // The newest uploaded file of each server, which is then downloaded.
         var paths = ["", ""]
         try await turns.compare("upload of \(file) MiB", in: .bytes) { which, _ in
             let sender = senders[which]
@@ -180,9 +183,9 @@ struct Sealing: AsyncParsableCommand {
         }
     }
 
-    /// Does something with so many bytes.
+    /// Measures a body that transfers `count` bytes.
     private func bytes(_ count: Int, _ server: ServerProcess, _ body: () async throws -> Void) async throws -> Figures {
-        // Nobody pays for what another one left to be written.
+        // Flush pending writes of the previous server, so that they don't count for this one.
         Foundation.sync()
         let cpu = server.cpuSeconds
         let start = now()
@@ -191,7 +194,9 @@ struct Sealing: AsyncParsableCommand {
         return Figures(rates: [rate], cpuSeconds: server.cpuSeconds - cpu, amount: Double(count))
     }
 
-    /// - Parameter part: the bytes that are asked for; all of them without it.
+    /// Downloads a file or a part of it several times.
+    ///
+    /// - Parameter part: The range of bytes, or `nil` for the whole file.
     private func download(
         _ path: String, _ part: Range<Int>?, times: Int, by sender: FileSender
     ) async throws -> Sample {
@@ -203,7 +208,7 @@ struct Sealing: AsyncParsableCommand {
             for _ in 0..<times {
                 let start = now()
                 let answer = try connection.ask("GET", path, [sender.authorization] + range)
-                guard answer.size == size else { throw BenchError("\(answer.size) bytes came, not \(size)") }
+                guard answer.size == size else { throw BenchError("Received \(answer.size) bytes instead of \(size).") }
                 sample.add(now() - start)
             }
             return sample

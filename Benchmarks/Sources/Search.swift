@@ -9,9 +9,10 @@ import ScrollbackWords
 
 struct Search: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Index real chat logs, and find common and rare words in one conversation and in all.")
+        abstract:
+            "Measure indexing real chat logs, and searching common and rare words in one and in all conversations.")
 
-    @Argument(help: "Chat logs: a JSON object a line, with channel, time and text.", completion: .file())
+    @Argument(help: "Chat logs with one JSON object per line: channel, time and text.", completion: .file())
     var logs: [String]
     @Option var queries = 200
 
@@ -44,7 +45,8 @@ struct Search: AsyncParsableCommand {
         report(
             "search: indexing",
             String(
-                format: "%d messages, %.1f MB of text, %d words: %.1f s, %.0f messages/s (words alone %.2f s), %.1f MB",
+                format:
+                    "%d messages, %.1f MB of text, %d words: %.1f s, %.0f messages/s (tokenizing %.2f s), %.1f MB",
                 lines.count, Double(bytes) / 1e6, words, elapsed, Double(lines.count) / elapsed, cut, Double(size) / 1e6
             ))
         for question in [
@@ -92,9 +94,9 @@ struct Search: AsyncParsableCommand {
 struct SearchHTTP: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "search-http",
-        abstract: "Import real chat logs into a server as the channels of one community, and search them over HTTP.")
+        abstract: "Measure importing real chat logs as channels of a community, and searching them over HTTP.")
 
-    @Argument(help: "Chat logs: a JSON object a line, with channel, sender, time and text.", completion: .file())
+    @Argument(help: "Chat logs with one JSON object per line: channel, sender, time and text.", completion: .file())
     var logs: [String]
     @Option var queries = 300
 
@@ -115,7 +117,7 @@ struct SearchHTTP: AsyncParsableCommand {
         report("search-http: import", String(format: "%d messages in %.1f s", lines.count, elapsed))
         var counts: [String: Int] = [:]
         for line in lines { counts[try JSONDecoder().decode(Line.self, from: line).channel, default: 0] += 1 }
-        // Whoever spoke is a member of the community, and sees every channel.
+        // Every sender is a member of the community and can see every channel.
         let reader = try JSONDecoder().decode(Line.self, from: lines[0]).sender
         let token = try await Tokens(server.directory).token(try UserID(reader))
         let largest = counts.max { $0.value < $1.value }?.key ?? ""

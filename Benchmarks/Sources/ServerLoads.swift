@@ -7,17 +7,17 @@ import ScrollbackModel
 import ScrollbackWire
 import Synchronization
 
-/// A user with a number, for loads.
+/// A user with a number.
 func user(_ number: Int) -> UserID { UserID(known: "user\(number)") }
 
-/// Counts what arrived.
+/// Counts received frames.
 final class Deliveries: Sendable {
     private let value = Atomic<Int>(0)
     func add() { value.wrappingAdd(1, ordering: .relaxed) }
     var count: Int { value.load(ordering: .relaxed) }
 }
 
-/// Does the same several times at once.
+/// Runs a body several times concurrently and combines the samples.
 func together(_ count: Int, _ body: @escaping @Sendable (Int) async -> Sample) async -> Sample {
     await withTaskGroup(of: Sample.self) { group in
         for number in 0..<count {
@@ -30,9 +30,9 @@ func together(_ count: Int, _ body: @escaping @Sendable (Int) async -> Sample) a
 }
 
 extension LoadClient {
-    /// Sends texts, each once the one before is acknowledged.
+    /// Sends texts, each after the previous one is acknowledged.
     ///
-    /// - Parameter goesOn: asked before each, with how many were sent.
+    /// - Parameter goesOn: Called before each send with the number of acknowledged ones. Returns whether to continue.
     func sendTexts(
         to conversation: ConversationID, mentions: Mentions? = nil, while goesOn: (_ sent: Int) -> Bool
     ) async -> Sample {
@@ -43,20 +43,20 @@ extension LoadClient {
             let sent = now()
             let submission = Submission(
                 id: MessageID(at: Date(), using: &generator), content: content, attributes: .init(mentions: mentions))
-            _ = await request(.send(conversation, submission))
+            _ = await request(SendMessage(conversation: conversation, submission: submission))
             sample.add(now() - sent)
         }
         return sample
     }
 }
 
-/// The HTTP calls that prepare a load.
+/// The HTTP requests that prepare a benchmark.
 struct Preparation {
     struct Call {
         var method: String
         var path: String
         var body: String
-        /// Whose call it is; the admin's where it is nobody's.
+        /// The token of the request, or `nil` for the administrator's token.
         var token: String?
 
         init(_ method: String, _ path: String, _ body: String, as token: String? = nil) {
@@ -79,7 +79,7 @@ struct Preparation {
         _ = try await ask(method, path, body, admin)
     }
 
-    /// Many calls, some at a time, in no order.
+    /// Sends many requests concurrently, in no particular order.
     func calls(_ calls: [Call]) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             var rest = calls[...]
@@ -92,9 +92,11 @@ struct Preparation {
         }
     }
 
-    /// Makes a group, or a community with channels that all its members see; the members are users from the number 0 on.
+    /// Creates a group, or a community with public channels.
     ///
-    /// The first thousand come as it is made, the others join one by one once its channels are there.
+    /// The members are the users from number 0.
+    ///
+    /// The first 1,000 members are added on creation. The others join one by one after the channels are created.
     func make(_ conversation: ConversationID, members: Int, channels: Int = 0) async throws {
         let path = "/v1/conversations/\(conversation)"
         let first = (0..<min(members, 1000)).map { "\"\(user($0))\"" }.joined(separator: ",")
@@ -124,7 +126,8 @@ struct Preparation {
 
 struct Send: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Durable send over WebSocket: senders with one message in flight each, to direct conversations.")
+        abstract: "Measure durable sends to direct conversations over WebSocket, with one message in flight per sender."
+    )
 
     @Option var senders = 50
     @Option var duration = 8.0
@@ -145,7 +148,7 @@ struct Send: AsyncParsableCommand {
     }
 }
 
-/// Senders with one message in flight each, to direct conversations.
+/// Senders with one message in flight each, in direct conversations.
 struct SendLoad {
     let delivered = Deliveries()
     private var clients: [LoadClient] = []
@@ -153,7 +156,7 @@ struct SendLoad {
 
     init(_ server: ServerProcess, senders: Int) async throws {
         let tokens = try await Tokens(server.directory)
-        // As in the peers' run: pairs, where the other side listens.
+        // As in the peers' benchmark, each sender has a connected receiver.
         for number in 0..<senders {
             clients.append(
                 try await LoadClient(server.address, token: tokens.token(user(number)), device: "sender"))
@@ -180,11 +183,11 @@ struct SendLoad {
 
 struct FanOut: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "One group, many sockets: deliveries a second of the server's CPU.")
+        abstract: "Measure deliveries per CPU second of the server in a group with many sockets.")
 
     @Option var sockets = 500
     @Option var duration = 8.0
-    @Option(help: "Messages in flight.") var inFlight = 4
+    @Option(help: "The number of messages in flight.") var inFlight = 4
 
     func run() async throws {
         let server = try ServerProcess()
@@ -208,7 +211,8 @@ struct FanOut: AsyncParsableCommand {
             while now() < end {
                 let before = delivered.count
                 sample.add(await sender.sendTexts(to: .group("fan")) { $0 == 0 })
-                // The next one goes when the sockets have had this one: a flood would only measure queues.
+                // Send the next message after most sockets received this one. Otherwise the benchmark would measure
+                // queues.
                 while delivered.count < before + sockets / 2, now() < end {
                     try? await Task.sleep(for: .microseconds(200))
                 }
@@ -221,14 +225,15 @@ struct FanOut: AsyncParsableCommand {
         report(
             "fan-out to \(sockets) sockets",
             String(
-                format: "%.0f deliveries a CPU second (budget 90,000)  %.0f/s  acknowledged %@  lost %d",
+                format: "%.0f deliveries per CPU second (budget 90,000)  %.0f/s  acknowledged %@  lost %d",
                 Double(count) / used, Double(count) / duration, sample.summary, sample.count * (sockets - 1) - count))
         for client in clients { client.close() }
     }
 }
 
 struct Idle: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Resident memory of an idle connection, signed in.")
+    static let configuration = CommandConfiguration(
+        abstract: "Measure the resident memory of an idle authenticated connection.")
 
     @Option var connections = 2000
 

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A server in a process of its own, so that its CPU time and memory are its own too.
+/// A server in a separate process, whose CPU time and memory can be measured.
 final class ServerProcess {
     let address: URL
     let directory: URL
@@ -9,7 +9,11 @@ final class ServerProcess {
     private let folder: TemporaryFolder
     private let options: [String]
 
-    /// - Parameter data: a data directory that is there already, and stays; its own is gone when it stops.
+    /// Starts a server.
+    ///
+    /// - Parameters:
+    ///   - options: Additional options of `serve`.
+    ///   - data: An existing data directory to keep, or `nil` for a temporary one.
     init(_ options: [String] = [], on data: URL? = nil) throws {
         folder = try TemporaryFolder()
         directory = data ?? folder.url
@@ -30,29 +34,31 @@ final class ServerProcess {
         var text = ""
         while !text.contains("\n") {
             let data = output.fileHandleForReading.availableData
-            guard !data.isEmpty else { throw BenchError("the server did not start") }
+            guard !data.isEmpty else { throw BenchError("The server did not start.") }
             text += String(decoding: data, as: UTF8.self)
         }
         guard let word = text.split(separator: "\n").first?.split(separator: " ").last,
             let url = URL(string: String(word))
-        else { throw BenchError("the server printed no address: \(text)") }
+        else { throw BenchError("The server printed no address: \(text)") }
         return (process, url)
     }
 
-    /// Ends it by a signal, and waits until it is gone; its directory stays.
+    /// Sends a signal and waits until the process exits.
+    ///
+    /// Keeps the data directory.
     func end(_ signal: Int32) {
         kill(process.processIdentifier, signal)
         process.waitUntilExit()
     }
 
-    /// Starts it on the same directory and port, and waits until it listens.
+    /// Starts the server again with the same directory and port, and waits until it listens.
     func startAgain() throws {
         (process, _) = try Self.start(directory, port: address.port ?? 0, options)
     }
 
     var processIdentifier: Int32 { process.processIdentifier }
 
-    /// Seconds of CPU the server has used so far.
+    /// The CPU time of the server process so far, in seconds.
     var cpuSeconds: Double { Self.cpuSeconds(of: processIdentifier) }
 
     static func cpuSeconds(of process: Int32) -> Double {
@@ -64,22 +70,22 @@ final class ServerProcess {
             + (Double(fields[12]) ?? 0) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
-    /// Waits until it has nothing to do: what is indexed after an import is no part of what is measured.
+    /// Waits until the server is idle, so that indexing after an import is not part of a measurement.
     func untilQuiet() async throws {
         var quiet = 0
         let end = now() + 300
         while quiet < 4 {
-            guard now() < end else { throw BenchError("the server is still busy after five minutes") }
+            guard now() < end else { throw BenchError("The server is still busy after five minutes.") }
             let before = cpuSeconds
             try await Task.sleep(for: .milliseconds(500))
             quiet = cpuSeconds - before > 0.03 ? 0 : quiet + 1
         }
     }
 
-    /// Resident memory, in KiB.
+    /// The resident memory in KiB.
     var residentKiB: Double { status("VmRSS") }
 
-    /// The most there ever was, in KiB.
+    /// The peak resident memory in KiB.
     var peakResidentKiB: Double { status("VmHWM") }
 
     private func status(_ field: String) -> Double {
@@ -88,14 +94,14 @@ final class ServerProcess {
         return Double(line.split(separator: " ").dropFirst().first ?? "0") ?? 0
     }
 
-    /// Bytes it has had written to disk so far.
+    /// The number of bytes that the process has written to disk.
     var writtenBytes: Int {
         let text = (try? String(contentsOfFile: "/proc/\(processIdentifier)/io", encoding: .utf8)) ?? ""
         let line = text.split(separator: "\n").first { $0.hasPrefix("write_bytes:") } ?? ""
         return Int(line.split(separator: " ").last ?? "0") ?? 0
     }
 
-    /// Runs the command line against it.
+    /// Runs a command of the command-line tool with this server.
     func command(_ arguments: [String]) throws {
         let command = Process()
         command.executableURL = process.executableURL
@@ -103,7 +109,7 @@ final class ServerProcess {
         command.standardOutput = FileHandle.nullDevice
         try command.run()
         command.waitUntilExit()
-        guard command.terminationStatus == 0 else { throw BenchError("\(arguments[0]) failed") }
+        guard command.terminationStatus == 0 else { throw BenchError("The command \(arguments[0]) failed.") }
     }
 
     func stop() {

@@ -6,19 +6,19 @@ import Synchronization
 
 struct Storm: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "The server starts anew: everybody connects within a second while some go on sending."
+        abstract: "Measure a restart of the server: all clients reconnect within a second while some of them send."
     )
 
-    @Option(help: "Clients besides the senders.") var clients = 2000
-    @Option(help: "Senders with one message in flight each.") var senders = 50
-    @Option(help: "Members of a group; each has a sender or none.") var groupSize = 20
-    @Option(help: "Seconds of sending before the server ends.") var before = 5.0
-    @Option(help: "Milliseconds within which all connect again.") var within = 1000
+    @Option(help: "The number of clients in addition to the senders, 1...10,000.") var clients = 2000
+    @Option(help: "The number of senders with one message in flight each.") var senders = 50
+    @Option(help: "The number of members of each group, with at most one sender per group.") var groupSize = 20
+    @Option(help: "The time before the server stops, in seconds, at least 0.5.") var before = 5.0
+    @Option(help: "The time within which all clients reconnect, in milliseconds.") var within = 1000
 
     func run() async throws {
         guard clients >= 1, senders >= 1, groupSize >= 1, clients <= 10_000, before >= 0.5, within >= 0 else {
             throw ValidationError(
-                "--clients must be in 1...10000; --senders and --group-size 1 or above; --before 0.5 or above")
+                "--clients must be in 1...10000, --senders and --group-size at least 1, and --before at least 0.5.")
         }
         for (name, signal) in [("SIGTERM", SIGTERM), ("SIGKILL", SIGKILL)] { try await measure(name, signal) }
     }
@@ -50,7 +50,7 @@ struct Storm: AsyncParsableCommand {
                     try await client.connect(to: address)
                     break
                 } catch {
-                    // As a device would: again, a little later.
+                    // Retry after a delay, as a real client does.
                     failures.withLock { $0 += 1 }
                     try await Task.sleep(for: .milliseconds(Int.random(in: 50...250)))
                 }
@@ -60,7 +60,7 @@ struct Storm: AsyncParsableCommand {
         }
         let whole = now()
         let peak = server.peakResidentKiB
-        // A while longer, so that what comes after is seen to be as before.
+        // Continue for a while to show that later sends are as fast as before.
         try await Task.sleep(for: .seconds(2))
         sending.stop()
         await ended
@@ -70,27 +70,30 @@ struct Storm: AsyncParsableCommand {
         report(
             "\(name): \(everybody.count) clients",
             String(
-                format: "down %.2f s  last whole %.2f s after the server was up  each %@  %d tries failed", up - down,
+                format: "down %.2f s  last synchronized %.2f s after the server was up  each %@  %d attempts failed",
+                up - down,
                 whole - up, times.withLock { $0.summary }, failures.withLock { $0 }))
         report(
             "\(name): missed messages",
-            "\(missed.reduce(0, +)) asked for in all, \(missed.max() ?? 0) at most by one")
+            "\(missed.reduce(0, +)) requested in total, at most \(missed.max() ?? 0) by one client")
         report(
             "\(name): server memory",
             String(format: "%.0f MiB before, peak %.0f MiB", resident / 1024, peak / 1024))
         report("\(name): sends before", sending.latencies(begun: 0..<down, ended: 0..<down))
         report("\(name): sends over the restart", sending.latencies(begun: 0..<up, ended: down..<Double.infinity))
-        report("\(name): sends begun in the storm", sending.latencies(begun: up..<whole))
+        report("\(name): sends started in the storm", sending.latencies(begun: up..<whole))
         report("\(name): sends after", sending.latencies(begun: whole..<Double.infinity))
         try await judge(name, server, tokens, sending, everybody)
         for client in everybody { client.close() }
     }
 
-    // MARK: What there is
+    // MARK: Preparation
 
     private var groups: Int { (clients + senders + groupSize - 1) / groupSize }
 
-    /// The senders first, one to a group as far as there are groups.
+    /// The clients.
+    ///
+    /// The senders come first and are distributed among the groups.
     private func people(_ tokens: Tokens) async throws -> [StormClient] {
         var people: [StormClient] = []
         for number in 0..<(senders + clients) {
@@ -121,7 +124,7 @@ struct Storm: AsyncParsableCommand {
         }
     }
 
-    /// Every message that was acknowledged is there once, and everybody has all of it.
+    /// Checks that each acknowledged message is stored once, and that every client has all messages.
     private func judge(
         _ name: String, _ server: ServerProcess, _ tokens: Tokens, _ sending: Senders, _ people: [StormClient]
     ) async throws {
@@ -131,7 +134,7 @@ struct Storm: AsyncParsableCommand {
             let group = number % groups
             if heads[group] == nil {
                 var reader = try JSONReader(
-                    try await client.request(.subscribe([.group(Identifier(known: "storm\(group)"))])))
+                    try await client.request(Subscribe([.group(Identifier(known: "storm\(group)"))])))
                 try reader.object { (name, value) throws(ChatError) in
                     guard name == "heads" else { return try value.skip() }
                     _ = try value.list("heads", limit: 1) { (head) throws(ChatError) in
@@ -143,15 +146,18 @@ struct Storm: AsyncParsableCommand {
         }
         let stored = Int(heads.values.reduce(0, +))
         report(
-            "\(name): in the end",
-            "\(sending.acknowledged) sends acknowledged, \(stored) messages stored, \(lagging) clients not whole")
+            "\(name): final state",
+            "\(sending.acknowledged) sends acknowledged, \(stored) messages stored, \(lagging) clients incomplete")
         guard stored == sending.acknowledged, lagging == 0 else {
-            throw BenchError("\(name): what is stored is not what was acknowledged, or somebody is not whole")
+            throw BenchError(
+                "\(name): the stored messages differ from the acknowledged ones, or a client is incomplete.")
         }
     }
 }
 
-/// Some who send, each one message after the other; what was under way when the server went is sent again with its id.
+/// Senders that send one message after another.
+///
+/// A send interrupted by the restart is retried with its ID.
 private final class Senders: Sendable {
     private let senders: [StormClient]
     private let isStopped = Atomic<Bool>(false)
@@ -173,7 +179,7 @@ private final class Senders: Sendable {
                     while !isStopped.load(ordering: .relaxed) {
                         let submission = Submission(id: MessageID(at: Date(), using: &generator), content: content)
                         let start = now()
-                        // Until it is there, or nobody could say whether it is.
+                        // Retry until the message is acknowledged.
                         while (try? await sender.send(submission)) == nil {
                             try? await Task.sleep(for: .milliseconds(20))
                         }

@@ -4,9 +4,9 @@ import ScrollbackModel
 import ScrollbackWire
 import Synchronization
 
-/// A client of one group that comes back when its server does: with its cursor, asking for what it missed.
+/// A client of one group that reconnects with its cursor after a restart and requests missed messages.
 ///
-/// It holds how far it has the group's log without a hole, and nothing else.
+/// It stores only up to which sequence number it has the log without gaps.
 final class StormClient: Sendable {
     let user: UserID
     private let group: ConversationID
@@ -19,9 +19,9 @@ final class StormClient: Sendable {
         var welcome: (@Sendable (Bool) -> Void)?
         var lastRef: Int64 = 0
         var cursor: String?
-        /// How far it has the log, without a hole.
+        /// The highest sequence number up to which the log has no gaps.
         var seq: Seq = 0
-        /// What came above a hole that is being asked for.
+        /// Received sequence numbers above a gap that is being filled.
         var ahead: Set<Seq> = []
         var epoch: Epoch?
         var rev: Int64 = 0
@@ -50,16 +50,16 @@ final class StormClient: Sendable {
         self.token = token
     }
 
-    /// How many messages it had to ask for since it connected last.
+    /// The number of messages requested since the last connection.
     var missed: Int { state.withLock { $0.missed } }
-    /// How far it has the log without a hole.
+    /// The highest sequence number up to which the log has no gaps.
     var seq: Seq { state.withLock { $0.seq } }
 
     // MARK: Connecting
 
-    /// Connects, and catches up: the heads that moved since its cursor, then its group's log.
+    /// Connects and synchronizes: the heads that changed since the cursor, then the group's log.
     ///
-    /// - Throws: when there is no server, or the connection ends before it is whole.
+    /// - Throws: If no server is reachable, or if the connection ends before the synchronization is complete.
     func connect(to address: URL) async throws {
         let relay = Relay()
         let connection = try await NIOTransport().open(address) { relay.handle($0) }
@@ -74,10 +74,10 @@ final class StormClient: Sendable {
                 state.welcome = { continuation.resume(returning: $0) }
                 return state.cursor
             }
-            connection.send(ClientFrame.hello(.init(token: token, device: "storm", cursor: cursor)).encoded())
+            connection.send(HelloFrame(token: token, device: "storm", cursor: cursor).encoded())
             if relay.isClosed { ended(connection) }
         }
-        guard isWelcome else { throw BenchError("the connection ended before its welcome") }
+        guard isWelcome else { throw BenchError("The connection ended before the welcome frame.") }
         try await catchUp()
     }
 
@@ -85,7 +85,7 @@ final class StormClient: Sendable {
         var cursor = state.withLock { $0.cursor }
         var target: Seq = 0
         while true {
-            var reader = try JSONReader(try await request(.syncWindow(cursor: cursor, limit: 100)))
+            var reader = try JSONReader(try await request(SyncConversations.window(cursor: cursor, limit: 100)))
             let window = try HeadWindow(from: &reader)
             for head in window.heads where head.conversation == group {
                 target = head.head
@@ -96,7 +96,7 @@ final class StormClient: Sendable {
         }
         state.withLock { $0.cursor = cursor }
         while let position = state.withLock({ behind($0, target) }) {
-            var reader = try JSONReader(try await request(.syncLogs([position])))
+            var reader = try JSONReader(try await request(SyncConversations.logs([position])))
             var answers: [LogSyncAnswer] = []
             try reader.object { (name, value) throws(ChatError) in
                 guard name == "logs" else { return try value.skip() }
@@ -104,7 +104,7 @@ final class StormClient: Sendable {
                     try LogSyncAnswer(from: &answer)
                 }
             }
-            guard let sync = try answers.first?.result.get() else { throw BenchError("sync answered nothing") }
+            guard let sync = try answers.first?.result.get() else { throw BenchError("The sync response is empty.") }
             state.withLock { state in
                 state.missed += sync.page.messages.count
                 state.reached(sync.page.coverage.upper)
@@ -128,15 +128,19 @@ final class StormClient: Sendable {
 
     // MARK: Requests
 
-    /// Sends a message to its group; the answer says which place it has, and no event does.
+    /// Sends a message to the group.
+    ///
+    /// The response contains its sequence number, and the sender gets no event.
     func send(_ submission: Submission) async throws {
-        let answer = try await request(.send(group, submission))
-        guard let seq = Self.seq(in: answer) else { throw BenchError("a send was answered without a place") }
+        let answer = try await request(SendMessage(conversation: group, submission: submission))
+        guard let seq = Self.seq(in: answer) else { throw BenchError("The response to a send has no sequence number.") }
         state.withLock { $0.came(seq) }
     }
 
-    /// - Throws: when the connection ends before the answer, or the server refuses.
-    func request(_ request: ClientRequest) async throws -> [UInt8] {
+    /// Sends a request and waits for the response.
+    ///
+    /// - Throws: If the connection ends before the response, or if the server returns an error.
+    func request(_ request: any FrameRequest) async throws -> [UInt8] {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<[UInt8], any Error>) in
             let (connection, ref) = state.withLock { state -> ((any TransportConnection)?, Int64) in
                 state.lastRef += 1
@@ -145,13 +149,13 @@ final class StormClient: Sendable {
                 }
                 return (state.connection, state.lastRef)
             }
-            guard let connection else { return continuation.resume(throwing: BenchError("not connected")) }
-            connection.send(ClientFrame.request(ref: ref, request).encoded())
+            guard let connection else { return continuation.resume(throwing: BenchError("Not connected.")) }
+            connection.send(request.frame(ref: ref))
         }
     }
 
     fileprivate func received(_ frame: [UInt8]) {
-        // The members that matter come first in what the server writes: no need to read all of it.
+        // Parse only the beginning of the frame. The server writes the required members first.
         if frame.starts(with: Self.message) {
             guard let seq = Self.seq(in: frame) else { return }
             state.withLock { $0.came(seq) }
@@ -178,7 +182,7 @@ final class StormClient: Sendable {
         welcome?(isWelcome)
     }
 
-    /// A connection is gone, and with it every answer that it owed.
+    /// Handles a closed connection: all pending requests fail.
     fileprivate func ended(_ connection: any TransportConnection) {
         let replies = state.withLock { state -> [@Sendable (Result<[UInt8], BenchError>) -> Void] in
             guard state.connection === connection else { return [] }
@@ -186,7 +190,7 @@ final class StormClient: Sendable {
             defer { state.replies = [:] }
             return Array(state.replies.values)
         }
-        for reply in replies { reply(.failure(BenchError("the connection ended"))) }
+        for reply in replies { reply(.failure(BenchError("The connection ended."))) }
         welcomed(false)
     }
 
@@ -200,13 +204,15 @@ final class StormClient: Sendable {
         bytes.prefix { (0x30...0x39).contains($0) }.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
     }
 
-    /// The first place that a frame names: a message's own comes before anything a person wrote.
+    /// Returns the first sequence number in a frame.
+    ///
+    /// The server writes the message's own one before any user content.
     private static func seq(in frame: [UInt8]) -> Seq? {
         frame.prefix(400).firstRange(of: seq).map { number(in: frame[$0.upperBound...]) }
     }
 }
 
-/// Hands frames to the client, and tells it when the connection is gone, be that before it knows the connection.
+/// Passes frames to the client and reports a closed connection, even if it closes before the client is attached.
 private final class Relay: Sendable {
     private let state = Mutex<(client: StormClient?, connection: (any TransportConnection)?, isClosed: Bool)>(
         (nil, nil, false))

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// An app as a stranger would write it: it takes the products `Scrollback` and `ScrollbackUI` and nothing else. CI builds it, so that no server
-// library can slip into what apps need.
+// An app that depends only on the products `Scrollback` and `ScrollbackUI`. CI builds it to check that these products
+// don't depend on a server library.
 let package = Package(
     name: "OutsideApp",
     platforms: [.macOS(.v15)],

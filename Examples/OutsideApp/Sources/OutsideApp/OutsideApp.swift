@@ -2,7 +2,7 @@ import Foundation
 import Scrollback
 import ScrollbackUI
 
-/// Opens a client without a server, queues a message and a file, and reads them back: what an app does offline.
+/// Opens a client without a server, queues a message and a file, and reads them back, as an app does offline.
 @main
 struct OutsideApp {
     static func main() async throws {
@@ -10,9 +10,9 @@ struct OutsideApp {
         let client = try await ChatClient.open(
             .init(
                 server: server, user: "alice", store: .inMemory,
-                token: { "the app's own server gives this" }))
+                token: { "a token from the app's backend" }))
         let chat = client.conversation(.direct("bob"))
-        try await chat.send(.text("hello from outside"))
+        try await chat.send(.text("Hello from another package"))
         try await chat.send(.file(.data(Data("tides of November".utf8), name: "tides.txt")))
         for await view in chat.timeline().views {
             for case .pending(let message) in view.items {
