@@ -10,7 +10,7 @@ struct Bench: AsyncParsableCommand {
         subcommands: [
             EngineAppend.self, Send.self, EnginePage.self, HTTPPage.self, FanOut.self, Idle.self, CatchUp.self,
             ClientPage.self, ClientIngest.self, Search.self, SearchHTTP.self, HistoryCost.self, Retention.self,
-            MediaFiles.self, MediaSends.self, RecentsList.self, Community.self, Storm.self, Sealing.self,
+            MediaFiles.self, MediaSends.self, RecentsList.self, Community.self, Storm.self, StorageEncryptionCost.self,
             PushCost.self,
         ])
 }

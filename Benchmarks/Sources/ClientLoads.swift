@@ -76,7 +76,7 @@ struct CatchUp: AsyncParsableCommand {
             try reader.object { (name, value) throws(ChatError) in
                 guard name == "logs" else { return try value.skip() }
                 let answers = try value.list("logs", limit: 100) { (answer) throws(ChatError) in
-                    try LogSyncAnswer(from: &answer)
+                    try LogSyncResult(from: &answer)
                 }
                 for (position, answer) in zip(behind, answers) {
                     let page = try answer.result.get().page
@@ -143,7 +143,7 @@ private func makeMessages(_ range: ClosedRange<Int64>, in id: ConversationID) ->
     let content = MessageContent.text(String(repeating: "x", count: 289))
     return range.map { seq in
         Message(
-            conversation: id, seq: seq, n: seq, id: MessageID(at: Date(), using: &generator),
+            conversation: id, seq: seq, countedIndex: seq, id: MessageID(at: Date(), using: &generator),
             timetoken: Timetoken(rawValue: 17_000_000_000_000_000 + UInt64(seq)), epoch: Epoch(rawValue: 1),
             sender: "bob",
             type: .text, content: content)
@@ -154,7 +154,7 @@ private func makeMessages(_ range: ClosedRange<Int64>, in id: ConversationID) ->
 private func head(_ id: ConversationID, at seq: Seq) -> ConversationHead {
     ConversationHead(
         conversation: id,
-        state: LogHead(epoch: Epoch(rawValue: 1), view: 0, head: seq, firstSeq: 1, n: seq, rev: 0))
+        state: LogHead(epoch: Epoch(rawValue: 1), view: 0, head: seq, firstSeq: 1, countedIndex: seq, rev: 0))
 }
 
 /// Opens a client with a store in a directory.

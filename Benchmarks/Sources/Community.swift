@@ -40,11 +40,11 @@ struct Community: AsyncParsableCommand {
         try await Preparation(server: server, admin: admin)
             .make(.community("city"), members: members, channels: channels)
         if messages > 0 { try fill(server, messages) }
-        try await server.untilQuiet()
+        try await server.waitUntilIdle()
         let meter = Meter(server, admin: admin)
         report(name, "\(members) members, \(channels) channels, \(messages) messages in the measured channel")
 
-        let delivered = Deliveries()
+        let delivered = EventCounter()
         let online = try await connect(min(self.online, members), server, tokens, delivered)
         let sender = online[0]
         let rows = RowCount(server.directory)
@@ -95,7 +95,7 @@ struct Community: AsyncParsableCommand {
     }
 
     private func connect(
-        _ count: Int, _ server: ServerProcess, _ tokens: Tokens, _ delivered: Deliveries
+        _ count: Int, _ server: ServerProcess, _ tokens: Tokens, _ delivered: EventCounter
     ) async throws -> [LoadClient] {
         var clients: [LoadClient] = []
         for number in 0..<count {

@@ -11,7 +11,7 @@ struct Figures {
 
     var best: Double { rates.max() ?? 0 }
     var median: Double { rates.isEmpty ? 0 : rates.sorted()[rates.count / 2] }
-    var cpuSecondsEach: Double { cpuSeconds / max(1, amount) }
+    var cpuSecondsPerUnit: Double { cpuSeconds / max(1, amount) }
 
     mutating func add(_ other: Figures) {
         rates += other.rates
@@ -23,7 +23,7 @@ struct Figures {
 
 /// Compares two implementations of a workload in alternating rounds, so that changes of the machine's speed are
 /// visible.
-struct Turns {
+struct Comparison {
     /// The name of the reference.
     ///
     /// `second` is compared with it.
@@ -81,8 +81,8 @@ struct Turns {
         }
         if let cpu = unit.cpu {
             text += String(
-                format: "   server CPU %.3f and %.3f %@, ratio %@", one.cpuSecondsEach * cpu.factor,
-                other.cpuSecondsEach * cpu.factor, cpu.name, ratio(\.cpuSecondsEach))
+                format: "   server CPU %.3f and %.3f %@, ratio %@", one.cpuSecondsPerUnit * cpu.factor,
+                other.cpuSecondsPerUnit * cpu.factor, cpu.name, ratio(\.cpuSecondsPerUnit))
         }
         return text
     }

@@ -78,12 +78,12 @@ struct HistoryCost: AsyncParsableCommand {
             let start = now()
             var found = 0
             var anchor: Anchor? = place < 60_000 && filter != .all ? .after(.seq(place)) : .before(.seq(place))
-            let goesNewer = anchor == .after(.seq(place))
+            let readsForward = anchor == .after(.seq(place))
             while found < 50, let next = anchor {
                 let page = try engine.history(
                     of: .group("deep"), HistoryQuery(next, limit: 50 - found, filter: filter), by: caller)
                 found += page.messages.count
-                anchor = (goesNewer ? page.newer : page.older).map { .cursor($0) }
+                anchor = (readsForward ? page.newer : page.older).map { .cursor($0) }
             }
             precondition(found == 50)
             if query >= 20 { sample.add(now() - start) }
@@ -160,7 +160,7 @@ struct Retention: AsyncParsableCommand {
         let admin = try await tokens.admin()
         let removal = now()
         try await Preparation(server: server, admin: admin).call("PUT", "/v1/settings", #"{"retentionDays":30}"#)
-        let removed = Removed(server: server, wanted: messages)
+        let removed = RemovalMonitor(server: server, wanted: messages)
         let watch = Task { await removed.watch() }
         let with = await Self.load(clients) { !removed.isDone }
         let elapsed = now() - removal
@@ -176,18 +176,18 @@ struct Retention: AsyncParsableCommand {
         String(format: "%.0f/s  %@", Double(sample.count) / elapsed, sample.summary)
     }
 
-    private static func load(_ clients: [LoadClient], while goesOn: @escaping @Sendable () -> Bool) async -> Sample {
-        await together(clients.count) { number in
-            await clients[number].sendTexts(to: .direct(user(number + 1000))) { _ in goesOn() }
+    private static func load(_ clients: [LoadClient], while shouldContinue: @escaping @Sendable () -> Bool) async -> Sample {
+        await runConcurrently(clients.count) { number in
+            await clients[number].sendTexts(to: .direct(user(number + 1000))) { _ in shouldContinue() }
         }
     }
 }
 
 /// Waits until the server has removed a number of messages.
-private final class Removed: Sendable {
+private final class RemovalMonitor: Sendable {
     private let metrics: String
     private let wanted: Int
-    private let done = Deliveries()
+    private let done = EventCounter()
 
     init(server: ServerProcess, wanted: Int) {
         metrics = server.address.absoluteString + "/metrics"

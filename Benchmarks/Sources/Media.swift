@@ -14,31 +14,31 @@ private struct FileServer: Sendable {
     /// Syncs an uploaded file to disk, for servers that don't.
     var sync: (@Sendable (_ name: String) throws -> Void)?
     /// Whether only uploads are measured.
-    var onlyReceives = false
+    var onlyUploads = false
 }
 
 /// A workload with files.
-enum FileWork: CaseIterable {
+enum FileWorkload: CaseIterable {
     case largeDown, smallDown, largeUp, smallUp
 
     static let largeBytes = 100 << 20
     static let smallBytes = 100 << 10
 
     var isLarge: Bool { self == .largeDown || self == .largeUp }
-    var isUp: Bool { self == .largeUp || self == .smallUp }
+    var isUpload: Bool { self == .largeUp || self == .smallUp }
     var size: Int { isLarge ? Self.largeBytes : Self.smallBytes }
     var title: String {
-        "\(isUp ? "upload" : "download") of \(isLarge ? "100 MiB, one by one" : "100 KiB, 8 connections")"
+        "\(isUpload ? "upload" : "download") of \(isLarge ? "100 MiB, one by one" : "100 KiB, 8 connections")"
     }
 }
 
 extension Figures {
     /// A summary of one server's results: MiB or files per second, latencies and CPU time.
-    fileprivate func summary(_ work: FileWork) -> String {
+    fileprivate func summary(_ work: FileWorkload) -> String {
         String(
             format: "median %.0f %@, best %.0f  p50 %.2f ms  p99 %.2f  server CPU %.2f s per GiB", median,
             work.isLarge ? "MiB/s" : "per second", best, durations.percentile(0.5), durations.percentile(0.99),
-            cpuSecondsEach * Double(1 << 30))
+            cpuSecondsPerUnit * Double(1 << 30))
     }
 }
 
@@ -59,7 +59,7 @@ struct FileSender: Sendable {
 
     /// Uploads a file and returns its path.
     func upload(_ size: Int) throws -> String {
-        let answer = try PlainHTTP(address).ask("POST", path("served"), [authorization], size: size)
+        let answer = try PlainHTTP(address).request("POST", path("served"), [authorization], size: size)
         let members = try JSONSerialization.jsonObject(with: Data(answer.text.utf8)) as? [String: Any]
         guard let id = members?["media"] as? String else {
             throw BenchError("The response has no media ID: \(answer.text)")
@@ -88,20 +88,20 @@ struct MediaFiles: AsyncParsableCommand {
         var servers = [try await scrollback(server)]
         if let nginx { servers += try peers(nginx) }
 
-        var figures: [FileWork: [String: Figures]] = [:]
+        var figures: [FileWorkload: [String: Figures]] = [:]
         for round in 1...rounds {
-            for work in FileWork.allCases {
+            for work in FileWorkload.allCases {
                 // Alternate the order, because the first server starts with the caches that the other one left.
                 for place in servers.indices {
                     let server = servers[(place + round) % servers.count]
-                    guard work.isUp || !server.onlyReceives else { continue }
+                    guard work.isUpload || !server.onlyUploads else { continue }
                     var found = figures[work]?[server.name] ?? Figures()
                     try await measure(work, server, round, &found)
                     figures[work, default: [:]][server.name] = found
                 }
             }
         }
-        for work in FileWork.allCases {
+        for work in FileWorkload.allCases {
             guard let own = figures[work]?[servers[0].name] else { continue }
             report(work.title, "")
             for server in servers {
@@ -124,13 +124,13 @@ struct MediaFiles: AsyncParsableCommand {
         let process = server.processIdentifier
         return FileServer(
             name: "scrollback", address: server.address, headers: [files.authorization],
-            large: try files.upload(FileWork.largeBytes), small: try files.upload(FileWork.smallBytes),
+            large: try files.upload(FileWorkload.largeBytes), small: try files.upload(FileWorkload.smallBytes),
             cpuSeconds: { ServerProcess.cpuSeconds(of: process) }, upload: { ("POST", files.path($0)) })
     }
 
     private func peers(_ nginx: Nginx) throws -> [FileServer] {
-        for (name, size) in [("large", FileWork.largeBytes), ("small", FileWork.smallBytes)] {
-            _ = try PlainHTTP(nginx.address).ask("PUT", "/\(name)", [], size: size)
+        for (name, size) in [("large", FileWorkload.largeBytes), ("small", FileWorkload.smallBytes)] {
+            _ = try PlainHTTP(nginx.address).request("PUT", "/\(name)", [], size: size)
         }
         let folder = nginx.files.appending(path: "up")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -141,7 +141,7 @@ struct MediaFiles: AsyncParsableCommand {
             upload: { ("PUT", "/up/\($0)") })
         var synced = plain
         synced.name = "nginx, then fsync"
-        synced.onlyReceives = true
+        synced.onlyUploads = true
         synced.sync = { (name) throws in
             // Sync the file and its directory.
             for path in [folder.appending(path: name).path, folder.path] {
@@ -154,7 +154,7 @@ struct MediaFiles: AsyncParsableCommand {
     }
 
     private func measure(
-        _ work: FileWork, _ server: FileServer, _ round: Int, _ figures: inout Figures
+        _ work: FileWorkload, _ server: FileServer, _ round: Int, _ figures: inout Figures
     ) async throws {
         // Flush pending writes of the previous server, so that they don't count for this one.
         Foundation.sync()
@@ -168,14 +168,14 @@ struct MediaFiles: AsyncParsableCommand {
             let connection = try PlainHTTP(server.address)
             while sample.count < most, work.isLarge || now() < end {
                 let begun = now()
-                if work.isUp {
+                if work.isUpload {
                     let name = "\(name)-\(thread)-\(sample.count)"
                     let (method, path) = server.upload(name)
-                    _ = try connection.ask(method, path, server.headers, size: work.size)
+                    _ = try connection.request(method, path, server.headers, size: work.size)
                     try server.sync?(name)
                 } else {
                     let path = work.isLarge ? server.large : server.small
-                    let answer = try connection.ask("GET", path, server.headers)
+                    let answer = try connection.request("GET", path, server.headers)
                     guard answer.size == work.size else {
                         throw BenchError("Received \(answer.size) bytes instead of \(work.size).")
                     }

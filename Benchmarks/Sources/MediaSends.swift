@@ -14,7 +14,7 @@ struct MediaSends: AsyncParsableCommand {
     @Option(help: "The total rate of all paced uploads in MiB/s. The default is that of a gigabit network.")
     var pace = 119.0
 
-    private struct Turn {
+    private struct Totals {
         var sends = Figures()
         var uploaded = 0.0
         var seconds = 0.0
@@ -33,7 +33,7 @@ struct MediaSends: AsyncParsableCommand {
             ("sends alone", 0), ("beside \(uploads) uploads, \(Int(pace)) MiB/s", pace),
             ("beside \(uploads) uploads, unpaced", nil),
         ]
-        var turns = speeds.map { _ in Turn() }
+        var totals = speeds.map { _ in Totals() }
         _ = await load.run(2)
         for _ in 1...rounds {
             for (place, speed) in speeds.enumerated() {
@@ -43,20 +43,20 @@ struct MediaSends: AsyncParsableCommand {
                 if speed.pace != 0 { try await Task.sleep(for: .milliseconds(500)) }
                 let before = uploading.bytes
                 let (sample, elapsed) = await load.run(duration)
-                turns[place].uploaded += Double(uploading.bytes - before)
-                turns[place].seconds += elapsed
+                totals[place].uploaded += Double(uploading.bytes - before)
+                totals[place].seconds += elapsed
                 uploading.stop()
                 try await ended
-                turns[place].sends.add(Figures(rates: [Double(sample.count) / elapsed], durations: sample))
+                totals[place].sends.add(Figures(rates: [Double(sample.count) / elapsed], durations: sample))
             }
         }
-        for (speed, turn) in zip(speeds, turns) {
+        for (speed, total) in zip(speeds, totals) {
             report(
                 speed.name,
                 String(
-                    format: "median %.0f/s (%.0f %%), best %.0f/s  %@  uploads %.0f MiB/s", turn.sends.median,
-                    turn.sends.median / turns[0].sends.median * 100, turn.sends.best, turn.sends.durations.summary,
-                    turn.uploaded / turn.seconds / Double(1 << 20)))
+                    format: "median %.0f/s (%.0f %%), best %.0f/s  %@  uploads %.0f MiB/s", total.sends.median,
+                    total.sends.median / totals[0].sends.median * 100, total.sends.best, total.sends.durations.summary,
+                    total.uploaded / total.seconds / Double(1 << 20)))
         }
     }
 }
@@ -90,9 +90,9 @@ private final class Uploading: Sendable {
                     let connection = try PlainHTTP(address)
                     let start = now()
                     var own = 0.0
-                    _ = try connection.ask(
+                    _ = try connection.request(
                         "POST", "/v1/media?conversation=direct:\(user(number + 3000))", [authorizations[number]],
-                        size: FileWork.largeBytes
+                        size: FileWorkload.largeBytes
                     ) { count in
                         sent.wrappingAdd(count, ordering: .relaxed)
                         own += Double(count)

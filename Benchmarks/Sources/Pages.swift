@@ -123,7 +123,7 @@ struct HTTPPage: AsyncParsableCommand {
                 "page of 50, HTTP, \(readers) reader\(readers == 1 ? "" : "s")",
                 String(
                     format: "%.0f/s  %@  (budget p50 1 ms, p99 3 ms; 8 readers 2,000/s)  server CPU %.2f ms each",
-                    pages.median, pages.durations.summary, pages.cpuSecondsEach * 1000))
+                    pages.median, pages.durations.summary, pages.cpuSecondsPerUnit * 1000))
         }
     }
 
@@ -134,7 +134,7 @@ struct HTTPPage: AsyncParsableCommand {
         let address = server.address
         let cpu = server.cpuSeconds
         let start = now()
-        let sample = await together(readers) { reader in
+        let sample = await runConcurrently(readers) { reader in
             await read(address, token, messages, seed: UInt64(reader), until: start + duration)
         }
         let count = Double(sample.count)

@@ -53,7 +53,7 @@ final class PlainHTTP {
     ///   - headers: Header lines.
     ///   - size: The size of the body, or `nil` for no body. Each body has unique random content.
     ///   - onSent: Called with the number of bytes after each part. It may block, or throw to cancel the upload.
-    func ask(
+    func request(
         _ method: String, _ path: String, _ headers: [String], size: Int? = nil, onSent: (Int) throws -> Void = { _ in }
     ) throws -> Answer {
         var head = "\(method) \(path) HTTP/1.1\r\nHost: \(host)\r\n"
@@ -71,7 +71,7 @@ final class PlainHTTP {
                 try onSent(count)
             }
         }
-        let answer = try take()
+        let answer = try readResponse()
         guard (200..<300).contains(answer.status) else {
             throw BenchError("\(method) \(path): \(answer.status) \(answer.text)")
         }
@@ -92,7 +92,7 @@ final class PlainHTTP {
         }
     }
 
-    private func take() throws -> Answer {
+    private func readResponse() throws -> Answer {
         var found: [UInt8] = []
         let end = Array("\r\n\r\n".utf8)
         while true {

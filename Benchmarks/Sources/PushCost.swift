@@ -24,7 +24,7 @@ struct PushCost: AsyncParsableCommand {
     @Option(help: "The number of channels of the community.") var channels = 500
 
     /// The conversation and the mentions of the sends.
-    private struct Scene {
+    private struct Scenario {
         var name: String
         /// The conversation that has the members.
         var group: ConversationID
@@ -46,54 +46,54 @@ struct PushCost: AsyncParsableCommand {
         }
         let receiver = try await PushReceiver(service)
         defer { receiver.stop() }
-        let group = Scene(
+        let group = Scenario(
             name: "group", group: .group("away"), members: away + 1, conversation: .group("away"))
         try await measure(group, receiver, inFlight: inFlight == 1 ? [1] : [1, inFlight])
         guard community > 0 else { return }
-        let everyone = Scene(
+        let everyone = Scenario(
             name: "@everyone", group: .community("city"), members: community, channels: channels,
             conversation: .community("city", channel: "channel0"), mentions: .everyone())
         try await measure(everyone, receiver, inFlight: [1])
     }
 
-    private func measure(_ scene: Scene, _ receiver: PushReceiver, inFlight: [Int]) async throws {
+    private func measure(_ scenario: Scenario, _ receiver: PushReceiver, inFlight: [Int]) async throws {
         let without = try ServerProcess(try receiver.serverOptions())
         defer { without.stop() }
         let with = try ServerProcess(try receiver.serverOptions())
         defer { with.stop() }
-        try await prepare(scene, without, receiver, hasDevices: false)
-        try await prepare(scene, with, receiver, hasDevices: true)
+        try await prepare(scenario, without, receiver, hasDevices: false)
+        try await prepare(scenario, with, receiver, hasDevices: true)
         report(
-            scene.name, "\(scene.members) members, \(away) of them offline with a device, pushed by \(service.rawValue)"
+            scenario.name, "\(scenario.members) members, \(away) of them offline with a device, pushed by \(service.rawValue)"
         )
-        try await measureEach(scene, with, receiver)
-        let turns = Turns(first: "without devices", second: "with", rounds: rounds)
+        try await measureEach(scenario, with, receiver)
+        let comparison = Comparison(first: "without devices", second: "with", rounds: rounds)
         for count in inFlight {
             var written = [0.0, 0.0]
             var pushes = 0
-            let figures = try await turns.compare("\(scene.name): \(count) in flight", in: .each("send")) {
+            let figures = try await comparison.compare("\(scenario.name): \(count) in flight", in: .each("send")) {
                 which, round in
                 let server = [without, with][which]
                 let before = (pushes: receiver.count, written: server.writtenBytes)
-                let (figures, start, end) = try await load(scene, server, receiver, inFlight: count)
+                let (figures, start, end) = try await load(scenario, server, receiver, inFlight: count)
                 written[which] += Double(server.writtenBytes - before.written)
-                let came = receiver.count - before.pushes
-                guard which == 0 ? came == 0 : came >= away else {
+                let arrived = receiver.count - before.pushes
+                guard which == 0 ? arrived == 0 : arrived >= away else {
                     throw BenchError(
-                        "\(came) pushes arrived \(which == 0 ? "without devices" : "for \(away) devices").")
+                        "\(arrived) pushes arrived \(which == 0 ? "without devices" : "for \(away) devices").")
                 }
-                pushes += came
+                pushes += arrived
                 if which == 1 {
                     report(
                         "  pushes of round \(round)",
                         String(
-                            format: "%d for %.0f sends, %.0f per second, the last %.2f s after the last send", came,
-                            figures.amount, Double(came) / (receiver.last - start), max(0, receiver.last - end)))
+                            format: "%d for %.0f sends, %.0f per second, the last %.2f s after the last send", arrived,
+                            figures.amount, Double(arrived) / (receiver.last - start), max(0, receiver.last - end)))
                 }
                 return figures
             }
             let (none, all) = figures
-            let more = all.cpuSecondsEach - none.cpuSecondsEach
+            let more = all.cpuSecondsPerUnit - none.cpuSecondsPerUnit
             report(
                 "  pushes",
                 String(
@@ -103,8 +103,8 @@ struct PushCost: AsyncParsableCommand {
             report(
                 "  written to disk",
                 String(
-                    format: "%@ %.1f KiB per send   %@ %.1f", turns.first, written[0] / 1024 / none.amount,
-                    turns.second,
+                    format: "%@ %.1f KiB per send   %@ %.1f", comparison.first, written[0] / 1024 / none.amount,
+                    comparison.second,
                     written[1] / 1024 / all.amount))
         }
     }
@@ -112,17 +112,17 @@ struct PushCost: AsyncParsableCommand {
     // MARK: Preparation
 
     private func prepare(
-        _ scene: Scene, _ server: ServerProcess, _ receiver: PushReceiver, hasDevices: Bool
+        _ scenario: Scenario, _ server: ServerProcess, _ receiver: PushReceiver, hasDevices: Bool
     ) async throws {
         let tokens = try await Tokens(server.directory)
         let preparation = Preparation(server: server, admin: try await tokens.admin())
         try await preparation.call("PUT", "/v1/settings", try receiver.settings())
-        try await preparation.make(scene.group, members: scene.members, channels: scene.channels)
+        try await preparation.make(scenario.group, members: scenario.members, channels: scenario.channels)
         // Warm up both servers.
         let client = try await sender(server)
-        _ = await client.sendTexts(to: scene.conversation, mentions: scene.mentions) { $0 < 100 }
+        _ = await client.sendTexts(to: scenario.conversation, mentions: scenario.mentions) { $0 < 100 }
         client.close()
-        try await server.untilQuiet()
+        try await server.waitUntilIdle()
         if hasDevices {
             var calls: [Preparation.Call] = []
             for number in 1...away {
@@ -133,7 +133,7 @@ struct PushCost: AsyncParsableCommand {
             }
             try await preparation.calls(calls)
         }
-        try await server.untilQuiet()
+        try await server.waitUntilIdle()
     }
 
     private func sender(_ server: ServerProcess) async throws -> LoadClient {
@@ -145,19 +145,19 @@ struct PushCost: AsyncParsableCommand {
     /// Sends messages one by one.
     ///
     /// Waits for all pushes of each message.
-    private func measureEach(_ scene: Scene, _ server: ServerProcess, _ receiver: PushReceiver) async throws {
+    private func measureEach(_ scenario: Scenario, _ server: ServerProcess, _ receiver: PushReceiver) async throws {
         let client = try await sender(server)
         defer { client.close() }
         func send() async throws -> (acknowledged: Sample, delivered: Double) {
             let before = receiver.count
             let start = now()
-            let sample = await client.sendTexts(to: scene.conversation, mentions: scene.mentions) { $0 == 0 }
+            let sample = await client.sendTexts(to: scenario.conversation, mentions: scenario.mentions) { $0 == 0 }
             try await receiver.wait(for: before + away)
             return (sample, receiver.last - start)
         }
         // The first send opens the connections to the service.
         _ = try await send()
-        try await server.untilQuiet()
+        try await server.waitUntilIdle()
         let before = (cpu: server.cpuSeconds, pushes: receiver.count)
         var acknowledged = Sample()
         var delivered = Sample()
@@ -166,14 +166,14 @@ struct PushCost: AsyncParsableCommand {
             acknowledged.add(one.acknowledged)
             delivered.add(one.delivered)
         }
-        try await server.untilQuiet()
+        try await server.waitUntilIdle()
         let cpu = server.cpuSeconds - before.cpu
         guard receiver.count - before.pushes == sends * away else {
             throw BenchError("\(receiver.count - before.pushes) pushes arrived instead of \(sends) times \(away).")
         }
-        report("\(scene.name): one at a time", "acknowledged \(acknowledged.summary)")
+        report("\(scenario.name): one at a time", "acknowledged \(acknowledged.summary)")
         report(
-            "\(scene.name): until all were pushed",
+            "\(scenario.name): until all were pushed",
             String(
                 format: "%@   %.0f pushes per second   server CPU %.1f ms per send, %.3f ms per push",
                 delivered.summary,
@@ -184,19 +184,19 @@ struct PushCost: AsyncParsableCommand {
     ///
     /// - Returns: The results, and the times of the first and the last send.
     private func load(
-        _ scene: Scene, _ server: ServerProcess, _ receiver: PushReceiver, inFlight: Int
+        _ scenario: Scenario, _ server: ServerProcess, _ receiver: PushReceiver, inFlight: Int
     ) async throws -> (Figures, start: Double, end: Double) {
         let meter = Meter(server, admin: try await Tokens(server.directory).admin())
         let client = try await sender(server)
         defer { client.close() }
         let cpu = server.cpuSeconds
         let start = now()
-        let sample = await together(inFlight) { [duration] _ in
-            await client.sendTexts(to: scene.conversation, mentions: scene.mentions) { _ in now() < start + duration }
+        let sample = await runConcurrently(inFlight) { [duration] _ in
+            await client.sendTexts(to: scenario.conversation, mentions: scenario.mentions) { _ in now() < start + duration }
         }
         let end = now()
-        try await untilPushed(meter, receiver)
-        try await server.untilQuiet()
+        try await waitUntilPushed(meter, receiver)
+        try await server.waitUntilIdle()
         let count = Double(sample.count)
         let figures = Figures(
             rates: [count / (end - start)], durations: sample, cpuSeconds: server.cpuSeconds - cpu, amount: count)
@@ -206,7 +206,7 @@ struct PushCost: AsyncParsableCommand {
     /// Waits until no pushes are queued.
     ///
     /// Requests the metrics only after a pause in pushes, because each request costs CPU time.
-    private func untilPushed(_ meter: Meter, _ receiver: PushReceiver) async throws {
+    private func waitUntilPushed(_ meter: Meter, _ receiver: PushReceiver) async throws {
         let end = now() + 600
         while now() < end {
             let count = receiver.count

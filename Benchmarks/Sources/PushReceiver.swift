@@ -125,7 +125,7 @@ final class PushReceiver: Sendable {
         let pipeline = channel.pipeline.syncOperations
         guard let tls else {
             try pipeline.configureHTTPServerPipeline()
-            return try pipeline.addHandler(Taker(arrivals))
+            return try pipeline.addHandler(RequestHandler(arrivals))
         }
         try pipeline.addHandler(NIOSSLServerHandler(context: tls))
         _ = try pipeline.configureHTTP2Pipeline(
@@ -133,7 +133,7 @@ final class PushReceiver: Sendable {
         ) { stream in
             stream.eventLoop.makeCompletedFuture {
                 try stream.pipeline.syncOperations.addHandlers(
-                    [HTTP2FramePayloadToHTTP1ServerCodec(), Taker(arrivals)])
+                    [HTTP2FramePayloadToHTTP1ServerCodec(), RequestHandler(arrivals)])
             }
         }
     }
@@ -164,7 +164,7 @@ final class PushReceiver: Sendable {
     }
 
     /// Responds to each complete request with status 200.
-    private final class Taker: ChannelInboundHandler {
+    private final class RequestHandler: ChannelInboundHandler {
         typealias InboundIn = HTTPServerRequestPart
         typealias OutboundOut = HTTPServerResponsePart
 

@@ -20,7 +20,7 @@ struct RecentsList: AsyncParsableCommand {
         let server = try ServerProcess()
         defer { server.stop() }
         try prepare(server)
-        try await server.untilQuiet()
+        try await server.waitUntilIdle()
         let tokens = try await Tokens(server.directory)
         let token = try await tokens.token("alice")
         let meter = Meter(server, admin: try await tokens.admin())
@@ -32,9 +32,9 @@ struct RecentsList: AsyncParsableCommand {
         try await measureNewDevices(server, token, meter)
         let client = try await open(server, token, .directory(folder.url))
         client.connect()
-        try await untilWhole(client)
+        try await waitUntilSynchronized(client)
         try await measureLocal(client)
-        try await measureColdest(server, tokens, client, meter)
+        try await measureLeastRecent(server, tokens, client, meter)
         try await measureReadAll(server, token, client, meter)
         await client.close()
     }
@@ -81,7 +81,7 @@ struct RecentsList: AsyncParsableCommand {
         try await ChatClient.open(.init(server: server.address, user: "alice", store: store, token: { token }))
     }
 
-    private func untilWhole(_ client: ChatClient) async throws {
+    private func waitUntilSynchronized(_ client: ChatClient) async throws {
         while try await client.recents.view(limit: 1).totalUnread != unread {
             try await Task.sleep(for: .milliseconds(5))
         }
@@ -93,11 +93,11 @@ struct RecentsList: AsyncParsableCommand {
         let connection = try PlainHTTP(server.address)
         var sample = Sample()
         var bytes = 0
-        _ = try connection.ask("GET", "/v1/conversations?limit=100", ["Authorization: Bearer \(token)"])
+        _ = try connection.request("GET", "/v1/conversations?limit=100", ["Authorization: Bearer \(token)"])
         let cpu = server.cpuSeconds
         for _ in 0..<rounds {
             let start = now()
-            bytes = try connection.ask("GET", "/v1/conversations?limit=100", ["Authorization: Bearer \(token)"]).size
+            bytes = try connection.request("GET", "/v1/conversations?limit=100", ["Authorization: Bearer \(token)"]).size
             sample.add(now() - start)
         }
         report(
@@ -194,7 +194,7 @@ struct RecentsList: AsyncParsableCommand {
     }
 
     /// Measures the time from a send in the oldest conversation until the observed list starts with it.
-    private func measureColdest(
+    private func measureLeastRecent(
         _ server: ServerProcess, _ tokens: Tokens, _ client: ChatClient, _ meter: Meter
     ) async throws {
         var senders: [LoadClient] = []

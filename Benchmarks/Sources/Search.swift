@@ -29,7 +29,7 @@ struct Search: AsyncParsableCommand {
         let batches = stride(from: 0, to: lines.count, by: 500).map { lines[$0..<min($0 + 500, lines.count)] }
         var words = 0
         let cut = seconds {
-            for (_, row) in lines { words += Words(row.text ?? "").body.count }
+            for (_, row) in lines { words += TokenizedText(row.text ?? "").tokens.count }
         }
         let index = try SearchIndex(directory: folder.url)
         let elapsed = try seconds {

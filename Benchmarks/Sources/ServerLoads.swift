@@ -11,14 +11,14 @@ import Synchronization
 func user(_ number: Int) -> UserID { UserID(known: "user\(number)") }
 
 /// Counts received frames.
-final class Deliveries: Sendable {
+final class EventCounter: Sendable {
     private let value = Atomic<Int>(0)
     func add() { value.wrappingAdd(1, ordering: .relaxed) }
     var count: Int { value.load(ordering: .relaxed) }
 }
 
 /// Runs a body several times concurrently and combines the samples.
-func together(_ count: Int, _ body: @escaping @Sendable (Int) async -> Sample) async -> Sample {
+func runConcurrently(_ count: Int, _ body: @escaping @Sendable (Int) async -> Sample) async -> Sample {
     await withTaskGroup(of: Sample.self) { group in
         for number in 0..<count {
             group.addTask { await body(number) }
@@ -32,14 +32,14 @@ func together(_ count: Int, _ body: @escaping @Sendable (Int) async -> Sample) a
 extension LoadClient {
     /// Sends texts, each after the previous one is acknowledged.
     ///
-    /// - Parameter goesOn: Called before each send with the number of acknowledged ones. Returns whether to continue.
+    /// - Parameter shouldContinue: Called before each send with the number of acknowledged ones. Returns whether to continue.
     func sendTexts(
-        to conversation: ConversationID, mentions: Mentions? = nil, while goesOn: (_ sent: Int) -> Bool
+        to conversation: ConversationID, mentions: Mentions? = nil, while shouldContinue: (_ sent: Int) -> Bool
     ) async -> Sample {
         var sample = Sample()
         var generator = SystemRandomNumberGenerator()
         let content = MessageContent.text(String(repeating: "x", count: 289))
-        while goesOn(sample.count) {
+        while shouldContinue(sample.count) {
             let sent = now()
             let submission = Submission(
                 id: MessageID(at: Date(), using: &generator), content: content, attributes: .init(mentions: mentions))
@@ -76,7 +76,7 @@ struct Preparation {
     }
 
     func call(_ method: String, _ path: String, _ body: String) async throws {
-        _ = try await ask(method, path, body, admin)
+        _ = try await request(method, path, body, admin)
     }
 
     /// Sends many requests concurrently, in no particular order.
@@ -85,7 +85,7 @@ struct Preparation {
             var rest = calls[...]
             func addNext() {
                 guard let next = rest.popFirst() else { return }
-                group.addTask { _ = try await ask(next.method, next.path, next.body, next.token ?? admin) }
+                group.addTask { _ = try await request(next.method, next.path, next.body, next.token ?? admin) }
             }
             for _ in 0..<32 { addNext() }
             while try await group.next() != nil { addNext() }
@@ -105,9 +105,9 @@ struct Preparation {
         try await calls((1000..<max(1000, members)).map { Call("PUT", "\(path)/members/\(user($0))", "{}") })
     }
 
-    func get(_ path: String) async throws -> String { try await ask("GET", path, nil, admin) }
+    func get(_ path: String) async throws -> String { try await request("GET", path, nil, admin) }
 
-    private func ask(_ method: String, _ path: String, _ body: String?, _ token: String) async throws -> String {
+    private func request(_ method: String, _ path: String, _ body: String?, _ token: String) async throws -> String {
         var request = HTTPClientRequest(url: address + path)
         request.method = .RAW(value: method)
         request.headers.add(name: "Authorization", value: "Bearer \(token)")
@@ -150,7 +150,7 @@ struct Send: AsyncParsableCommand {
 
 /// Senders with one message in flight each, in direct conversations.
 struct SendLoad {
-    let delivered = Deliveries()
+    let delivered = EventCounter()
     private var clients: [LoadClient] = []
     private var receivers: [LoadClient] = []
 
@@ -174,7 +174,7 @@ struct SendLoad {
     func run(_ duration: Double) async -> (sample: Sample, elapsed: Double) {
         let start = now()
         let end = start + duration
-        let sample = await together(clients.count) { [clients] number in
+        let sample = await runConcurrently(clients.count) { [clients] number in
             await clients[number].sendTexts(to: .direct(user(number + 1000))) { _ in now() < end }
         }
         return (sample, now() - start)
@@ -194,7 +194,7 @@ struct FanOut: AsyncParsableCommand {
         defer { server.stop() }
         let tokens = try await Tokens(server.directory)
         try await Preparation(server: server, admin: tokens.admin()).make(.group("fan"), members: sockets)
-        let delivered = Deliveries()
+        let delivered = EventCounter()
         var clients: [LoadClient] = []
         for number in 0..<sockets {
             clients.append(
@@ -206,7 +206,7 @@ struct FanOut: AsyncParsableCommand {
         let cpu = server.cpuSeconds
         let start = now()
         let end = start + duration
-        let sample = await together(inFlight) { [delivered, sockets] _ in
+        let sample = await runConcurrently(inFlight) { [delivered, sockets] _ in
             var sample = Sample()
             while now() < end {
                 let before = delivered.count

@@ -52,7 +52,7 @@ final class ServerProcess {
     }
 
     /// Starts the server again with the same directory and port, and waits until it listens.
-    func startAgain() throws {
+    func restart() throws {
         (process, _) = try Self.start(directory, port: address.port ?? 0, options)
     }
 
@@ -71,7 +71,7 @@ final class ServerProcess {
     }
 
     /// Waits until the server is idle, so that indexing after an import is not part of a measurement.
-    func untilQuiet() async throws {
+    func waitUntilIdle() async throws {
         var quiet = 0
         let end = now() + 300
         while quiet < 4 {

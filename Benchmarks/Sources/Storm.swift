@@ -27,23 +27,23 @@ struct Storm: AsyncParsableCommand {
         let server = try ServerProcess()
         defer { server.stop() }
         let tokens = try await Tokens(server.directory)
-        let everybody = try await people(tokens)
-        try await prepare(Preparation(server: server, admin: try await tokens.admin()), everybody)
+        let allClients = try await makeClients(tokens)
+        try await prepare(Preparation(server: server, admin: try await tokens.admin()), allClients)
         let address = server.address
-        try await atOnce(everybody) { _, client in try await client.connect(to: address) }
+        try await forEachConcurrently(allClients) { _, client in try await client.connect(to: address) }
         let resident = server.residentKiB
 
-        let sending = Senders(Array(everybody.prefix(senders)))
+        let sending = Senders(Array(allClients.prefix(senders)))
         async let ended: Void = sending.run()
         try await Task.sleep(for: .seconds(before))
         let down = now()
         server.end(signal)
-        try server.startAgain()
+        try server.restart()
         let up = now()
 
         let times = Mutex(Sample())
         let failures = Mutex(0)
-        try await atOnce(everybody) { [within] _, client in
+        try await forEachConcurrently(allClients) { [within] _, client in
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...max(0, within))))
             while true {
                 do {
@@ -65,10 +65,10 @@ struct Storm: AsyncParsableCommand {
         sending.stop()
         await ended
         try await Task.sleep(for: .seconds(1))
-        let missed = everybody.map(\.missed)
+        let missed = allClients.map(\.missed)
 
         report(
-            "\(name): \(everybody.count) clients",
+            "\(name): \(allClients.count) clients",
             String(
                 format: "down %.2f s  last synchronized %.2f s after the server was up  each %@  %d attempts failed",
                 up - down,
@@ -83,8 +83,8 @@ struct Storm: AsyncParsableCommand {
         report("\(name): sends over the restart", sending.latencies(begun: 0..<up, ended: down..<Double.infinity))
         report("\(name): sends started in the storm", sending.latencies(begun: up..<whole))
         report("\(name): sends after", sending.latencies(begun: whole..<Double.infinity))
-        try await judge(name, server, tokens, sending, everybody)
-        for client in everybody { client.close() }
+        try await verifyFinalState(name, server, tokens, sending, allClients)
+        for client in allClients { client.close() }
     }
 
     // MARK: Preparation
@@ -94,43 +94,43 @@ struct Storm: AsyncParsableCommand {
     /// The clients.
     ///
     /// The senders come first and are distributed among the groups.
-    private func people(_ tokens: Tokens) async throws -> [StormClient] {
-        var people: [StormClient] = []
+    private func makeClients(_ tokens: Tokens) async throws -> [StormClient] {
+        var stormClients: [StormClient] = []
         for number in 0..<(senders + clients) {
-            people.append(
+            stormClients.append(
                 StormClient(
                     user(number), in: .group(Identifier(known: "storm\(number % groups)")),
                     token: try await tokens.token(user(number))))
         }
-        return people
+        return stormClients
     }
 
-    private func prepare(_ preparation: Preparation, _ people: [StormClient]) async throws {
+    private func prepare(_ preparation: Preparation, _ stormClients: [StormClient]) async throws {
         let groups = self.groups
-        let members = Dictionary(grouping: people.indices) { $0 % groups }
+        let members = Dictionary(grouping: stormClients.indices) { $0 % groups }
         try await preparation.calls(
             members.map { group, members in
-                let names = members.map { "\"\(people[$0].user)\"" }.joined(separator: ",")
+                let names = members.map { "\"\(stormClients[$0].user)\"" }.joined(separator: ",")
                 return Preparation.Call("PUT", "/v1/conversations/group:storm\(group)", "{\"members\":[\(names)]}")
             })
     }
 
-    private func atOnce(
-        _ people: [StormClient], _ body: @escaping @Sendable (Int, StormClient) async throws -> Void
+    private func forEachConcurrently(
+        _ stormClients: [StormClient], _ body: @escaping @Sendable (Int, StormClient) async throws -> Void
     ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
-            for (number, client) in people.enumerated() { tasks.addTask { try await body(number, client) } }
+            for (number, client) in stormClients.enumerated() { tasks.addTask { try await body(number, client) } }
             try await tasks.waitForAll()
         }
     }
 
     /// Checks that each acknowledged message is stored once, and that every client has all messages.
-    private func judge(
-        _ name: String, _ server: ServerProcess, _ tokens: Tokens, _ sending: Senders, _ people: [StormClient]
+    private func verifyFinalState(
+        _ name: String, _ server: ServerProcess, _ tokens: Tokens, _ sending: Senders, _ stormClients: [StormClient]
     ) async throws {
         var heads: [Int: Seq] = [:]
         var lagging = 0
-        for (number, client) in people.enumerated() {
+        for (number, client) in stormClients.enumerated() {
             let group = number % groups
             if heads[group] == nil {
                 var reader = try JSONReader(

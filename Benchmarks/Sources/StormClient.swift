@@ -22,25 +22,25 @@ final class StormClient: Sendable {
         /// The highest sequence number up to which the log has no gaps.
         var seq: Seq = 0
         /// Received sequence numbers above a gap that is being filled.
-        var ahead: Set<Seq> = []
+        var outOfOrder: Set<Seq> = []
         var epoch: Epoch?
         var rev: Int64 = 0
         var missed = 0
 
-        mutating func came(_ place: Seq) {
+        mutating func insert(_ place: Seq) {
             guard place > seq else { return }
-            ahead.insert(place)
+            outOfOrder.insert(place)
             follow()
         }
 
-        mutating func reached(_ place: Seq) {
+        mutating func advance(_ place: Seq) {
             seq = max(seq, place)
-            ahead = ahead.filter { $0 > seq }
+            outOfOrder = outOfOrder.filter { $0 > seq }
             follow()
         }
 
         private mutating func follow() {
-            while ahead.remove(seq + 1) != nil { seq += 1 }
+            while outOfOrder.remove(seq + 1) != nil { seq += 1 }
         }
     }
 
@@ -67,7 +67,7 @@ final class StormClient: Sendable {
         state.withLock { state in
             state.connection = connection
             state.missed = 0
-            state.ahead = []
+            state.outOfOrder = []
         }
         let isWelcome = await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
             let cursor = state.withLock { state in
@@ -95,25 +95,25 @@ final class StormClient: Sendable {
             if window.isDone { break }
         }
         state.withLock { $0.cursor = cursor }
-        while let position = state.withLock({ behind($0, target) }) {
+        while let position = state.withLock({ nextPosition($0, target) }) {
             var reader = try JSONReader(try await request(SyncConversations.logs([position])))
-            var answers: [LogSyncAnswer] = []
+            var answers: [LogSyncResult] = []
             try reader.object { (name, value) throws(ChatError) in
                 guard name == "logs" else { return try value.skip() }
                 answers = try value.list("logs", limit: 1) { (answer) throws(ChatError) in
-                    try LogSyncAnswer(from: &answer)
+                    try LogSyncResult(from: &answer)
                 }
             }
             guard let sync = try answers.first?.result.get() else { throw BenchError("The sync response is empty.") }
             state.withLock { state in
                 state.missed += sync.page.messages.count
-                state.reached(sync.page.coverage.upper)
+                state.advance(sync.page.coverage.upper)
                 state.rev = max(state.rev, sync.changedThrough)
             }
         }
     }
 
-    private func behind(_ state: State, _ target: Seq) -> LogPosition? {
+    private func nextPosition(_ state: State, _ target: Seq) -> LogPosition? {
         guard state.seq < target, let epoch = state.epoch else { return nil }
         return LogPosition(conversation: group, epoch: epoch, view: 0, seq: state.seq, rev: state.rev)
     }
@@ -134,7 +134,7 @@ final class StormClient: Sendable {
     func send(_ submission: Submission) async throws {
         let answer = try await request(SendMessage(conversation: group, submission: submission))
         guard let seq = Self.seq(in: answer) else { throw BenchError("The response to a send has no sequence number.") }
-        state.withLock { $0.came(seq) }
+        state.withLock { $0.insert(seq) }
     }
 
     /// Sends a request and waits for the response.
@@ -158,7 +158,7 @@ final class StormClient: Sendable {
         // Parse only the beginning of the frame. The server writes the required members first.
         if frame.starts(with: Self.message) {
             guard let seq = Self.seq(in: frame) else { return }
-            state.withLock { $0.came(seq) }
+            state.withLock { $0.insert(seq) }
         } else if frame.starts(with: Self.result) {
             reply(to: Self.number(in: frame[Self.result.count...]), .success(frame))
         } else if frame.starts(with: Self.error) {

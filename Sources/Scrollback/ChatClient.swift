@@ -76,7 +76,7 @@ public final class ChatClient: Sendable {
         public var media = MediaSettings()
         package var transport: (any Transport)?
         package var mediaTransport: (any MediaTransport)?
-        package var uploadPiece = Uploads.piece
+        package var uploadChunkSize = Uploads.chunkSize
         package var clock: @Sendable () -> Date = { Date() }
 
         /// Creates a configuration; all other properties have their default values.
@@ -93,15 +93,15 @@ public final class ChatClient: Sendable {
     package let core: ClientCore
     private let configuration: Configuration
     #if canImport(Darwin)
-        private let signs: SystemSigns
+        private let systemObserver: SystemObserver
     #endif
 
     private init(core: ClientCore, configuration: Configuration) {
         self.core = core
         self.configuration = configuration
         #if canImport(Darwin)
-            signs = SystemSigns(
-                networkIsBack: { [weak core] in _ = core?.mailbox.post(.kick) },
+            systemObserver = SystemObserver(
+                networkBecameAvailable: { [weak core] in _ = core?.mailbox.post(.reconnectNow) },
                 isActive: { [weak core] isActive in _ = core?.mailbox.post(.setActive(isActive)) })
         #endif
     }
@@ -125,12 +125,13 @@ public final class ChatClient: Sendable {
         let store = try LocalStore(
             directory: directory, user: configuration.user, eventCapacity: configuration.eventBuffer,
             cipher: configuration.cipher, keys: configuration.storeEncryption?.keys)
-        try await store.write(tellsRecents: false) { [cipher = configuration.cipher] in try $0.noteKeys(of: cipher) }
+        try await store.write(notifiesRecents: false) { [cipher = configuration.cipher] in try $0.recordKeys(of: cipher)
+        }
         let device: String
         if let named = configuration.device {
             device = try Identifier(named, parameter: "device").text
         } else {
-            device = try await store.write { try $0.deviceName() }
+            device = try await store.write { try $0.deviceID() }
         }
         let core = ClientCore(
             user: configuration.user, store: store, server: configuration.server, device: device,
@@ -138,7 +139,7 @@ public final class ChatClient: Sendable {
             token: configuration.token, clock: configuration.clock, logger: Logger(label: "scrollback.client"),
             eventCapacity: configuration.eventBuffer, pace: pace,
             media: configuration.mediaTransport ?? Self.mediaTransport(configuration), mediaSettings: media,
-            uploadPiece: configuration.uploadPiece, sharesPresence: configuration.sharesPresence,
+            uploadChunkSize: configuration.uploadChunkSize, sharesPresence: configuration.sharesPresence,
             syncsReadState: configuration.syncsReadState, pushInbox: configuration.pushInbox)
         try await core.start()
         return ChatClient(core: core, configuration: configuration)
@@ -193,7 +194,7 @@ public final class ChatClient: Sendable {
     /// On Apple platforms the client observes the network itself. On all platforms, requests and queued messages also
     /// trigger a reconnect.
     public func retryConnection() {
-        core.mailbox.post(.kick)
+        core.mailbox.post(.reconnectNow)
     }
 
     /// A stream of all events, for bots and tests.
@@ -251,9 +252,9 @@ public final class ChatClient: Sendable {
                 return Unsent(conversation: message.conversation, id: item.id, content: message.submission.content)
             }
         }
-        let pushError = await core.endPush()
+        let pushError = await core.unregisterPush()
         await close()
-        if erasing { core.emptyPushInbox() }
+        if erasing { core.clearPushInbox() }
         if erasing, case .directory(let directory) = configuration.store {
             do {
                 try LocalStore.erase(directory)
@@ -274,7 +275,7 @@ public final class ChatClient: Sendable {
         guard case .directory(let directory) = store else { return }
         do {
             guard FileManager.default.fileExists(atPath: directory.path) else { return }
-            let lock = try DirectoryLock(directory, else: .localStorage, "close the client that has it open")
+            let lock = try DirectoryLock(directory, errorCode: .localStorage, "close the client that has it open")
             defer { lock.release() }
             try LocalStore.erase(directory)
         } catch let error as ChatError {
@@ -285,7 +286,7 @@ public final class ChatClient: Sendable {
     }
 
     /// Waits until the outbox is empty or contains only failed messages.
-    public func flushed() async {
+    public func waitForOutbox() async {
         for await _ in core.changes.changes(of: .recents) {
             let items = try? await core.store.read { try $0.outbox() }
             guard let items, items.contains(where: { !$0.isFailed }) else { return }
@@ -298,8 +299,8 @@ public final class ChatClient: Sendable {
     ///
     /// - Throws: `closed` if the client is closed first, or `local-storage`. The next client that opens the store
     ///   continues the encryption.
-    public func storeEncrypted() async throws(ChatError) {
-        try await core.storeEncrypted()
+    public func waitForStoreEncryption() async throws(ChatError) {
+        try await core.waitForStoreEncryption()
     }
 
     // MARK: Conversations
@@ -314,7 +315,7 @@ public final class ChatClient: Sendable {
 
     /// Checks the integrity of the local store.
     ///
-    /// - Returns: The problems found; empty if the messages, gaps and voids of every conversation account for its whole
+    /// - Returns: The problems found; empty if the messages, gaps and deletedRanges of every conversation account for its whole
     ///   log.
     /// - Throws: `local-storage`.
     public func verifyIntegrity() async throws(ChatError) -> [String] {

@@ -24,11 +24,11 @@ extension Conversation {
     public func edit(
         _ id: MessageID, to content: MessageContent, mentioning mentions: MessageEdit.Change<Mentions> = .keep,
         metadata: MessageEdit.Change<RawJSON> = .keep, customType: MessageEdit.Change<String> = .keep
-    ) async throws(ChatError) -> Sending {
+    ) async throws(ChatError) -> SendHandle {
         let edit = MessageEdit(content, mentions: mentions, metadata: metadata, customType: customType)
         let operation = newID()
         try EditMessage(conversation: self.id, id: id, edit: edit, operation: operation).validate()
-        let sealing = core.store.sealing
+        let messageEncryption = core.store.messageEncryption
         let isReplaced = try await core.store.write { [name = self.id] writer -> Bool in
             // A message that can't be decrypted here can't be encrypted again: queue the edit instead.
             guard let pending = try writer.reader.pending(id), pending.decryptionError == nil else { return false }
@@ -42,18 +42,18 @@ extension Conversation {
             // with the actual ones.
             for upload in try writer.reader.uploads(of: id) {
                 guard let url = upload.url else { continue }
-                submission.content = submission.content.moving(upload.media, to: url)
+                submission.content = submission.content.replacingFile(upload.media, with: url)
             }
             submission.attributes = edit.applied(to: submission.attributes)
-            return try writer.replace(sealing.seal(submission, to: name))
+            return try writer.replace(messageEncryption.seal(submission, to: name))
         }
         if isReplaced {
             core.changes.changed([self.id])
-            return Sending(id: id, conversation: self.id, core: core)
+            return SendHandle(id: id, conversation: self.id, core: core)
         }
         // A message that is not stored on this device is taken for the user's own.
         let sender = try await core.store.read { [name = self.id] in try $0.asStored.message(id, in: name)?.sender }
-        let sealed = try sealing.seal(edit, of: id, by: sender ?? core.user, in: self.id)
+        let sealed = try messageEncryption.seal(edit, of: id, by: sender ?? core.user, in: self.id)
         let request = EditMessage(conversation: self.id, id: id, edit: sealed, operation: operation)
         return try await queue(.edit(request), operation, about: id)
     }
@@ -66,7 +66,7 @@ extension Conversation {
     ///
     /// - Throws: `local-storage`. The server can still reject the recall: `forbidden` or `unknown-message`.
     @discardableResult
-    public func recall(_ id: MessageID) async throws(ChatError) -> Sending {
+    public func recall(_ id: MessageID) async throws(ChatError) -> SendHandle {
         try await delete([id], for: .everyone)
     }
 
@@ -88,12 +88,12 @@ extension Conversation {
     /// - Throws: `invalid-parameter` if `ids` is empty or has more than 100 elements. `local-storage`. The server can
     ///   still reject the deletion.
     @discardableResult
-    public func delete(_ ids: [MessageID], for audience: Audience) async throws(ChatError) -> Sending {
+    public func delete(_ ids: [MessageID], for audience: Audience) async throws(ChatError) -> SendHandle {
         guard (1...100).contains(ids.count) else {
             throw .invalidParameter("ids", "must contain 1...100 message IDs", limit: 100)
         }
-        if audience == .everyone, ids.count == 1, try await takeBack(ids[0]) {
-            return Sending(id: ids[0], conversation: id, core: core)
+        if audience == .everyone, ids.count == 1, try await cancelUnsent(ids[0]) {
+            return SendHandle(id: ids[0], conversation: id, core: core)
         }
         let request = DeleteMessages(conversation: id, ids: ids, audience: audience == .me ? .me : .everyone)
         return try await queue(
@@ -104,7 +104,7 @@ extension Conversation {
     ///
     /// - Throws: `local-storage`. The server can still reject the deletion.
     @discardableResult
-    public func delete(_ id: MessageID, for audience: Audience) async throws(ChatError) -> Sending {
+    public func delete(_ id: MessageID, for audience: Audience) async throws(ChatError) -> SendHandle {
         try await delete([id], for: audience)
     }
 
@@ -116,7 +116,7 @@ extension Conversation {
     /// - Throws: `unknown-message` if the message is not stored on this device. `unknown-conversation` if the
     ///   conversation isn't. `local-storage`.
     @discardableResult
-    public func clear(through id: MessageID? = nil) async throws(ChatError) -> Sending {
+    public func clear(through id: MessageID? = nil) async throws(ChatError) -> SendHandle {
         let name = self.id
         let place = try await core.store.read { reader -> (seq: Int64, epoch: Epoch)? in
             guard let log = try reader.log(of: name) else { return nil }
@@ -160,7 +160,7 @@ extension Conversation {
     ///   - id: The message.
     /// - Throws: `invalid-parameter` or `local-storage`. The server can still reject the reaction.
     @discardableResult
-    public func react(_ value: String, to id: MessageID) async throws(ChatError) -> Sending {
+    public func react(_ value: String, to id: MessageID) async throws(ChatError) -> SendHandle {
         try await addAction(type: MessageAction.reaction, value: value, to: id)
     }
 
@@ -169,7 +169,7 @@ extension Conversation {
     /// - Throws: `local-storage`. The server can still reject the removal: `unknown-message` if the reaction doesn't
     ///   exist.
     @discardableResult
-    public func unreact(_ value: String, from id: MessageID) async throws(ChatError) -> Sending {
+    public func unreact(_ value: String, from id: MessageID) async throws(ChatError) -> SendHandle {
         try await removeAction(type: MessageAction.reaction, value: value, from: id)
     }
 
@@ -178,7 +178,7 @@ extension Conversation {
     /// - Throws: `invalid-parameter` or `local-storage`. The server can still reject the action: `conflict` if the user
     ///   already added it.
     @discardableResult
-    public func addAction(type: String, value: String, to id: MessageID) async throws(ChatError) -> Sending {
+    public func addAction(type: String, value: String, to id: MessageID) async throws(ChatError) -> SendHandle {
         try MessageAction.check(type: type, value: value)
         let operation = newID()
         let request = AddAction(
@@ -191,7 +191,7 @@ extension Conversation {
     /// - Throws: `local-storage`. The server can still reject the removal: `unknown-message` if the action doesn't
     ///   exist.
     @discardableResult
-    public func removeAction(type: String, value: String, from id: MessageID) async throws(ChatError) -> Sending {
+    public func removeAction(type: String, value: String, from id: MessageID) async throws(ChatError) -> SendHandle {
         try MessageAction.check(type: type, value: value)
         let operation = newID()
         let request = RemoveAction(
@@ -214,7 +214,7 @@ extension Conversation {
 
     private func queue(
         _ request: OutboxRequest, _ operation: MessageID, about message: MessageID?, hiding: Hiding? = nil
-    ) async throws(ChatError) -> Sending {
+    ) async throws(ChatError) -> SendHandle {
         let now = core.clock()
         let item = try await core.store.write { [id] writer in
             if let hiding { try Self.hide(hiding, in: id, writer) }
@@ -222,7 +222,7 @@ extension Conversation {
         }
         core.changes.changed([id])
         core.mailbox.post(.queued(item))
-        return Sending(id: operation, conversation: id, core: core, changes: message ?? operation)
+        return SendHandle(id: operation, conversation: id, core: core, changes: message ?? operation)
     }
 
     private static func hide(_ hiding: Hiding, in id: ConversationID, _ writer: LocalWriter) throws {
@@ -239,7 +239,7 @@ extension Conversation {
     /// Cancels a message that was never transmitted.
     ///
     /// - Returns: Whether the message was cancelled.
-    private func takeBack(_ id: MessageID) async throws(ChatError) -> Bool {
+    private func cancelUnsent(_ id: MessageID) async throws(ChatError) -> Bool {
         let isUnsent = try await core.store.read { try $0.isUnsent(id) }
         guard isUnsent, case .cancelled = try await core.ask({ ClientCore.Input.cancel(id, $0) }) else { return false }
         core.changes.changed([self.id])

@@ -32,7 +32,7 @@ public struct Conversation: Sendable, Identifiable {
         }
         guard changed else { return }
         core.changes.changed([conversation])
-        core.mailbox.post(.stateSet)
+        core.mailbox.post(.settingChanged)
     }
 
     /// Returns the conversation's entry in the list of recent conversations, or `nil` if it has none.

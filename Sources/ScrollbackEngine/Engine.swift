@@ -19,18 +19,18 @@ package final class Engine: Sendable {
     let current: SharedSettings
     /// Filters messages before they are sent; the built-in filter follows the settings.
     let filter: Mutex<any ContentFilter>
-    private let hasOwnFilter: Bool
+    private let hasCustomFilter: Bool
     let webhooks: (any WebhookTransport)?
-    let turnstile = Turnstile()
-    let presenceBoard = PresenceBoard()
+    let orderedGate = OrderedGate()
+    let presenceTracker = PresenceTracker()
     /// The record of erased users, which survives restoring the store from a backup.
     package let erasures: any ErasureRegister
-    let erasing: Erasing
-    package let deliveries: Deliveries
+    let erasing: ActiveErasures
+    package let deliveries: DeliveryQueue
     /// Sends pushes to the push services; without it, no pushes are sent.
     let gateway: (any PushGateway)?
     package let pushes = PushQueue()
-    let pushPacing: PushPacing
+    let pushTiming: PushTiming
     let pushThread = DispatchQueue(label: "scrollback.push", qos: .utility)
     /// The number of rows of invisible messages that were removed since the start.
     package let removedMessages = Atomic<Int>(0)
@@ -39,7 +39,7 @@ package final class Engine: Sendable {
     /// Blobs that are protected from removal, or being removed.
     let pins = BlobPins()
     /// When to search next for blobs without a row, which a crash can leave.
-    let nextSearchForRemains = Mutex<Date>(.distantPast)
+    let nextOrphanScan = Mutex<Date>(.distantPast)
     package let mediaCounts = MediaCounts()
     /// Conversations that may have rows that no user can see.
     let unswept = Mutex<Set<ConversationID>>([])
@@ -60,7 +60,7 @@ package final class Engine: Sendable {
         execution: Log.Execution = .thread,
         limits: Limits = .standard,
         permissions: Permissions = .standard, filter: (any ContentFilter)? = nil,
-        webhooks: (any WebhookTransport)? = nil, gateway: (any PushGateway)? = nil, pushPacing: PushPacing = .init(),
+        webhooks: (any WebhookTransport)? = nil, gateway: (any PushGateway)? = nil, pushTiming: PushTiming = .init(),
         erasures: any ErasureRegister = MemoryErasureRegister(),
         clock: @escaping @Sendable () -> Date = { Date() },
         observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
@@ -73,15 +73,15 @@ package final class Engine: Sendable {
             )
         }
         self.erasures = erasures
-        self.erasing = Erasing(erasing)
-        deliveries = Deliveries(waiting: Int(waiting))
+        self.erasing = ActiveErasures(erasing)
+        deliveries = DeliveryQueue(waiting: Int(waiting))
         let current = SharedSettings(settings)
         self.current = current
-        self.filter = Mutex(filter ?? WordFilter(settings.manners.bannedWords))
-        hasOwnFilter = filter != nil
+        self.filter = Mutex(filter ?? WordFilter(settings.moderation.bannedWords))
+        hasCustomFilter = filter != nil
         self.webhooks = webhooks
         self.gateway = gateway
-        self.pushPacing = pushPacing
+        self.pushTiming = pushTiming
         self.store = store
         self.hub = hub
         self.index = index
@@ -94,40 +94,40 @@ package final class Engine: Sendable {
             publish: { [index] events, commit in
                 hub.publish(events)
                 let changed = Set(events.compactMap(\.changedConversation))
-                if !changed.isEmpty { index.committed(changed, moved: commit) }
+                if !changed.isEmpty { index.committed(changed, lastCommit: commit) }
             },
             record: { [deliveries, pushes] transaction in
-                var recorded = Recorded()
+                var recorded = OutboundSummary()
                 recorded.deliveries = try deliveries.record(transaction)
                 recorded.pushes = try pushes.record(transaction)
                 return recorded
             },
             recorded: { [deliveries, pushes] recorded in
                 deliveries.recorded(recorded.deliveries)
-                if recorded.pushes { pushes.begin() }
+                if recorded.pushes { pushes.wakeUp() }
             }, observe: observe)
-        follow(settings)
+        apply(settings)
     }
 
     /// Applies new settings.
     ///
     /// - Parameter prepared: A filter built in advance, which is used if it matches the settings.
-    func follow(_ settings: ServerSettings, _ prepared: WordFilter? = nil) {
-        let words = settings.manners.bannedWords
-        if !hasOwnFilter, (filter.withLock { $0 } as? WordFilter)?.setting != words {
+    func apply(_ settings: ServerSettings, _ prepared: WordFilter? = nil) {
+        let words = settings.moderation.bannedWords
+        if !hasCustomFilter, (filter.withLock { $0 } as? WordFilter)?.setting != words {
             let new = prepared.flatMap { $0.setting == words ? $0 : nil } ?? WordFilter(words)
             filter.withLock { $0 = new }
         }
-        hub.rooms.setPace(settings.manners.roomMessagesPerSecond)
-        deliveries.after.withLock { $0 = settings.manners.webhooks.after }
-        deliveries.begin()
-        followPush()
+        hub.rooms.setRateLimit(settings.moderation.roomMessagesPerSecond)
+        deliveries.after.withLock { $0 = settings.moderation.webhooks.after }
+        deliveries.wakeUp()
+        updatePushState()
     }
 
     /// Updates whether pushes can be sent; settings and configuration can change at the same time.
-    func followPush() {
+    func updatePushState() {
         current.value.withLock { pushes.isOn.store(gateway != nil && $0.push.isOn, ordering: .relaxed) }
-        pushes.begin()
+        pushes.wakeUp()
     }
 
     /// Checks the number of elements that a page of a list may have.

@@ -19,7 +19,7 @@ package struct ServerSettings: Hashable, Sendable {
     /// on demand.
     package var replayDays = 7
     /// The settings for moderation filters, webhooks and the rate limit of rooms.
-    package var manners: MannersSettings
+    package var moderation: ModerationSettings
     /// The settings for read receipts, presence and notices.
     package var people = PeopleSettings()
 
@@ -37,14 +37,14 @@ package struct ServerSettings: Hashable, Sendable {
 
     package init(
         retention: RetentionPolicy = .forever, countWindowDays: Int? = 30, allowsHistory: Bool = true,
-        allowsHistoryDelete: Bool = true, recallLowersUnread: Bool = true, manners: MannersSettings = .init()
+        allowsHistoryDelete: Bool = true, recallLowersUnread: Bool = true, moderation: ModerationSettings = .init()
     ) {
         self.retention = retention
         self.countWindowDays = countWindowDays
         self.allowsHistory = allowsHistory
         self.allowsHistoryDelete = allowsHistoryDelete
         self.recallLowersUnread = recallLowersUnread
-        self.manners = manners
+        self.moderation = moderation
     }
 
     /// Checks all settings and returns them.
@@ -63,7 +63,7 @@ package struct ServerSettings: Hashable, Sendable {
         try Self.check(thumbnailBytes, "thumbnailBytes", in: 1...1 << 20)
         try Self.check(openUploads, "openUploads", in: 1...10_000)
         _ = try mediaRetention.validated("mediaRetentionDays")
-        try manners.validate()
+        try moderation.validate()
         try push.validate()
         return self
     }
@@ -96,7 +96,7 @@ package struct ServerSettings: Hashable, Sendable {
         writer.key("mediaRetentionDays")
         mediaRetention.write(to: &writer)
         people.writeMembers(to: &writer)
-        manners.writeMembers(to: &writer, withSecrets: withSecrets)
+        moderation.writeMembers(to: &writer, withSecrets: withSecrets)
         writer.key("push")
         push.write(to: &writer, withSecrets: withSecrets)
     }
@@ -120,7 +120,7 @@ package struct ServerSettings: Hashable, Sendable {
         case "mediaRetentionDays": mediaRetention = try RetentionPolicy(from: &value, "mediaRetentionDays")
         default:
             if try people.read(name, &value) { return true }
-            return try manners.read(name, &value)
+            return try moderation.read(name, &value)
         }
         return true
     }
@@ -194,8 +194,8 @@ extension Engine {
         } catch {
             return completion(.failure(ChatError(wrapping: error)))
         }
-        let words = preview.manners.bannedWords
-        let filter = words == settings.manners.bannedWords ? nil : WordFilter(words)
+        let words = preview.moderation.bannedWords
+        let filter = words == settings.moderation.bannedWords ? nil : WordFilter(words)
         log.submit(
             { [configured = preview.push.configured] transaction in
                 // Another change of the same batch may have updated the stored settings but not the current ones.
@@ -206,11 +206,11 @@ extension Engine {
                 var writer = JSONWriter()
                 writer.object { settings.writeMembers(to: &$0, withSecrets: true) }
                 try transaction.store.put(settings: writer.json)
-                let isTold = settings.manners.webhooks.after != nil
-                transaction.isTold = isTold
+                let notifiesWebhook = settings.moderation.webhooks.after != nil
+                transaction.notifiesWebhook = notifiesWebhook
                 if !settings.push.isOn { try transaction.store.dropPushes() }
                 // When the webhook is removed, pending deliveries are dropped.
-                return (settings, dropped: isTold ? 0 : try transaction.store.dropDeliveries())
+                return (settings, dropped: notifiesWebhook ? 0 : try transaction.store.dropDeliveries())
             },
             completion: { [self] result in
                 if case .success(let (settings, dropped)) = result {
@@ -221,7 +221,7 @@ extension Engine {
                         known.push.configured = configured
                     }
                     deliveries.dropped(dropped)
-                    follow(settings, filter)
+                    apply(settings, filter)
                 }
                 completion(result.map { $0.0 })
             })
@@ -230,7 +230,7 @@ extension Engine {
     /// Applies the push services of the configuration file, which the caller has validated.
     package func configurePush(_ services: [PushService: RawJSON]) {
         current.value.withLock { $0.push.configured = services }
-        followPush()
+        updatePushState()
         guard !settings.push.isOn else { return }
         // As when a change of settings removes the last service.
         log.submit(

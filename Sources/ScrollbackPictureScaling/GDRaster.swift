@@ -35,12 +35,12 @@
         /// Decodes a file whose header was checked, scales it down, and applies its orientation.
         init(_ file: PictureFile, longestSide: Int) throws(PictureError) {
             let small = try Self.decoded(file).scaled(longestSide: longestSide)
-            self = try file.header.orientation == 1 ? small : small.turned(file.header.orientation)
+            self = try file.header.orientation == 1 ? small : small.oriented(file.header.orientation)
         }
 
         private static func decoded(_ file: PictureFile) throws(PictureError) -> Raster {
             guard let size = Int32(exactly: file.data.count) else { throw .failed }
-            GDComplaint.forget()
+            GDErrorFlag.clear()
             let image = file.data.withUnsafeBytes { bytes -> gdImagePtr? in
                 // libgd only reads the data.
                 let data = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
@@ -54,14 +54,14 @@
             }
             guard let image else { throw .corrupt }
             let raster = Raster(owning: image)
-            guard !GDComplaint.isThere, raster.width == file.header.width, raster.height == file.header.height else {
+            guard !GDErrorFlag.isSet, raster.width == file.header.width, raster.height == file.header.height else {
                 throw .corrupt
             }
-            return try raster.hasColourKey ? raster.flattened() : raster
+            return try raster.hasColorKey ? raster.flattened() : raster
         }
 
         /// Whether the image has a transparent color, as a PNG may have.
-        private var hasColourKey: Bool { image.pointee.trueColor != 0 && image.pointee.transparent >= 0 }
+        private var hasColorKey: Bool { image.pointee.trueColor != 0 && image.pointee.transparent >= 0 }
 
         /// Draws the image on white; only this libgd function respects a transparent color.
         private borrowing func flattened() throws(PictureError) -> Raster {
@@ -81,7 +81,7 @@
         }
 
         /// Returns the image with the Exif orientation applied.
-        private borrowing func turned(_ orientation: Int) throws(PictureError) -> Raster {
+        private borrowing func oriented(_ orientation: Int) throws(PictureError) -> Raster {
             let upright = try orientation > 4 ? Raster(height, width) : Raster(width, height)
             let (right, bottom) = (width - 1, height - 1)
             for y in 0..<upright.height {

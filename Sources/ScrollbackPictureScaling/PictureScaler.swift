@@ -17,7 +17,7 @@ package struct PictureScaler: Sendable {
     ///
     /// The source can be JPEG, PNG or WebP, and HEIC or AVIF if the system decodes them. Images are never enlarged.
     ///
-    /// - Throws: `.moving` for an animated image, which should be sent unchanged; `.noDecoder` if this system can't
+    /// - Throws: `.animated` for an animated image, which should be sent unchanged; `.noDecoder` if this system can't
     ///   decode the type.
     package func messagePictures(
         _ file: Data, sizes: MessagePictures.Sizes = .init()
@@ -35,7 +35,7 @@ package struct PictureScaler: Sendable {
     private func checked(_ file: Data) throws(PictureError) -> PictureFile {
         let file = try PictureFile(file)
         try limits.check(file.header)
-        guard file.header.type != .gif, file.header.frames == 1 else { throw .moving }
+        guard file.header.type != .gif, file.header.frames == 1 else { throw .animated }
         guard Raster.decodes(file.header.type) else { throw .noDecoder(file.header.type) }
         return file
     }

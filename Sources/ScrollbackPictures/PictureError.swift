@@ -11,7 +11,7 @@ package enum PictureError: Error, Hashable, Sendable {
     /// The JPEG has too many scans, which would keep decoders busy.
     case tooManyScans(Int)
     /// The image is a GIF or animated: it must be sent unchanged, because scaling would stop it.
-    case moving
+    case animated
     /// This system has no decoder for the type: the image must be sent as a file.
     case noDecoder(PictureType)
     /// Memory was insufficient, or the system's encoder failed.
@@ -27,7 +27,7 @@ extension PictureError: CustomStringConvertible {
         case .corrupt: "The image is damaged or truncated."
         case .tooLarge(let width, let height): "The image is too large: \(width) x \(height) pixels."
         case .tooManyScans(let scans): "The JPEG image has too many scans (\(scans))."
-        case .moving: "GIFs and animated images can't be scaled."
+        case .animated: "GIFs and animated images can't be scaled."
         case .noDecoder(let type): "\(type.rawValue.uppercased()) images can't be scaled on this system."
         case .failed: "The image could not be scaled."
         }

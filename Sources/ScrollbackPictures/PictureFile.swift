@@ -31,14 +31,14 @@ package struct PictureFile: Sendable {
     /// profile, orientation and animation stay, because they affect the appearance. A preview among the images of a
     /// HEIC or AVIF file stays too, because it shows nothing else.
     ///
-    /// - Throws: `.moving` for a GIF, which should be sent unchanged.
+    /// - Throws: `.animated` for a GIF, which should be sent unchanged.
     package func cleaned() throws(PictureError) -> Data {
         guard header.isComplete else { throw .corrupt }
         let bytes = Bytes(data)
         return switch header.type {
         case .jpeg: try JPEG.cleaned(bytes, header)
         case .png: try PNG.cleaned(bytes, header)
-        case .gif: throw .moving
+        case .gif: throw .animated
         case .webp: try WebP.cleaned(bytes, header)
         case .heic, .avif: try HEIF.cleaned(bytes, header)
         }
@@ -48,13 +48,13 @@ package struct PictureFile: Sendable {
 extension PictureType {
     /// Detects the type of a file from its first bytes.
     init?(_ bytes: Bytes) {
-        if bytes.has([0xFF, 0xD8, 0xFF]) {
+        if bytes.matches([0xFF, 0xD8, 0xFF]) {
             self = .jpeg
-        } else if bytes.has([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
+        } else if bytes.matches([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
             self = .png
-        } else if bytes.has("GIF87a".utf8) || bytes.has("GIF89a".utf8) {
+        } else if bytes.matches("GIF87a".utf8) || bytes.matches("GIF89a".utf8) {
             self = .gif
-        } else if bytes.has("RIFF".utf8), bytes.has("WEBP".utf8, at: 8) {
+        } else if bytes.matches("RIFF".utf8), bytes.matches("WEBP".utf8, at: 8) {
             self = .webp
         } else if let type = HEIF.type(of: bytes) {
             self = type

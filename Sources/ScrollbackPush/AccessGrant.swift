@@ -24,9 +24,9 @@ struct AccessGrant: Decodable {
     /// Google's own libraries use the same value.
     private static let margin: TimeInterval = 225
     /// The minimum time between two token requests in seconds, even if the service returns a shorter lifetime.
-    private static let leastLife: TimeInterval = 30
+    private static let minimumLifetime: TimeInterval = 30
     /// The lifetime in seconds of a token whose response contains none.
-    private static let usualLife: TimeInterval = 3600
+    private static let defaultLifetime: TimeInterval = 3600
 
     /// Creates a cache that requests tokens with a form.
     ///
@@ -41,14 +41,14 @@ struct AccessGrant: Decodable {
         clock: @escaping @Sendable () -> Date,
         form: @escaping @Sendable (_ now: Date) async throws -> [String: String]
     ) -> TokenCache {
-        TokenCache(leastAge: 60, clock: clock) {
+        TokenCache(minimumAge: 60, clock: clock) {
             let now = clock()
             let response = try await transport.post(PushRequest(url: address, form: try await form(now)))
             guard response.status == 200,
                 let grant = try? JSONDecoder().decode(AccessGrant.self, from: Data(response.body))
-            else { throw NoToken(response, retrySeconds: retrySeconds) }
-            let life = max(Self.leastLife, (grant.seconds ?? Self.usualLife) - Self.margin)
-            return TokenCache.Token(text: grant.token, renewAt: now + life)
+            else { throw TokenRequestError(response, retrySeconds: retrySeconds) }
+            let lifetime = max(Self.minimumLifetime, (grant.seconds ?? Self.defaultLifetime) - Self.margin)
+            return TokenCache.Token(text: grant.token, renewAt: now + lifetime)
         }
     }
 

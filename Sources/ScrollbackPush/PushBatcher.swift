@@ -19,7 +19,7 @@ protocol BatchablePush: Sendable {
 final class PushBatcher<Push: BatchablePush>: Sendable {
     private enum Turn {
         /// The push sends a request that also contains these pushes.
-        case leads([Waiting])
+        case sendsRequest([Waiting])
         case answered(PushOutcome)
     }
 
@@ -31,59 +31,59 @@ final class PushBatcher<Push: BatchablePush>: Sendable {
 
     private struct State {
         var waiting: [Waiting] = []
-        var underWay = 0
+        var requestsInProgress = 0
     }
 
-    private let limits: (atOnce: Int, pushes: Int, bytes: Int)
-    private let patience: Duration
+    private let limits: (maximumRequests: Int, pushes: Int, bytes: Int)
+    private let timeout: Duration
     private let post: @Sendable ([Push]) async -> [PushOutcome]
     private let state = Mutex(State())
 
     /// Creates a batcher.
     ///
     /// - Parameters:
-    ///   - atOnce: The maximum number of concurrent requests.
+    ///   - maximumRequests: The maximum number of concurrent requests.
     ///   - pushes: The maximum number of pushes in a request.
     ///   - bytes: The maximum size in bytes of a request with several pushes.
-    ///   - patience: How long a push may wait for its request.
+    ///   - timeout: How long a push may wait for its request.
     ///   - post: Sends pushes and returns their outcomes in the same order.
     init(
-        atOnce: Int, pushes: Int, bytes: Int, patience: Duration = .seconds(20),
+        maximumRequests: Int, pushes: Int, bytes: Int, timeout: Duration = .seconds(20),
         post: @escaping @Sendable (_ pushes: [Push]) async -> [PushOutcome]
     ) {
-        limits = (atOnce, pushes, bytes)
-        self.patience = patience
+        limits = (maximumRequests, pushes, bytes)
+        self.timeout = timeout
         self.post = post
     }
 
     func send(_ push: Push) async -> PushOutcome {
         let turn = await withCheckedContinuation { continuation in
             let begins = state.withLock { state in
-                guard state.underWay == limits.atOnce else {
-                    state.underWay += 1
+                guard state.requestsInProgress == limits.maximumRequests else {
+                    state.requestsInProgress += 1
                     return true
                 }
                 state.waiting.append(Waiting(push: push, turn: continuation))
                 return false
             }
-            if begins { continuation.resume(returning: Turn.leads([])) }
+            if begins { continuation.resume(returning: Turn.sendsRequest([])) }
         }
         switch turn {
         case .answered(let outcome): return outcome
-        case .leads(let others):
+        case .sendsRequest(let others):
             let outcomes = await post([push] + others.map(\.push))
             for (other, outcome) in zip(others, outcomes.dropFirst()) {
                 other.turn.resume(returning: .answered(outcome))
             }
-            passOn()
+            startNextRequest()
             return outcomes[0]
         }
     }
 
     /// Starts the next request with the longest waiting push, if any pushes wait.
-    private func passOn() {
+    private func startNextRequest() {
         let late = state.withLock { state in
-            let earliest = ContinuousClock.now - patience
+            let earliest = ContinuousClock.now - timeout
             let late = state.waiting.prefix { $0.since < earliest }
             state.waiting.removeFirst(late.count)
             return late
@@ -91,7 +91,7 @@ final class PushBatcher<Push: BatchablePush>: Sendable {
         for one in late { one.turn.resume(returning: .answered(.later(after: nil, "timed out waiting for a request"))) }
         let next = state.withLock { state -> (leader: Waiting, others: [Waiting])? in
             guard let leader = state.waiting.first else {
-                state.underWay -= 1
+                state.requestsInProgress -= 1
                 return nil
             }
             var (names, bytes) = (Set([leader.push.name]), leader.push.size)
@@ -110,6 +110,6 @@ final class PushBatcher<Push: BatchablePush>: Sendable {
             state.waiting = left
             return (leader, others)
         }
-        if let next { next.leader.turn.resume(returning: .leads(next.others)) }
+        if let next { next.leader.turn.resume(returning: .sendsRequest(next.others)) }
     }
 }

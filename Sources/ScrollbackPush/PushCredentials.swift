@@ -120,5 +120,5 @@ struct PushCredentials {
         return choices
     }
 
-    func wrong(_ name: String, _ reason: String) -> ChatError { .invalidParameter(parameter(name), reason) }
+    func invalid(_ name: String, _ reason: String) -> ChatError { .invalidParameter(parameter(name), reason) }
 }

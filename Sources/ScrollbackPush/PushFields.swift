@@ -16,13 +16,13 @@ extension PushNotification {
     ///
     /// - Parameter omitsData: Whether the sender's data does not fit. The app gets the data by fetching the message.
     func message(omitsData: Bool) -> PushMessage {
-        PushMessage(place: place, kind: replaces ? .recall : .message, omitsData: omitsData, link: link)
+        PushMessage(target: target, kind: replaces ? .recall : .message, omitsData: omitsData, link: link)
     }
 }
 
 extension String {
     /// Returns the string truncated to at most `bytes` bytes of UTF-8, with an ellipsis, without splitting characters.
-    func fitting(_ bytes: Int) -> String {
+    func truncated(_ bytes: Int) -> String {
         guard utf8.count > bytes else { return self }
         let ellipsis = "…"
         var room = bytes - ellipsis.utf8.count
@@ -56,12 +56,12 @@ func fittingPayload(
     for omitsData in hasData ? [false, true] : [false] {
         // JSON escapes one byte as up to six, so a binary search finds the longest text that fits.
         var (low, high) = (shortest, text.utf8.count)
-        guard make(text.fitting(low), omitsData).count <= limit else { continue }
+        guard make(text.truncated(low), omitsData).count <= limit else { continue }
         while low < high {
             let middle = (low + high + 1) / 2
-            if make(text.fitting(middle), omitsData).count <= limit { low = middle } else { high = middle - 1 }
+            if make(text.truncated(middle), omitsData).count <= limit { low = middle } else { high = middle - 1 }
         }
-        return make(text.fitting(low), omitsData)
+        return make(text.truncated(low), omitsData)
     }
     return nil
 }

@@ -20,7 +20,7 @@ package final class PushServices: PushGateway {
     private let providers = Mutex<[Key: any PushProvider]>([:])
 
     /// The maximum number of cached providers.
-    private static let mostKnown = 32
+    private static let maximumProviders = 32
 
     /// Creates the gateway.
     ///
@@ -61,7 +61,7 @@ package final class PushServices: PushGateway {
         let made = try make(key)
         return providers.withLock { providers in
             if let known = providers[key] { return known }
-            if providers.count >= Self.mostKnown { providers.removeAll() }
+            if providers.count >= Self.maximumProviders { providers.removeAll() }
             providers[key] = made
             return made
         }

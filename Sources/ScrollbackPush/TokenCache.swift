@@ -10,15 +10,15 @@ actor TokenCache {
 
     private let clock: @Sendable () -> Date
     /// The minimum age in seconds of a rejected token before it is replaced.
-    private let leastAge: TimeInterval
+    private let minimumAge: TimeInterval
     private let make: @Sendable () async throws -> Token
     private var current: (madeAt: Date, task: Task<Token, any Error>)?
 
     init(
-        leastAge: TimeInterval, clock: @escaping @Sendable () -> Date,
+        minimumAge: TimeInterval, clock: @escaping @Sendable () -> Date,
         make: @escaping @Sendable () async throws -> Token
     ) {
-        self.leastAge = leastAge
+        self.minimumAge = minimumAge
         self.clock = clock
         self.make = make
     }
@@ -44,7 +44,7 @@ actor TokenCache {
     /// A token that was just created is not replaced.
     func token(after refused: String) async throws -> String {
         if let known = current, let token = try? await known.task.value, token.text == refused,
-            clock().timeIntervalSince(known.madeAt) >= leastAge, current?.task == known.task
+            clock().timeIntervalSince(known.madeAt) >= minimumAge, current?.task == known.task
         {
             current = nil
         }

@@ -21,12 +21,12 @@ extension DatabaseError {
         switch resultCode {
         case .SQLITE_FULL: true
         case .SQLITE_IOERR:
-            database.map { Self.meansOutOfSpace(sqlite3_system_errno($0.sqliteConnection)) } ?? false
+            database.map { Self.indicatesOutOfSpace(sqlite3_system_errno($0.sqliteConnection)) } ?? false
         default: false
         }
     }
 
-    static func meansOutOfSpace(_ systemError: CInt) -> Bool { [ENOSPC, EDQUOT, EFBIG].contains(systemError) }
+    static func indicatesOutOfSpace(_ systemError: CInt) -> Bool { [ENOSPC, EDQUOT, EFBIG].contains(systemError) }
 }
 
 extension SQLiteStore {

@@ -21,13 +21,16 @@ extension SQLiteReader {
             }, row: { try $0.message(in: conversation) })
     }
 
-    func place(atOrBelow seq: Seq, in conversation: Int64) throws -> PlaceRow? {
+    func position(atOrBelow seq: Seq, in conversation: Int64) throws -> PositionRow? {
         try connection.first(
             .placeAtOrBelow,
             bind: {
                 $0.add(conversation)
                 $0.add(seq)
-            }, row: { PlaceRow(seq: $0.integer(), n: $0.integer(), timetoken: Timetoken(rawValue: $0.bits())) })
+            },
+            row: {
+                PositionRow(seq: $0.integer(), countedIndex: $0.integer(), timetoken: Timetoken(rawValue: $0.bits()))
+            })
     }
 
     func message(atOrBelow seq: Seq, in conversation: Int64) throws -> MessageRow? {
@@ -40,15 +43,16 @@ extension SQLiteReader {
     }
 
     func messages(
-        in conversation: Int64, _ range: SeqRange, newestFirst: Bool, room: inout PageRoom, filter: MessageFilter,
+        in conversation: Int64, _ range: SeqRange, newestFirst: Bool, budget: inout ResponseBudget,
+        filter: MessageFilter,
         reader: UserID
     ) throws -> [MessageRow] {
-        guard !room.isFull else { return [] }
+        guard !budget.isFull else { return [] }
         var rows: [MessageRow] = []
-        func take(_ row: MessageRow) -> Bool {
-            guard room.take(row) else { return false }
+        func appendIfFits(_ row: MessageRow) -> Bool {
+            guard budget.take(row) else { return false }
             rows.append(row)
-            return !room.isFull
+            return !budget.isFull
         }
         func bindRange(_ parameters: inout Parameters) {
             parameters.add(conversation)
@@ -58,12 +62,12 @@ extension SQLiteReader {
         guard filter != .all else {
             try connection.run(
                 newestFirst ? .messagesNewestFirst : .messagesOldestFirst, bind: bindRange,
-                row: { take(try $0.message(in: conversation)) })
+                row: { appendIfFits(try $0.message(in: conversation)) })
             return rows
         }
         let condition = FilterCondition(filter)
         try connection.run(
-            once: Query.messages(newestFirst: newestFirst, index: condition.index, where: condition.sql),
+            uncached: Query.messages(newestFirst: newestFirst, index: condition.index, where: condition.sql),
             bind: { parameters in
                 bindRange(&parameters)
                 for value in condition.values {
@@ -76,7 +80,7 @@ extension SQLiteReader {
             row: { columns in
                 let row = try columns.message(in: conversation)
                 guard !filter.mentionsMe || row.attributes.mentions?.includes(reader) == true else { return true }
-                return take(row)
+                return appendIfFits(row)
             })
         return rows
     }

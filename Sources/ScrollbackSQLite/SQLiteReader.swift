@@ -6,9 +6,9 @@ import StoreFiles
 ///
 /// Each query is a seek in an index, or a scan of a contiguous range.
 class SQLiteReader: StoreReader {
-    let connection: Connection
+    let connection: SQLiteConnection
 
-    init(_ connection: Connection) {
+    init(_ connection: SQLiteConnection) {
         self.connection = connection
     }
 
@@ -52,17 +52,19 @@ class SQLiteReader: StoreReader {
         try connection.all(.memberships, bind: { $0.add(user.text) }, row: { try $0.member() })
     }
 
-    func involvements(of user: UserID, movedAbove moved: Int64, changedAbove rev: Int64) throws -> [InvolvementRow] {
+    func membershipSummaries(of user: UserID, committedAfter lastCommit: Int64, changedAbove rev: Int64) throws
+        -> [MembershipSummary]
+    {
         try connection.all(
-            .involvements,
+            .membershipSummaries,
             bind: {
                 $0.add(user.text)
-                $0.add(moved)
+                $0.add(lastCommit)
                 $0.add(rev)
-            }, row: { try $0.involvement() })
+            }, row: { try $0.membershipSummary() })
     }
 
-    func listed(of user: UserID, _ filter: ListFilter) throws -> [ListedRow] {
+    func listed(of user: UserID, _ filter: RecentsFilter) throws -> [ListedRow] {
         try connection.all(
             .listed,
             bind: {
@@ -73,26 +75,26 @@ class SQLiteReader: StoreReader {
             }, row: { $0.listed() })
     }
 
-    func unevenCounts(of user: UserID) throws -> [Int64: UnevenCount] {
-        var counts: [Int64: UnevenCount] = [:]
-        try connection.run(.unevenCounts, bind: { $0.add(user.text) }) { columns in
+    func unreadAdjustments(of user: UserID) throws -> [Int64: UnreadAdjustment] {
+        var counts: [Int64: UnreadAdjustment] = [:]
+        try connection.run(.unreadAdjustments, bind: { $0.add(user.text) }) { columns in
             let number = columns.integer()
-            var count = counts[number] ?? UnevenCount()
+            var count = counts[number] ?? UnreadAdjustment()
             count.isMentioned = columns.flag()
-            if !columns.nextIsNull() { count.add(try columns.block()) }
+            if !columns.skipIfNull() { count.add(try columns.block()) }
             counts[number] = count
             return true
         }
         return counts
     }
 
-    func channelInvolvements(of user: UserID, in community: Identifier) throws -> [InvolvementRow] {
+    func channelSummaries(of user: UserID, in community: Identifier) throws -> [MembershipSummary] {
         try connection.all(
-            .channelInvolvements,
+            .channelSummaries,
             bind: {
                 $0.add(user.text)
                 $0.add(community.text)
-            }, row: { try $0.involvement() })
+            }, row: { try $0.membershipSummary() })
     }
 
     func spans(of user: UserID, in conversation: Int64) throws -> [SpanRow] {
@@ -115,13 +117,13 @@ class SQLiteReader: StoreReader {
             }, row: { try $0.block() })
     }
 
-    func voids(of user: UserID?, in conversation: Int64) throws -> [VoidRow] {
+    func deletedRanges(of user: UserID?, in conversation: Int64) throws -> [DeletedRangeRow] {
         try connection.all(
-            .voids,
+            .deletedRanges,
             bind: {
                 $0.add(conversation)
                 $0.add(user?.text ?? "")
-            }, row: { try $0.void() })
+            }, row: { try $0.deletedRange() })
     }
 
     func mentions(of user: UserID, in conversation: Int64, above seq: Seq) throws -> [Seq] {

@@ -19,7 +19,7 @@ extension SQLiteStore {
         /// The keys with which the texts are encrypted; empty if they are not.
         package var keys: [StoreKey.ID] = []
         /// Whether existing rows are still being encrypted or decrypted.
-        package var isBeingSealed = false
+        package var isReencrypting = false
     }
 
     /// Inspects the store of a directory without changing it, even while a server has it open.
@@ -48,7 +48,7 @@ extension SQLiteStore {
                 guard (9...schemaVersion).contains(schema) else { return found }
                 let keys = try Int64.fetchAll(database, sql: "SELECT id FROM storeKey ORDER BY id")
                 found.keys = keys.map { StoreKey.ID(bits: UInt32(truncatingIfNeeded: $0)) }
-                found.isBeingSealed =
+                found.isReencrypting =
                     try Bool.fetchOne(database, sql: "SELECT position IS NOT NULL FROM sealing") ?? false
                 return found
             }

@@ -13,13 +13,13 @@ extension SQLiteStore {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1", migrate: createTables)
         migrator.registerMigration("2", migrate: createMediaTables)
-        migrator.registerMigration("3", migrate: createManners)
-        migrator.registerMigration("4", migrate: markManners)
-        migrator.registerMigration("5", migrate: extendRecents)
-        migrator.registerMigration("6", migrate: createPeople)
-        migrator.registerMigration("7", migrate: createOperator)
-        migrator.registerMigration("8", migrate: createPush)
-        migrator.registerMigration("9", migrate: SealingSchema.create)
+        migrator.registerMigration("3", migrate: createModerationTables)
+        migrator.registerMigration("4", migrate: addModerationFlags)
+        migrator.registerMigration("5", migrate: addRecentsColumns)
+        migrator.registerMigration("6", migrate: createPeopleTables)
+        migrator.registerMigration("7", migrate: createAdminTables)
+        migrator.registerMigration("8", migrate: createPushTables)
+        migrator.registerMigration("9", migrate: EncryptionSchema.create)
         let found = try pool.read { try migrator.appliedIdentifiers($0).compactMap { Int($0) }.max() ?? 0 }
         guard found <= schemaVersion else {
             throw ChatError(
@@ -31,7 +31,7 @@ extension SQLiteStore {
     }
 
     /// Reads the state that the writer keeps in memory.
-    static func start(_ database: Database) throws -> (generation: UInt64, moved: Int64, newest: Timetoken) {
+    static func loadState(_ database: Database) throws -> (generation: UInt64, lastCommit: Int64, newest: Timetoken) {
         func meta(_ name: String) throws -> Int64? {
             try Int64.fetchOne(database, sql: "SELECT value FROM meta WHERE name = ?", arguments: [name])
         }

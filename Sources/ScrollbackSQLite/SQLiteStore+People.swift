@@ -6,7 +6,7 @@ import StoreFiles
 
 extension SQLiteStore {
     /// Creates the tables of read receipts, invitations and presence.
-    static func createPeople(_ database: Database) throws {
+    static func createPeopleTables(_ database: Database) throws {
         try database.execute(
             sql: """
                 -- The read position that the peer of a direct conversation may see: at most two rows each.

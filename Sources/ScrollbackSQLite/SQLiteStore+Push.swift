@@ -6,7 +6,7 @@ import StoreFiles
 
 extension SQLiteStore {
     /// Creates the tables of push preferences, devices, queued pushes and retries.
-    static func createPush(_ database: Database) throws {
+    static func createPushTables(_ database: Database) throws {
         try database.execute(
             sql: """
                 ALTER TABLE member ADD COLUMN level TEXT;
@@ -85,8 +85,8 @@ extension SQLiteStore {
 }
 
 extension SQLiteReader {
-    func pushPerson(_ user: UserID) throws -> PushPersonRow? {
-        try connection.first(.pushPerson, bind: { $0.add(user.text) }, row: { try $0.pushPerson() })
+    func pushUser(_ user: UserID) throws -> PushUserRow? {
+        try connection.first(.pushUser, bind: { $0.add(user.text) }, row: { try $0.pushUser() })
     }
 
     func pushDevices(of user: UserID) throws -> [PushDeviceRow] {
@@ -102,11 +102,11 @@ extension SQLiteReader {
             }, row: { try $0.pushDevice() })
     }
 
-    func reached(
+    func pushRecipients(
         at level: NotificationLevel, in conversation: Int64, after: UserID?, limit: Int
     ) throws -> [UserID] {
         try connection.all(
-            .pushReached, limit: limit,
+            .pushRecipients, limit: limit,
             bind: {
                 $0.add(conversation)
                 $0.add(level.stored)
@@ -153,8 +153,8 @@ extension SQLiteReader {
 }
 
 extension SQLiteWriter {
-    func put(_ person: PushPersonRow) throws {
-        try connection.run(.putPushPerson, bind: { $0.add(person) })
+    func put(_ person: PushUserRow) throws {
+        try connection.run(.putPushUser, bind: { $0.add(person) })
     }
 
     func put(_ device: PushDeviceRow) throws {
@@ -176,16 +176,16 @@ extension SQLiteWriter {
             })
     }
 
-    func putReach(_ level: NotificationLevel, of user: UserID, in conversation: Int64) throws {
+    func putPushLevel(_ level: NotificationLevel, of user: UserID, in conversation: Int64) throws {
         try connection.run(
-            .dropReach,
+            .dropPushLevel,
             bind: {
                 $0.add(conversation)
                 $0.add(user.text)
             })
         guard level != .none else { return }
         try connection.run(
-            .putReach,
+            .putPushLevel,
             bind: {
                 $0.add(conversation)
                 $0.add(user.text)

@@ -2,7 +2,7 @@ import GRDB
 
 extension SQLiteStore {
     /// Adds removal from recents, unread markers and the sort key of recents.
-    static func extendRecents(_ database: Database) throws {
+    static func addRecentsColumns(_ database: Database) throws {
         try database.execute(
             sql: """
                 -- By user first: listing reads all rows of a user, which is more frequent than reading all members of a

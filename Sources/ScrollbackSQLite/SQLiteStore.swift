@@ -28,7 +28,7 @@ package final class SQLiteStore: MessageStore {
         /// With keys, the store encrypts all texts that it writes. An encrypted store does not open without its keys.
         package var keys: StoreKeys?
         /// Whether to also re-encrypt existing rows with the newest key; `false` for tools that only inspect a store.
-        package var adoptsKeys = true
+        package var reencryptsExistingRows = true
 
         package init() {}
     }
@@ -42,11 +42,11 @@ package final class SQLiteStore: MessageStore {
     let cipher: StoreCipher?
     private let lock: DirectoryLock
     private let state: Mutex<State>
-    let connections = Mutex<[ObjectIdentifier: Connection]>([:])
+    let connections = Mutex<[ObjectIdentifier: SQLiteConnection]>([:])
 
     /// The writer's state in memory, which changes only after a commit.
     private struct State {
-        var moved: Int64
+        var lastCommit: Int64
         var newest: Timetoken
         var isClosed = false
     }
@@ -63,7 +63,7 @@ package final class SQLiteStore: MessageStore {
         } catch {
             throw ChatError(.internalError, "The directory \(directory.path) can't be created.", cause: error)
         }
-        lock = try DirectoryLock(directory, else: .internalError, "only one server can open it at a time")
+        lock = try DirectoryLock(directory, errorCode: .internalError, "only one server can open it at a time")
         let path = directory.appending(component: Self.fileName).path
         try Self.checkLength(of: path)
         do {
@@ -73,13 +73,13 @@ package final class SQLiteStore: MessageStore {
                 // GRDB sets NORMAL when it turns on WAL, which can lose the last commits in a power failure.
                 try database.execute(sql: "PRAGMA synchronous = FULL")
                 // Check the keys before statements are cached, because the check itself uses this temporary connection.
-                let connection = Connection(database, cipher: cipher)
+                let connection = SQLiteConnection(database, cipher: cipher)
                 try Self.checkKeys(connection, options.keys)
-                if options.adoptsKeys { try Self.adopt(options.keys, connection) }
-                return try Self.start(database)
+                if options.reencryptsExistingRows { try Self.startReencryption(with: options.keys, connection) }
+                return try Self.loadState(database)
             }
             generation = start.generation
-            state = Mutex(State(moved: start.moved, newest: start.newest))
+            state = Mutex(State(lastCommit: start.lastCommit, newest: start.newest))
         } catch let error as DatabaseError {
             let reason = error.message ?? "no reason"
             throw error.chatError("The store \(path) can't be opened: \(reason).")
@@ -132,14 +132,14 @@ package final class SQLiteStore: MessageStore {
         return configuration
     }
 
-    package var moved: Int64 { state.withLock { $0.moved } }
+    package var lastCommit: Int64 { state.withLock { $0.lastCommit } }
     package var newest: Timetoken { state.withLock { $0.newest } }
 
     package func read<Answer>(_ body: (any StoreReader) throws -> Answer) throws -> Answer {
         try readConnection { try body(SQLiteReader($0)) }
     }
 
-    func readConnection<Answer>(_ body: (Connection) throws -> Answer) throws -> Answer {
+    func readConnection<Answer>(_ body: (SQLiteConnection) throws -> Answer) throws -> Answer {
         try checkOpen()
         return try translatingErrors {
             // GRDB's own transactions compile their statements each time.
@@ -160,7 +160,7 @@ package final class SQLiteStore: MessageStore {
         return try translatingErrors {
             try pool.writeWithoutTransaction { database in
                 let connection = connection(database)
-                let commit = moved + 1
+                let commit = lastCommit + 1
                 let writer = SQLiteWriter(connection, commit: commit)
                 // Has no effect after a commit.
                 defer { connection.rollBack() }
@@ -172,7 +172,7 @@ package final class SQLiteStore: MessageStore {
                     return answer
                 }
                 state.withLock { state in
-                    state.moved = commit
+                    state.lastCommit = commit
                     state.newest = max(state.newest, writer.newest)
                 }
                 return answer
@@ -181,10 +181,10 @@ package final class SQLiteStore: MessageStore {
     }
 
     /// Returns the cached statements of a connection in the pool.
-    func connection(_ database: Database) -> Connection {
+    func connection(_ database: Database) -> SQLiteConnection {
         connections.withLock { known in
             if let connection = known[ObjectIdentifier(database)] { return connection }
-            let connection = Connection(database, cipher: cipher)
+            let connection = SQLiteConnection(database, cipher: cipher)
             known[ObjectIdentifier(database)] = connection
             return connection
         }

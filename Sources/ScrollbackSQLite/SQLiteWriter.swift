@@ -6,11 +6,11 @@ import StoreFiles
 final class SQLiteWriter: SQLiteReader, StoreWriter {
     private let commit: Int64
     /// Whether a conversation has this commit's number.
-    private var isStamped = false
+    private var isCommitNumberStored = false
     /// The newest timetoken of all conversations in this transaction.
     private(set) var newest = Timetoken(rawValue: 0)
 
-    init(_ connection: Connection, commit: Int64) {
+    init(_ connection: SQLiteConnection, commit: Int64) {
         self.commit = commit
         super.init(connection)
     }
@@ -19,7 +19,7 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
     ///
     /// Numbers must continue after the store is reopened, because client cursors can contain them.
     func finish() throws {
-        if !isStamped { try connection.run(.putMoved, bind: { $0.add(commit) }) }
+        if !isCommitNumberStored { try connection.run(.putLastCommit, bind: { $0.add(commit) }) }
     }
 
     func put(_ conversation: inout ConversationRow) throws {
@@ -49,7 +49,7 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
             }
         }
         newest = max(newest, row.timetoken)
-        if row.moved >= commit { isStamped = true }
+        if row.lastCommit >= commit { isCommitNumberStored = true }
     }
 
     func put(_ member: MemberRow) throws {
@@ -101,22 +101,22 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
             })
     }
 
-    func put(_ void: VoidRow, of user: UserID?, in conversation: Int64) throws {
+    func put(_ deletedRange: DeletedRangeRow, of user: UserID?, in conversation: Int64) throws {
         try connection.run(
-            .putVoid,
+            .putDeletedRanges,
             bind: {
                 $0.add(conversation)
                 $0.add(user?.text ?? "")
-                $0.add(void.places.lowerBound)
-                $0.add(void.places.upperBound)
-                $0.add(void.userRev)
-                $0.add(void.holdsMessages)
+                $0.add(deletedRange.places.lowerBound)
+                $0.add(deletedRange.places.upperBound)
+                $0.add(deletedRange.userRev)
+                $0.add(deletedRange.holdsMessages)
             })
     }
 
-    func dropVoid(from seq: Seq, of user: UserID?, in conversation: Int64) throws {
+    func dropDeletedRange(from seq: Seq, of user: UserID?, in conversation: Int64) throws {
         try connection.run(
-            .dropVoid,
+            .dropDeletedRange,
             bind: {
                 $0.add(conversation)
                 $0.add(user?.text ?? "")
@@ -151,7 +151,7 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
 
     func erase(_ conversation: Int64) throws {
         for part: Query in [
-            .eraseMessages, .eraseMentions, .eraseSpans, .eraseBits, .eraseVoids, .eraseRetired, .eraseChanges,
+            .eraseMessages, .eraseMentions, .eraseSpans, .eraseBits, .eraseDeletedRanges, .eraseRetired, .eraseChanges,
             .eraseActions, .eraseReaders, .eraseMembers, .eraseMutes, .eraseReceipts, .eraseInvitations, .eraseBans,
             .erasePushes, .eraseReach, .erasePushRetries, .dropPushWalk,
         ] {

@@ -23,7 +23,7 @@ package struct Server: Sendable {
     private let search: SQLiteSearch
     private let media: DiskMediaStore
     private let engine: Engine
-    private let webhooks: HTTPWebhooks
+    private let webhooks: HTTPWebhookTransport
     private let pushTransport: HTTPPushTransport
     private let http2: HTTP2PushTransport
     private let pushCredentials: PushCredentialsFile?
@@ -41,7 +41,7 @@ package struct Server: Sendable {
     package init(_ options: ServerOptions, logger: Logger) async throws {
         self.options = options
         self.logger = logger
-        try Backup.checkIsNone(options.directory)
+        try Backup.checkIsDataDirectory(options.directory)
         try FileManager.default.createDirectory(
             at: options.directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         certificates = try options.certificate.map { chain in
@@ -57,27 +57,27 @@ package struct Server: Sendable {
         storeOptions.keys = options.storeKeys
         store = try SQLiteStore(directory: options.directory, options: storeOptions)
         search = try SQLiteSearch(store)
-        webhooks = HTTPWebhooks()
+        webhooks = HTTPWebhookTransport()
         let agent = "scrollback/\(Self.version)"
         pushTransport = HTTPPushTransport(agent: agent, authorities: options.pushAuthorities)
         http2 = HTTP2PushTransport(agent: agent, authorities: options.pushAuthorities)
         diskThreads = NIOThreadPool(numberOfThreads: options.diskThreads)
         diskThreads.start()
-        let refusals = PushRefusals(logger: logger)
+        let refusals = PushRefusalLogger(logger: logger)
         let gateway = PushServices(over: pushTransport, http2: http2, refused: refusals.refused)
         media = try DiskMediaStore(in: options.directory, threads: diskThreads, keys: options.storeKeys)
         engine = try Engine(
             store: store, index: search, media: media,
             webhooks: webhooks, gateway: gateway,
-            pushPacing: PushPacing(first: options.pushRetrySeconds),
+            pushTiming: PushTiming(firstDelay: options.pushRetrySeconds),
             erasures: FileErasureRegister(in: options.directory), observe: { metrics.record($0) })
         pushCredentials = options.pushCredentials.map { PushCredentialsFile($0, for: gateway) }
         try pushCredentials?.load(into: engine, logger: logger)
         tokens = try await TokenService(directory: options.directory, trust: options.tokenTrust)
-        tokens.foreignKeys?.tell(logger)
+        tokens.externalKeys?.log(logger)
         if !AdminKey.exists(in: options.directory) { try await AdminKey.write(in: options.directory, tokens) }
         // A restored backup may contain users that were erased after it was made.
-        let erased = try await engine.eraseAgain()
+        let erased = try await engine.restartMissingErasures()
         if erased > 0 {
             logger.notice(
                 "The store is from a backup and contains erased users. Erasing them again.",
@@ -96,10 +96,10 @@ package struct Server: Sendable {
         let threads = NIOThreadPool(numberOfThreads: options.readers)
         threads.start()
         let readiness = Readiness()
-        let tidy = Tidying(engine: engine, interval: options.tidyInterval, logger: logger)
+        let tidy = CleanupService(engine: engine, interval: options.cleanupInterval, logger: logger)
         let scope = RequestScope(
             engine: engine, tokens: tokens,
-            allowance: options.sendRate.map { SendAllowance(perSecond: $0, burst: options.sendBurst) },
+            sendLimiter: options.sendRate.map { SendRateLimiter(perSecond: $0, burst: options.sendBurst) },
             readers: threads, metrics: metrics, store: store, readiness: readiness, tidy: tidy,
             announcesUploads: options.announcesUploads)
         let sockets = WebSockets(scope: scope, options: options)
@@ -110,7 +110,7 @@ package struct Server: Sendable {
             router: router,
             server: HTTPServerBuilder { responder in
                 ServerChannel(
-                    responder: Exchange.around(responder), certificates: certificates,
+                    responder: Exchange.wrapping(responder), certificates: certificates,
                     frameBytes: engine.limits.frameBytes,
                     makeWebSocket: { sockets.make(on: $0) })
             },
@@ -127,11 +127,11 @@ package struct Server: Sendable {
                     engine: engine, tokens: tokens, certificates: certificates, pushCredentials: pushCredentials,
                     logger: logger),
                 tidy,
-                Indexing(search: search, logger: logger),
-                Telling(engine: engine),
-                Pushing(engine: engine),
-                ErasingUsers(engine: engine, logger: logger),
-                Sealing(store: store, media: media, threads: diskThreads, logger: logger),
+                SearchIndexingService(search: search, logger: logger),
+                WebhookDeliveryService(engine: engine),
+                PushDeliveryService(engine: engine),
+                UserErasureService(engine: engine, logger: logger),
+                StorageEncryptionService(store: store, media: media, threads: diskThreads, logger: logger),
                 application,
                 Drain(sockets: sockets, engine: engine, readiness: readiness),
             ],
@@ -145,7 +145,7 @@ package struct Server: Sendable {
                 .invalidParameter, "Can't listen on \(options.host):\(options.port): \(reason).", parameter: "port",
                 cause: error)
         }
-        engine.tellAllLeft()
+        engine.recordAllOffline()
         engine.log.close()
         await webhooks.shutdown()
         await pushTransport.shutdown()
@@ -171,8 +171,8 @@ private struct Housekeeping: Service {
             var turn = 0
             while true {
                 try await Task.sleep(for: .milliseconds(200))
-                engine.hub.announceMovedChannels()
-                engine.tellWhoLeft()
+                engine.hub.announceChannelHeads()
+                engine.notifyWatchersOfOfflineUsers()
                 turn += 1
                 guard turn % 10 == 0 else { continue }
                 certificates?.reloadIfChanged(logger: logger)

@@ -43,7 +43,7 @@ package struct ServerOptions: Sendable {
     /// Apple's clients resume only after this response, but some proxies mistake it for the final response.
     package var announcesUploads = true
     /// The interval between runs that remove expired data.
-    package var tidyInterval = Duration.seconds(60)
+    package var cleanupInterval = Duration.seconds(60)
     /// The path of a JSON file with push credentials.
     ///
     /// They take precedence over those in the settings.

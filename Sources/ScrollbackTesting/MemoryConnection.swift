@@ -26,11 +26,11 @@ final class MemoryConnection: TransportConnection {
     private let events: @Sendable (TransportEvent) -> Void
     private let queue = DispatchQueue(label: "scrollback.world.connection")
     private let session = Mutex<Session?>(nil)
-    private let isCut = Atomic<Bool>(false)
+    private let isDropped = Atomic<Bool>(false)
     /// The newest heads of rooms whose messages were skipped for this connection.
-    private let owed = Mutex<[ConversationID: HeadFrame]>([:])
+    private let skippedHeads = Mutex<[ConversationID: HeadFrame]>([:])
     /// Events that are delivered in one batch after a delay.
-    private let heap = Mutex<[[UInt8]]>([])
+    private let delayedFrames = Mutex<[[UInt8]]>([])
 
     init(
         server: MemoryServer, user: UserID, services: SessionServices,
@@ -40,12 +40,12 @@ final class MemoryConnection: TransportConnection {
         self.user = user
         self.events = events
         let end = ServerEnd(connection: self)
-        session.withLock { $0 = Session(services: services, lane: end, outlet: end) }
+        session.withLock { $0 = Session(services: services, lane: end, transport: end) }
     }
 
     /// Drops the connection without a close handshake, as a pulled cable would.
-    func cut(_ closure: TransportClosure = TransportClosure(reason: "The connection was lost.")) {
-        guard !isCut.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    func drop(_ closure: TransportClosure = TransportClosure(reason: "The connection was lost.")) {
+        guard !isDropped.exchange(true, ordering: .acquiringAndReleasing) else { return }
         server.disconnected(self)
         queue.async { [self] in
             let session = session.withLock { session in
@@ -58,72 +58,72 @@ final class MemoryConnection: TransportConnection {
     }
 
     /// Waits until both sides have processed all frames in transit.
-    func settle() {
+    func waitForFramesInTransit() {
         queue.sync {}
     }
 
     func send(_ frame: [UInt8]) {
         queue.async { [self] in
-            guard !isCut.load(ordering: .acquiring) else { return }
+            guard !isDropped.load(ordering: .acquiring) else { return }
             server.received(frame, from: user)
             session.withLock { $0 }?.receive(frame)
         }
     }
 
     func close() {
-        cut(TransportClosure(code: 1000, reason: "The client closed the connection."))
+        drop(TransportClosure(code: 1000, reason: "The client closed the connection."))
     }
 
     /// Delivers a frame, or remembers its substitute if the connection is slow.
-    fileprivate func arrive(_ frame: [UInt8], orElse substitute: HeadFrame) {
-        guard server.isSlow(user) else { return arrive(frame) }
-        owed.withLock { $0[substitute.conversation] = substitute }
+    fileprivate func enqueue(_ frame: [UInt8], orElse substitute: HeadFrame) {
+        guard server.isSlow(user) else { return enqueue(frame) }
+        skippedHeads.withLock { $0[substitute.conversation] = substitute }
     }
 
     /// Delivers the substitutes of all skipped frames.
     func catchUp() {
-        let heads = owed.withLock { owed in
-            defer { owed = [:] }
-            return owed.values
+        let heads = skippedHeads.withLock { skippedHeads in
+            defer { skippedHeads = [:] }
+            return skippedHeads.values
         }
-        for head in heads { arrive(head.encoded) }
+        for head in heads { enqueue(head.encoded) }
     }
 
-    fileprivate func arrive(_ frame: [UInt8]) {
-        guard server.isLate(user) else {
+    fileprivate func enqueue(_ frame: [UInt8]) {
+        guard server.isDelayed(user) else {
             return queue.async { [self] in
-                arriveHeap()
-                hand(over: frame)
+                deliverDelayedFrames()
+                deliver(frame)
             }
         }
         guard frame.starts(with: Self.answer) else {
-            let isFirst = heap.withLock { heap in
-                heap.append(frame)
-                return heap.count == 1
+            let isFirst = delayedFrames.withLock { delayedFrames in
+                delayedFrames.append(frame)
+                return delayedFrames.count == 1
             }
-            if isFirst { queue.asyncAfter(deadline: Self.soon) { [self] in arriveHeap() } }
+            if isFirst { queue.asyncAfter(deadline: Self.randomDeadline) { [self] in deliverDelayedFrames() } }
             return
         }
-        queue.asyncAfter(deadline: Self.soon) { [self] in
+        queue.asyncAfter(deadline: Self.randomDeadline) { [self] in
             // Events that precede a response must be delivered before it.
-            arriveHeap()
-            hand(over: frame)
+            deliverDelayedFrames()
+            deliver(frame)
         }
     }
 
-    private static var soon: DispatchTime { .now() + .milliseconds(Int.random(in: 0...15)) }
+    private static var randomDeadline: DispatchTime { .now() + .milliseconds(Int.random(in: 0...15)) }
 
-    private func arriveHeap() {
-        let frames = heap.withLock { heap in
-            defer { heap = [] }
-            return heap
+    private func deliverDelayedFrames() {
+        let frames = delayedFrames.withLock { delayedFrames in
+            defer { delayedFrames = [] }
+            return delayedFrames
         }
-        for frame in frames { hand(over: frame) }
+        for frame in frames { deliver(frame) }
     }
 
-    private func hand(over frame: [UInt8]) {
-        guard !isCut.load(ordering: .acquiring) else { return }
-        if server.mustLose(frame, to: user) { return cut() }
+    private func deliver(_ frame: [UInt8]) {
+        guard !isDropped.load(ordering: .acquiring) else { return }
+        if server.mustDropAcknowledgement(frame, to: user) { return drop() }
         events(.frame(frame))
     }
 
@@ -131,7 +131,7 @@ final class MemoryConnection: TransportConnection {
 }
 
 /// The server's end of the connection, and a lane with this one connection.
-private final class ServerEnd: SessionOutlet, Lane {
+private final class ServerEnd: SessionTransport, Lane {
     private let connection: MemoryConnection
 
     init(connection: MemoryConnection) {
@@ -139,16 +139,16 @@ private final class ServerEnd: SessionOutlet, Lane {
     }
 
     func send(_ frame: [UInt8]) {
-        connection.arrive(frame)
+        connection.enqueue(frame)
     }
 
     func close(_ reason: CloseReason, _ text: String) {
-        connection.cut(TransportClosure(code: reason.rawValue, reason: text))
+        connection.drop(TransportClosure(code: reason.rawValue, reason: text))
     }
 
     func deliver(_ frame: [UInt8], to connections: [any Connection], except origin: Origin?) {
         for case let session as Session in connections where Origin(session) != origin {
-            session.outlet.send(frame)
+            session.transport.send(frame)
         }
     }
 
@@ -156,8 +156,8 @@ private final class ServerEnd: SessionOutlet, Lane {
         _ frame: [UInt8], to connections: [any Connection], except origin: Origin?, orElse substitute: HeadFrame
     ) {
         for case let session as Session in connections where Origin(session) != origin {
-            guard let end = session.outlet as? ServerEnd else { continue }
-            end.connection.arrive(frame, orElse: substitute)
+            guard let end = session.transport as? ServerEnd else { continue }
+            end.connection.enqueue(frame, orElse: substitute)
         }
     }
 }

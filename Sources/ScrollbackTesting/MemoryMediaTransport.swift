@@ -36,14 +36,14 @@ struct MemoryMediaTransport: MediaTransport {
     }
 
     func append(
-        _ piece: Data, to resource: String, at offset: Int64, isLast: Bool, token: String
+        _ chunk: Data, to resource: String, at offset: Int64, isLast: Bool, token: String
     ) async throws(ChatError) {
         let transfer = try await transfer(resource, token)
         do throws(ChatError) {
             guard await transfer.row.offset == offset else {
                 throw ChatError(.conflict, "The upload continues at offset \(await transfer.row.offset).")
             }
-            try await transfer.append(Array(piece))
+            try await transfer.append(Array(chunk))
             if isLast { _ = try await transfer.finish(by: caller(token)) } else { try await transfer.save() }
             await transfer.end()
         } catch {
@@ -59,7 +59,7 @@ struct MemoryMediaTransport: MediaTransport {
         return try await server.engine.transfer(id, by: caller(token).user, interrupt: {})
     }
 
-    func giveUp(_ resource: String, token: String) async throws(ChatError) {
+    func cancelUpload(_ resource: String, token: String) async throws(ChatError) {
         try await transfer(resource, token).cancel()
     }
 
@@ -68,8 +68,8 @@ struct MemoryMediaTransport: MediaTransport {
     }
 
     func read(
-        _ source: MediaPiece.Source, from offset: Int64, upTo count: Int, ifStill hash: String?, token: String?
-    ) async throws(ChatError) -> MediaPiece {
+        _ source: MediaChunk.Source, from offset: Int64, upTo count: Int, ifStill hash: String?, token: String?
+    ) async throws(ChatError) -> MediaChunk {
         let caller = try caller(token)
         let id: MediaID
         switch source {
@@ -90,7 +90,7 @@ struct MemoryMediaTransport: MediaTransport {
         let file = try await server.engine.media.open(blob)
         let start = hash == nil || hash == blob.description ? offset : 0
         let bytes = try await file.read(at: start, count: count)
-        return MediaPiece(
+        return MediaChunk(
             bytes: Data(bytes), offset: start, size: file.size, hash: blob.description,
             isLast: start + Int64(bytes.count) >= file.size)
     }

@@ -11,7 +11,7 @@ final class MemoryServer: Sendable {
     let engine: Engine
     private let sessions: SessionServices
     /// Records the pushes.
-    let services = WorldServices()
+    let services = RecordingPushGateway()
     private let pushing = Mutex<Task<Void, Never>?>(nil)
     /// Runs the periodic notifications of a server: changed channels and users who went offline.
     private let ticker: any DispatchSourceTimer
@@ -22,7 +22,7 @@ final class MemoryServer: Sendable {
         var losesAcknowledgement: Set<UserID> = []
         var requests: [UserID: [String: Int]] = [:]
         var slow: Set<UserID> = []
-        var late: Set<UserID> = []
+        var delayed: Set<UserID> = []
         var connections: [ObjectIdentifier: MemoryConnection] = [:]
     }
 
@@ -40,8 +40,8 @@ final class MemoryServer: Sendable {
         ticker = DispatchSource.makeTimerSource(queue: .global())
         ticker.schedule(deadline: .now() + 0.05, repeating: 0.05)
         ticker.setEventHandler {
-            engine.hub.announceMovedChannels()
-            engine.tellWhoLeft()
+            engine.hub.announceChannelHeads()
+            engine.notifyWatchersOfOfflineUsers()
         }
         ticker.resume()
     }
@@ -49,13 +49,13 @@ final class MemoryServer: Sendable {
     deinit {
         ticker.cancel()
         pushing.withLock { $0 }?.cancel()
-        engine.pushes.begin()
+        engine.pushes.wakeUp()
     }
 
     /// Starts to deliver pushes.
     func startPushing() {
         pushing.withLock { [engine] task in
-            if task == nil { task = Task { await engine.push() } }
+            if task == nil { task = Task { await engine.runPushLoop() } }
         }
     }
 
@@ -78,7 +78,7 @@ final class MemoryServer: Sendable {
     }
 
     func setReachable(_ isReachable: Bool, for user: UserID) {
-        let cut = state.withLock { state in
+        let dropped = state.withLock { state in
             if isReachable {
                 state.unreachable.remove(user)
                 return [MemoryConnection]()
@@ -86,9 +86,9 @@ final class MemoryServer: Sendable {
             state.unreachable.insert(user)
             return state.connections.values.filter { $0.user == user }
         }
-        for connection in cut { connection.cut() }
+        for connection in dropped { connection.drop() }
         // The server has processed the disconnects when this returns, so it pushes later messages to these users.
-        for connection in cut { connection.settle() }
+        for connection in dropped { connection.waitForFramesInTransit() }
     }
 
     func loseNextAcknowledgement(of user: UserID) {
@@ -106,11 +106,11 @@ final class MemoryServer: Sendable {
     }
 
     /// Returns whether frames to a user's devices are delayed.
-    func isLate(_ user: UserID) -> Bool { state.withLock { $0.late.contains(user) } }
+    func isDelayed(_ user: UserID) -> Bool { state.withLock { $0.delayed.contains(user) } }
 
-    func setLate(_ isLate: Bool, _ user: UserID) {
+    func setDelayed(_ isDelayed: Bool, _ user: UserID) {
         state.withLock { state in
-            if isLate { state.late.insert(user) } else { state.late.remove(user) }
+            if isDelayed { state.delayed.insert(user) } else { state.delayed.remove(user) }
         }
     }
 
@@ -136,7 +136,7 @@ final class MemoryServer: Sendable {
     private static let beginning = Array(#"{"type":""#.utf8)
 
     /// Returns whether a frame is the acknowledgement to lose, and resets the request to lose it.
-    func mustLose(_ frame: [UInt8], to user: UserID) -> Bool {
+    func mustDropAcknowledgement(_ frame: [UInt8], to user: UserID) -> Bool {
         guard state.withLock({ $0.losesAcknowledgement.contains(user) }),
             case .result(_, let body)? = try? ServerFrame.decode(frame), var reader = try? JSONReader(body),
             (try? SendResult(from: &reader)) != nil

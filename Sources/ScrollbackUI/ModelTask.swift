@@ -7,21 +7,21 @@ final class ModelTask: Sendable {
     /// - Parameters:
     ///   - model: The model, which the task references weakly.
     ///   - values: A sequence that buffers only the newest value, so that several changes become one update.
-    ///   - take: Updates the model with a value.
+    ///   - update: Updates the model with a value.
     @MainActor
     init<Model: AnyObject & Sendable, Values: AsyncSequence & Sendable>(
-        of model: Model, following values: Values, take: @escaping @MainActor (Model, Values.Element) -> Void
+        of model: Model, following values: Values, update: @escaping @MainActor (Model, Values.Element) -> Void
     ) where Values.Failure == Never, Values.Element: Sendable {
         // The task must not hold a strong reference to the model while it waits.
-        let isTaken: @MainActor (Values.Element) -> Bool = { [weak model] value in
+        let deliver: @MainActor (Values.Element) -> Bool = { [weak model] value in
             guard let model else { return false }
-            take(model, value)
+            update(model, value)
             return true
         }
         task = Task { @MainActor in
             for await value in values {
                 // After cancellation, the model follows another sequence, and this value is outdated.
-                guard !Task.isCancelled, isTaken(value) else { return }
+                guard !Task.isCancelled, deliver(value) else { return }
                 await Task.yield()
             }
         }

@@ -19,7 +19,7 @@ public final class RecentsModel {
     /// Whether the model contains all of the user's conversations that match the filter.
     ///
     /// A new device must receive the list from the server first.
-    public var isLoadedAll: Bool { isLoaded && isWhole && !hasMore }
+    public var hasLoadedAll: Bool { isLoaded && isComplete && !hasMore }
     /// The error of the last failed call; set it to `nil` after you show it.
     public var error: ChatError?
     /// The filter of the list; setting another filter resets the model to one page.
@@ -31,7 +31,7 @@ public final class RecentsModel {
         }
     }
 
-    private var isWhole = false
+    private var isComplete = false
     @ObservationIgnored private let recents: Recents
     @ObservationIgnored private let pageSize: Int
     @ObservationIgnored private var window: Int
@@ -64,7 +64,7 @@ public final class RecentsModel {
         let shown = Array(view.conversations.prefix(window))
         if conversations != shown { conversations = shown }
         if totals != view.totals { totals = view.totals }
-        if isWhole != view.isWhole { isWhole = view.isWhole }
+        if isComplete != view.isComplete { isComplete = view.isComplete }
         let hasMore = view.conversations.count > window
         if self.hasMore != hasMore { self.hasMore = hasMore }
     }
@@ -75,7 +75,7 @@ public final class RecentsModel {
     public func loadMore() async throws(ChatError) {
         guard hasMore else { return }
         let wanted = (window: window + pageSize, filter: filter)
-        let view = try await showingErrors { () async throws(ChatError) in
+        let view = try await reportingErrors { () async throws(ChatError) in
             try await recents.view(limit: wanted.window + 1, matching: wanted.filter)
         }
         // Another call may have finished first, or the filter may have changed.
@@ -91,7 +91,7 @@ public final class RecentsModel {
     ///
     /// - Throws: `invalid-parameter` if conversations of this kind have no list entry; `local-storage`.
     public func setPinned(_ isPinned: Bool, _ id: ConversationID) async throws(ChatError) {
-        try await showingErrors { () async throws(ChatError) in
+        try await reportingErrors { () async throws(ChatError) in
             try await recents.conversation(id).setPinned(isPinned)
         }
     }
@@ -100,7 +100,7 @@ public final class RecentsModel {
     ///
     /// - Throws: `invalid-parameter` if conversations of this kind have no list entry; `local-storage`.
     public func setMuted(_ isMuted: Bool, _ id: ConversationID) async throws(ChatError) {
-        try await showingErrors { () async throws(ChatError) in
+        try await reportingErrors { () async throws(ChatError) in
             try await recents.conversation(id).setMuted(isMuted)
         }
     }
@@ -111,21 +111,21 @@ public final class RecentsModel {
     /// - Throws: `invalid-parameter` for a room; `local-storage`.
     @discardableResult
     public func markRead(_ ids: [ConversationID]) async throws(ChatError) -> [ConversationID] {
-        try await showingErrors { () async throws(ChatError) in try await recents.markRead(ids) }
+        try await reportingErrors { () async throws(ChatError) in try await recents.markRead(ids) }
     }
 
     /// Marks all conversations as read, or all conversations of a kind.
     ///
     /// - Throws: `local-storage`.
     public func markAllRead(of kind: ConversationKind? = nil) async throws(ChatError) {
-        try await showingErrors { () async throws(ChatError) in try await recents.markAllRead(of: kind) }
+        try await reportingErrors { () async throws(ChatError) in try await recents.markAllRead(of: kind) }
     }
 
     /// Marks a conversation as unread on all devices of the user, until its next read.
     ///
     /// - Throws: `invalid-parameter` if conversations of this kind have no list entry; `local-storage`.
     public func markUnread(_ id: ConversationID) async throws(ChatError) {
-        try await showingErrors { () async throws(ChatError) in try await recents.conversation(id).markUnread() }
+        try await reportingErrors { () async throws(ChatError) in try await recents.conversation(id).markUnread() }
     }
 
     /// Removes a conversation from the list on all devices of the user, until a new message arrives.
@@ -134,10 +134,10 @@ public final class RecentsModel {
     public func remove(
         _ id: ConversationID, options: Recents.RemovalOptions = .init()
     ) async throws(ChatError) {
-        _ = try await showingErrors { () async throws(ChatError) in try await recents.remove(id, options: options) }
+        _ = try await reportingErrors { () async throws(ChatError) in try await recents.remove(id, options: options) }
     }
 
-    private func showingErrors<Answer>(
+    private func reportingErrors<Answer>(
         _ body: () async throws(ChatError) -> Answer
     ) async throws(ChatError) -> Answer {
         do {

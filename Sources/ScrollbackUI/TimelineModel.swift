@@ -15,7 +15,7 @@ public final class TimelineModel {
     /// The messages, gaps and pending messages, oldest first; a pending message contains its send state.
     public private(set) var items: [Timeline.Item] = []
     /// The profiles of the senders, as far as this device has them.
-    public private(set) var people: [UserID: UserProfile] = [:]
+    public private(set) var profiles: [UserID: UserProfile] = [:]
     /// The first unread message; `nil` if the window doesn't contain it.
     public private(set) var firstUnread: MessageID?
     /// Whether the items include the newest message of the conversation.
@@ -70,7 +70,7 @@ public final class TimelineModel {
     private func show(_ view: Timeline.View) {
         if !isLoaded { isLoaded = true }
         if items != view.items { items = view.items }
-        if people != view.people { people = view.people }
+        if profiles != view.profiles { profiles = view.profiles }
         if firstUnread != view.firstUnread { firstUnread = view.firstUnread }
         if isAtNewest != view.isAtNewest { isAtNewest = view.isAtNewest }
         if hasOlder != view.hasOlder { hasOlder = view.hasOlder }
@@ -96,7 +96,7 @@ public final class TimelineModel {
         guard !isLoadingOlder else { return }
         isLoadingOlder = true
         defer { isLoadingOlder = false }
-        try await showingErrors { () async throws(ChatError) in try await timeline.loadOlder() }
+        try await reportingErrors { () async throws(ChatError) in try await timeline.loadOlder() }
     }
 
     /// Loads newer messages, half as many as the window size; has no effect while another call is in progress.
@@ -106,7 +106,7 @@ public final class TimelineModel {
         guard !isLoadingNewer else { return }
         isLoadingNewer = true
         defer { isLoadingNewer = false }
-        try await showingErrors { () async throws(ChatError) in try await timeline.loadNewer() }
+        try await reportingErrors { () async throws(ChatError) in try await timeline.loadNewer() }
     }
 
     /// Moves the window to another point, with messages on both sides of it.
@@ -115,7 +115,7 @@ public final class TimelineModel {
     ///   and the server is unreachable.
     public func jump(to point: HistoryPoint) async throws(ChatError) {
         visibleEnd = nil
-        try await showingErrors { () async throws(ChatError) in try await timeline.jump(to: point) }
+        try await reportingErrors { () async throws(ChatError) in try await timeline.jump(to: point) }
     }
 
     // MARK: Sending
@@ -133,8 +133,8 @@ public final class TimelineModel {
     @discardableResult
     public func send(
         _ content: MessageContent, mentioning mentions: Mentions? = nil, replyingTo replyTo: MessageID? = nil
-    ) async throws(ChatError) -> Sending {
-        try await showingErrors { () async throws(ChatError) in
+    ) async throws(ChatError) -> SendHandle {
+        try await reportingErrors { () async throws(ChatError) in
             try await conversation.send(content, mentioning: mentions, replyingTo: replyTo)
         }
     }
@@ -143,14 +143,14 @@ public final class TimelineModel {
     ///
     /// - Throws: `unknown-message` if the message is not in the outbox.
     public func retry(_ id: MessageID) async throws(ChatError) {
-        try await showingErrors { () async throws(ChatError) in try await conversation.sending(id).retry() }
+        try await reportingErrors { () async throws(ChatError) in try await conversation.sendHandle(for: id).retry() }
     }
 
     /// Cancels an unsent message and removes its item.
     ///
     /// - Throws: `conflict` while the message is in transit; `unknown-message` if it is not in the outbox.
     public func cancel(_ id: MessageID) async throws(ChatError) {
-        try await showingErrors { () async throws(ChatError) in try await conversation.sending(id).cancel() }
+        try await reportingErrors { () async throws(ChatError) in try await conversation.sendHandle(for: id).cancel() }
     }
 
     /// Signals to other members that the user is typing, or has stopped; call it for each keystroke.
@@ -166,7 +166,7 @@ public final class TimelineModel {
     /// - Throws: `unknown-message` if the message is not on this device; `invalid-parameter` for a room;
     ///   `local-storage`.
     public func markRead(upTo id: MessageID? = nil) async throws(ChatError) {
-        try await showingErrors { () async throws(ChatError) in try await conversation.markRead(upTo: id) }
+        try await reportingErrors { () async throws(ChatError) in try await conversation.markRead(upTo: id) }
     }
 
     /// Marks the newest message as read, once, if it is visible and ``marksRead`` is set.
@@ -187,7 +187,7 @@ public final class TimelineModel {
         }
     }
 
-    private func showingErrors<Answer>(
+    private func reportingErrors<Answer>(
         _ body: () async throws(ChatError) -> Answer
     ) async throws(ChatError) -> Answer {
         do {

@@ -32,7 +32,7 @@ package struct HistoryParameters {
             let (name, kind) = (parameter.name, parameter.kind)
             var isArray = false
             values[name] = try request.texts(
-                name, parameter.schema, pages == .one ? parameter.description : parameter.descriptionOfSeveral
+                name, parameter.schema, pages == .one ? parameter.description : parameter.multiPageDescription
             ) { (value) throws(ChatError) in
                 isArray = kind == .list
                 return try Self.texts(name, kind, &value)
@@ -85,14 +85,14 @@ package struct HistoryParameters {
         let schema: JSONSchema
         let description: String
         /// The description in a request for several pages, where that is different.
-        var descriptionOfSeveral: String
+        var multiPageDescription: String
 
         init(_ name: String, _ kind: Kind, _ schema: JSONSchema, _ description: String, ofSeveral: String? = nil) {
             self.name = name
             self.kind = kind
             self.schema = schema
             self.description = description
-            descriptionOfSeveral = ofSeveral ?? description
+            multiPageDescription = ofSeveral ?? description
         }
     }
 

@@ -4,7 +4,7 @@ extension LogHead {
     package func writeMembers(to writer: inout JSONWriter) {
         writer.field("head", head)
         writer.field("firstSeq", firstSeq)
-        writer.field("n", n)
+        writer.field("n", countedIndex)
         writer.field("rev", rev)
         writer.field("epoch", epoch)
         writer.field("view", view)
@@ -15,7 +15,7 @@ extension LogHead {
 package struct LogHeadFields {
     var head: Seq?
     var firstSeq: Seq?
-    var n: Int64?
+    var countedIndex: Int64?
     var rev: Int64?
     var epoch: Epoch?
     var view: Int64?
@@ -26,7 +26,7 @@ package struct LogHeadFields {
         switch name {
         case "head": head = try value.integer()
         case "firstSeq": firstSeq = try value.integer()
-        case "n": n = try value.integer()
+        case "n": countedIndex = try value.integer()
         case "rev": rev = try value.integer()
         case "epoch": epoch = try value.epoch()
         case "view": view = try value.integer()
@@ -38,7 +38,8 @@ package struct LogHeadFields {
     package func state() throws(ChatError) -> LogHead {
         LogHead(
             epoch: try epoch.required("epoch"), view: try view.required("view"), head: try head.required("head"),
-            firstSeq: try firstSeq.required("firstSeq"), n: try n.required("n"), rev: try rev.required("rev"))
+            firstSeq: try firstSeq.required("firstSeq"), countedIndex: try countedIndex.required("n"),
+            rev: try rev.required("rev"))
     }
 }
 
@@ -70,23 +71,23 @@ extension Coverage {
             writer.field("lower", lower)
             writer.field("upper", upper)
             writer.key("voids")
-            voids.write(to: &writer)
+            deletedRanges.write(to: &writer)
         }
     }
 
     package init(from reader: inout JSONReader) throws(ChatError) {
         var lower: Seq?
         var upper: Seq?
-        var voids = SeqRangeSet()
+        var deletedRanges = SeqRangeSet()
         try reader.object { (name, value) throws(ChatError) in
             switch name {
             case "lower": lower = try value.integer()
             case "upper": upper = try value.integer()
-            case "voids": voids = try SeqRangeSet(from: &value)
+            case "voids": deletedRanges = try SeqRangeSet(from: &value)
             default: try value.skip()
             }
         }
-        self.init(lower: try lower.required("lower"), upper: try upper.required("upper"), voids: voids)
+        self.init(lower: try lower.required("lower"), upper: try upper.required("upper"), deletedRanges: deletedRanges)
     }
 }
 

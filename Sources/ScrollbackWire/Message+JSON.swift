@@ -9,7 +9,7 @@ extension Message {
     package func writeMembers(to writer: inout JSONWriter) {
         writer.field("conversation", conversation)
         writer.field("seq", seq)
-        writer.field("n", n)
+        writer.field("n", countedIndex)
         writer.field("id", id)
         writer.field("timetoken", timetoken)
         writer.field("epoch", epoch)
@@ -43,7 +43,7 @@ extension Message {
 package struct MessageFields {
     var conversation: ConversationID?
     var seq: Seq?
-    var n: Int64?
+    var countedIndex: Int64?
     var id: MessageID?
     var timetoken: Timetoken?
     var epoch: Epoch?
@@ -63,7 +63,7 @@ package struct MessageFields {
         switch name {
         case "conversation": conversation = try value.conversation()
         case "seq": seq = try value.integer()
-        case "n": n = try value.integer()
+        case "n": countedIndex = try value.integer()
         case "id": id = try value.messageID()
         case "timetoken": timetoken = try value.timetoken()
         case "epoch": epoch = try value.epoch()
@@ -86,7 +86,8 @@ package struct MessageFields {
         let type = try type.required("type")
         return Message(
             conversation: try conversation.required("conversation"), seq: try seq.required("seq"),
-            n: try n.required("n"), id: try id.required("id"), timetoken: try timetoken.required("timetoken"),
+            countedIndex: try countedIndex.required("n"), id: try id.required("id"),
+            timetoken: try timetoken.required("timetoken"),
             epoch: try epoch.required("epoch"), sender: try sender.required("sender"), type: type,
             content: content.map { MessageContent(known: type, json: $0) }, rev: rev, attributes: attributes,
             editedAt: try editedAt.map { (text) throws(ChatError) in try .init(iso8601: text, parameter: "editedAt") },

@@ -9,23 +9,23 @@ extension StateChange {
         case .notifications: "notifications"
         case .removeRecent: "removeRecent"
         case .addRecent: "addRecent"
-        case .stopRoaming: "stopRoaming"
+        case .excludeFromNewDevices: "stopRoaming"
         }
     }
 
     func writeMembers(to writer: inout JSONWriter) {
         switch self {
         case .read(let seq, let epoch, let userRev):
-            LogPlace(seq: seq, epoch: epoch).writeMembers(to: &writer)
+            EpochPosition(seq: seq, epoch: epoch).writeMembers(to: &writer)
             writer.field("userRev", userRev)
         case .settings(let isMuted, let isPinned):
             writer.field("muted", isMuted)
             writer.field("pinned", isPinned)
         case .notifications(let level): writer.field("notifications", level?.rawValue)
-        case .removeRecent(let place, let stopsRoaming):
-            place?.writeMembers(to: &writer)
-            if stopsRoaming { writer.field("stopRoaming", true) }
-        case .stopRoaming(let place): place?.writeMembers(to: &writer)
+        case .removeRecent(let position, let excludesFromNewDevices):
+            position?.writeMembers(to: &writer)
+            if excludesFromNewDevices { writer.field("stopRoaming", true) }
+        case .excludeFromNewDevices(let position): position?.writeMembers(to: &writer)
         case .markUnread, .addRecent: break
         }
     }
@@ -51,7 +51,7 @@ extension StateChange {
     }
 }
 
-extension LogPlace {
+extension EpochPosition {
     func writeMembers(to writer: inout JSONWriter) {
         writer.field("seq", seq)
         writer.field("epoch", epoch)
@@ -65,7 +65,7 @@ extension ReadMark {
     package func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.field("conversation", conversation)
-            place.writeMembers(to: &writer)
+            position.writeMembers(to: &writer)
             writer.field("userRev", userRev)
         }
     }
@@ -86,7 +86,7 @@ extension ReadMark {
         }
         self.init(
             conversation: try conversation.required("conversation"),
-            place: LogPlace(seq: try seq.required("seq"), epoch: try epoch.required("epoch")), userRev: userRev)
+            position: EpochPosition(seq: try seq.required("seq"), epoch: try epoch.required("epoch")), userRev: userRev)
     }
 
     package static func list(_ value: inout JSONReader) throws(ChatError) -> [ReadMark] {
@@ -94,19 +94,19 @@ extension ReadMark {
     }
 }
 
-extension ReadAnswer {
+extension ReadResult {
     /// Writes the answer to a request to read several conversations.
-    package static func write(_ answers: [ReadAnswer], to writer: inout JSONWriter) {
+    package static func write(_ answers: [ReadResult], to writer: inout JSONWriter) {
         writer.key("reads")
         writer.array(answers) { $1.write(to: &$0) }
     }
 
-    package static func list(_ reader: inout JSONReader) throws(ChatError) -> [ReadAnswer] {
-        var answers: [ReadAnswer]?
+    package static func list(_ reader: inout JSONReader) throws(ChatError) -> [ReadResult] {
+        var answers: [ReadResult]?
         try reader.object { (name, value) throws(ChatError) in
             guard name == "reads" else { return try value.skip() }
             answers = try value.list("reads", limit: ReadMark.maximum) { (answer) throws(ChatError) in
-                try ReadAnswer(from: &answer)
+                try ReadResult(from: &answer)
             }
         }
         return try answers.required("reads")

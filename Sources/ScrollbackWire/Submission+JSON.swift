@@ -97,7 +97,7 @@ extension SendResult {
         writer.field("id", id)
         writer.field("timetoken", timetoken)
         writer.field("epoch", position?.epoch)
-        writer.field("n", position?.n)
+        writer.field("n", position?.countedIndex)
         writer.field("sentAt", timetoken.date)
         writer.field("thread", thread)
         writer.field("content", content)
@@ -108,7 +108,7 @@ extension SendResult {
         var id: MessageID?
         var timetoken: Timetoken?
         var seq: Seq?
-        var n: Int64?
+        var countedIndex: Int64?
         var epoch: Epoch?
         var thread: MessageID?
         var content: RawJSON?
@@ -120,13 +120,16 @@ extension SendResult {
             case "timetoken": timetoken = try value.timetoken()
             case "epoch": epoch = try value.epoch()
             case "thread": thread = try value.messageID("thread")
-            case "n": n = try value.integer()
+            case "n": countedIndex = try value.integer()
             case "content": content = try value.raw()
             default: try value.skip()
             }
         }
         var position: Position?
-        if let seq { position = Position(seq: seq, n: try n.required("n"), epoch: try epoch.required("epoch")) }
+        if let seq {
+            position = Position(
+                seq: seq, countedIndex: try countedIndex.required("n"), epoch: try epoch.required("epoch"))
+        }
         self.init(
             outcome: try outcome.required("outcome"), id: try id.required("id"),
             timetoken: try timetoken.required("timetoken"), position: position, thread: thread,

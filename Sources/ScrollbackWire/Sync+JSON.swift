@@ -24,10 +24,10 @@ extension ConversationHead {
         writer.field("pinned", isPinned)
         writer.field("markedUnread", isMarkedUnread)
         if removedSeq > 0 { writer.field("removedSeq", removedSeq) }
-        if roamSeq > 0 { writer.field("roamSeq", roamSeq) }
+        if newDeviceFloor > 0 { writer.field("roamSeq", newDeviceFloor) }
         writer.field("recentTime", recentTime)
         writer.field("member", isMember)
-        if moved > 0 { writer.field("moved", moved) }
+        if lastCommit > 0 { writer.field("moved", lastCommit) }
         if isFrozen { writer.field("frozen", true) }
         mute?.writeMember(to: &writer)
         writer.field("userRev", userRev)
@@ -53,10 +53,10 @@ extension ConversationHead {
         var isPinned = false
         var isMarkedUnread = false
         var removedSeq: Seq = 0
-        var roamSeq: Seq = 0
+        var newDeviceFloor: Seq = 0
         var recentTime: Timetoken?
         var isMember = true
-        var moved: Int64 = 0
+        var lastCommit: Int64 = 0
         var isFrozen = false
         var mute: Mute?
         var userRev: Int64 = 0
@@ -75,10 +75,10 @@ extension ConversationHead {
             case "pinned": isPinned = try value.bool()
             case "markedUnread": isMarkedUnread = try value.bool()
             case "removedSeq": removedSeq = try value.integer()
-            case "roamSeq": roamSeq = try value.integer()
+            case "roamSeq": newDeviceFloor = try value.integer()
             case "recentTime": recentTime = try value.timetoken("recentTime")
             case "member": isMember = try value.bool()
-            case "moved": moved = try value.integer()
+            case "moved": lastCommit = try value.integer()
             case "frozen": isFrozen = try value.bool()
             case "mutedUntil": mute = try Mute(from: &value)
             case "userRev": userRev = try value.integer()
@@ -90,7 +90,8 @@ extension ConversationHead {
             conversation: try conversation.required("conversation"), name: name, avatar: avatar,
             state: try state.state(), unread: unread, mentions: mentions, readSeq: readSeq, lastMessage: lastMessage,
             isMuted: isMuted, notifications: notifications, isPinned: isPinned, isMarkedUnread: isMarkedUnread,
-            removedSeq: removedSeq, roamSeq: roamSeq, recentTime: recentTime, isMember: isMember, moved: moved,
+            removedSeq: removedSeq, newDeviceFloor: newDeviceFloor, recentTime: recentTime, isMember: isMember,
+            lastCommit: lastCommit,
             userRev: userRev,
             hidden: hidden.ranges, isFrozen: isFrozen, mute: mute, peerReadSeq: peerReadSeq)
     }
@@ -179,7 +180,7 @@ extension LogSync {
 }
 
 /// The answer of `sync` for one conversation.
-package struct LogSyncAnswer: Sendable {
+package struct LogSyncResult: Sendable {
     package var conversation: ConversationID
     package var result: Result<LogSync, ChatError>
 
@@ -291,7 +292,7 @@ extension ReadSummary {
         if isPinned { writer.field("pinned", true) }
         if removedSeq > 0 { writer.field("removedSeq", removedSeq) }
         writer.field("seq", seq)
-        writer.field("n", n)
+        writer.field("n", countedIndex)
         writer.field("rev", rev)
         writer.field("userRev", userRev)
     }
@@ -316,7 +317,8 @@ extension ReadSummary {
             epoch: try epoch.required("epoch"), readSeq: try number("readSeq"), unread: try number("unread"),
             mentions: try number("mentions"), isMarkedUnread: flags["markedUnread"] ?? false,
             isMuted: flags["muted"] ?? false, notifications: notifications, isPinned: flags["pinned"] ?? false,
-            removedSeq: numbers["removedSeq"] ?? 0, seq: try number("seq"), n: try number("n"), rev: try number("rev"),
+            removedSeq: numbers["removedSeq"] ?? 0, seq: try number("seq"), countedIndex: try number("n"),
+            rev: try number("rev"),
             userRev: try number("userRev"))
     }
 }

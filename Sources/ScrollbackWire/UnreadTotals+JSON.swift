@@ -7,10 +7,10 @@ extension UnreadTotals {
             writer.field("mentions", mentions)
             writer.key("kinds")
             writer.object { writer in
-                for kind in ConversationKind.allCases where notifying[kind] != nil || muted[kind] != nil {
+                for kind in ConversationKind.allCases where unmuted[kind] != nil || muted[kind] != nil {
                     writer.key(kind.rawValue)
                     writer.object { writer in
-                        writer.field("notifying", notifying[kind] ?? 0)
+                        writer.field("notifying", unmuted[kind] ?? 0)
                         writer.field("muted", muted[kind] ?? 0)
                     }
                 }
@@ -30,7 +30,7 @@ extension UnreadTotals {
                     guard let kind = ConversationKind(rawValue: kind) else { return try counts.skip() }
                     try counts.object { (name, value) throws(ChatError) in
                         switch name {
-                        case "notifying": notifying[kind] = try value.total(name)
+                        case "notifying": unmuted[kind] = try value.total(name)
                         case "muted": muted[kind] = try value.total(name)
                         default: try value.skip()
                         }

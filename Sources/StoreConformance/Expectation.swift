@@ -44,24 +44,24 @@ private func brief(_ value: some Any) -> String {
 }
 
 /// Runs functions concurrently, each on its own thread, and throws one of their errors, if any.
-func together(_ bodies: [@Sendable () throws -> Void]) throws {
-    let race = Race()
+func runConcurrently(_ bodies: [@Sendable () throws -> Void]) throws {
+    let concurrentRun = ConcurrentRun()
     for body in bodies {
-        race.running.enter()
+        concurrentRun.running.enter()
         Thread.detachNewThread {
             do {
                 try body()
             } catch {
-                race.failure.withLock { $0 = error }
+                concurrentRun.failure.withLock { $0 = error }
             }
-            race.running.leave()
+            concurrentRun.running.leave()
         }
     }
-    race.running.wait()
-    if let error = race.failure.withLock({ $0 }) { throw error }
+    concurrentRun.running.wait()
+    if let error = concurrentRun.failure.withLock({ $0 }) { throw error }
 }
 
-private final class Race: Sendable {
+private final class ConcurrentRun: Sendable {
     let running = DispatchGroup()
     let failure = Mutex<(any Error)?>(nil)
 }

@@ -13,11 +13,13 @@ extension MessageID {
 
 extension MessageRow {
     static func sample(
-        _ seq: Seq, id: MessageID? = nil, sender: UserID = "alice", type: MessageType = .text, n: Int64? = nil,
+        _ seq: Seq, id: MessageID? = nil, sender: UserID = "alice", type: MessageType = .text,
+        countedIndex: Int64? = nil,
         content: String = #"{"text":"hello"}"#, attributes: MessageAttributes = .init()
     ) -> MessageRow {
         MessageRow(
-            seq: seq, n: n ?? seq, timetoken: Timetoken(rawValue: 17_000_000_000_000_000 + UInt64(seq)),
+            seq: seq, countedIndex: countedIndex ?? seq,
+            timetoken: Timetoken(rawValue: 17_000_000_000_000_000 + UInt64(seq)),
             id: id ?? MessageID(Int(seq)), sender: sender, type: type, content: RawJSON(known: content),
             attributes: attributes, digest: seq * 7)
     }
@@ -40,7 +42,7 @@ extension ConversationRow {
 extension MessageStore {
     /// Stores a conversation with a log of `count` plain messages.
     @discardableResult
-    func make(_ id: ConversationID, messages count: Int = 0) throws -> ConversationRow {
+    func makeConversation(_ id: ConversationID, messages count: Int = 0) throws -> ConversationRow {
         try write { store, commit in
             var row = ConversationRow.sample(id)
             try store.put(&row)
@@ -50,7 +52,7 @@ extension MessageStore {
     }
 
     /// Runs `body` in a transaction.
-    @discardableResult func change<Answer>(_ body: (any StoreWriter) throws -> Answer) throws -> Answer {
+    @discardableResult func transaction<Answer>(_ body: (any StoreWriter) throws -> Answer) throws -> Answer {
         try write { store, _ in try body(store) }
     }
 }
@@ -61,10 +63,10 @@ extension StoreWriter {
         for message in messages {
             try insert(message, in: row.number)
             row.head = message.seq
-            row.n = message.n
+            row.countedIndex = message.countedIndex
             row.timetoken = message.timetoken
         }
-        row.moved = commit
+        row.lastCommit = commit
         try put(&row)
     }
 }
@@ -84,8 +86,8 @@ extension StoreReader {
 }
 
 /// IDs that a store would confuse or truncate if it did not compare bytes.
-enum Names {
-    static let odd: [String] = [
+enum UnusualNames {
+    static let all: [String] = [
         "a", "A", "a ", " a", "aa", "ab", "b", "B", "%", "_", "'", "\"", "\\", "/", ":", "a/b", "a:b", "0", "00", "1.0",
         "NULL", "é", "e\u{301}", "\u{212B}", "\u{C5}", "غرفة الدردشة", "غرفة\u{200D}الدردشة", "👩‍👩‍👧‍👦", "👩", "🇪🇺",
         "日本語", "ﬀ", "ff", String(repeating: "x", count: 128), String(repeating: "x", count: 127),

@@ -28,7 +28,7 @@ package struct StoreConformance: Sendable {
     }
 
     package static let cases: [Case] =
-        conversations + people + readState + messages + pages + changes + media + manners + receiptsAndInvitations
+        conversations + people + readState + messages + pages + changes + media + moderation + receiptsAndInvitations
         + operations + push + transactions
         + concurrency
 

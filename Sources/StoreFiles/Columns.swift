@@ -22,7 +22,7 @@ package struct Columns {
         return sqlite3_column_int64(statement, index)
     }
 
-    package mutating func optionalInteger() -> Int64? { nextIsNull() ? nil : integer() }
+    package mutating func optionalInteger() -> Int64? { skipIfNull() ? nil : integer() }
 
     package mutating func flag() -> Bool { integer() != 0 }
 
@@ -41,34 +41,37 @@ package struct Columns {
     /// Reads a text and decrypts it if it is encrypted.
     ///
     /// - Throws: `internal-error` naming the row or the missing key if the value can't be decrypted.
-    package mutating func optionalText(_ column: String, of row: SealedRow) throws -> String? {
+    package mutating func optionalText(_ column: String, of row: EncryptedRow) throws -> String? {
         index += 1
         guard let start = sqlite3_column_text(statement, index) else { return nil }
         let value = UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index)))
-        guard value.first == StoreCipher.mark else {
+        guard value.first == StoreCipher.marker else {
             // Invalid UTF-8 can be an encrypted value whose marker was altered.
-            guard let text = String(validating: value, as: UTF8.self) else { throw StoreDamage.value(column, of: row) }
+            guard let text = String(validating: value, as: UTF8.self) else {
+                throw DecryptionError.invalidValue(column, of: row)
+            }
             return text
         }
         guard let cipher else {
-            throw StoreCipher.key(of: value).map { StoreDamage.missing($0) } ?? StoreDamage.value(column, of: row)
+            throw StoreCipher.key(of: value).map { DecryptionError.missingKey($0) }
+                ?? DecryptionError.invalidValue(column, of: row)
         }
-        return try cipher.open(value, for: column, of: row)
+        return try cipher.decrypt(value, for: column, of: row)
     }
 
-    package mutating func text(_ column: String, of row: SealedRow) throws -> String {
+    package mutating func text(_ column: String, of row: EncryptedRow) throws -> String {
         try optionalText(column, of: row) ?? ""
     }
 
     /// Returns the key of the next value if it is encrypted, without advancing.
-    package func keyOfNext() -> StoreKey.ID? {
+    package func keyIDOfNextValue() -> StoreKey.ID? {
         guard let start = sqlite3_column_blob(statement, index + 1) else { return nil }
         return StoreCipher.key(
             of: UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index + 1))))
     }
 
     package mutating func optionalDate() -> Date? {
-        guard !nextIsNull() else { return nil }
+        guard !skipIfNull() else { return nil }
         index += 1
         return Date(timeIntervalSinceReferenceDate: sqlite3_column_double(statement, index))
     }
@@ -91,7 +94,7 @@ package struct Columns {
     }
 
     /// Reads a value of a row's key: an integer, a text, or a UUID of 16 bytes.
-    package mutating func part() -> SealedRow.Part {
+    package mutating func keyPart() -> EncryptedRow.Part {
         switch sqlite3_column_type(statement, index + 1) {
         case SQLITE_INTEGER: .number(integer())
         case SQLITE_BLOB: optionalUUID().map { .bytes($0) } ?? .text("")
@@ -100,7 +103,7 @@ package struct Columns {
     }
 
     /// Returns whether the next value is NULL, and advances if it is.
-    package mutating func nextIsNull() -> Bool {
+    package mutating func skipIfNull() -> Bool {
         guard sqlite3_column_type(statement, index + 1) == SQLITE_NULL else { return false }
         index += 1
         return true

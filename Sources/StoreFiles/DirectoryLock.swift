@@ -18,7 +18,7 @@ package final class DirectoryLock: Sendable {
     ///   - code: The code of the error.
     ///   - rule: The end of the error message if the directory is locked.
     /// - Throws: An error with `code` if this or another process has the directory open.
-    package init(_ directory: URL, else code: ChatError.Code, _ rule: String) throws(ChatError) {
+    package init(_ directory: URL, errorCode code: ChatError.Code, _ rule: String) throws(ChatError) {
         let path = directory.appending(component: Self.fileName).path
         let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else {

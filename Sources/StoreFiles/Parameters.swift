@@ -54,16 +54,16 @@ package struct Parameters {
     }
 
     /// Binds a text, encrypted if the store has keys.
-    package mutating func add(_ text: String?, _ column: String, of row: SealedRow) {
+    package mutating func add(_ text: String?, _ column: String, of row: EncryptedRow) {
         guard var text else { return addNull() }
         guard let cipher, let key = cipher.newest else { return add(text) }
         do {
             let value = try text.withUTF8 {
-                try cipher.seal(UnsafeRawBufferPointer($0), with: key, for: column, of: row)
+                try cipher.encrypt(UnsafeRawBufferPointer($0), with: key, for: column, of: row)
             }
             index += 1
             value.withUnsafeBytes { bytes in
-                switch cipher.form {
+                switch cipher.storageClass {
                 case .text:
                     _ = sqlite3_bind_text(
                         statement, index, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), CInt(bytes.count),
@@ -93,7 +93,7 @@ package struct Parameters {
         }
     }
 
-    package mutating func add(_ part: SealedRow.Part) {
+    package mutating func add(_ part: EncryptedRow.Part) {
         switch part {
         case .number(let number): add(number)
         case .text(let text): add(text)

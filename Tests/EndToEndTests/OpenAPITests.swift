@@ -8,7 +8,7 @@ import Testing
     private let paths: [String: [String: Any]]
 
     init() throws {
-        document = try #require(try JSONSerialization.jsonObject(with: Data(Surface.document)) as? [String: Any])
+        document = try #require(try JSONSerialization.jsonObject(with: Data(APISurface.document)) as? [String: Any])
         paths = try #require(document["paths"] as? [String: [String: Any]])
     }
 
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test func `The document has every operation and no other`() {
-        let served = Surface.operations.map { "\($0.method) \($0.path)" }.sorted()
+        let served = APISurface.operations.map { "\($0.method) \($0.path)" }.sorted()
         #expect(operations.map(\.name).sorted() == served)
         #expect(Set(served).count == served.count)
         #expect(document["openapi"] as? String == "3.1.0")

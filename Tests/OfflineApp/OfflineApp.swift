@@ -18,7 +18,7 @@ struct OfflineApp {
         var configuration = ChatClient.Configuration(
             server: server, user: "alice", store: .directory(URL(filePath: arguments[3])), token: { arguments[4] })
         configuration.pace = nil
-        configuration.uploadPiece = 64 << 10
+        configuration.uploadChunkSize = 64 << 10
         let client = try await ChatClient.open(configuration)
         if arguments[1] == "queue" {
             let week = OfflineWeek()
@@ -34,7 +34,7 @@ struct OfflineApp {
             }
         } else {
             client.connect()
-            await client.flushed()
+            await client.waitForOutbox()
             let failed = try await client.core.store.read { reader in
                 try reader.outbox().compactMap { item -> String? in
                     guard case .failed(let error) = item.state else { return nil }

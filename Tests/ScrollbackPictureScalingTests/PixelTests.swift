@@ -29,7 +29,7 @@
                 "private.jpg", "private.png", "orientation-9-unknown.jpg", "exif-loop.jpg", "exif-wild-offset.jpg",
                 "exif-count-overflow.jpg", "exif-cut.jpg",
             ])
-        func placesOfOrientation(_ name: String) throws {
+        func orientationIsReadFromEveryLocation(_ name: String) throws {
             try expectQuarters(copy(name))
         }
 

@@ -16,7 +16,7 @@ struct RefusalTests {
     }
 
     @Test("Every bad picture is refused with the error for its defect", arguments: PictureFixture.all)
-    func bad(_ fixture: PictureFixture) throws {
+    func badPicturesAreRefused(_ fixture: PictureFixture) throws {
         let refusal = refusal(try fixture.data)
         switch fixture.verdict {
         case "corrupt": #expect(refusal == .corrupt)
@@ -31,8 +31,8 @@ struct RefusalTests {
     @Test(
         "Scaling refuses GIFs and animated pictures",
         arguments: ["still.gif", "animated.gif", "animated.png", "animated.webp"])
-    func moving(_ name: String) throws {
-        #expect(refusal(try PictureFixture.named(name)) == .moving)
+    func animatedPicturesAreRefused(_ name: String) throws {
+        #expect(refusal(try PictureFixture.named(name)) == .animated)
     }
 
     #if os(Linux)

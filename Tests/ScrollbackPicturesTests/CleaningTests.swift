@@ -41,11 +41,11 @@ struct CleaningTests {
     @Test("Cleaning a GIF throws an error because GIFs are sent unchanged", arguments: ["still.gif", "animated.gif"])
     func gif(_ name: String) throws {
         let file = try PictureFile(PictureFixture.named(name))
-        #expect(throws: PictureError.moving) { try file.cleaned() }
+        #expect(throws: PictureError.animated) { try file.cleaned() }
     }
 
     @Test("Cleaning a corrupt picture fails", arguments: PictureFixture.all.filter { $0.verdict == "corrupt" })
-    func cutOff(_ fixture: PictureFixture) throws {
+    func corruptPictureFails(_ fixture: PictureFixture) throws {
         guard fixture.by != "decoder" else { return }
         let data = try fixture.data
         #expect(throws: PictureError.corrupt) { try PictureFile(data).cleaned() }
@@ -72,7 +72,7 @@ struct CleaningTests {
     }
 
     @Test("Cleaning blanks a video that a phone appended to a HEIC picture")
-    func filmInHEIC() throws {
+    func videoInHEICIsBlanked() throws {
         let plain = try PictureFixture.named("plain.heic")
         let file = plain + Data([0, 0, 0, 14]) + Data("mpvdSECRET".utf8)
         let cleaned = try PictureFile(file).cleaned()
@@ -89,7 +89,7 @@ struct CleaningTests {
     }
 
     @Test("Cleaning removes data after a WebP picture, inside and outside of its declared length")
-    func behindWebP() throws {
+    func dataAfterWebPIsRemoved() throws {
         let plain = try PictureFixture.named("lossy.webp")
         var inside = plain + Data("JUNK".utf8) + Data([6, 0, 0, 0]) + Self.secret
         inside[4] = UInt8(inside.count - 8)
@@ -105,7 +105,7 @@ struct CleaningTests {
     }
 
     @Test("A cleaned WebP has the Exif flag only if Exif stores its orientation")
-    func flagsOfWebP() throws {
+    func cleanedWebPHasTheRightFlags() throws {
         var file = try PictureFixture.named("orientation-6.webp")
         #expect(try PictureFile(file).cleaned()[20] == 0x28)
         let orientation = try #require(file.range(of: Data([0x12, 1, 3, 0, 1, 0, 0, 0, 6])))

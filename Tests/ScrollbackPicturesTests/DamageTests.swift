@@ -18,7 +18,7 @@ struct DamageTests {
     }
 
     @Test("A file truncated at any length is cleaned correctly or refused", arguments: PictureFixture.all)
-    func cutOff(_ fixture: PictureFixture) throws {
+    func truncatedFileIsCleanedOrRefused(_ fixture: PictureFixture) throws {
         let data = try fixture.data
         guard data.count < 2_500 else { return }
         for length in 0..<data.count { try check(data.prefix(length)) }
@@ -46,20 +46,20 @@ struct DamageTests {
     }
 
     @Test("A HEIC file with a billion empty extents is refused without visiting each of them")
-    func emptyPlaces() throws {
+    func emptyExtentsAreRefused() throws {
         let file = try heic(sizes: 0, (0..<20_000).map { ($0, .max, []) })
         #expect(throws: PictureError.unsupported) { try PictureFile(file) }
     }
 
     @Test("A HEIC file whose metadata extents are together longer than the file is refused")
-    func overlappingPlaces() throws {
+    func overlappingExtentsAreRefused() throws {
         #expect(try PictureFile(heic(sizes: 0x4400, [(3, 1, [600, 100])])).header.width == 48)
         let file = try heic(sizes: 0x4400, [(3, 3, [0, 600, 0, 600, 0, 600])])
         #expect(throws: PictureError.unsupported) { try PictureFile(file) }
     }
 
     @Test("Cleaning refuses metadata extents that overlap the HEIC meta box")
-    func placesInTheDescription() throws {
+    func extentsInTheMetaBoxAreRefused() throws {
         let file = try PictureFile(heic(sizes: 0x4400, [(3, 1, [28, 200])]))
         #expect(throws: PictureError.self) { try file.cleaned() }
     }

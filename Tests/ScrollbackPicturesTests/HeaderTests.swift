@@ -82,9 +82,9 @@ struct HeaderTests {
     }
 
     @Test("Every error has a distinct message")
-    func sentences() {
+    func errorsHaveDistinctMessages() {
         let errors: [PictureError] = [
-            .unknown, .unsupported, .corrupt, .tooLarge(width: 1, height: 2), .tooManyScans(200), .moving,
+            .unknown, .unsupported, .corrupt, .tooLarge(width: 1, height: 2), .tooManyScans(200), .animated,
             .noDecoder(.heic), .failed,
         ]
         #expect(Set(errors.map(\.message)).count == errors.count)

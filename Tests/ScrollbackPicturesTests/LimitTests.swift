@@ -44,7 +44,7 @@ struct LimitTests {
     }
 
     @Test("A truncated picture is reported as corrupt")
-    func cutOff() throws {
+    func truncatedPictureIsCorrupt() throws {
         let header = try PictureFile(PictureFixture.named("truncated.png")).header
         #expect(!header.isComplete)
         #expect(throws: PictureError.corrupt) { try PictureLimits().check(header) }

@@ -17,7 +17,7 @@ func notification(
     return PushNotification(
         id: UUID(uuidString: "0A0B0C0D-0000-8000-8000-000000000001") ?? UUID(),
         device: PushDevice(id: "phone", service: service, token: token, keys: keys), text: text, badge: 7,
-        place: PushPlace(
+        target: PushTarget(
             conversation: .group("swift"), seq: 12, epoch: Epoch(rawValue: 5),
             message: MessageID(high: 0x0198_0000_0000_7000, low: 0x8000_0000_0000_0001), sender: "bob", type: .text,
             receiver: "alice"),

@@ -45,7 +45,7 @@ struct OPPOBatchTests {
     }
 
     @Test("Several pushes share a request, and each gets its own outcome")
-    func together() async throws {
+    func pushesShareARequest() async throws {
         let devices = (0..<60).map { "CN_\($0)" }
         let refused = ["CN_21": (10000, "bad id"), "CN_22": (33, ""), "CN_23": (41, "w"), "CN_24": (11, "")]
         let (outcomes, requests) = try await batch(devices) { devices in
@@ -79,7 +79,7 @@ struct OPPOBatchTests {
             (200, #"{"code":11}"#, .later(after: 300, "11")), (429, "", .later(after: 60, "status 429")),
             (502, "<html>", .later(after: 10, "status 502")),
         ])
-    func refusedTogether(_ status: Int, _ body: String, _ outcome: PushOutcome) async throws {
+    func refusedBatchIsSentOneByOne(_ status: Int, _ body: String, _ outcome: PushOutcome) async throws {
         let devices = (0..<60).map { "CN_\($0)" }
         let (outcomes, requests) = try await batch(devices) { _ in
             PushResponse(status: status, body: Array(body.utf8))
@@ -94,7 +94,7 @@ struct OPPOBatchTests {
     }
 
     @Test("Pushes of a batch without an answer are retried later, and not one by one at once")
-    func unanswered() async throws {
+    func unansweredBatchIsRetriedLater() async throws {
         struct Unreachable: Error {}
         let devices = (0..<60).map { "CN_\($0)" }
         let (outcomes, requests) = try await batch(devices) { _ in throw Unreachable() }

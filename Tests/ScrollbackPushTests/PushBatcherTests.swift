@@ -84,9 +84,9 @@ struct PushBatcherTests {
     @Test(
         "Pushes that arrive during requests share the next request, and each gets its own outcome",
         .timeLimit(.minutes(2)))
-    func together() async throws {
+    func concurrentPushesShareTheNextRequest() async throws {
         let service = Service()
-        let batcher = PushBatcher(atOnce: 3, pushes: 40, bytes: 1000, patience: .seconds(3600)) {
+        let batcher = PushBatcher(maximumRequests: 3, pushes: 40, bytes: 1000, timeout: .seconds(3600)) {
             await service.post($0)
         }
         let pushes = (0..<200).map { Push(number: $0, name: "\($0)") }
@@ -104,9 +104,9 @@ struct PushBatcherTests {
     }
 
     @Test("A push whose turn does not come is retried later and does not block other pushes", .timeLimit(.minutes(2)))
-    func late() async throws {
+    func delayedPushBlocksNoOtherPush() async throws {
         let service = Service()
-        let batcher = PushBatcher(atOnce: 2, pushes: 10, bytes: 100, patience: .milliseconds(10)) {
+        let batcher = PushBatcher(maximumRequests: 2, pushes: 10, bytes: 100, timeout: .milliseconds(10)) {
             await service.post($0)
         }
         let pushes = (0..<30).map { Push(number: $0, name: "\($0)") }
@@ -124,7 +124,7 @@ struct PushBatcherTests {
     @Test("A request has unique names and stays below the byte limit")
     func limits() async throws {
         let service = Service()
-        let batcher = PushBatcher(atOnce: 1, pushes: 100, bytes: 50, patience: .seconds(3600)) {
+        let batcher = PushBatcher(maximumRequests: 1, pushes: 100, bytes: 50, timeout: .seconds(3600)) {
             await service.post($0)
         }
         let pushes = (0..<90).map { Push(number: $0, name: "\($0 % 7)", size: $0 == 60 ? 80 : 1 + $0 % 10) }
@@ -140,7 +140,7 @@ struct PushBatcherTests {
     @Test("Queued pushes continue when the task that sends is cancelled", .timeLimit(.minutes(2)))
     func cancelled() async throws {
         let service = Service()
-        let batcher = PushBatcher(atOnce: 1, pushes: 10, bytes: 100) { await service.post($0) }
+        let batcher = PushBatcher(maximumRequests: 1, pushes: 10, bytes: 100) { await service.post($0) }
         let first = Task { await batcher.send(Push(number: 1, name: "1")) }
         while service.requests.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
         async let second = batcher.send(Push(number: 2, name: "2"))

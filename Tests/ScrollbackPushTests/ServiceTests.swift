@@ -60,23 +60,23 @@ struct ServiceTests {
     func apnsAnswers() async throws {
         let push = notification()
         let credentials = try apns()
-        func said(_ status: Int, _ reason: String, retryAfter: String? = nil) async -> PushOutcome {
+        func result(_ status: Int, _ reason: String, retryAfter: String? = nil) async -> PushOutcome {
             let headers = retryAfter.map { ["retry-after": $0] } ?? [:]
             return await outcome(
                 push, credentials, status, #"{"reason":"\#(reason)","timestamp":1795255200000}"#, headers: headers)
         }
         #expect(await outcome(push, credentials, 200) == .sent)
-        #expect(await said(410, "Unregistered") == .gone(since: clock.now))
-        #expect(await said(410, "ExpiredToken") == .gone(since: clock.now))
-        #expect(await said(400, "BadDeviceToken") == .gone(since: nil))
+        #expect(await result(410, "Unregistered") == .gone(since: clock.now))
+        #expect(await result(410, "ExpiredToken") == .gone(since: clock.now))
+        #expect(await result(400, "BadDeviceToken") == .gone(since: nil))
         // A wrong topic is a configuration error, so the token stays.
-        #expect(await said(400, "DeviceTokenNotForTopic") == .refused("DeviceTokenNotForTopic"))
-        #expect(await said(413, "PayloadTooLarge") == .refused("PayloadTooLarge"))
-        #expect(await said(429, "TooManyRequests") == .later(after: nil, "TooManyRequests"))
-        #expect(await said(429, "TooManyRequests", retryAfter: "7") == .later(after: 7, "TooManyRequests"))
-        #expect(await said(503, "ServiceUnavailable") == .later(after: 900, "ServiceUnavailable"))
-        #expect(await said(503, "Shutdown") == .later(after: nil, "Shutdown"))
-        #expect(await said(403, "InvalidProviderToken") == .later(after: 900, "InvalidProviderToken"))
+        #expect(await result(400, "DeviceTokenNotForTopic") == .refused("DeviceTokenNotForTopic"))
+        #expect(await result(413, "PayloadTooLarge") == .refused("PayloadTooLarge"))
+        #expect(await result(429, "TooManyRequests") == .later(after: nil, "TooManyRequests"))
+        #expect(await result(429, "TooManyRequests", retryAfter: "7") == .later(after: 7, "TooManyRequests"))
+        #expect(await result(503, "ServiceUnavailable") == .later(after: 900, "ServiceUnavailable"))
+        #expect(await result(503, "Shutdown") == .later(after: nil, "Shutdown"))
+        #expect(await result(403, "InvalidProviderToken") == .later(after: 900, "InvalidProviderToken"))
         #expect(await outcome(push, credentials, 502, "<html>") == .later(after: 900, "status 502"))
     }
 
@@ -107,21 +107,21 @@ struct ServiceTests {
     func fcmAnswers() async throws {
         let push = notification(service: .fcm, token: "a:b")
         let credentials = try fcm()
-        func said(_ status: Int, _ code: String, retryAfter: String? = nil) async -> PushOutcome {
+        func result(_ status: Int, _ code: String, retryAfter: String? = nil) async -> PushOutcome {
             let headers = retryAfter.map { ["retry-after": $0] } ?? [:]
             return await outcome(
                 push, credentials, status,
                 #"{"error":{"status":"X","details":[{"@type":"other"},{"errorCode":"\#(code)"}]}}"#, headers: headers)
         }
         #expect(await outcome(push, credentials, 200, #"{"name":"n"}"#) == .sent)
-        #expect(await said(404, "UNREGISTERED") == .gone(since: nil))
-        #expect(await said(400, "INVALID_ARGUMENT") == .refused("INVALID_ARGUMENT"))
-        #expect(await said(403, "SENDER_ID_MISMATCH") == .refused("SENDER_ID_MISMATCH"))
-        #expect(await said(403, "PERMISSION_DENIED") == .later(after: 300, "PERMISSION_DENIED"))
-        #expect(await said(401, "THIRD_PARTY_AUTH_ERROR") == .later(after: 300, "THIRD_PARTY_AUTH_ERROR"))
-        #expect(await said(429, "QUOTA_EXCEEDED") == .later(after: 60, "QUOTA_EXCEEDED"))
-        #expect(await said(429, "QUOTA_EXCEEDED", retryAfter: "120") == .later(after: 120, "QUOTA_EXCEEDED"))
-        #expect(await said(503, "UNAVAILABLE") == .later(after: 10, "UNAVAILABLE"))
+        #expect(await result(404, "UNREGISTERED") == .gone(since: nil))
+        #expect(await result(400, "INVALID_ARGUMENT") == .refused("INVALID_ARGUMENT"))
+        #expect(await result(403, "SENDER_ID_MISMATCH") == .refused("SENDER_ID_MISMATCH"))
+        #expect(await result(403, "PERMISSION_DENIED") == .later(after: 300, "PERMISSION_DENIED"))
+        #expect(await result(401, "THIRD_PARTY_AUTH_ERROR") == .later(after: 300, "THIRD_PARTY_AUTH_ERROR"))
+        #expect(await result(429, "QUOTA_EXCEEDED") == .later(after: 60, "QUOTA_EXCEEDED"))
+        #expect(await result(429, "QUOTA_EXCEEDED", retryAfter: "120") == .later(after: 120, "QUOTA_EXCEEDED"))
+        #expect(await result(503, "UNAVAILABLE") == .later(after: 10, "UNAVAILABLE"))
         #expect(await outcome(push, credentials, 502, "<html>") == .later(after: 10, "status 502"))
         #expect(await outcome(push, credentials, 404, "{}") == .refused("status 404"))
         let transport = ScriptedTransport { request in

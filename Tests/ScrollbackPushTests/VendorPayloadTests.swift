@@ -14,23 +14,23 @@ struct VendorPayloadTests {
     private let id = "0a0b0c0d-0000-8000-8000-000000000001"
     private let picture = URL(string: "https://example.com/a.png")
 
-    /// Returns the place that every service must deliver.
-    private func place(of notification: PushNotification) throws -> NSDictionary {
+    /// Returns the target that every service must deliver.
+    private func target(of notification: PushNotification) throws -> NSDictionary {
         let request = try #require(APNS.request(for: notification, topic: "t", endpoint: "", token: "t"))
         return try #require(request.body.json?["scrollback"] as? NSDictionary)
     }
 
-    /// Whether a text is JSON with the place and the sender's data.
-    private func says(_ text: Any?, _ notification: PushNotification) throws -> Bool {
+    /// Whether a text is JSON with the target and the sender's data.
+    private func hasText(_ text: Any?, _ notification: PushNotification) throws -> Bool {
         let fields = try #require((text as? String)?.json)
-        return try fields["scrollback"] as? NSDictionary == place(of: notification)
+        return try fields["scrollback"] as? NSDictionary == target(of: notification)
             && fields["appData"] as? String == notification.data
     }
 
-    /// Whether a dictionary of strings contains the place and the sender's data.
-    private func say(_ texts: NSDictionary?, _ notification: PushNotification) throws -> Bool {
+    /// Whether a dictionary of strings contains the target and the sender's data.
+    private func hasTexts(_ texts: NSDictionary?, _ notification: PushNotification) throws -> Bool {
         let texts = try #require(texts)
-        return try (texts["scrollback"] as? String)?.json == place(of: notification)
+        return try (texts["scrollback"] as? String)?.json == target(of: notification)
             && texts["appData"] as? String == notification.data
     }
 
@@ -46,7 +46,7 @@ struct VendorPayloadTests {
         let push = notification(service: .huawei, token: "t", data: "d", link: "app://x")
         let message = try huawei(push)
         #expect(message["token"] as? [String] == ["t"])
-        #expect(try says(message["data"], push))
+        #expect(try hasText(message["data"], push))
         let android: NSDictionary = [
             "ttl": "604800s",
             "notification": [
@@ -184,7 +184,7 @@ struct VendorPayloadTests {
         let push = notification(service: .honor, token: "t", data: "d", link: "app://x")
         let message = try #require(Honor.body(for: push, now: now)?.json)
         #expect(message["token"] as? [String] == ["t"])
-        #expect(try says(message["data"], push))
+        #expect(try hasText(message["data"], push))
         let android: NSDictionary = [
             "ttl": "604800s",
             "notification": [
@@ -243,7 +243,7 @@ struct VendorPayloadTests {
         #expect(shown == expected)
         let data = try #require(click["data"] as? NSDictionary)
         #expect(click["actionType"] as? Int == 0 && data["appData"] as? String == "d")
-        #expect(try data["scrollback"] as? NSDictionary == place(of: push))
+        #expect(try data["scrollback"] as? NSDictionary == target(of: push))
     }
 
     @Test("HarmonyOS: the message's image and category override the operator's settings", .rows(137, 143))
@@ -282,7 +282,7 @@ struct VendorPayloadTests {
         let found = form.removeValue(forKey: "payload")
         let payload = try #require(found)
         #expect(payload.allSatisfy { $0.isASCII && !$0.isWhitespace && $0 != "{" && $0 != "\"" && $0 != "+" })
-        #expect(try says(payload.removingPercentEncoding, push))
+        #expect(try hasText(payload.removingPercentEncoding, push))
         #expect(
             form == [
                 "registration_id": "t", "restricted_package_name": "com.example", "pass_through": "0",
@@ -347,7 +347,7 @@ struct VendorPayloadTests {
         let push = notification(service: .oppo, token: "t", data: "d", link: "app://x")
         let shown = try oppo(push)
         let parameters = try #require(shown["action_parameters"] as? String)
-        #expect(try say(parameters.json, push))
+        #expect(try hasTexts(parameters.json, push))
         let expected: NSDictionary = [
             "app_message_id": id, "click_action_type": 0, "off_line": true, "off_line_ttl": 604_800, "style": 1,
             "title": "Swift", "content": "Bob: hello", "notify_id": number, "badge_operation_type": 0,
@@ -416,7 +416,7 @@ struct VendorPayloadTests {
         let push = notification(service: .vivo, token: "t", data: "d", link: "app://x")
         let body = try vivo(push)
         let map = try #require(body["clientCustomMap"] as? NSDictionary)
-        #expect(try say(map, push))
+        #expect(try hasTexts(map, push))
         let expected: NSDictionary = [
             "appId": 10004, "regId": "t", "requestId": id, "title": "Swift", "content": "Bob: hello",
             "classification": 1, "category": "IM", "notifyType": 4, "notifyId": number, "timeToLive": 86400,

@@ -68,22 +68,22 @@ struct VendorServiceTests {
 
     @Test("Huawei: the code in the answer determines the outcome, regardless of the status")
     func huawei() async throws {
-        func said(_ code: String, _ words: String = "w", status: Int = 200) async throws -> PushOutcome {
-            try await outcome(.huawei, status, #"{"code":"\#(code)","msg":"\#(words)","requestId":"r"}"#)
+        func result(_ code: String, _ message: String = "w", status: Int = 200) async throws -> PushOutcome {
+            try await outcome(.huawei, status, #"{"code":"\#(code)","msg":"\#(message)","requestId":"r"}"#)
         }
-        #expect(try await said("80000000") == .sent)
-        #expect(try await said("80300007", status: 400) == .gone(since: nil))
+        #expect(try await result("80000000") == .sent)
+        #expect(try await result("80300007", status: 400) == .gone(since: nil))
         let partial = #"{\"success\":0,\"failure\":1,\"illegal_tokens\":[\"TOKEN\"]}"#
-        #expect(try await said("80100000", partial.replacing("TOKEN", with: "tok")) == .gone(since: nil))
-        #expect(try await said("80100000", partial.replacing("TOKEN", with: "other")) == .sent)
-        #expect(try await said("80100000") == .refused("80100000"))
-        #expect(try await said("80100003", status: 400) == .refused("80100003 w"))
-        #expect(try await said("80300002", status: 400) == .refused("80300002 w"))
+        #expect(try await result("80100000", partial.replacing("TOKEN", with: "tok")) == .gone(since: nil))
+        #expect(try await result("80100000", partial.replacing("TOKEN", with: "other")) == .sent)
+        #expect(try await result("80100000") == .refused("80100000"))
+        #expect(try await result("80100003", status: 400) == .refused("80100003 w"))
+        #expect(try await result("80300002", status: 400) == .refused("80300002 w"))
         for code in ["80200001", "80200003", "80200005"] {
-            #expect(try await said(code, status: 401) == .later(after: 300, code))
+            #expect(try await result(code, status: 401) == .later(after: 300, code))
         }
-        for code in ["80600003", "81000001"] { #expect(try await said(code, status: 500) == .later(after: 10, code)) }
-        #expect(try await said("80100017") == .later(after: 60, "80100017"))
+        for code in ["80600003", "81000001"] { #expect(try await result(code, status: 500) == .later(after: 10, code)) }
+        #expect(try await result("80100017") == .later(after: 60, "80100017"))
         #expect(try await outcome(.huawei, 503, "<html>") == .later(after: 10, "status 503"))
         #expect(
             try await outcome(.huawei, 503, "", headers: ["retry-after": "7"]) == .later(after: 7, "status 503"))
@@ -93,47 +93,47 @@ struct VendorServiceTests {
 
     @Test("Honor: the code is an HTTP status or Honor's own number, and an accepted request can name a dead token")
     func honor() async throws {
-        func said(_ code: Int, _ data: String = "{}", status: Int = 200) async throws -> PushOutcome {
+        func result(_ code: Int, _ data: String = "{}", status: Int = 200) async throws -> PushOutcome {
             try await outcome(.honor, status, #"{"code":\#(code),"message":"w","data":\#(data)}"#)
         }
-        #expect(try await said(200, #"{"sendResult":true,"failTokens":[],"expireTokens":[]}"#) == .sent)
+        #expect(try await result(200, #"{"sendResult":true,"failTokens":[],"expireTokens":[]}"#) == .sent)
         for code in [200, 80_100_000] {
-            #expect(try await said(code, #"{"failTokens":["tok"],"expireTokens":["tok"]}"#) == .gone(since: nil))
+            #expect(try await result(code, #"{"failTokens":["tok"],"expireTokens":["tok"]}"#) == .gone(since: nil))
         }
-        #expect(try await said(80_100_000, #"{"failTokens":["tok"]}"#) == .refused("80100000 failTokens"))
-        #expect(try await said(80_300_007) == .gone(since: nil))
-        #expect(try await said(80_300_007, "null") == .gone(since: nil))
-        #expect(try await said(403, status: 403) == .later(after: 300, "403"))
-        #expect(try await said(403) == .later(after: 300, "403"))
+        #expect(try await result(80_100_000, #"{"failTokens":["tok"]}"#) == .refused("80100000 failTokens"))
+        #expect(try await result(80_300_007) == .gone(since: nil))
+        #expect(try await result(80_300_007, "null") == .gone(since: nil))
+        #expect(try await result(403, status: 403) == .later(after: 300, "403"))
+        #expect(try await result(403) == .later(after: 300, "403"))
         #expect(try await outcome(.honor, 401, "") == .later(after: 300, "status 401"))
-        for code in [500, 502, 503] { #expect(try await said(code) == .later(after: 10, "\(code)")) }
-        #expect(try await said(80_200_047) == .later(after: 3600, "80200047"))
-        #expect(try await said(80_100_003) == .refused("80100003 w"))
-        #expect(try await said(80_200_056) == .refused("80200056"))
-        #expect(try await said(10_205) == .refused("10205 w"))
+        for code in [500, 502, 503] { #expect(try await result(code) == .later(after: 10, "\(code)")) }
+        #expect(try await result(80_200_047) == .later(after: 3600, "80200047"))
+        #expect(try await result(80_100_003) == .refused("80100003 w"))
+        #expect(try await result(80_200_056) == .refused("80200056"))
+        #expect(try await result(10_205) == .refused("10205 w"))
     }
 
     @Test("HarmonyOS: the reason of an illegal token determines its removal, and a push with a refused image is resent")
     func harmony() async throws {
-        func said(_ code: String, _ words: String = "w", status: Int = 200) async throws -> PushOutcome {
-            try await outcome(.harmony, status, #"{"code":"\#(code)","msg":"\#(words)","requestId":"r"}"#)
+        func result(_ code: String, _ message: String = "w", status: Int = 200) async throws -> PushOutcome {
+            try await outcome(.harmony, status, #"{"code":"\#(code)","msg":"\#(message)","requestId":"r"}"#)
         }
-        #expect(try await said("80000000", "Success.") == .sent)
+        #expect(try await result("80000000", "Success.") == .sent)
         for reason in ["tokenFormatError", "tokenPlatformNotSupport", "noRight"] {
-            let words = #"{\"failure\":1,\"illegalTokens\":{\"\#(reason)\":[\"tok\"]}}"#
-            #expect(try await said("80300007", words, status: 400) == .gone(since: nil))
-            #expect(try await said("80100000", words) == .gone(since: nil))
+            let message = #"{\"failure\":1,\"illegalTokens\":{\"\#(reason)\":[\"tok\"]}}"#
+            #expect(try await result("80300007", message, status: 400) == .gone(since: nil))
+            #expect(try await result("80100000", message) == .gone(since: nil))
         }
         let noRight = #"{\"failure\":1,\"illegalTokens\":{\"noPushTypeRight\":[\"tok\"]}}"#
-        #expect(try await said("80300007", noRight) == .refused("80300007 noPushTypeRight"))
-        #expect(try await said("80300007", "All the tokens are invalid.") == .gone(since: nil))
-        #expect(try await said("80100000", #"{\"illegalTokens\":{\"noRight\":[\"other\"]}}"#) == .sent)
+        #expect(try await result("80300007", noRight) == .refused("80300007 noPushTypeRight"))
+        #expect(try await result("80300007", "All the tokens are invalid.") == .gone(since: nil))
+        #expect(try await result("80100000", #"{\"illegalTokens\":{\"noRight\":[\"other\"]}}"#) == .sent)
         for code in ["80200001", "80200005", "80300036"] {
-            #expect(try await said(code, status: 401) == .later(after: 300, code))
+            #expect(try await result(code, status: 401) == .later(after: 300, code))
         }
-        #expect(try await said("81000001", status: 500) == .later(after: 10, "81000001"))
-        #expect(try await said("80300029") == .later(after: 3600, "80300029"))
-        #expect(try await said("80100003", "Illegal payload") == .refused("80100003 Illegal payload"))
+        #expect(try await result("81000001", status: 500) == .later(after: 10, "81000001"))
+        #expect(try await result("80300029") == .later(after: 3600, "80300029"))
+        #expect(try await result("80100003", "Illegal payload") == .refused("80100003 Illegal payload"))
         let transport = ScriptedTransport { request in
             let hasPicture = String(decoding: request.body, as: UTF8.self).contains("example.com/a.png")
             let code = hasPicture ? "80100022" : "80000000"
@@ -150,22 +150,22 @@ struct VendorServiceTests {
 
     @Test("Xiaomi: temporary codes delay the push, and unknown devices are removed")
     func xiaomi() async throws {
-        func said(_ code: Int, _ reason: String = "w", data: String = "{}") async throws -> PushOutcome {
+        func result(_ code: Int, _ reason: String = "w", data: String = "{}") async throws -> PushOutcome {
             try await outcome(.xiaomi, 200, #"{"result":"r","code":\#(code),"reason":"\#(reason)","data":\#(data)}"#)
         }
-        #expect(try await said(0, data: #"{"id":"m"}"#) == .sent)
-        #expect(try await said(0, data: #"{"bad_regids":"other,tok"}"#) == .gone(since: nil))
-        for code in [10029, 20301, 66007] { #expect(try await said(code) == .gone(since: nil)) }
+        #expect(try await result(0, data: #"{"id":"m"}"#) == .sent)
+        #expect(try await result(0, data: #"{"bad_regids":"other,tok"}"#) == .gone(since: nil))
+        for code in [10029, 20301, 66007] { #expect(try await result(code) == .gone(since: nil)) }
         for code in [-1, 1, 10001, 10002, 10003, 10037, 22102, 26003] {
-            #expect(try await said(code) == .later(after: 10, "\(code)"))
+            #expect(try await result(code) == .later(after: 10, "\(code)"))
         }
         for code in [10027, 26004, 65003, 200_002] {
-            #expect(try await said(code) == .later(after: 60, "\(code)"))
+            #expect(try await result(code) == .later(after: 60, "\(code)"))
         }
-        for code in [10034, 200_001] { #expect(try await said(code) == .later(after: 3600, "\(code)")) }
-        for code in [21301, 21302] { #expect(try await said(code) == .later(after: 300, "\(code)")) }
-        #expect(try await said(27001, "invalid channel info!") == .refused("27001 invalid channel info!"))
-        #expect(try await said(22022) == .refused("22022 w"))
+        for code in [10034, 200_001] { #expect(try await result(code) == .later(after: 3600, "\(code)")) }
+        for code in [21301, 21302] { #expect(try await result(code) == .later(after: 300, "\(code)")) }
+        #expect(try await result(27001, "invalid channel info!") == .refused("27001 invalid channel info!"))
+        #expect(try await result(22022) == .refused("22022 w"))
         #expect(try await outcome(.xiaomi, 500, "") == .later(after: 10, "status 500"))
         #expect(try await outcome(.xiaomi, 400, "") == .refused("status 400"))
         let transport = ScriptedTransport { _ in PushResponse(status: 200, body: Array(#"{"code":0}"#.utf8)) }
@@ -182,44 +182,44 @@ struct VendorServiceTests {
 
     @Test("OPPO: temporary codes delay the push, and invalid registration IDs are removed")
     func oppo() async throws {
-        func said(_ code: Int, _ words: String = "w") async throws -> PushOutcome {
-            try await outcome(.oppo, 200, #"{"code":\#(code),"message":"\#(words)","data":{}}"#)
+        func result(_ code: Int, _ message: String = "w") async throws -> PushOutcome {
+            try await outcome(.oppo, 200, #"{"code":\#(code),"message":"\#(message)","data":{}}"#)
         }
-        #expect(try await said(0) == .sent)
-        #expect(try await said(32) == .sent)
-        #expect(try await said(10000) == .gone(since: nil))
-        for code in [11, 29] { #expect(try await said(code) == .later(after: 300, "\(code)")) }
-        for code in [-1, -3] { #expect(try await said(code) == .later(after: 10, "\(code)")) }
-        for code in [-2, 13, 55] { #expect(try await said(code) == .later(after: 60, "\(code)")) }
-        for code in [33, 42] { #expect(try await said(code) == .later(after: 3600, "\(code)")) }
-        for code in [28, 40, 41, 67] { #expect(try await said(code) == .refused("\(code) w")) }
+        #expect(try await result(0) == .sent)
+        #expect(try await result(32) == .sent)
+        #expect(try await result(10000) == .gone(since: nil))
+        for code in [11, 29] { #expect(try await result(code) == .later(after: 300, "\(code)")) }
+        for code in [-1, -3] { #expect(try await result(code) == .later(after: 10, "\(code)")) }
+        for code in [-2, 13, 55] { #expect(try await result(code) == .later(after: 60, "\(code)")) }
+        for code in [33, 42] { #expect(try await result(code) == .later(after: 3600, "\(code)")) }
+        for code in [28, 40, 41, 67] { #expect(try await result(code) == .refused("\(code) w")) }
         #expect(try await outcome(.oppo, 502, "<html>") == .later(after: 10, "status 502"))
     }
 
     @Test("vivo: a result or a user status shows that a device is gone")
     func vivo() async throws {
-        func said(_ result: Int, _ user: String = "null") async throws -> PushOutcome {
+        func result(_ result: Int, _ user: String = "null") async throws -> PushOutcome {
             try await outcome(.vivo, 200, #"{"result":\#(result),"desc":"w","invalidUser":\#(user)}"#)
         }
-        #expect(try await said(0) == .sent)
+        #expect(try await result(0) == .sent)
         for status in [1, 2] {
-            #expect(try await said(0, #"{"status":\#(status),"userid":"tok"}"#) == .gone(since: nil))
-            #expect(try await said(10302, #"{"status":\#(status),"userid":"tok"}"#) == .gone(since: nil))
+            #expect(try await result(0, #"{"status":\#(status),"userid":"tok"}"#) == .gone(since: nil))
+            #expect(try await result(10302, #"{"status":\#(status),"userid":"tok"}"#) == .gone(since: nil))
         }
-        #expect(try await said(10302) == .gone(since: nil))
-        #expect(try await said(0, #"{"status":4,"userid":"tok"}"#) == .refused("invalidUser 4"))
-        #expect(try await said(10000) == .later(after: 300, "10000"))
-        for code in [10040, 10072, 10093] { #expect(try await said(code) == .later(after: 60, "\(code)")) }
-        for code in [10070, 10071, 10073] { #expect(try await said(code) == .later(after: 3600, "\(code)")) }
-        for code in [10054, 10082, 10311] { #expect(try await said(code) == .refused("\(code) w")) }
-        for code in [10103, 10104] { #expect(try await said(code) == .refused("\(code)")) }
+        #expect(try await result(10302) == .gone(since: nil))
+        #expect(try await result(0, #"{"status":4,"userid":"tok"}"#) == .refused("invalidUser 4"))
+        #expect(try await result(10000) == .later(after: 300, "10000"))
+        for code in [10040, 10072, 10093] { #expect(try await result(code) == .later(after: 60, "\(code)")) }
+        for code in [10070, 10071, 10073] { #expect(try await result(code) == .later(after: 3600, "\(code)")) }
+        for code in [10054, 10082, 10311] { #expect(try await result(code) == .refused("\(code) w")) }
+        for code in [10103, 10104] { #expect(try await result(code) == .refused("\(code)")) }
         #expect(try await outcome(.vivo, 500, "") == .later(after: 10, "status 500"))
     }
 
     @Test("The reason of a refusal contains neither the token nor the text of the push")
     func reasons() async throws {
-        for words in ["tok is bad", "Bob: hello is bad", "Swift is bad"] {
-            let body = #"{"code":"80100001","msg":"\#(words)"}"#
+        for message in ["tok is bad", "Bob: hello is bad", "Swift is bad"] {
+            let body = #"{"code":"80100001","msg":"\#(message)"}"#
             #expect(try await outcome(.huawei, 400, body) == .refused("80100001"))
         }
         let long = String(repeating: "x", count: 1000)
@@ -474,25 +474,26 @@ struct VendorServiceTests {
 
     @Test("A push without a token waits longer for configuration errors than for temporary errors")
     func noTokens() async throws {
-        func said(_ service: PushService, _ status: Int, _ body: String) async throws -> PushOutcome {
+        func result(_ service: PushService, _ status: Int, _ body: String) async throws -> PushOutcome {
             let transport = ScriptedTransport { _ in PushResponse(status: status, body: Array(body.utf8)) }
             let services = PushServices(over: transport, clock: { [clock] in clock.now })
             return try await services.send(push(service), with: Self.credentials(service))
         }
         for service in [PushService.huawei, .honor] {
             let error = #"{"error":"invalid_client","error_description":"s"}"#
-            #expect(try await said(service, 401, error) == .later(after: 300, "no access token: status 401"))
-            #expect(try await said(service, 400, error) == .later(after: 300, "no access token: status 400"))
-            #expect(try await said(service, 503, "") == .later(after: 10, "no access token: status 503"))
+            #expect(try await result(service, 401, error) == .later(after: 300, "no access token: status 401"))
+            #expect(try await result(service, 400, error) == .later(after: 300, "no access token: status 400"))
+            #expect(try await result(service, 503, "") == .later(after: 10, "no access token: status 503"))
         }
         #expect(
-            try await said(.oppo, 200, #"{"code":16,"message":"sign"}"#) == .later(after: 300, "no access token: 16"))
-        #expect(try await said(.oppo, 200, #"{"code":-2,"message":""}"#) == .later(after: 60, "no access token: -2"))
+            try await result(.oppo, 200, #"{"code":16,"message":"sign"}"#) == .later(after: 300, "no access token: 16"))
+        #expect(try await result(.oppo, 200, #"{"code":-2,"message":""}"#) == .later(after: 60, "no access token: -2"))
         #expect(
-            try await said(.vivo, 200, #"{"result":10206,"desc":""}"#) == .later(after: 300, "no access token: 10206"))
+            try await result(.vivo, 200, #"{"result":10206,"desc":""}"#) == .later(after: 300, "no access token: 10206")
+        )
         #expect(
-            try await said(.vivo, 200, #"{"result":10093,"desc":""}"#) == .later(after: 60, "no access token: 10093"))
-        #expect(try await said(.vivo, 500, "") == .later(after: 10, "no access token: status 500"))
+            try await result(.vivo, 200, #"{"result":10093,"desc":""}"#) == .later(after: 60, "no access token: 10093"))
+        #expect(try await result(.vivo, 500, "") == .later(after: 10, "no access token: status 500"))
     }
 
     @Test("A push is retried if the service of a phone maker can't be reached")

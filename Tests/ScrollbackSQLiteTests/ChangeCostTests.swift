@@ -32,11 +32,11 @@ import Testing
                     guard var row = try transaction.conversation(log) else { return }
                     for number in 1...count {
                         row.head += 1
-                        row.n += 1
+                        row.countedIndex += 1
                         row.timetoken = transaction.timetoken(after: row.timetoken)
                         try transaction.store.insert(
                             MessageRow(
-                                seq: row.head, n: row.n, timetoken: row.timetoken,
+                                seq: row.head, countedIndex: row.countedIndex, timetoken: row.timetoken,
                                 id: MessageID(high: 1, low: UInt64(number)), sender: "alice", type: .text,
                                 content: MessageContent.text("hello").json, attributes: .init(), digest: 0),
                             in: row.number)
@@ -44,7 +44,7 @@ import Testing
                     // Alice's read marker advances with her own messages.
                     var alice = try transaction.member("alice", of: row.number)
                     alice?.readSeq = row.head
-                    alice?.readN = row.n
+                    alice?.readCountedIndex = row.countedIndex
                     if let alice { transaction.put(alice) }
                     try transaction.put(row)
                 }, completion: completion)
@@ -139,12 +139,12 @@ import Testing
 
     @Test func `Maintenance without due work commits nothing`() async throws {
         _ = try react("+1", to: 1, by: bob)
-        let moved = store.moved
+        let lastCommit = store.lastCommit
         try await engine.expire()
         try await engine.sweep()
-        try await engine.forget()
+        try await engine.prune()
         // Looking for expired message IDs takes one commit.
-        #expect(store.moved <= moved + 1)
+        #expect(store.lastCommit <= lastCommit + 1)
     }
 
     @Test func `Sending looks up no ban in a conversation without bans, and no state of other users`() throws {
@@ -160,11 +160,15 @@ import Testing
                 let _: SendResult = try done { engine.send(submission, to: room, by: alice, completion: $0) }
             }
         }
-        let _: Done = try done { engine.perform(BanUser(conversation: group, user: "bob"), by: admin, completion: $0) }
-        let _: Done = try done { engine.perform(BanFromServer(user: "carol"), by: admin, completion: $0) }
+        let _: EmptyAnswer = try done {
+            engine.perform(BanUser(conversation: group, user: "bob"), by: admin, completion: $0)
+        }
+        let _: EmptyAnswer = try done { engine.perform(BanFromServer(user: "carol"), by: admin, completion: $0) }
         for _ in 0..<2 { _ = try send() }
         let plain = try send()
-        let _: Done = try done { engine.perform(BanUser(conversation: room, user: "bob"), by: admin, completion: $0) }
+        let _: EmptyAnswer = try done {
+            engine.perform(BanUser(conversation: room, user: "bob"), by: admin, completion: $0)
+        }
         #expect(try send() > plain + 5, "a ban was looked for before")
     }
 
@@ -186,14 +190,14 @@ import Testing
         let _: Bool = try done {
             engine.putMember("bob", role: nil, mute: .some(.forever), of: elsewhere, by: admin, completion: $0)
         }
-        let _: Done = try done { engine.perform(BlockUser(user: "carol"), by: alice, completion: $0) }
+        let _: EmptyAnswer = try done { engine.perform(BlockUser(user: "carol"), by: alice, completion: $0) }
         for id in [group, direct] { for _ in 0..<2 { _ = try send(to: id) } }
         let plain = (group: try send(to: group), direct: try send(to: direct))
         let _: Bool = try done {
             engine.putMember("bob", role: nil, mute: .some(.forever), of: group, by: admin, completion: $0)
         }
         #expect(try send(to: group) > plain.group + 5, "a mute was looked for before")
-        let _: Done = try done { engine.perform(BlockUser(user: "bob"), by: alice, completion: $0) }
+        let _: EmptyAnswer = try done { engine.perform(BlockUser(user: "bob"), by: alice, completion: $0) }
         #expect(try send(to: direct) <= plain.group, "a block is looked for")
     }
 

@@ -47,7 +47,7 @@ import Testing
             let survivor = try SQLiteStore(directory: copy.url)
             #expect(try everything(in: survivor) == everything(in: store))
             #expect(survivor.generation == store.generation)
-            #expect(survivor.moved == store.moved)
+            #expect(survivor.lastCommit == store.lastCommit)
             #expect(survivor.newest == store.newest)
             #expect(try survivor.verify { _ in } == [])
             try survivor.close()
@@ -61,12 +61,12 @@ import Testing
         var workload = try Workload(store, seed: 4)
         workload.run(steps: 100)
         let before = try everything(in: store)
-        let moved = store.moved
+        let lastCommit = store.lastCommit
         let small = try store.sizes().wal
         try store.write { writer, _ in
             for seq: Seq in 1000..<1100 {
                 let message = MessageRow(
-                    seq: seq, n: seq, timetoken: Timetoken(rawValue: UInt64(seq)),
+                    seq: seq, countedIndex: seq, timetoken: Timetoken(rawValue: UInt64(seq)),
                     id: MessageID(high: 1, low: UInt64(seq)),
                     sender: "alice", type: .text, content: RawJSON(known: String(repeating: "x", count: 100_000)),
                     attributes: .init(), digest: 0)
@@ -77,7 +77,7 @@ import Testing
         }
         let survivor = try SQLiteStore(directory: copy.url)
         #expect(try everything(in: survivor) == before)
-        #expect(survivor.moved == moved)
+        #expect(survivor.lastCommit == lastCommit)
         #expect(try survivor.verify { _ in } == [])
     }
 
@@ -86,7 +86,7 @@ import Testing
         var workload = try Workload(store, seed: 5)
         workload.run(steps: 50)
         let before = try everything(in: store)
-        let moved = store.moved
+        let lastCommit = store.lastCommit
         let size = try store.sizes().wal
         try store.write { store, _ in try store.put(UserRow(profile: UserProfile(id: "late"))) }
         try copyFiles()
@@ -96,7 +96,7 @@ import Testing
 
         let survivor = try SQLiteStore(directory: copy.url)
         #expect(try everything(in: survivor) == before)
-        #expect(survivor.moved == moved)
+        #expect(survivor.lastCommit == lastCommit)
         #expect(try survivor.read { try $0.user("late") } == nil)
         #expect(try survivor.verify { _ in } == [])
     }

@@ -49,11 +49,11 @@ import Testing
         #expect(refusal == ChatError(.storageFull, "The server's disk is full; nothing was stored.", retryAfter: 5))
         #expect(refusal?.isTemporary == true)
 
-        let moved = store.moved
+        let lastCommit = store.lastCommit
         for number in sent + 1...sent + 3 {
             #expect(throws: ChatError.self) { try send(number)?.get() }
         }
-        #expect(store.moved == moved)
+        #expect(store.lastCommit == lastCommit)
         let page = try engine.history(of: .group("a"), HistoryQuery(limit: 20), by: Caller(user: "alice"))
         #expect(page.messages.map(\.seq) == (1...Seq(sent)).reversed())
         #expect(page.state.head == Seq(sent))
@@ -61,7 +61,7 @@ import Testing
 
         try store.setMaximumPages(nil)
         #expect(try send(sent + 1)?.get().position?.seq == Seq(sent) + 1)
-        #expect(store.moved == moved + 1)
+        #expect(store.lastCommit == lastCommit + 1)
         #expect(try store.verify { _ in } == [])
     }
 
@@ -76,10 +76,10 @@ import Testing
                 var generator = SplitMix64(seed: 1)
                 for _ in 0..<2000 {
                     row.head += 1
-                    row.n += 1
-                    row.moved = commit
+                    row.countedIndex += 1
+                    row.lastCommit = commit
                     let message = MessageRow(
-                        seq: row.head, n: row.n, timetoken: Timetoken(rawValue: UInt64(row.head)),
+                        seq: row.head, countedIndex: row.countedIndex, timetoken: Timetoken(rawValue: UInt64(row.head)),
                         id: MessageID(at: Date(), using: &generator), sender: "alice", type: .text,
                         content: RawJSON(known: String(repeating: "x", count: 3000)), attributes: .init(), digest: 0)
                     do {

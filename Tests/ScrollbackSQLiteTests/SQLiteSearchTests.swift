@@ -15,7 +15,7 @@ import Testing
         store = try SQLiteStore(directory: folder.url)
     }
 
-    private func find(_ text: String, _ search: SQLiteSearch, in numbers: [Int64]) throws -> [SearchPlace] {
+    private func find(_ text: String, _ search: SQLiteSearch, in numbers: [Int64]) throws -> [IndexPosition] {
         let scopes = numbers.map { SearchScope(conversation: $0) }
         let found = try store.read {
             try search.find(SearchTerms(text), in: scopes, sort: .newestFirst, after: nil, limit: 10_000, $0)
@@ -24,15 +24,15 @@ import Testing
     }
 
     /// Returns every message in the store that matches a query, newest first.
-    private func looked(_ text: String) throws -> [SearchPlace] {
+    private func scanned(_ text: String) throws -> [IndexPosition] {
         let terms = SearchTerms(text)
         return try store.read { reader in
-            try (1...100 as ClosedRange<Int64>).flatMap { number -> [SearchPlace] in
+            try (1...100 as ClosedRange<Int64>).flatMap { number -> [IndexPosition] in
                 guard let row = try reader.conversation(numbered: number), row.head > 0 else { return [] }
                 return try reader.messages(
                     in: number, 1...row.head, newestFirst: true, limit: .max, filter: .all, reader: "-"
                 ).filter { terms.ranges(in: $0.content?.string(at: "text") ?? "") != nil }
-                    .map { SearchPlace(time: $0.timetoken, conversation: number, seq: $0.seq) }
+                    .map { IndexPosition(time: $0.timetoken, conversation: number, seq: $0.seq) }
             }
         }.sorted(by: >)
     }
@@ -54,10 +54,10 @@ import Testing
                 _ = try search.catchUp()
             } else {
                 try fill(search)
-                let words = Set(try texts().flatMap { Words($0).body.map(Words($0).text) })
+                let words = Set(try texts().flatMap { TokenizedText($0).tokens.map(TokenizedText($0).text) })
                 #expect(!words.isEmpty)
                 for word in words.prefix(20) {
-                    #expect(try find(word, search, in: Array(1...100)) == looked(word), "\(word)")
+                    #expect(try find(word, search, in: Array(1...100)) == scanned(word), "\(word)")
                 }
             }
             try search.close()
@@ -83,11 +83,11 @@ import Testing
     private func engine(_ count: UInt64, _ index: any MessageIndex = ScanningIndex()) throws -> Engine {
         let engine = try Engine(store: store, index: index, execution: .inline)
         engine.putConversation(group, ConversationSettings(members: ["alice"]), by: admin) { _ = $0 }
-        if count > 0 { for number in 1...count { say("hello \(number)", number, engine) } }
+        if count > 0 { for number in 1...count { sendMessage("hello \(number)", number, engine) } }
         return engine
     }
 
-    private func say(_ text: String, _ number: UInt64, _ engine: Engine) {
+    private func sendMessage(_ text: String, _ number: UInt64, _ engine: Engine) {
         let submission = Submission(id: id(number), content: .text(text))
         engine.send(submission, to: group, by: Caller(user: "alice")) { _ = $0 }
     }
@@ -143,7 +143,7 @@ import Testing
         try fill(search)
         #expect(try find("hello", search, in: [number]) == [])
         engine.putConversation(group, ConversationSettings(members: ["alice"]), by: admin) { _ = $0 }
-        say("hello again", 1, engine)
+        sendMessage("hello again", 1, engine)
         try fill(search)
         #expect(try find("hello", search, in: [number]).map(\.seq) == [1])
         try search.close()
@@ -152,13 +152,13 @@ import Testing
     // MARK: Crashes
 
     /// A change to the index file while it is closed.
-    enum Accident: CaseIterable, Sendable {
+    enum IndexDamage: CaseIterable, Sendable {
         case nothing, dropped, truncated, overwritten, older, cutShort
     }
 
-    @Test(arguments: Accident.allCases)
+    @Test(arguments: IndexDamage.allCases)
     func `Search results are the same after any damage to the index file, once the index has caught up`(
-        _ accident: Accident
+        _ damage: IndexDamage
     )
         throws
     {
@@ -170,11 +170,11 @@ import Testing
         let older = try Data(contentsOf: file)
         let second = try SQLiteSearch(store)
         change(engine)
-        for extra: UInt64 in 1201...1300 { say("hello \(extra)", extra, engine) }
+        for extra: UInt64 in 1201...1300 { sendMessage("hello \(extra)", extra, engine) }
         // The process was killed between the commit of the store and the commit of the index.
-        if accident != .cutShort { try fill(second) }
+        if damage != .cutShort { try fill(second) }
         try second.close()
-        switch accident {
+        switch damage {
         case .nothing, .cutShort: break
         case .dropped: try FileManager.default.removeItem(at: file)
         case .truncated: try Data(contentsOf: file).prefix(20_000).write(to: file)
@@ -204,7 +204,7 @@ import Testing
         let index = try SQLiteSearch(store)
         let engine = try engine(0, index)
         for number: UInt64 in 1...50 {
-            say("tide \(number)", number, engine)
+            sendMessage("tide \(number)", number, engine)
             let page = try await search(SearchQuery("tide", in: group, limit: 1), engine, by: "alice")
             #expect(page.hits.map(\.text) == ["tide \(number)"] && !page.isIndexing)
             engine.edit(id(number), in: group, MessageEdit(.text("ebb \(number)")), by: Caller(user: "alice")) {
@@ -226,7 +226,7 @@ import Testing
             }
         }
         #expect(made)
-        let follower = Task { for await _ in index.commits { try await index.follow() } }
+        let follower = Task { for await _ in index.commits { try await index.indexPendingCommits() } }
         try await withThrowingTaskGroup { tasks in
             for sender in 0..<4 as Range<UInt64> {
                 tasks.addTask {
@@ -290,13 +290,13 @@ import Testing
     {
         let index = try SQLiteSearch(store)
         let engine = try engine(700, index)
-        try await index.follow()
+        try await index.indexPendingCommits()
         #expect(try index.progress(of: number)?.seq == 700)
         change(engine)
-        say("tide", 701, engine)
-        try await index.follow()
+        sendMessage("tide", 701, engine)
+        try await index.indexPendingCommits()
         let row = try #require(try store.read { try $0.conversation(group) })
-        #expect(try index.isWhole([row]))
+        #expect(try index.isComplete([row]))
         #expect(try find("tide", index, in: [number]).map(\.seq) == [701])
         try index.close()
         // After that, a new index finds nothing to do.

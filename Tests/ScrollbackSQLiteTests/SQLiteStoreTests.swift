@@ -16,16 +16,16 @@ import Testing
 
     @Test func `Commits are synced to disk before they are acknowledged`() throws {
         let store = try SQLiteStore(directory: folder.url)
-        #expect(try store.setting("journal_mode") == "wal")
-        #expect(try store.setting("synchronous") == "2")
-        #expect(try store.setting("temp_store") == "2")
-        #expect(try store.setting("cache_size") == "-65536")
-        #expect(try store.setting("wal_autocheckpoint") == "4000")
+        #expect(try store.pragmaValue("journal_mode") == "wal")
+        #expect(try store.pragmaValue("synchronous") == "2")
+        #expect(try store.pragmaValue("temp_store") == "2")
+        #expect(try store.pragmaValue("cache_size") == "-65536")
+        #expect(try store.pragmaValue("wal_autocheckpoint") == "4000")
     }
 
     @Test func `Every statement uses an index`() throws {
         let store = try SQLiteStore(directory: folder.url)
-        let plans = try store.plans()
+        let plans = try store.queryPlans()
         #expect(plans.count > 70)
         for (statement, steps) in plans {
             // `sqlite_sequence` has one row for each table with AUTOINCREMENT, and no index.
@@ -134,7 +134,7 @@ import Testing
                 for (seq, sender) in [(1, "alice"), (2, "bob"), (3, "bob")] as [(Seq, UserID)] {
                     try store.insert(
                         MessageRow(
-                            seq: seq, n: seq, timetoken: Timetoken(rawValue: UInt64(seq)),
+                            seq: seq, countedIndex: seq, timetoken: Timetoken(rawValue: UInt64(seq)),
                             id: MessageID(high: UInt64(row.number), low: UInt64(seq)), sender: sender, type: .text,
                             content: RawJSON(known: "{}"), attributes: .init(), digest: 0), in: row.number)
                 }
@@ -144,7 +144,7 @@ import Testing
                 in: 1)
             try store.insert(
                 KeyRow(
-                    id: MessageID(high: 9, low: 9), sender: "dora", digest: 0, seq: 1, n: 1,
+                    id: MessageID(high: 9, low: 9), sender: "dora", digest: 0, seq: 1, countedIndex: 1,
                     timetoken: Timetoken(rawValue: 1)), in: 1)
             try store.put(.forever, of: "erin", in: 2)
             try store.put(UserRow(profile: UserProfile(id: "alice"), rev: 3))
@@ -165,7 +165,9 @@ import Testing
         let new = try SQLiteStore(directory: folder.url)
         let (guests, alice) = try new.read { store in
             (
-                try ["alice", "bob", "carol", "dora", "erin"].map { try store.guestbook(of: $0, after: 0, limit: 9) },
+                try ["alice", "bob", "carol", "dora", "erin"].map {
+                    try store.participations(of: $0, after: 0, limit: 9)
+                },
                 try store.user("alice")
             )
         }
@@ -183,7 +185,7 @@ import Testing
             to: copy.url.appending(component: SQLiteStore.fileName))
         let restored = try SQLiteStore(directory: copy.url)
         #expect(try restored.read { try $0.user("alice") } != nil)
-        #expect(restored.moved == store.moved)
+        #expect(restored.lastCommit == store.lastCommit)
     }
 
     @Test func `Generation, commit number and newest timetoken survive reopening`() throws {
@@ -193,7 +195,7 @@ import Testing
             for (name, time) in [("a", UInt64(1) << 63 | 5), ("b", 7), ("c", 1 << 62)] as [(Identifier, UInt64)] {
                 var row = ConversationRow(id: .group(name), salt: 1, createdAt: Date())
                 row.timetoken = Timetoken(rawValue: time)
-                row.moved = commit
+                row.lastCommit = commit
                 try store.put(&row)
             }
         }
@@ -203,7 +205,7 @@ import Testing
 
         store = try SQLiteStore(directory: folder.url)
         #expect(store.generation == generation)
-        #expect(store.moved == 4)
+        #expect(store.lastCommit == 4)
         #expect(store.newest == Timetoken(rawValue: 1 << 63 | 5))
         #expect(try store.write { _, commit in commit } == 5)
     }

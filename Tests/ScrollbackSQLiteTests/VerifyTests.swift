@@ -70,10 +70,10 @@ import Testing
         engine.putMember("bob", role: nil, of: log, by: admin) { _ = $0 }
         send(2)
         engine.removeMember("bob", from: log, by: admin) { _ = $0 }
-        let said = ImportedMessage(
+        let message = ImportedMessage(
             sender: "bob", sentAt: Date(),
             submission: Submission(id: MessageID(high: 2, low: 1), content: .text("elsewhere")))
-        engine.importHistory([said], into: log, by: admin) { _ = $0 }
+        engine.importHistory([message], into: log, by: admin) { _ = $0 }
         let head = try engine.head(of: log, by: Caller(user: "bob"))
         #expect(head.isMember && head.state.firstSeq == 1)
         #expect(try store.verify { _ in } == [])

@@ -24,7 +24,7 @@ struct SearchFileTests {
     }
 
     @Test("Indexed messages are found after reopening")
-    func again() throws {
+    func indexIsFoundAfterReopening() throws {
         let first = try SearchIndex(directory: folder.url)
         try fill(first)
         let identity = first.identity
@@ -58,7 +58,7 @@ struct SearchFileTests {
                 #expect(try count(second) == 500)
                 #expect(try second.write { try $0.violations() } == [])
                 return
-            } catch is SearchIndexLost {}
+            } catch is SearchIndexReset {}
         }
         Issue.record("The index stays damaged.")
     }

@@ -24,11 +24,11 @@ struct SearchIndexTests {
         #expect(try seqs("hello") == [])
         #expect(try seqs("good") == [1])
         try index.write { try $0.put([row(1, "goodbye"), row(4, "hello")], in: 1) }
-        try index.write { _ = try $0.remove(SearchScope(conversation: 1, places: 1...3)) }
+        try index.write { _ = try $0.remove(SearchScope(conversation: 1, range: 1...3)) }
         #expect(try seqs("goodbye") == [])
         #expect(try seqs("hello") == [4])
         try index.write {
-            try $0.replace(SearchScope(conversation: 1, places: 2...9), with: [row(5, "hello again"), row(6, nil)])
+            try $0.replace(SearchScope(conversation: 1, range: 2...9), with: [row(5, "hello again"), row(6, nil)])
         }
         #expect(try seqs("hello") == [5])
         #expect(try index.write { try $0.violations() } == [])
@@ -38,7 +38,7 @@ struct SearchIndexTests {
     func pages(sort: SearchSort) throws {
         var generator = SplitMix64(seed: 3)
         var seq: Seq = 0
-        func say(_ count: Int) throws {
+        func sendMessages(_ count: Int) throws {
             for _ in 0..<count {
                 seq += 1
                 let words = (0..<Int.random(in: 0...6, using: &generator)).map { _ in
@@ -49,7 +49,7 @@ struct SearchIndexTests {
                 try index.write { try $0.put([line], in: conversation) }
             }
         }
-        try say(200)
+        try sendMessages(200)
         let before = Set(try index.all("apple", sort: sort, page: 100).map(\.place))
         #expect(before.count == 200)
         var found: [SearchMatch] = []
@@ -59,7 +59,7 @@ struct SearchIndexTests {
             found += page.matches
             guard let last = page.matches.last else { break }
             position = page.position(after: last)
-            try say(1)
+            try sendMessages(1)
         }
         #expect(found.count == 200 && Set(found.map(\.place)) == before)
     }
@@ -78,9 +78,9 @@ struct SearchIndexTests {
     }
 
     @Test("Rare and common words give the same results as a scan, in one, some and all conversations")
-    func sameAsLooking() throws {
+    func resultsEqualAScan() throws {
         var generator = SplitMix64(seed: 5)
-        var lines: [(place: SearchPlace, text: String)] = []
+        var lines: [(place: IndexPosition, text: String)] = []
         for number in 1...6_000 {
             let conversation = Int64.random(in: 1...40, using: &generator)
             let seq = Seq(number)
@@ -88,7 +88,8 @@ struct SearchIndexTests {
             if number.isMultiple(of: 3) { words.append("third") }
             if number.isMultiple(of: 701) { words.append("rare") }
             let time = Timetoken(rawValue: UInt64(number / 2) + UInt64.max / 2 - 1000)
-            lines.append((SearchPlace(time: time, conversation: conversation, seq: seq), words.joined(separator: " ")))
+            lines.append(
+                (IndexPosition(time: time, conversation: conversation, seq: seq), words.joined(separator: " ")))
         }
         try index.write { writer in
             for (place, text) in lines {
@@ -96,8 +97,8 @@ struct SearchIndexTests {
             }
         }
         let scopes: [[SearchScope]?] = [
-            nil, [SearchScope(conversation: 7)], (3...30).map { SearchScope(conversation: $0, places: 1000...4000) },
-            [SearchScope(conversation: 7, places: 1...99), SearchScope(conversation: 7, places: 3000...5000)],
+            nil, [SearchScope(conversation: 7)], (3...30).map { SearchScope(conversation: $0, range: 1000...4000) },
+            [SearchScope(conversation: 7, range: 1...99), SearchScope(conversation: 7, range: 3000...5000)],
             [], [SearchScope(conversation: 99)],
         ]
         for scope in scopes {
@@ -106,7 +107,7 @@ struct SearchIndexTests {
                 let expected = lines.filter { line in
                     terms.ranges(in: line.text) != nil
                         && scope?.contains {
-                            $0.conversation == line.place.conversation && $0.places.contains(line.place.seq)
+                            $0.conversation == line.place.conversation && $0.range.contains(line.place.seq)
                         }
                             ?? true
                 }.map(\.place).sorted(by: >)
@@ -130,8 +131,8 @@ struct SearchIndexTests {
         var generator = SplitMix64(seed: 9)
         for _ in 0..<25 {
             let text = texts[Int.random(in: texts.indices, using: &generator)]
-            let words = Words(text)
-            guard let word = words.body.randomElement(using: &generator) else { continue }
+            let words = TokenizedText(text)
+            guard let word = words.tokens.randomElement(using: &generator) else { continue }
             let utf8 = Array(text.utf8)
             let piece = String(decoding: utf8[word.range], as: UTF8.self)
             for query in [piece, "\"\(piece)\"", String(piece.prefix(3))] where !SearchTerms(query).isEmpty {
@@ -162,9 +163,9 @@ struct SearchIndexTests {
             "\u{0}a\u{0}b", String(repeating: "日", count: 40_000), "\u{202E}abc😂", "#+* ## * + #\u{FE0F}\u{20E3}",
             "\u{FFFF}\u{E000}",
         ])
-    func odd(text: String) throws {
+    func unusualTextsAreIndexed(text: String) throws {
         try index.write { try $0.put([row(1, text)], in: 1) }
-        for word in Words(text).body.prefix(3) {
+        for word in TokenizedText(text).tokens.prefix(3) {
             let piece = String(decoding: Array(text.utf8)[word.range].prefix(200), as: UTF8.self)
             #expect(try seqs(piece) == [1], "\(piece.debugDescription)")
         }

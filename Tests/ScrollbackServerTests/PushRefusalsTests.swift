@@ -7,9 +7,9 @@ import Testing
 /// Tests how the server logs pushes that a push service refused.
 @Suite struct PushRefusalsTests {
     @Test func `A reason is logged at once, and again after a minute with its number of occurrences`() {
-        let log = Lines()
+        let log = LogRecorder()
         let now = Mutex(ContinuousClock.now)
-        let refusals = PushRefusals(logger: log.logger, now: { now.withLock(\.self) })
+        let refusals = PushRefusalLogger(logger: log.logger, now: { now.withLock(\.self) })
         for _ in 0..<100 { refusals.refused(.apns, "BadTopic") }
         #expect(log.all == ["The push service refuses pushes. count=1 reason=BadTopic service=apns"])
         refusals.refused(.apns, "TopicDisallowed")

@@ -9,28 +9,28 @@ import Testing
 struct ChangesTests {
     private let group = ConversationID.group("swift")
 
-    private func world(_ members: [UserID] = ["alice", "bob"]) async throws -> ChatWorld {
-        let world = try ChatWorld()
-        try await world.makeGroup("swift", members: members)
-        return world
+    private func server(_ members: [UserID] = ["alice", "bob"]) async throws -> TestServer {
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: members)
+        return server
     }
 
     @Test("An edit shows locally at once and on every client after the server stores it")
     func edit() async throws {
-        let world = try await world()
-        let alice = try await world.client("alice")
-        let bob = try await world.client("bob")
-        let message = try await alice.conversation(group).send(.text("helo")).delivered()
+        let server = try await server()
+        let alice = try await server.client("alice")
+        let bob = try await server.client("bob")
+        let message = try await alice.conversation(group).send(.text("helo")).waitUntilSent()
         #expect(try await eventually { try await bob.texts(in: group) == ["helo"] })
 
-        world.goOffline("alice")
+        server.goOffline("alice")
         let edit = try await alice.conversation(group).edit(
             message.id, to: .text("hello @bob"), mentioning: .set(.users(["bob"])))
         let timeline = alice.conversation(group).timeline(at: .latest, window: 10)
         #expect(await shows(timeline, ["hello @bob"]))
         #expect(try await bob.texts(in: group) == ["helo"])
-        world.goOnline("alice")
-        let edited = try await edit.delivered()
+        server.goOnline("alice")
+        let edited = try await edit.waitUntilSent()
         #expect(edited.text == "hello @bob")
         #expect(edited.editedAt != nil)
         #expect(edited.rev == 1)
@@ -40,28 +40,28 @@ struct ChangesTests {
         }
         #expect(try await eventually { try await bob.conversation(group).recent()?.mentions == 1 })
         #expect(try await bob.conversation(group).recent()?.unread == 1)
-        await world.close()
+        await server.close()
     }
 
     @Test(
         "A mention that an edit adds below the user's own message is read, and one above it is unread"
     )
     func lateMention() async throws {
-        let world = try await world()
-        let alice = try await world.client("alice")
-        let bob = try await world.client("bob")
-        let laptop = try await world.client("bob")
+        let server = try await server()
+        let alice = try await server.client("alice")
+        let bob = try await server.client("bob")
+        let laptop = try await server.client("bob")
         let notice = try MessageContent(type: .notice, json: RawJSON(#"{"text":"anchored"}"#))
-        let first = try await alice.conversation(group).send(notice).delivered()
-        _ = try await bob.conversation(group).send(.text("aye")).delivered()
-        let third = try await alice.conversation(group).send(notice).delivered()
+        let first = try await alice.conversation(group).send(notice).waitUntilSent()
+        _ = try await bob.conversation(group).send(.text("aye")).waitUntilSent()
+        let third = try await alice.conversation(group).send(notice).waitUntilSent()
         for device in [bob, laptop] {
             #expect(try await eventually { try await device.texts(in: group).count == 3 })
         }
         for (message, mentions) in [(first, 0), (third, 1)] {
             let edit = try await alice.conversation(group).edit(
                 message.id, to: notice, mentioning: .set(.users(["bob"])))
-            let rev = try await edit.delivered().rev
+            let rev = try await edit.waitUntilSent().rev
             for device in [bob, laptop] {
                 #expect(
                     try await eventually {
@@ -71,31 +71,31 @@ struct ChangesTests {
                     })
             }
         }
-        await world.close()
+        await server.close()
     }
 
     @Test("An edit of a message with an unknown send result yields one message with the edit", .history(20))
-    func editOfAnUnknownSend() async throws {
-        let world = try await world()
-        let alice = try await world.client("alice")
-        let bob = try await world.client("bob")
-        world.loseNextAcknowledgement(of: "alice")
+    func editOfUnacknowledgedSend() async throws {
+        let server = try await server()
+        let alice = try await server.client("alice")
+        let bob = try await server.client("bob")
+        server.loseNextAcknowledgement(of: "alice")
         let sending = try await alice.conversation(group).send(.text("first"))
         let edit = try await alice.conversation(group).edit(sending.id, to: .text("second"))
-        #expect(try await edit.delivered().text == "second")
-        #expect(try await sending.delivered().text == "second")
+        #expect(try await edit.waitUntilSent().text == "second")
+        #expect(try await sending.waitUntilSent().text == "second")
         for device in [alice, bob] {
             #expect(try await eventually { try await device.texts(in: group) == ["second"] })
         }
-        #expect(try world.messages(in: group).map(\.text) == ["second"])
-        await world.close()
+        #expect(try server.messages(in: group).map(\.text) == ["second"])
+        await server.close()
     }
 
     @Test("Unsent messages are edited and recalled in the outbox without a request to the server")
     func unsent() async throws {
-        let world = try await world()
-        let alice = try await world.client("alice")
-        world.goOffline("alice")
+        let server = try await server()
+        let alice = try await server.client("alice")
+        server.goOffline("alice")
         let first = try await alice.conversation(group).send(.text("one"))
         let second = try await alice.conversation(group).send(.text("two"))
         _ = try await alice.conversation(group).edit(first.id, to: .text("uno"))
@@ -104,74 +104,74 @@ struct ChangesTests {
             try await alice.conversation(group).edit(first.id, to: MessageContent(type: .notice, json: RawJSON("{}")))
         }
         #expect(wrong?.parameter == "content")
-        world.goOnline("alice")
-        #expect(try await first.delivered().text == "uno")
-        let messages = try world.messages(in: group)
+        server.goOnline("alice")
+        #expect(try await first.waitUntilSent().text == "uno")
+        let messages = try server.messages(in: group)
         #expect(messages.map(\.text) == ["uno"])
         #expect(messages.map(\.rev) == [0])
-        await world.close()
+        await server.close()
     }
 
     @Test("A recalled message is a tombstone on every client and leaves all unread counts")
     func recall() async throws {
-        let world = try await world(["alice", "bob", "carol"])
-        let alice = try await world.client("alice")
-        let bob = try await world.client("bob")
+        let server = try await server(["alice", "bob", "carol"])
+        let alice = try await server.client("alice")
+        let bob = try await server.client("bob")
         var ids: [MessageID] = []
         for text in ["one", "two @bob", "three"] {
             let mentions: Mentions? = text.contains("@") ? .users(["bob"]) : nil
-            ids.append(try await alice.conversation(group).send(.text(text), mentioning: mentions).delivered().id)
+            ids.append(try await alice.conversation(group).send(.text(text), mentioning: mentions).waitUntilSent().id)
         }
         #expect(try await eventually { try await bob.counts(in: group) == [3, 1] })
-        let stub = try await alice.conversation(group).recall(ids[1]).delivered()
-        #expect(stub.isDeleted)
-        #expect(stub.type == .text)
+        let tombstone = try await alice.conversation(group).recall(ids[1]).waitUntilSent()
+        #expect(tombstone.isDeleted)
+        #expect(tombstone.type == .text)
         #expect(try await eventually { try await bob.counts(in: group) == [2, 0] })
         #expect(try await eventually { try await bob.texts(in: group) == ["one", "three"] })
 
         // The client is offline during the next recall. Its first counts after reconnecting are already correct.
-        world.goOffline("bob")
-        _ = try await alice.conversation(group).recall(ids[0]).delivered()
-        world.goOnline("bob")
+        server.goOffline("bob")
+        _ = try await alice.conversation(group).recall(ids[0]).waitUntilSent()
+        server.goOnline("bob")
         #expect(try await eventually { try await bob.counts(in: group) == [1, 0] })
         #expect(try await eventually { try await bob.texts(in: group) == ["three"] })
-        let late = try await world.client("carol")
+        let late = try await server.client("carol")
         #expect(try await eventually { try await late.counts(in: group) == [1, 0] })
         for device in [alice, bob, late] { #expect(try await device.verifyIntegrity() == []) }
-        await world.close()
+        await server.close()
     }
 
     @Test("A member can't delete or edit another member's message, and a refusal changes nothing")
     func refused() async throws {
-        let world = try await world()
-        let alice = try await world.client("alice")
-        let bob = try await world.client("bob")
-        let id = try await alice.conversation(group).send(.text("mine")).delivered().id
+        let server = try await server()
+        let alice = try await server.client("alice")
+        let bob = try await server.client("bob")
+        let id = try await alice.conversation(group).send(.text("mine")).waitUntilSent().id
         #expect(try await eventually { try await bob.texts(in: group) == ["mine"] })
         for change in [
             try await bob.conversation(group).delete(id, for: .everyone),
             try await bob.conversation(group).edit(id, to: .text("yours")),
         ] {
-            let error = await #expect(throws: ChatError.self) { try await change.delivered() }
+            let error = await #expect(throws: ChatError.self) { try await change.waitUntilSent() }
             #expect(error?.code == .forbidden)
             try await change.cancel()
         }
         #expect(try await bob.texts(in: group) == ["mine"])
         #expect(try await alice.texts(in: group) == ["mine"])
-        await world.close()
+        await server.close()
     }
 
     @Test(
         "A message deleted for oneself disappears from all of the user's clients and counts, and only theirs", .rows(24)
     )
     func deleteForMe() async throws {
-        let world = try await world()
-        let alice = try await world.client("alice")
-        let phone = try await world.client("bob")
-        let laptop = try await world.client("bob")
+        let server = try await server()
+        let alice = try await server.client("alice")
+        let phone = try await server.client("bob")
+        let laptop = try await server.client("bob")
         var ids: [MessageID] = []
         for number in 1...4 {
-            ids.append(try await alice.conversation(group).send(.text("\(number)")).delivered().id)
+            ids.append(try await alice.conversation(group).send(.text("\(number)")).waitUntilSent().id)
         }
         for device in [phone, laptop] {
             #expect(try await eventually { try await device.counts(in: group) == [4, 0] })
@@ -180,7 +180,7 @@ struct ChangesTests {
         #expect(
             try await phone.texts(in: group) == ["1", "4"],
             "The message disappears before the server receives the request.")
-        try await hiding.finished()
+        try await hiding.waitForCompletion()
         for device in [phone, laptop] {
             #expect(try await eventually { try await device.texts(in: group) == ["1", "4"] })
             #expect(try await eventually { try await device.counts(in: group) == [2, 0] })
@@ -189,43 +189,43 @@ struct ChangesTests {
         #expect(try await alice.texts(in: group) == ["1", "2", "3", "4"])
 
         // One client was offline, and one client is new.
-        world.goOffline("bob")
-        world.goOnline("bob")
-        let tablet = try await world.client("bob")
+        server.goOffline("bob")
+        server.goOnline("bob")
+        let tablet = try await server.client("bob")
         #expect(
             try await eventually {
                 let page = try await tablet.conversation(group).history(.earliest, limit: 10, sort: .oldestFirst)
                 return page.messages.map(\.text) == ["1", "4"] && page.gap == nil
             })
-        await world.close()
+        await server.close()
     }
 
     @Test("An unread message deleted for oneself and then recalled lowers the count once", .history(15))
-    func hiddenAndRecalled() async throws {
-        let world = try await world()
-        let alice = try await world.client("alice")
-        let bob = try await world.client("bob")
+    func hideAndRecallLowerCountOnce() async throws {
+        let server = try await server()
+        let alice = try await server.client("alice")
+        let bob = try await server.client("bob")
         var ids: [MessageID] = []
         for number in 1...3 {
-            ids.append(try await alice.conversation(group).send(.text("\(number)")).delivered().id)
+            ids.append(try await alice.conversation(group).send(.text("\(number)")).waitUntilSent().id)
         }
         #expect(try await eventually { try await bob.counts(in: group) == [3, 0] })
-        try await bob.conversation(group).delete(ids[1], for: .me).finished()
+        try await bob.conversation(group).delete(ids[1], for: .me).waitForCompletion()
         #expect(try await eventually { try await bob.counts(in: group) == [2, 0] })
-        _ = try await alice.conversation(group).recall(ids[1]).delivered()
-        _ = try await alice.conversation(group).send(.text("4")).delivered()
+        _ = try await alice.conversation(group).recall(ids[1]).waitUntilSent()
+        _ = try await alice.conversation(group).send(.text("4")).waitUntilSent()
         #expect(try await eventually { try await bob.counts(in: group) == [3, 0] })
         #expect(try await bob.texts(in: group) == ["1", "3", "4"])
-        await world.close()
+        await server.close()
     }
 
     @Test("A cleared conversation is empty on all of the user's clients and receives new messages")
     func clear() async throws {
-        let world = try await world()
-        let alice = try await world.client("alice")
-        let phone = try await world.client("bob")
-        let laptop = try await world.client("bob")
-        for number in 1...5 { _ = try await alice.conversation(group).send(.text("\(number)")).delivered() }
+        let server = try await server()
+        let alice = try await server.client("alice")
+        let phone = try await server.client("bob")
+        let laptop = try await server.client("bob")
+        for number in 1...5 { _ = try await alice.conversation(group).send(.text("\(number)")).waitUntilSent() }
         for device in [phone, laptop] {
             #expect(try await eventually { try await device.counts(in: group) == [5, 0] })
         }
@@ -234,25 +234,25 @@ struct ChangesTests {
             #expect(try await eventually { try await device.texts(in: group) == [] })
             #expect(try await eventually { try await device.counts(in: group) == [0, 0] })
         }
-        _ = try await alice.conversation(group).send(.text("6")).delivered()
+        _ = try await alice.conversation(group).send(.text("6")).waitUntilSent()
         for device in [phone, laptop] {
             #expect(try await eventually { try await device.texts(in: group) == ["6"] })
             #expect(try await device.verifyIntegrity() == [])
         }
         #expect(try await alice.texts(in: group).count == 6)
-        await world.close()
+        await server.close()
     }
 
     @Test("A reaction counts once per user, shows at once and can be removed")
     func reactions() async throws {
-        let world = try await world(["alice", "bob", "carol"])
-        let alice = try await world.client("alice")
-        let bob = try await world.client("bob")
-        let id = try await alice.conversation(group).send(.text("cake?")).delivered().id
+        let server = try await server(["alice", "bob", "carol"])
+        let alice = try await server.client("alice")
+        let bob = try await server.client("bob")
+        let id = try await alice.conversation(group).send(.text("cake?")).waitUntilSent().id
         #expect(try await eventually { try await bob.texts(in: group) == ["cake?"] })
         let first = try await bob.conversation(group).react("👍🏽", to: id)
-        #expect(try await first.delivered().id == id)
-        _ = try await alice.conversation(group).react("👍🏽", to: id).delivered()
+        #expect(try await first.waitUntilSent().id == id)
+        _ = try await alice.conversation(group).react("👍🏽", to: id).waitUntilSent()
         for device in [alice, bob] {
             #expect(
                 try await eventually {
@@ -261,23 +261,23 @@ struct ChangesTests {
                 })
         }
         let again = try await bob.conversation(group).react("👍🏽", to: id)
-        #expect(await #expect(throws: ChatError.self) { try await again.delivered() }?.code == .conflict)
+        #expect(await #expect(throws: ChatError.self) { try await again.waitUntilSent() }?.code == .conflict)
         try await again.cancel()
-        _ = try await bob.conversation(group).unreact("👍🏽", from: id).delivered()
+        _ = try await bob.conversation(group).unreact("👍🏽", from: id).waitUntilSent()
         #expect(try await eventually { try await alice.message(id, in: group)?.actions.first?.senders == ["alice"] })
         #expect(try await bob.counts(in: group) == [1, 0], "A reaction is not a message.")
-        await world.close()
+        await server.close()
     }
 
     @Test("Replies form a thread, and the root message has the reply count")
     func threads() async throws {
-        let world = try await world()
-        let alice = try await world.client("alice")
-        let bob = try await world.client("bob")
-        let root = try await alice.conversation(group).send(.text("where?")).delivered().id
-        let reply = try await bob.conversation(group).send(.text("here"), replyingTo: root).delivered()
+        let server = try await server()
+        let alice = try await server.client("alice")
+        let bob = try await server.client("bob")
+        let root = try await alice.conversation(group).send(.text("where?")).waitUntilSent().id
+        let reply = try await bob.conversation(group).send(.text("here"), replyingTo: root).waitUntilSent()
         #expect(reply.thread == root)
-        let deeper = try await alice.conversation(group).send(.text("there"), replyingTo: reply.id).delivered()
+        let deeper = try await alice.conversation(group).send(.text("there"), replyingTo: reply.id).waitUntilSent()
         #expect(deeper.thread == root)
         for device in [alice, bob] {
             #expect(try await eventually { try await device.message(root, in: group)?.replies?.count == 2 })
@@ -287,34 +287,34 @@ struct ChangesTests {
                 #expect(page.messages.map(\.text) == ["here", "there"], "\(source)")
             }
         }
-        _ = try await bob.conversation(group).recall(reply.id).delivered()
+        _ = try await bob.conversation(group).recall(reply.id).waitUntilSent()
         #expect(try await eventually { try await alice.message(root, in: group)?.replies?.count == 1 })
-        await world.close()
+        await server.close()
     }
 
     @Test("An old message that was edited while a client was offline is current when the client reconnects")
-    func editedWhileAway() async throws {
-        let world = try await world()
-        let alice = try await world.client("alice")
-        let bob = try await world.client("bob")
+    func editWhileOffline() async throws {
+        let server = try await server()
+        let alice = try await server.client("alice")
+        let bob = try await server.client("bob")
         var ids: [MessageID] = []
         for number in 1...30 {
-            ids.append(try await alice.conversation(group).send(.text("\(number)")).delivered().id)
+            ids.append(try await alice.conversation(group).send(.text("\(number)")).waitUntilSent().id)
         }
         #expect(try await eventually { try await bob.texts(in: group).count == 30 })
-        world.goOffline("bob")
-        _ = try await alice.conversation(group).edit(ids[0], to: .text("one")).delivered()
-        _ = try await alice.conversation(group).recall(ids[1]).delivered()
-        for number in 31...40 { _ = try await alice.conversation(group).send(.text("\(number)")).delivered() }
-        _ = try await alice.conversation(group).react("👍", to: ids[0]).delivered()
-        world.goOnline("bob")
+        server.goOffline("bob")
+        _ = try await alice.conversation(group).edit(ids[0], to: .text("one")).waitUntilSent()
+        _ = try await alice.conversation(group).recall(ids[1]).waitUntilSent()
+        for number in 31...40 { _ = try await alice.conversation(group).send(.text("\(number)")).waitUntilSent() }
+        _ = try await alice.conversation(group).react("👍", to: ids[0]).waitUntilSent()
+        server.goOnline("bob")
         #expect(
             try await eventually {
                 try await bob.texts(in: group) == ["one"] + (3...40).map(String.init)
             })
         #expect(try await bob.message(ids[0], in: group)?.actions.count == 1)
         #expect(try await bob.verifyIntegrity() == [])
-        await world.close()
+        await server.close()
     }
 }
 

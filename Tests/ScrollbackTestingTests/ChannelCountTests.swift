@@ -11,24 +11,24 @@ struct ChannelCountTests {
     private let channel = ConversationID.community("city", channel: "open")
 
     @Test("An own message sent before the channel's head event arrives is not counted as unread")
-    func ownBehindOthers() async throws {
-        let world = try ChatWorld(users: ["alice", "bob"])
-        try await world.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
-        let alice = try await world.client("alice")
-        let devices = [try await world.client("bob"), try await world.client("bob")]
+    func ownMessageBeforeHeadEventIsNotUnread() async throws {
+        let server = try TestServer(users: ["alice", "bob"])
+        try await server.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
+        let alice = try await server.client("alice")
+        let devices = [try await server.client("bob"), try await server.client("bob")]
         for device in devices { #expect(try await eventually { try await device.knows(channel) }) }
         // The server sends head events at its own pace. With this many rounds, no event arrives between the sends of
         // some round.
         for round in 1...12 as ClosedRange<Int64> {
-            for _ in 0..<3 { _ = try await alice.conversation(channel).send(.text("hi")).delivered() }
-            _ = try await devices[Int(round) % 2].conversation(channel).send(.text("me too")).delivered()
+            for _ in 0..<3 { _ = try await alice.conversation(channel).send(.text("hi")).waitUntilSent() }
+            _ = try await devices[Int(round) % 2].conversation(channel).send(.text("me too")).waitUntilSent()
             for (index, device) in devices.enumerated() {
                 #expect(
                     try await eventually { try await device.recents[channel]?.unread == 3 * round },
                     "round \(round), device \(index)")
             }
         }
-        await world.close()
+        await server.close()
     }
 }
 

@@ -17,7 +17,7 @@ struct ChaosTests {
     }()
 
     @Test("After activity stops, every client shows the messages and counts of the server")
-    func quiet() async throws {
+    func clientsConvergeWithTheServer() async throws {
         // A few scenarios run at a time. All at once would starve each other of CPU time.
         try await withThrowingTaskGroup(of: String?.self) { group in
             var left = Self.seeds[...]
@@ -35,7 +35,7 @@ struct ChaosTests {
         var chaos = try await Chaos(seed: seed)
         for _ in 0..<60 { try await chaos.step() }
         let violations = try await chaos.violationsAtRest()
-        await chaos.world.close()
+        await chaos.server.close()
         guard !violations.isEmpty else { return nil }
         return """
             \(violations.joined(separator: "\n"))
@@ -47,7 +47,7 @@ struct ChaosTests {
 
 /// One random scenario.
 private struct Chaos {
-    let world: ChatWorld
+    let server: TestServer
     var steps: [String] = []
     private var generator: SplitMix64
     private var devices: [ChatClient] = []
@@ -63,11 +63,11 @@ private struct Chaos {
 
     init(seed: UInt64) async throws {
         generator = SplitMix64(seed: seed)
-        world = try ChatWorld(users: Self.users)
-        try await world.makeGroup("chaos", members: ["alice", "bob", "carol"])
-        try await world.makeCommunity("city", channels: ["general"], members: Self.users)
+        server = try TestServer(users: Self.users)
+        try await server.makeGroup("chaos", members: ["alice", "bob", "carol"])
+        try await server.makeCommunity("city", channels: ["general"], members: Self.users)
         members[Self.group] = Set(Self.users)
-        for user in ["alice", "alice", "bob", "carol"] as [UserID] { devices.append(try await world.client(user)) }
+        for user in ["alice", "alice", "bob", "carol"] as [UserID] { devices.append(try await server.client(user)) }
     }
 
     private mutating func pick<Element>(_ elements: [Element]) -> Element {
@@ -89,16 +89,16 @@ private struct Chaos {
         case 10, 11:
             steps.append("\(device.user) goes offline")
             offline.insert(device.user)
-            world.goOffline(device.user)
+            server.goOffline(device.user)
         case 12, 13:
             if let user = offline.sorted().first {
                 steps.append("\(user) comes online")
                 offline.remove(user)
-                world.goOnline(user)
+                server.goOnline(user)
             }
         case 14:
             steps.append("\(device.user) loses the next acknowledgement")
-            world.loseNextAcknowledgement(of: device.user)
+            server.loseNextAcknowledgement(of: device.user)
         case 15:
             steps.append("\(device.user) reads \(place)")
             try await device.conversation(place).markRead()
@@ -106,11 +106,11 @@ private struct Chaos {
             let isMember = members[Self.group]?.contains("carol") ?? false
             steps.append(isMember ? "carol leaves" : "carol joins")
             if isMember { members[Self.group]?.remove("carol") } else { members[Self.group]?.insert("carol") }
-            try await world.setMember("carol", of: Self.group, !isMember)
+            try await server.setMember("carol", of: Self.group, !isMember)
         case 17:
             isCitizen.toggle()
             steps.append(isCitizen ? "carol joins the city" : "carol leaves the city")
-            try await world.setMember("carol", of: .community("city"), isCitizen)
+            try await server.setMember("carol", of: .community("city"), isCitizen)
         case 18:
             steps.append("\(device.user) pages \(place)")
             _ = try? await device.conversation(place).history(.latest, limit: 7)
@@ -126,11 +126,11 @@ private struct Chaos {
 
     mutating func violationsAtRest() async throws -> [String] {
         for user in Self.users {
-            world.goOnline(user)
+            server.goOnline(user)
         }
         // A former member keeps the messages up to the leave, and receives none after it.
         if members[Self.group]?.contains("carol") == false, generator.chance(50) {
-            try await world.setMember("carol", of: Self.group, true)
+            try await server.setMember("carol", of: Self.group, true)
         }
         var found: [String] = []
         let end = Date().addingTimeInterval(90)
@@ -149,17 +149,19 @@ private struct Chaos {
             let name = "\(device.user)/\(index)"
             let direct = ConversationID.direct(device.user == "bob" ? "alice" : "bob")
             for id in [Self.group, direct, Self.channel] {
-                guard let truth = try world.truth(of: id, for: device.user) else { continue }
+                guard let serverState = try server.serverState(of: id, for: device.user) else { continue }
                 let page = try await device.conversation(id).history(.earliest, limit: 100, sort: .oldestFirst)
-                if let shortfall = page.shortfall { return ["\(name): \(shortfall)"] }
+                if let remoteError = page.remoteError { return ["\(name): \(remoteError)"] }
                 let texts = page.messages.map { "\($0.seq) \($0.sender) \($0.text ?? "-")" }
-                if texts != truth.texts { found.append("\(name) in \(id) shows \(texts) for \(truth.texts)") }
+                if texts != serverState.texts {
+                    found.append("\(name) in \(id) shows \(texts) for \(serverState.texts)")
+                }
                 if id.kind.traits.hasRecents, let recent = try await device.conversation(id).recent() {
-                    if recent.unread != truth.unread {
-                        found.append("\(name) in \(id) counts \(recent.unread) for \(truth.unread)")
+                    if recent.unread != serverState.unread {
+                        found.append("\(name) in \(id) counts \(recent.unread) for \(serverState.unread)")
                     }
-                    if recent.mentions != truth.mentions {
-                        found.append("\(name) in \(id) counts \(recent.mentions) mentions for \(truth.mentions)")
+                    if recent.mentions != serverState.mentions {
+                        found.append("\(name) in \(id) counts \(recent.mentions) mentions for \(serverState.mentions)")
                     }
                 }
             }
@@ -169,7 +171,7 @@ private struct Chaos {
         }
         // Each message is stored once.
         for id in [Self.group, .direct(between: "alice", and: "bob"), .direct(between: "bob", and: "carol")] {
-            let texts = ((try? world.messages(in: id)) ?? []).compactMap(\.text)
+            let texts = ((try? server.messages(in: id)) ?? []).compactMap(\.text)
             if Set(texts).count != texts.count { found.append("\(id) has a message twice: \(texts)") }
         }
         return found

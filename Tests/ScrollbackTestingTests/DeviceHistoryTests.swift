@@ -14,38 +14,38 @@ struct DeviceHistoryTests {
         "A member who rejoined sees the messages of both spans, and all of them after visibility is widened",
         .history(5),
         .rows(25, 46))
-    func joinedLeftJoined() async throws {
-        let world = try ChatWorld()
-        try await world.makeGroup("swift", members: ["alice"])
-        let alice = try await world.client("alice")
-        let phone = try await world.client("bob")
-        func say(_ numbers: ClosedRange<Int>) async throws {
+    func rejoinedMemberSeesBothSpans() async throws {
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice"])
+        let alice = try await server.client("alice")
+        let phone = try await server.client("bob")
+        func sendMessages(_ numbers: ClosedRange<Int>) async throws {
             for number in numbers { try await alice.conversation(group).send(.text("\(number)")) }
-            await alice.flushed()
+            await alice.waitForOutbox()
         }
-        try await say(1...50)
-        try await world.setMember("bob", of: group, true)
-        try await say(51...80)
+        try await sendMessages(1...50)
+        try await server.setMember("bob", of: group, true)
+        try await sendMessages(51...80)
         #expect(try await eventually { try await phone.texts(in: group).count == 30 })
-        try await world.setMember("bob", of: group, false)
-        try await say(81...119)
-        try await world.setMember("bob", of: group, true)
-        try await say(120...123)
+        try await server.setMember("bob", of: group, false)
+        try await sendMessages(81...119)
+        try await server.setMember("bob", of: group, true)
+        try await sendMessages(120...123)
 
-        let laptop = try await world.client("bob")
+        let laptop = try await server.client("bob")
         let seen = (Array(51...80) + Array(120...123)).map(String.init)
         for device in [phone, laptop] {
             #expect(
                 try await eventually {
                     let page = try await device.conversation(group).history(.earliest, limit: 100, sort: .oldestFirst)
-                    return page.messages.compactMap(\.text) == seen && page.gap == nil && page.shortfall == nil
+                    return page.messages.compactMap(\.text) == seen && page.gap == nil && page.remoteError == nil
                 })
             #expect(try await eventually { try await device.conversation(group).recent()?.unread == 4 })
             #expect(try await device.verifyIntegrity() == [])
         }
-        world.goOffline("bob")
-        try await world.setHistoryVisibility(.everything, of: group)
-        world.goOnline("bob")
+        server.goOffline("bob")
+        try await server.setHistoryVisibility(.everything, of: group)
+        server.goOnline("bob")
         for device in [phone, laptop] {
             #expect(
                 try await eventually {
@@ -58,27 +58,27 @@ struct DeviceHistoryTests {
             #expect(try await device.conversation(group).recent()?.unread == 4)
             #expect(try await device.verifyIntegrity() == [])
         }
-        await world.close()
+        await server.close()
     }
 
     @Test("A connected client of a removed member counts and receives nothing more there", .history(11))
-    func putOut() async throws {
-        let world = try ChatWorld()
-        try await world.makeGroup("swift", members: ["alice", "bob"])
-        try await world.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
-        let alice = try await world.client("alice")
-        let bob = try await world.client("bob")
+    func removedMembersClientReceivesNothing() async throws {
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        try await server.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
+        let alice = try await server.client("alice")
+        let bob = try await server.client("bob")
         let channel = ConversationID.community("city", channel: "open")
         for place in [group, channel] {
             for number in 1...3 { try await alice.conversation(place).send(.text("\(number)")) }
         }
         #expect(try await eventually { try await bob.recents.view().totalUnread == 6 })
-        try await world.setMember("bob", of: group, false)
-        try await world.setMember("bob", of: .community("city"), false)
+        try await server.setMember("bob", of: group, false)
+        try await server.setMember("bob", of: .community("city"), false)
         for place in [group, channel] { try await alice.conversation(place).send(.text("later")) }
-        await alice.flushed()
+        await alice.waitForOutbox()
         #expect(try await eventually { try await bob.recents.view().totalUnread == 0 })
-        let fresh = try await world.client("bob")
+        let fresh = try await server.client("bob")
         for await state in fresh.connection { if case .online = state { break } }
         #expect(try await eventually { try await fresh.recents.view().conversations.count == 2 })
         for device in [bob, fresh] {
@@ -89,34 +89,34 @@ struct DeviceHistoryTests {
             }
             #expect(try await device.verifyIntegrity() == [])
         }
-        await world.close()
+        await server.close()
     }
 
     @Test("A user who joins a community of many channels has only later messages unread", .history(16))
     func bigCommunity() async throws {
-        let world = try ChatWorld()
+        let server = try TestServer()
         let channels = (1...20).map { Identifier(stringLiteral: "channel\($0)") }
-        try await world.makeCommunity("city", channels: channels, members: ["alice"])
-        let alice = try await world.client("alice")
+        try await server.makeCommunity("city", channels: channels, members: ["alice"])
+        let alice = try await server.client("alice")
         for channel in channels {
             for number in 1...5 {
                 try await alice.conversation(.community("city", channel: channel)).send(.text("\(number)"))
             }
         }
-        await alice.flushed()
-        let online = try await world.client("bob")
-        let offline = try await world.disconnectedClient("bob")
+        await alice.waitForOutbox()
+        let online = try await server.client("bob")
+        let offline = try await server.disconnectedClient("bob")
         let seen = Counts()
         let watching = [online, offline].map { device in
             Task { for await view in device.recents.views() { await seen.add(view.totalUnread) } }
         }
         for await state in online.connection { if case .online = state { break } }
-        try await world.setMember("bob", of: .community("city"), true)
+        try await server.setMember("bob", of: .community("city"), true)
         for number in 6...7 {
             try await alice.conversation(.community("city", channel: channels[7])).send(
                 .text("\(number)"), mentioning: .everyone())
         }
-        await alice.flushed()
+        await alice.waitForOutbox()
         offline.connect()
         for device in [online, offline] {
             #expect(try await eventually { try await device.recents.view().totalUnread == 2 })
@@ -124,7 +124,7 @@ struct DeviceHistoryTests {
             #expect(recent?.mentions == 2)
             #expect(try await device.verifyIntegrity() == [])
         }
-        await world.close()
+        await server.close()
         for task in watching { await task.value }
         #expect(await seen.highest == 2)
     }

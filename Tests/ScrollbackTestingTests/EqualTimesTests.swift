@@ -12,20 +12,20 @@ struct EqualTimesTests {
     private let millisecond = Date(timeIntervalSince1970: 1_700_000_000.125)
 
     /// Creates a group with one message for each offset, in milliseconds after a fixed time.
-    private func world(_ offsets: [Int]) async throws -> (world: ChatWorld, alice: ChatClient, chat: Conversation) {
-        let world = try ChatWorld()
-        try await world.makeGroup("swift", members: ["alice"])
+    private func server(_ offsets: [Int]) async throws -> (server: TestServer, alice: ChatClient, chat: Conversation) {
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice"])
         let messages = offsets.enumerated().map { index, offset in
             ImportedMessage(
                 sender: "alice", sentAt: millisecond.addingTimeInterval(Double(offset) / 1000),
                 submission: Submission(id: MessageID(UUID()), content: .text("\(index + 1)")))
         }
-        let report = try await world.perform {
+        let report = try await server.perform {
             $0.importHistory(messages, into: group, by: Caller(user: "admin", isAdmin: true), completion: $1)
         }
         #expect(report.imported == offsets.count)
-        let alice = try await world.client("alice")
-        return (world, alice, alice.conversation(group))
+        let alice = try await server.client("alice")
+        return (server, alice, alice.conversation(group))
     }
 
     /// The sequence numbers of all pages, in the order of the pages.
@@ -45,8 +45,8 @@ struct EqualTimesTests {
     }
 
     @Test("Two pages of size two return each of three messages with equal times once", .contract("check 1"), .rows(171))
-    func threeAtOnce() async throws {
-        let (world, alice, chat) = try await world([0, 0, 0])
+    func threeMessagesWithEqualTimes() async throws {
+        let (server, alice, chat) = try await server([0, 0, 0])
         for source in [HistorySource.remote, .merged, .local] {
             let first = try await chat.history(.latest, limit: 2, from: source)
             #expect(first.messages.map(\.seq) == [3, 2], "\(source)")
@@ -65,7 +65,7 @@ struct EqualTimesTests {
             #expect(last.messages.map(\.seq) == [3], "\(source)")
         }
         #expect(try await alice.verifyIntegrity() == [])
-        await world.close()
+        await server.close()
     }
 
     @Test(
@@ -73,7 +73,7 @@ struct EqualTimesTests {
         .contract("check 1"),
         .rows(171))
     func everyPageSize() async throws {
-        let (world, _, chat) = try await world([-7, -1, 0, 0, 0, 0, 0, 1, 1, 900])
+        let (server, _, chat) = try await server([-7, -1, 0, 0, 0, 0, 0, 1, 1, 900])
         for limit in 1...7 {
             for source in [HistorySource.remote, .merged, .local] {
                 let older = try await pages(chat, older: true, by: limit, source)
@@ -82,12 +82,12 @@ struct EqualTimesTests {
                 #expect(newer == Array(1...10), "\(limit) \(source)")
             }
         }
-        await world.close()
+        await server.close()
     }
 
     @Test("A date anchor covers its whole millisecond and excludes the messages in it", .rows(171))
     func dates() async throws {
-        let (world, _, chat) = try await world([-1, 0, 0, 0, 1])
+        let (server, _, chat) = try await server([-1, 0, 0, 0, 1])
         _ = try await chat.history(.earliest, limit: 10, from: .remote)
         for source in [HistorySource.remote, .merged, .local] {
             for (anchor, seqs) in [
@@ -99,6 +99,6 @@ struct EqualTimesTests {
                 #expect(page.messages.map(\.seq) == seqs, "\(anchor) \(source)")
             }
         }
-        await world.close()
+        await server.close()
     }
 }

@@ -15,17 +15,17 @@ struct FilesTests {
     private let group = ConversationID.group("swift")
 
     private func withGroup(
-        uploader: (any MediaUploader)? = nil, _ body: (ChatWorld, ChatClient, ChatClient) async throws -> Void
+        uploader: (any MediaUploader)? = nil, _ body: (TestServer, ChatClient, ChatClient) async throws -> Void
     ) async throws {
-        let world = try ChatWorld(users: ["alice", "bob"])
-        try await world.makeGroup("swift", members: ["alice", "bob"])
-        let alice = try await world.client("alice") { configuration in
+        let server = try TestServer(users: ["alice", "bob"])
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let alice = try await server.client("alice") { configuration in
             configuration.media.uploader = uploader
-            configuration.uploadPiece = 10_000
+            configuration.uploadChunkSize = 10_000
         }
-        let bob = try await world.client("bob")
-        try await body(world, alice, bob)
-        await world.close()
+        let bob = try await server.client("bob")
+        try await body(server, alice, bob)
+        await server.close()
     }
 
     private static func bytes(_ count: Int) -> Data {
@@ -36,9 +36,10 @@ struct FilesTests {
 
     @Test("An image arrives with its thumbnail, for every user who may see the message", .rows(97, 99, 103, 109))
     func picture() async throws {
-        try await withGroup { world, alice, bob in
+        try await withGroup { server, alice, bob in
             let photo = try PictureFixture.named("photo-1600x1200.jpg")
-            let sent = try await alice.conversation(group).send(.image(.data(photo, name: "صورة 🌅.jpg"))).delivered()
+            let sent = try await alice.conversation(group).send(.image(.data(photo, name: "صورة 🌅.jpg")))
+                .waitUntilSent()
             #expect(try await eventually { try await bob.conversation(group).recent()?.unread == 1 })
             let media = try #require(try await bob.conversation(group).history(.latest).messages.first?.content?.media)
             #expect(media == sent.content?.media)
@@ -48,14 +49,14 @@ struct FilesTests {
             let thumbnail = try Data(contentsOf: try #require(try await bob.media.thumbnail(for: media)))
             #expect(!thumbnail.isEmpty && thumbnail.count <= 64 << 10)
 
-            let carol = try await world.client("carol")
+            let carol = try await server.client("carol")
             await #expect(
                 performing: { try await carol.media.file(for: media) },
                 throws: { ($0 as? ChatError)?.code == .unknownMedia })
             // After Bob forwards the image, Carol may see it.
-            _ = try await bob.conversation(.direct("carol")).send(try #require(sent.content)).delivered()
+            _ = try await bob.conversation(.direct("carol")).send(try #require(sent.content)).waitUntilSent()
             #expect(try Data(contentsOf: await carol.media.file(for: media)) == file)
-            try await alice.conversation(group).recall(sent.id).finished()
+            try await alice.conversation(group).recall(sent.id).waitForCompletion()
             #expect(
                 try await eventually {
                     try await bob.conversation(group).history(.latest).messages.first?.isDeleted == true
@@ -66,22 +67,23 @@ struct FilesTests {
 
     @Test("A message with a file that its sender may not read, or with a wrong size or type, is refused")
     func forged() async throws {
-        try await withGroup { world, alice, _ in
-            let sent = try await alice.conversation(group).send(.file(.data(Self.bytes(100)))).delivered()
+        try await withGroup { server, alice, _ in
+            let sent = try await alice.conversation(group).send(.file(.data(Self.bytes(100)))).waitUntilSent()
             var media = try #require(sent.content?.media)
-            try await world.makeGroup("other", members: ["mallory", "alice"])
-            let mallory = try await world.client("mallory")
+            try await server.makeGroup("other", members: ["mallory", "alice"])
+            let mallory = try await server.client("mallory")
             let other = ConversationID.group("other")
             let theft = try await mallory.conversation(other).send(try #require(sent.content))
             await #expect(
-                performing: { try await theft.delivered() }, throws: { ($0 as? ChatError)?.code == .unknownMedia })
+                performing: { try await theft.waitUntilSent() }, throws: { ($0 as? ChatError)?.code == .unknownMedia })
             media.size = 99
             let lie = try await alice.conversation(other).send(.media(.file, media))
             await #expect(
-                performing: { try await lie.delivered() }, throws: { ($0 as? ChatError)?.code == .invalidParameter })
+                performing: { try await lie.waitUntilSent() }, throws: { ($0 as? ChatError)?.code == .invalidParameter }
+            )
             media.size = 100
             let picture = try await alice.conversation(other).send(.media(.image, media))
-            await #expect(performing: { try await picture.delivered() }, throws: { $0 is ChatError })
+            await #expect(performing: { try await picture.waitUntilSent() }, throws: { $0 is ChatError })
         }
     }
 
@@ -89,40 +91,40 @@ struct FilesTests {
 
     @Test("An upload reports its progress and resumes after a lost connection", .rows(104))
     func resumes() async throws {
-        try await withGroup { world, alice, bob in
+        try await withGroup { server, alice, bob in
             let data = Self.bytes(1_000_000)
-            world.goOffline("alice")
+            server.goOffline("alice")
             let sending = try await alice.conversation(group).send(.file(.data(data, name: "a.bin")))
             let text = try await alice.conversation(group).send(.text("after it"))
             let elsewhere = try await alice.conversation(.direct("bob")).send(.text("beside it"))
-            world.goOnline("alice")
-            _ = try await elsewhere.delivered()
+            server.goOnline("alice")
+            _ = try await elsewhere.waitUntilSent()
             var fractions: [Double] = []
             for await state in sending.states {
                 guard case .uploading(let fraction) = state else { continue }
                 fractions.append(fraction)
                 if fractions.count == 3 || fractions.count == 6 {
-                    world.goOffline("alice")
-                    world.goOnline("alice")
+                    server.goOffline("alice")
+                    server.goOnline("alice")
                 }
             }
-            let message = try await sending.delivered()
+            let message = try await sending.waitUntilSent()
             #expect(fractions == fractions.sorted())
-            #expect(try await text.delivered().seq == message.seq + 1)
+            #expect(try await text.waitUntilSent().seq == message.seq + 1)
             let media = try #require(message.content?.media)
             #expect(try Data(contentsOf: await bob.media.file(for: media)) == data)
         }
     }
 
     @Test("An upload whose bytes the server has but whose file it lacks is completed")
-    func everyByteAndNoFile() async throws {
+    func uploadWithoutItsFileIsCompleted() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
         defer { try? FileManager.default.removeItem(at: folder) }
-        let world = try ChatWorld()
-        try await world.makeGroup("swift", members: ["alice"])
-        world.goOffline("alice")
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice"])
+        server.goOffline("alice")
         let data = Self.bytes(1000)
-        let phone = try await world.client("alice", store: .directory(folder))
+        let phone = try await server.client("alice", store: .directory(folder))
         let sending = try await phone.conversation(group).send(.file(.data(data)))
 
         // The server received all bytes and was killed before it created the file.
@@ -130,11 +132,11 @@ struct FilesTests {
         let alice = Caller(user: "alice")
         let request = try UploadRequest(
             conversation: group, media: upload.media, type: .file, length: Int64(data.count))
-        guard case .upload(let row) = try await world.engine.beginUpload(request, by: alice) else {
+        guard case .upload(let row) = try await server.engine.beginUpload(request, by: alice) else {
             Issue.record("The server already has the file.")
             return
         }
-        let transfer = try await world.engine.transfer(row.id, by: "alice", interrupt: {})
+        let transfer = try await server.engine.transfer(row.id, by: "alice", interrupt: {})
         try await transfer.append(Array(data))
         try await transfer.save()
         await transfer.end()
@@ -142,22 +144,22 @@ struct FilesTests {
         let begun = upload
         try await phone.core.store.write { try $0.save(begun) }
 
-        world.goOnline("alice")
-        let media = try #require(try await sending.delivered().content?.media)
-        #expect(try await world.engine.bytes(of: try #require(media.id), by: alice) == Array(data))
-        await world.close()
+        server.goOnline("alice")
+        let media = try #require(try await sending.waitUntilSent().content?.media)
+        #expect(try await server.engine.bytes(of: try #require(media.id), by: alice) == Array(data))
+        await server.close()
     }
 
     @Test("Cancelling a message during its upload removes it, and the next message is sent", .rows(105))
     func cancelled() async throws {
-        try await withGroup { world, alice, bob in
+        try await withGroup { server, alice, bob in
             let sending = try await alice.conversation(group).send(.file(.data(Self.bytes(2_000_000))))
             let next = try await alice.conversation(group).send(.text("next"))
             for await state in sending.states {
                 if case .uploading(let fraction) = state, fraction > 0 { break }
             }
             try await sending.cancel()
-            #expect(try await next.delivered().seq == 1)
+            #expect(try await next.waitUntilSent().seq == 1)
             #expect(try await eventually { try await bob.texts(in: group) == ["next"] })
             #expect(try await alice.pendingCount() == 0)
         }
@@ -165,39 +167,39 @@ struct FilesTests {
 
     @Test("A file that is too large fails only its own message, which can be retried", .rows(106, 113))
     func refused() async throws {
-        try await withGroup { world, alice, _ in
-            try await world.limitFiles(to: 1000)
+        try await withGroup { server, alice, _ in
+            try await server.limitFiles(to: 1000)
             let sending = try await alice.conversation(group).send(.file(.data(Self.bytes(1001))))
             let next = try await alice.conversation(group).send(.text("next"))
             await #expect(
-                performing: { try await sending.delivered() },
+                performing: { try await sending.waitUntilSent() },
                 throws: { ($0 as? ChatError)?.code == .mediaTooLarge && ($0 as? ChatError)?.limit == 1000 })
-            #expect(try await next.delivered().seq == 1)
-            try await world.limitFiles(to: 2000)
+            #expect(try await next.waitUntilSent().seq == 1)
+            try await server.limitFiles(to: 2000)
             try await sending.retry()
-            #expect(try await sending.delivered().seq == 2)
+            #expect(try await sending.waitUntilSent().seq == 2)
         }
     }
 
     @Test("A file that the server removed before its message was sent is uploaded again with the same ID")
-    func removedBeforeItsMessage() async throws {
+    func removedFileIsUploadedAgain() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
         defer { try? FileManager.default.removeItem(at: folder) }
-        let world = try ChatWorld()
-        try await world.makeGroup("swift", members: ["alice"])
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice"])
         let data = Self.bytes(1000)
-        let before = try await world.disconnectedClient("alice", store: .directory(folder))
+        let before = try await server.disconnectedClient("alice", store: .directory(folder))
         let sent = try await before.conversation(group).send(.file(.data(data)))
         let upload = try await Self.markUploaded(sent.id, before)
         await before.close()
 
-        let phone = try await world.client("alice", store: .directory(folder))
+        let phone = try await server.client("alice", store: .directory(folder))
         let text = try await phone.conversation(group).send(.text("after it"))
-        let message = try await phone.conversation(group).sending(sent.id).delivered()
+        let message = try await phone.conversation(group).sendHandle(for: sent.id).waitUntilSent()
         #expect(message.content?.media?.id == upload.media)
-        #expect(try await text.delivered().seq == message.seq + 1)
-        #expect(try await world.engine.bytes(of: upload.media, by: Caller(user: "alice")) == Array(data))
-        await world.close()
+        #expect(try await text.waitUntilSent().seq == message.seq + 1)
+        #expect(try await server.engine.bytes(of: upload.media, by: Caller(user: "alice")) == Array(data))
+        await server.close()
     }
 
     /// Marks the only file of a message as uploaded: to the server, or to the URL from the app's own uploader.
@@ -221,11 +223,11 @@ struct FilesTests {
     }
 
     /// A media transport that records calls and can fail on request.
-    private struct Meddled: MediaTransport {
+    private struct FaultyMediaTransport: MediaTransport {
         let real: any MediaTransport
-        let hands: Hands
+        let faults: Faults
 
-        final class Hands: Sendable {
+        final class Faults: Sendable {
             let errors: Mutex<[ChatError]>
             let begun = Mutex<[String]>([])
             let givenUp = Mutex<[String]>([])
@@ -243,24 +245,24 @@ struct FilesTests {
             _ upload: LocalUpload, in id: ConversationID, token: String
         ) async throws(ChatError) -> String? {
             let resource = try await real.begin(upload, in: id, token: token)
-            if let resource { hands.begun.withLock { $0.append(resource) } }
+            if let resource { faults.begun.withLock { $0.append(resource) } }
             return resource
         }
 
         func append(
             _ piece: Data, to resource: String, at offset: Int64, isLast: Bool, token: String
         ) async throws(ChatError) {
-            try hands.fail()
+            try faults.fail()
             try await real.append(piece, to: resource, at: offset, isLast: isLast, token: token)
         }
 
-        func giveUp(_ resource: String, token: String) async throws(ChatError) {
-            try await real.giveUp(resource, token: token)
-            hands.givenUp.withLock { $0.append(resource) }
+        func cancelUpload(_ resource: String, token: String) async throws(ChatError) {
+            try await real.cancelUpload(resource, token: token)
+            faults.givenUp.withLock { $0.append(resource) }
         }
 
         func progress(of resource: String, token: String) async throws(ChatError) -> UploadProgress {
-            try hands.fail()
+            try faults.fail()
             return try await real.progress(of: resource, token: token)
         }
 
@@ -269,8 +271,8 @@ struct FilesTests {
         }
 
         func read(
-            _ source: MediaPiece.Source, from offset: Int64, upTo count: Int, ifStill hash: String?, token: String?
-        ) async throws(ChatError) -> MediaPiece {
+            _ source: MediaChunk.Source, from offset: Int64, upTo count: Int, ifStill hash: String?, token: String?
+        ) async throws(ChatError) -> MediaChunk {
             try await real.read(source, from: offset, upTo: count, ifStill: hash, token: token)
         }
 
@@ -281,17 +283,19 @@ struct FilesTests {
         }
     }
 
-    private func withHands(
-        _ hands: Meddled.Hands, _ body: (ChatWorld, ChatClient) async throws -> Void
+    private func withFaults(
+        _ faults: FaultyMediaTransport.Faults, _ body: (TestServer, ChatClient) async throws -> Void
     ) async throws {
-        let world = try ChatWorld()
-        try await world.makeGroup("swift", members: ["alice"])
-        let alice = try await world.client("alice") { configuration in
-            configuration.uploadPiece = 10_000
-            configuration.mediaTransport = configuration.mediaTransport.map { Meddled(real: $0, hands: hands) }
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice"])
+        let alice = try await server.client("alice") { configuration in
+            configuration.uploadChunkSize = 10_000
+            configuration.mediaTransport = configuration.mediaTransport.map {
+                FaultyMediaTransport(real: $0, faults: faults)
+            }
         }
-        try await body(world, alice)
-        await world.close()
+        try await body(server, alice)
+        await server.close()
     }
 
     @Test(
@@ -308,33 +312,34 @@ struct FilesTests {
                 ChatError(.invalidToken, "Another key signed the token."),
             ],
         ])
-    func begunAnew(errors: [ChatError]) async throws {
-        let hands = Meddled.Hands(failing: errors)
-        try await withHands(hands) { world, alice in
+    func discardedUploadRestarts(errors: [ChatError]) async throws {
+        let faults = FaultyMediaTransport.Faults(failing: errors)
+        try await withFaults(faults) { server, alice in
             let data = Self.bytes(30_000)
-            let sent = try await alice.conversation(group).send(.file(.data(data))).delivered()
+            let sent = try await alice.conversation(group).send(.file(.data(data))).waitUntilSent()
             let media = try #require(sent.content?.media?.id)
-            #expect(try await world.engine.bytes(of: media, by: Caller(user: "alice")) == Array(data))
-            #expect(hands.errors.withLock { $0.isEmpty })
+            #expect(try await server.engine.bytes(of: media, by: Caller(user: "alice")) == Array(data))
+            #expect(faults.errors.withLock { $0.isEmpty })
         }
     }
 
     @Test("An upload that the server discards three times fails its message")
-    func givenUpForGood() async throws {
-        let hands = Meddled.Hands(
+    func repeatedlyDiscardedUploadFails() async throws {
+        let faults = FaultyMediaTransport.Faults(
             failing: Array(repeating: ChatError(.unknownUpload, "The server discarded the upload."), count: 9))
-        try await withHands(hands) { _, alice in
+        try await withFaults(faults) { _, alice in
             let sending = try await alice.conversation(group).send(.file(.data(Self.bytes(10))))
             await #expect(
-                performing: { try await sending.delivered() }, throws: { ($0 as? ChatError)?.code == .unknownUpload })
-            #expect(hands.begun.withLock { $0.count } == 3)
+                performing: { try await sending.waitUntilSent() },
+                throws: { ($0 as? ChatError)?.code == .unknownUpload })
+            #expect(faults.begun.withLock { $0.count } == 3)
         }
     }
 
     @Test("Cancelled uploads are deleted from the server, whether running or waiting")
-    func givenUp() async throws {
-        let hands = Meddled.Hands()
-        try await withHands(hands) { world, alice in
+    func cancelledUploadsAreDeleted() async throws {
+        let faults = FaultyMediaTransport.Faults()
+        try await withFaults(faults) { server, alice in
             let running = try await alice.conversation(group).send(.file(.data(Self.bytes(2_000_000))))
             for await state in running.states {
                 if case .uploading(let fraction) = state, fraction > 0 { break }
@@ -343,17 +348,17 @@ struct FilesTests {
             #expect(alice.core.uploads.fraction(of: running.id) == 0)
             // One error is for this upload. The other is for the last piece of the first one, in case that is in
             // flight.
-            hands.errors.withLock {
+            faults.errors.withLock {
                 $0 = Array(repeating: ChatError(.overloaded, "later", retryAfter: 1000), count: 2)
             }
             let waiting = try await alice.conversation(group).send(.file(.data(Self.bytes(10))))
             for await state in waiting.states { if case .waiting = state { break } }
             try await waiting.cancel()
-            #expect(try await eventually { hands.begun.withLock { Set($0) } == hands.givenUp.withLock { Set($0) } })
-            #expect(hands.begun.withLock { $0.count } == 2)
-            for resource in hands.begun.withLock({ $0 }) {
+            #expect(try await eventually { faults.begun.withLock { Set($0) } == faults.givenUp.withLock { Set($0) } })
+            #expect(faults.begun.withLock { $0.count } == 2)
+            for resource in faults.begun.withLock({ $0 }) {
                 let id = try #require(UploadID(resource))
-                #expect(throws: ChatError.self) { try world.engine.upload(id, by: "alice") }
+                #expect(throws: ChatError.self) { try server.engine.upload(id, by: "alice") }
             }
         }
     }
@@ -381,7 +386,7 @@ struct FilesTests {
     private struct Refusal: Error {}
 
     @Test("A custom uploader can be called directly in an app's tests", .rows(110))
-    func uploaderAlone() async throws {
+    func customUploaderCanBeCalledDirectly() async throws {
         let place = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
         defer { try? FileManager.default.removeItem(at: place) }
         try Self.bytes(10).write(to: place)
@@ -397,7 +402,7 @@ struct FilesTests {
         )
         try await withGroup(uploader: uploader) { _, alice, bob in
             let photo = try PictureFixture.named("photo-1600x1200.jpg")
-            let sent = try await alice.conversation(group).send(.image(.data(photo))).delivered()
+            let sent = try await alice.conversation(group).send(.image(.data(photo))).waitUntilSent()
             let media = try #require(sent.content?.media)
             guard case .remote(let url) = media.source else {
                 Issue.record("\(media.source)")
@@ -410,7 +415,7 @@ struct FilesTests {
             #expect(try await eventually { try await bob.conversation(group).history(.latest).messages.count == 1 })
 
             let album = try MediaAttachment.custom(Album(title: "two"), files: [.data(Data([1])), .data(Data([2]))])
-            let files = try await alice.conversation(group).send(album).delivered().content?.files ?? []
+            let files = try await alice.conversation(group).send(album).waitUntilSent().content?.files ?? []
             #expect(files.count == 2 && files.allSatisfy { if case .remote = $0 { true } else { false } })
         }
     }
@@ -425,30 +430,31 @@ struct FilesTests {
         try await withGroup(uploader: Uploader(failing: [Refusal()])) { _, alice, _ in
             let sending = try await alice.conversation(group).send(.file(.data(Self.bytes(10))))
             await #expect(
-                performing: { try await sending.delivered() }, throws: { ($0 as? ChatError)?.code == .uploadFailed })
+                performing: { try await sending.waitUntilSent() }, throws: { ($0 as? ChatError)?.code == .uploadFailed }
+            )
             try await sending.retry()
-            #expect(try await sending.delivered().seq == 1)
+            #expect(try await sending.waitUntilSent().seq == 1)
         }
     }
 
     @Test(
         "A message carries the URL from a custom uploader after a restart without that uploader, edited or not",
         arguments: [false, true])
-    func uploaderIsGone(isEdited: Bool) async throws {
+    func messageKeepsTheUploadersURL(isEdited: Bool) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
         defer { try? FileManager.default.removeItem(at: folder) }
-        let world = try ChatWorld()
-        try await world.makeGroup("swift", members: ["alice"])
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice"])
         let place = try #require(URL(string: "https://files.example.com/a"))
-        let before = try await world.disconnectedClient("alice", store: .directory(folder)) {
+        let before = try await server.disconnectedClient("alice", store: .directory(folder)) {
             $0.media.uploader = Uploader()
         }
         let sent = try await before.conversation(group).send(.file(.data(Self.bytes(10), name: "a.bin")))
         try await Self.markUploaded(sent.id, before, to: place)
         await before.close()
 
-        let after = try await world.disconnectedClient("alice", store: .directory(folder))
-        let sending = after.conversation(group).sending(sent.id)
+        let after = try await server.disconnectedClient("alice", store: .directory(folder))
+        let sending = after.conversation(group).sendHandle(for: sent.id)
         if isEdited {
             var media = try #require(try await sending.content()?.media)
             #expect(media.id != nil)
@@ -457,13 +463,13 @@ struct FilesTests {
             #expect(try await sending.content()?.media?.source == .remote(place))
         }
         after.connect()
-        let media = try #require(try await sending.delivered().content?.media)
+        let media = try #require(try await sending.waitUntilSent().content?.media)
         #expect(media.source == .remote(place) && media.name == (isEdited ? "b.bin" : "a.bin"))
-        await world.close()
+        await server.close()
     }
 
     /// An uploader that ignores cancellation.
-    private struct StubbornUploader: MediaUploader {
+    private struct UncancellableUploader: MediaUploader {
         let begun: AsyncStream<Void>.Continuation
 
         func upload(_ file: OutgoingFile, progress: @escaping @Sendable (Double) -> Void) async throws -> URL {
@@ -476,9 +482,9 @@ struct FilesTests {
     }
 
     @Test("An uploader that ignores cancellation does not delay closing the client", .timeLimit(.minutes(10)))
-    func stubbornUploader() async throws {
+    func uncancellableUploaderDoesNotDelayClosing() async throws {
         let (begun, continuation) = AsyncStream.makeStream(of: Void.self)
-        try await withGroup(uploader: StubbornUploader(begun: continuation)) { _, alice, _ in
+        try await withGroup(uploader: UncancellableUploader(begun: continuation)) { _, alice, _ in
             let start = ContinuousClock.now
             let cancelled = try await alice.conversation(group).send(.file(.data(Self.bytes(10))))
             _ = try await alice.conversation(group).send(.file(.data(Self.bytes(11))))
@@ -496,37 +502,37 @@ struct FilesTests {
     // MARK: The cache
 
     @Test("Equal content is cached once, and sent files count toward the cache size", .rows(109))
-    func room() async throws {
-        let world = try ChatWorld()
-        try await world.makeGroup("swift", members: ["alice"])
-        let alice = try await world.client("alice") { $0.media.cacheSize = 250_000 }
+    func equalContentIsCachedOnce() async throws {
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice"])
+        let alice = try await server.client("alice") { $0.media.cacheSize = 250_000 }
         let folder = alice.core.store.files
         for _ in 0..<3 {
-            _ = try await alice.conversation(group).send(.file(.data(Self.bytes(100_000)))).delivered()
-            world.advance(by: 1)
+            _ = try await alice.conversation(group).send(.file(.data(Self.bytes(100_000)))).waitUntilSent()
+            server.advance(by: 1)
         }
-        _ = try await alice.conversation(group).send(.file(.data(Self.bytes(100_001)))).delivered()
+        _ = try await alice.conversation(group).send(.file(.data(Self.bytes(100_001)))).waitUntilSent()
         #expect(folder.hashes(olderThan: .distantFuture).count == 2)
-        world.advance(by: 1)
-        _ = try await alice.conversation(group).send(.file(.data(Self.bytes(100_002)))).delivered()
+        server.advance(by: 1)
+        _ = try await alice.conversation(group).send(.file(.data(Self.bytes(100_002)))).waitUntilSent()
         let oldest = LocalFiles.hash(of: Self.bytes(100_000))
         let kept = folder.hashes(olderThan: .distantFuture)
         #expect(kept.count == 2 && !kept.contains(oldest))
         let known = try await alice.core.store.read { try $0.unknownFiles(kept) }
         #expect(known.isEmpty)
-        await world.close()
+        await server.close()
     }
 
     @Test("Concurrent requests download a file once, and the cache evicts the least recently used file", .rows(109))
     func cache() async throws {
-        let world = try ChatWorld()
-        try await world.makeGroup("swift", members: ["alice", "bob"])
-        let alice = try await world.client("alice")
-        let bob = try await world.client("bob") { $0.media.cacheSize = 250_000 }
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let alice = try await server.client("alice")
+        let bob = try await server.client("bob") { $0.media.cacheSize = 250_000 }
         var files: [Media] = []
         for number in 0..<4 {
             let data = Self.bytes(100_000 + number)
-            let sent = try await alice.conversation(group).send(.file(.data(data))).delivered()
+            let sent = try await alice.conversation(group).send(.file(.data(data))).waitUntilSent()
             files.append(try #require(sent.content?.media))
         }
         let places = try await withThrowingTaskGroup(of: URL.self) { [first = files[0]] tasks in
@@ -536,22 +542,22 @@ struct FilesTests {
         #expect(places.count == 1)
         let folder = bob.core.store.files
         for file in files {
-            world.advance(by: 1)
+            server.advance(by: 1)
             _ = try await bob.media.file(for: file)
         }
         let kept = folder.hashes(olderThan: .distantFuture)
         #expect(kept.count == 2)
-        world.goOffline("bob")
+        server.goOffline("bob")
         #expect(FileManager.default.fileExists(atPath: try await bob.media.file(for: files[3]).path))
         await #expect(performing: { try await bob.media.file(for: files[0]) }, throws: { $0 is ChatError })
         try await bob.media.removeAll()
         #expect(folder.hashes(olderThan: .distantFuture).isEmpty)
-        await world.close()
+        await server.close()
         #expect(!FileManager.default.fileExists(atPath: folder.directory.path))
     }
 }
 
-extension ChatWorld {
+extension TestServer {
     fileprivate func limitFiles(to bytes: Int) async throws {
         try await set { $0.mediaLimits = MediaLimits(gifBytes: 2 << 20, fileBytes: bytes) }
     }

@@ -16,15 +16,15 @@ struct HistoryExtentTests {
 
     @Test("A connecting client gets only the last message of a channel, and the rest on request", .rows(3))
     func lastMessageOnly() async throws {
-        let world = try ChatWorld()
-        try await world.makeCommunity("city", channels: ["general"], members: ["alice", "bob"])
+        let server = try TestServer()
+        try await server.makeCommunity("city", channels: ["general"], members: ["alice", "bob"])
         let general = ConversationID.community("city", channel: "general")
-        let alice = try await world.client("alice")
+        let alice = try await server.client("alice")
         var ids: [MessageID] = []
         for number in 1...30 {
-            ids.append(try await alice.conversation(general).send(.text("\(number)")).delivered().id)
+            ids.append(try await alice.conversation(general).send(.text("\(number)")).waitUntilSent().id)
         }
-        let bob = try await world.client("bob")
+        let bob = try await server.client("bob")
         let chat = bob.conversation(general)
         #expect(try await eventually { try await chat.localMessages([ids[29]]).found.map(\.text) == ["30"] })
         #expect(
@@ -34,18 +34,18 @@ struct HistoryExtentTests {
         #expect(local.messages.map(\.text) == ["30"])
         #expect(local.gap == 1...29)
         #expect(try await chat.history(.latest, limit: 100).messages.count == 30)
-        await world.close()
+        await server.close()
     }
 
     @Test("Messages to a community without a channel are separate from its other channels", .rows(5, 71, 80))
     func withoutChannel() async throws {
-        let world = try ChatWorld()
-        try await world.makeCommunity("city", channels: ["general"], members: ["alice", "bob"])
+        let server = try TestServer()
+        try await server.makeCommunity("city", channels: ["general"], members: ["alice", "bob"])
         let (city, general) = (ConversationID.community("city"), ConversationID.community("city", channel: "general"))
-        let alice = try await world.client("alice")
-        _ = try await alice.conversation(city).send(.text("to no channel")).delivered()
-        _ = try await alice.conversation(general).send(.text("to general")).delivered()
-        let bob = try await world.client("bob")
+        let alice = try await server.client("alice")
+        _ = try await alice.conversation(city).send(.text("to no channel")).waitUntilSent()
+        _ = try await alice.conversation(general).send(.text("to general")).waitUntilSent()
+        let bob = try await server.client("bob")
         #expect(try await bob.conversation(city).history().messages.map(\.text) == ["to no channel"])
         #expect(try await bob.conversation(general).history().messages.map(\.text) == ["to general"])
         // The recents list has two entries.
@@ -53,20 +53,20 @@ struct HistoryExtentTests {
             try await eventually {
                 Set(try await bob.recents.view(limit: 10).conversations.map(\.id)) == [city.log, general]
             })
-        _ = try await bob.conversation(city).clear().finished()
+        _ = try await bob.conversation(city).clear().waitForCompletion()
         #expect(try await bob.conversation(city).history(from: .remote).messages.isEmpty)
         #expect(try await bob.conversation(general).history(from: .remote).messages.map(\.text) == ["to general"])
-        await world.close()
+        await server.close()
     }
 
     @Test("A remote page leaves other gaps open, and a merged page fills them", .rows(49))
-    func remoteFillsNothing() async throws {
-        let world = try ChatWorld()
-        try await world.makeGroup("swift", members: ["alice", "bob"])
-        let alice = try await world.client("alice")
+    func remotePageFillsNoGap() async throws {
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let alice = try await server.client("alice")
         for number in 1...30 { _ = try await alice.conversation(group).send(.text("\(number)")) }
-        await alice.flushed()
-        let bob = try await world.client("bob")
+        await alice.waitForOutbox()
+        let bob = try await server.client("bob")
         let chat = bob.conversation(group)
         _ = try await chat.history(.before(.seq(6)), limit: 5, from: .remote)
         _ = try await chat.history(.latest, limit: 5, from: .remote)
@@ -77,25 +77,25 @@ struct HistoryExtentTests {
         #expect(remote.messages.map(\.seq) == [23, 24, 25], "The page is the server's, regardless of local messages.")
         let merged = try await chat.history(.latest, limit: 100, sort: .oldestFirst)
         #expect(merged.messages.map(\.seq) == Array(1...30))
-        await world.close()
+        await server.close()
     }
 
     @Test("A reaction that was added while a client was offline reaches that client", .rows(276))
-    func actionsReachLater() async throws {
-        let world = try ChatWorld()
-        try await world.makeGroup("swift", members: ["alice", "bob"])
-        let (alice, bob) = (try await world.client("alice"), try await world.client("bob"))
-        let id = try await alice.conversation(group).send(.text("hi")).delivered().id
+    func reactionReachesOfflineClient() async throws {
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let (alice, bob) = (try await server.client("alice"), try await server.client("bob"))
+        let id = try await alice.conversation(group).send(.text("hi")).waitUntilSent().id
         #expect(try await eventually { try await alice.conversation(group).localMessages([id]).found.count == 1 })
-        world.goOffline("alice")
-        _ = try await bob.conversation(group).react("👍", to: id).delivered()
-        world.goOnline("alice")
+        server.goOffline("alice")
+        _ = try await bob.conversation(group).react("👍", to: id).waitUntilSent()
+        server.goOnline("alice")
         #expect(
             try await eventually {
                 try await alice.conversation(group).localMessages([id]).found.first?.actions
                     == [ActionSummary(type: "reaction", value: "👍", count: 1, senders: ["bob"])]
             })
-        await world.close()
+        await server.close()
     }
 
     // MARK: Parts of a message
@@ -103,16 +103,16 @@ struct HistoryExtentTests {
     @Test(
         "A message has its sender, types, metadata, reply reference, replies and reactions in every source",
         .rows(166, 245, 246), arguments: [HistorySource.local, .remote, .merged])
-    func whatComesAlong(source: HistorySource) async throws {
-        let world = try ChatWorld()
-        try await world.makeGroup("swift", members: ["alice", "bob"])
-        let alice = try await world.client("alice")
+    func messagesAreCompleteInEverySource(source: HistorySource) async throws {
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let alice = try await server.client("alice")
         let chat = alice.conversation(group)
         let root = try await chat.send(
             .text("root"), metadata: try RawJSON(#"{"lang":"ar","اسم":"🌍"}"#), customType: "poll"
-        ).delivered()
-        let reply = try await chat.send(.text("reply"), replyingTo: root.id).delivered()
-        _ = try await chat.react("👍", to: root.id).delivered()
+        ).waitUntilSent()
+        let reply = try await chat.send(.text("reply"), replyingTo: root.id).waitUntilSent()
+        _ = try await chat.react("👍", to: root.id).waitUntilSent()
         var messages: [Message] = []
         let isThere = try await eventually {
             messages = try await chat.history(.latest, limit: 10, sort: .oldestFirst, from: source).messages
@@ -127,28 +127,28 @@ struct HistoryExtentTests {
         #expect(second.attributes.replyTo == root.id && second.thread == root.id)
         let thread = try await chat.history(.latest, limit: 10, matching: .thread(root.id), from: .remote)
         #expect(thread.messages.map(\.id) == [reply.id], "A thread filter returns only replies.")
-        await world.close()
+        await server.close()
     }
 
     @Test("A page with actions can end early, and the next page continues without repeating a message", .rows(244, 247))
     func cutPages() async throws {
-        let world = try ChatWorld()
-        try await world.makeGroup("swift", members: ["alice"])
-        let alice = try await world.client("alice")
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice"])
+        let alice = try await server.client("alice")
         var ids: [MessageID] = []
         for number in 1...25 {
-            let id = try await alice.conversation(group).send(.text("\(number)")).delivered().id
+            let id = try await alice.conversation(group).send(.text("\(number)")).waitUntilSent().id
             ids.append(id)
             for value in 0..<100 {
-                world.engine.addAction(
+                server.engine.addAction(
                     to: id, in: group, type: "mark", value: "\(value) " + String(repeating: "x", count: 100),
                     by: Caller(user: "alice")
                 ) { _ in }
             }
         }
         // The log is written in order, so the last write completes last.
-        _ = try await alice.conversation(group).react("👍", to: ids[0]).delivered()
-        _ = try await alice.conversation(group).unreact("👍", from: ids[0]).delivered()
+        _ = try await alice.conversation(group).react("👍", to: ids[0]).waitUntilSent()
+        _ = try await alice.conversation(group).unreact("👍", from: ids[0]).waitUntilSent()
         var batch = try await alice.fetchHistory(in: [group], limit: 25, sort: .newestFirst, includingActions: true)
         var pages = [batch.messages[group] ?? []]
         var actions = batch.actions
@@ -161,7 +161,7 @@ struct HistoryExtentTests {
         #expect(pages.flatMap { $0 }.map(\.id) == ids.reversed())
         #expect(actions.count == 2_500, "The following batches have actions too.")
         #expect(Set(actions).count == 2_500)
-        await world.close()
+        await server.close()
     }
 
     // MARK: Retention
@@ -172,39 +172,39 @@ struct HistoryExtentTests {
     func retention(days: Int?) async throws {
         let policy = days.map { RetentionPolicy.days($0) } ?? .forever
         let own = ConversationID.group("own")
-        let world = try ChatWorld()
-        try await world.makeGroup("swift", members: ["alice"])
-        try await world.makeGroup("own", members: ["alice"])
-        try await world.set { $0.retention = policy }
-        try await world.perform {
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice"])
+        try await server.makeGroup("own", members: ["alice"])
+        try await server.set { $0.retention = policy }
+        try await server.perform {
             $0.putConversation(own, ConversationSettings(retention: .some(.forever)), by: admin, completion: $1)
         }
-        let alice = try await world.client("alice")
-        for id in [group, own] { _ = try await alice.conversation(id).send(.text("old")).delivered() }
+        let alice = try await server.client("alice")
+        for id in [group, own] { _ = try await alice.conversation(id).send(.text("old")).waitUntilSent() }
         let day = 86_400.0
-        world.advance(by: Double(days ?? 40_000) * day - 7_200)
-        try await world.engine.expire()
-        #expect(try world.messages(in: group).map(\.text) == ["old"], "The messages expire two hours later.")
-        world.advance(by: 3 * 3_600 + 7_200)
-        try await world.engine.expire()
-        #expect(try world.messages(in: group).map(\.text) == (days == nil ? ["old"] : []))
+        server.advance(by: Double(days ?? 40_000) * day - 7_200)
+        try await server.engine.expire()
+        #expect(try server.messages(in: group).map(\.text) == ["old"], "The messages expire two hours later.")
+        server.advance(by: 3 * 3_600 + 7_200)
+        try await server.engine.expire()
+        #expect(try server.messages(in: group).map(\.text) == (days == nil ? ["old"] : []))
         #expect(
-            try world.messages(in: own).map(\.text) == ["old"], "The conversation's own retention takes precedence.")
-        await world.close()
+            try server.messages(in: own).map(\.text) == ["old"], "The conversation's own retention takes precedence.")
+        await server.close()
     }
 
     @Test(
         "With history disabled, history requests fail and messages are still delivered", .rows(232)
     )
     func historySwitchedOff() async throws {
-        let world = try ChatWorld()
-        try await world.makeGroup("swift", members: ["alice", "bob"])
-        let (alice, bob) = (try await world.client("alice"), try await world.client("bob"))
-        let first = try await alice.conversation(group).send(.text("1")).delivered()
-        try await world.set { $0.allowsHistory = false }
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let (alice, bob) = (try await server.client("alice"), try await server.client("bob"))
+        let first = try await alice.conversation(group).send(.text("1")).waitUntilSent()
+        try await server.set { $0.allowsHistory = false }
         let chat = bob.conversation(group)
         #expect(try await eventually { try await bob.texts(in: group) == ["1"] }, "The client keeps received messages.")
-        _ = try await alice.conversation(group).send(.text("2")).delivered()
+        _ = try await alice.conversation(group).send(.text("2")).waitUntilSent()
         #expect(
             try await eventually { try await bob.texts(in: group) == ["1", "2"] }, "The client receives later messages."
         )
@@ -222,18 +222,18 @@ struct HistoryExtentTests {
         }
         let merged = try await chat.history(.before(.seq(3)), matching: .types([.text]))
         #expect(merged.messages.map(\.text) == ["2", "1"])
-        #expect(merged.shortfall?.code == .persistenceDisabled, "The shortfall says why messages are missing.")
-        #expect(try world.messages(in: group).count == 2, "The administrator can read the messages.")
-        await world.close()
+        #expect(merged.remoteError?.code == .persistenceDisabled, "The shortfall says why messages are missing.")
+        #expect(try server.messages(in: group).count == 2, "The administrator can read the messages.")
+        await server.close()
     }
 
     // MARK: Requests
 
     @Test("Anchors after the newest or before the oldest message are refused by name", .rows(40))
     func beyondTheEnds() async throws {
-        let world = try ChatWorld()
-        try await world.makeGroup("swift", members: ["alice"])
-        let alice = try await world.client("alice")
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice"])
+        let alice = try await server.client("alice")
         let chat = alice.conversation(group)
         for anchor in [Anchor.after(.latest), .before(.earliest)] {
             for source in [HistorySource.local, .remote, .merged] {
@@ -245,17 +245,17 @@ struct HistoryExtentTests {
         }
         #expect(try await chat.history(.latest).messages.isEmpty)
         #expect(try await chat.history(.earliest).messages.isEmpty)
-        await world.close()
+        await server.close()
     }
 
     @Test("Request options set the timeout and the number of retries", .rows(248))
     func requestOptions() async throws {
-        let world = try ChatWorld()
-        try await world.makeGroup("swift", members: ["alice"])
-        let alice = try await world.client("alice")
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice"])
+        let alice = try await server.client("alice")
         let chat = alice.conversation(group)
-        _ = try await chat.send(.text("hi")).delivered()
-        world.goOffline("alice")
+        _ = try await chat.send(.text("hi")).waitUntilSent()
+        server.goOffline("alice")
         #expect(try await eventually { (try? await chat.history(from: .remote)) == nil })
         let once = await #expect(throws: ChatError.self) { try await chat.history(from: .remote) }
         #expect(once?.isTemporary == true)
@@ -263,7 +263,7 @@ struct HistoryExtentTests {
             try await chat.history(from: .remote)
         }
         try await Task.sleep(for: .milliseconds(50))
-        world.goOnline("alice")
+        server.goOnline("alice")
         #expect(
             try await patient.messages.map(\.text) == ["hi"], "The request is retried until the server is reachable.")
         for options in [RequestOptions(timeout: .zero), RequestOptions(retries: 11), RequestOptions(retries: -1)] {
@@ -272,23 +272,23 @@ struct HistoryExtentTests {
             }
             #expect(error?.parameter == (options.timeout == .zero ? "timeout" : "retries"))
         }
-        await world.close()
+        await server.close()
     }
 
     @Test("A user with permission can delete history ranges through the SDK", .rows(223, 257, 259, 260))
     func deleteHistory() async throws {
-        let world = try ChatWorld()
-        try await world.makeGroup("swift", members: ["alice", "bob"])
-        let alice = try await world.client("alice")
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let alice = try await server.client("alice")
         for number in 1...9 { _ = try await alice.conversation(group).send(.text("\(number)")) }
-        await alice.flushed()
+        await alice.waitForOutbox()
         let refused = await #expect(throws: ChatError.self) {
             try await alice.conversation(group).deleteHistory(from: .earliest, to: .latest)
         }
         #expect(refused?.code == .forbidden)
-        #expect(try world.messages(in: group).count == 9)
-        let chat = try await world.client("admin").conversation(group)
-        let ids = try world.messages(in: group).map(\.id)
+        #expect(try server.messages(in: group).count == 9)
+        let chat = try await server.client("admin").conversation(group)
+        let ids = try server.messages(in: group).map(\.id)
         #expect(try await eventually { (try? await chat.deleteHistory(from: .seq(2), to: .seq(2))) == 0 })
         #expect(try await chat.deleteHistory(from: .id(ids[2]), to: .id(ids[5])) == 3, "The range is half-open.")
         #expect(try await chat.deleteHistory(from: .earliest, to: .seq(2)) == 1)
@@ -298,7 +298,7 @@ struct HistoryExtentTests {
         }
         #expect(unknown?.code == .unknownMessage)
         #expect(try await chat.deleteHistory(from: .earliest, to: .latest) == 5)
-        #expect(try world.messages(in: group).isEmpty)
-        await world.close()
+        #expect(try server.messages(in: group).isEmpty)
+        await server.close()
     }
 }

@@ -11,31 +11,31 @@ import Testing
 struct PeopleTests {
     private let group = ConversationID.group("swift")
 
-    private func world() async throws -> (world: ChatWorld, alice: ChatClient, bob: ChatClient) {
-        let world = try ChatWorld(users: ["alice", "bob", "carol"])
-        try await world.makeGroup("swift", members: ["alice", "bob"])
-        let (alice, bob) = (try await world.client("alice"), try await world.client("bob"))
+    private func server() async throws -> (server: TestServer, alice: ChatClient, bob: ChatClient) {
+        let server = try TestServer(users: ["alice", "bob", "carol"])
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let (alice, bob) = (try await server.client("alice"), try await server.client("bob"))
         for client in [alice, bob] { try await client.ready() }
-        return (world, alice, bob)
+        return (server, alice, bob)
     }
 
     // MARK: Read receipts
 
     @Test("The peer's read position shows on every client, including offline and new ones")
     func receipts() async throws {
-        let (world, alice, bob) = try await world()
-        let laptop = try await world.client("alice")
-        let sent = try await alice.conversation(.direct("bob")).send(.text("hi")).delivered()
+        let (server, alice, bob) = try await server()
+        let laptop = try await server.client("alice")
+        let sent = try await alice.conversation(.direct("bob")).send(.text("hi")).waitUntilSent()
         let his = bob.conversation(.direct("alice"))
         #expect(try await eventually { try await bob.texts(in: .direct("alice")) == ["hi"] })
-        world.goOffline("alice")
+        server.goOffline("alice")
         try await his.markRead()
         #expect(
             try await eventually {
-                try world.engine.head(of: .direct("bob"), by: Caller(user: "alice")).peerReadSeq == sent.seq
+                try server.engine.head(of: .direct("bob"), by: Caller(user: "alice")).peerReadSeq == sent.seq
             })
-        world.goOnline("alice")
-        let tablet = try await world.client("alice")
+        server.goOnline("alice")
+        let tablet = try await server.client("alice")
         for device in [alice, laptop, tablet] {
             let chat = device.conversation(.direct("bob"))
             #expect(try await eventually { try await chat.recent()?.peerReadSeq == sent.seq })
@@ -45,7 +45,7 @@ struct PeopleTests {
             }
         }
         // The position also updates on connected clients.
-        let next = try await alice.conversation(.direct("bob")).send(.text("again")).delivered()
+        let next = try await alice.conversation(.direct("bob")).send(.text("again")).waitUntilSent()
         #expect(try await eventually { try await bob.texts(in: .direct("alice")) == ["hi", "again"] })
         try await his.markRead()
         for device in [alice, laptop, tablet] {
@@ -53,33 +53,33 @@ struct PeopleTests {
             #expect(try await eventually { try await chat.recent()?.peerReadSeq == next.seq })
         }
         #expect(try await his.recent()?.peerReadSeq == 0)
-        await world.close()
+        await server.close()
     }
 
     @Test("The readers of a group message are requested and come with their profiles")
     func readers() async throws {
-        let (world, alice, bob) = try await world()
+        let (server, alice, bob) = try await server()
         let chat = alice.conversation(group)
-        let sent = try await chat.send(.text("hi")).delivered()
+        let sent = try await chat.send(.text("hi")).waitUntilSent()
         #expect(try await chat.readers(of: sent.id).readers.isEmpty)
         #expect(try await eventually { try await bob.texts(in: group) == ["hi"] })
         try await bob.conversation(group).markRead()
         #expect(try await eventually { try await chat.readers(of: sent.id).readers.map(\.id) == ["bob"] })
         let page = try await chat.readers(of: sent.id)
-        #expect(page.people["bob"]?.name == "Bob" && page.next == nil)
+        #expect(page.profiles["bob"]?.name == "Bob" && page.next == nil)
         let error = await #expect(throws: ChatError.self) { try await chat.readers(of: sent.id, limit: 0) }
         #expect(error?.parameter == "limit")
-        try await world.set { $0.people.readReceipts = false }
+        try await server.set { $0.people.readReceipts = false }
         let off = await #expect(throws: ChatError.self) { try await chat.readers(of: sent.id) }
         #expect(off?.code == .featureOff)
-        await world.close()
+        await server.close()
     }
 
     // MARK: Members
 
     @Test("A client lists, adds and removes members, sets roles, and leaves a group")
     func members() async throws {
-        let (world, alice, bob) = try await world()
+        let (server, alice, bob) = try await server()
         let chat = alice.conversation(group)
         #expect(try await chat.add("carol"))
         #expect(try await !chat.add("carol"))
@@ -91,7 +91,7 @@ struct PeopleTests {
         #expect(page.members.map(\.id) == ["alice", "bob", "carol"])
         #expect(page.members.map(\.role) == [.owner, .member, .moderator])
         #expect(page.members.map(\.mute) == [nil, .forever, nil])
-        #expect(page.people["carol"]?.name == "Carol" && page.next == nil)
+        #expect(page.profiles["carol"]?.name == "Carol" && page.next == nil)
         let first = try await chat.members(limit: 2)
         #expect(try await chat.members(after: first.next).members.map(\.id) == ["carol"])
         let refused = await #expect(throws: ChatError.self) { try await bob.conversation(group).remove("carol") }
@@ -101,23 +101,23 @@ struct PeopleTests {
         #expect(try await chat.members().members.map(\.id) == ["alice"])
         let none = await #expect(throws: ChatError.self) { try await chat.remove("carol") }
         #expect(none?.code == .unknownMember)
-        await world.close()
+        await server.close()
     }
 
     @Test("A client knows whether its user is muted or the conversation is frozen, and when that ends")
-    func standing() async throws {
-        let (world, alice, bob) = try await world()
+    func muteAndFreezeAreKnown() async throws {
+        let (server, alice, bob) = try await server()
         let (hers, his) = (alice.conversation(group), bob.conversation(group))
-        _ = try await hers.send(.text("hi")).delivered()
+        _ = try await hers.send(.text("hi")).waitUntilSent()
         #expect(try await eventually { try await his.recent() != nil })
-        let end = Date(timeIntervalSince1970: (world.now.timeIntervalSince1970 + 3600).rounded())
+        let end = Date(timeIntervalSince1970: (server.now.timeIntervalSince1970 + 3600).rounded())
         for mute in [.forever, .until(end), nil] as [Mute?] {
             try await hers.mute("bob", mute)
             #expect(try await eventually { try await his.recent()?.mute == mute })
             #expect(try await hers.recent()?.mute == nil)
         }
         for isFrozen in [true, false] {
-            try await world.setFrozen(isFrozen, group)
+            try await server.setFrozen(isFrozen, group)
             for chat in [hers, his] {
                 #expect(try await eventually { try await chat.recent()?.isFrozen == isFrozen })
                 for await view in chat.timeline().views {
@@ -126,32 +126,32 @@ struct PeopleTests {
                 }
             }
         }
-        await world.close()
+        await server.close()
     }
 
     // MARK: Invitations
 
     @Test("An invited user gets an event, sees the invitation in the list, and joins or declines")
     func invitations() async throws {
-        let (world, alice, bob) = try await world()
-        let carol = try await world.client("carol")
+        let (server, alice, bob) = try await server()
+        let carol = try await server.client("carol")
         // After its first answer, the client receives events for its user.
         #expect(try await carol.invitations() == [])
         let events = carol.events
         let (hers, theirs) = (alice.conversation(group), carol.conversation(group))
         let invitation = try await hers.invite("carol", for: .seconds(3600))
-        for await case .invitation(let heard) in events {
-            #expect(heard == invitation && heard.name == "swift")
+        for await case .invitation(let received) in events {
+            #expect(received == invitation && received.name == "swift")
             break
         }
         #expect(try await carol.invitations() == [invitation])
         #expect(try await hers.invitations() == [invitation])
-        try await theirs.decline()
+        try await theirs.declineInvitation()
         #expect(try await carol.invitations() == [])
         let refused = await #expect(throws: ChatError.self) { try await theirs.join() }
         #expect(refused?.code == .unknownConversation)
         try await hers.invite("carol")
-        try await hers.withdrawInvitation(of: "carol")
+        try await hers.revokeInvitation(of: "carol")
         #expect(try await carol.invitations() == [])
         try await hers.invite("carol")
         try await theirs.join()
@@ -161,18 +161,18 @@ struct PeopleTests {
         #expect(forbidden?.code == .forbidden)
         let range = await #expect(throws: ChatError.self) { try await hers.invite("dave", for: .seconds(1)) }
         #expect(range?.parameter == "expiresIn")
-        await world.close()
+        await server.close()
     }
 
     @Test("Member requests for a community's default channel refer to the community's members")
     func community() async throws {
-        let (world, alice, _) = try await world()
-        try await world.makeCommunity("city", channels: ["general"], members: ["alice"])
-        let admin = try await world.client("admin")
+        let (server, alice, _) = try await server()
+        try await server.makeCommunity("city", channels: ["general"], members: ["alice"])
+        let admin = try await server.client("admin")
         let city = ConversationID.community("city")
         #expect(try await admin.conversation(city).add("bob"))
         try await admin.conversation(city).invite("carol")
-        let carol = try await world.client("carol")
+        let carol = try await server.client("carol")
         #expect(try await carol.invitations().map(\.conversation) == [city])
         try await carol.conversation(city).join()
         for id in [city, .community("city", channel: "general")] as [ConversationID] {
@@ -183,17 +183,17 @@ struct PeopleTests {
         #expect(error?.code == .invalidParameter && error?.parameter == "conversation")
         try await carol.conversation(city).leave()
         #expect(try await alice.conversation(city).members().members.map(\.id) == ["alice", "bob"])
-        await world.close()
+        await server.close()
     }
 
     // MARK: Presence
 
     @Test("Presence updates arrive while an app observes them, including after a lost connection")
     func presence() async throws {
-        let (world, alice, _) = try await world()
+        let (server, alice, _) = try await server()
         let off = await #expect(throws: ChatError.self) { try await alice.fetchPresence(of: ["carol"]) }
         #expect(off?.code == .featureOff)
-        try await world.set { $0.people.presence = true }
+        try await server.set { $0.people.presence = true }
         #expect(try await alice.fetchPresence(of: ["carol"]) == ["carol": Presence(isOnline: false)])
         let shown = Shown()
         let stream = try alice.presence(of: ["carol"])
@@ -202,22 +202,22 @@ struct PeopleTests {
             try await eventually { shown.last == wanted }
         }
         #expect(try await shows(["carol": Presence(isOnline: false)]))
-        let carol = try await world.client("carol") { $0.sharesPresence = true }
+        let carol = try await server.client("carol") { $0.sharesPresence = true }
         #expect(try await shows(["carol": Presence(isOnline: true)]))
-        world.goOffline("alice")
+        server.goOffline("alice")
         #expect(try await shows([:]))
-        world.goOnline("alice")
+        server.goOnline("alice")
         #expect(try await shows(["carol": Presence(isOnline: true)]))
         await carol.setActive(false)
         _ = try await carol.fetchPresence(of: ["alice"])
-        world.advance(by: 6)
+        server.advance(by: 6)
         #expect(try await eventually { shown.last?["carol"]?.lastSeen != nil })
         await carol.setActive(true)
         #expect(try await shows(["carol": Presence(isOnline: true)]))
         task.cancel()
-        #expect(try await eventually { (world.requests(of: "alice")["presence"] ?? 0) == 5 })
+        #expect(try await eventually { (server.requests(of: "alice")["presence"] ?? 0) == 5 })
         #expect(throws: ChatError.self) { try alice.presence(of: []) }
-        await world.close()
+        await server.close()
     }
 }
 

@@ -16,28 +16,28 @@ struct RecentsTests {
     @Test(
         "A message adds or moves up an entry for every conversation kind except rooms",
         .rows(174, 175, 176, 177, 178, 179, 180, 191, 227))
-    func traffic() async throws {
+    func messagesMoveEntriesUp() async throws {
         let scene = try await scene()
         #expect(try await scene.phone.recents.view().conversations.isEmpty)
         #expect(try await scene.phone.recents[group] == nil)
-        try await scene.world.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
-        try await scene.world.makeRoom("lobby")
+        try await scene.server.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
+        try await scene.server.makeRoom("lobby")
         let channel = ConversationID.community("city", channel: "open")
         let room = scene.phone.conversation(.room("lobby")).subscribe()
         for place in [group, .direct("bob"), channel, .room("lobby")] as [ConversationID] {
-            try await scene.alice.say(1...1, in: place)
+            try await scene.alice.sendMessages(1...1, in: place)
         }
         try await until("three entries", scene.devices) {
             try await $0.recents.view().conversations.map(\.id) == [channel, .direct("alice"), group]
         }
-        try await scene.alice.say(1...1, in: group)
+        try await scene.alice.sendMessages(1...1, in: group)
         try await until("moved up", scene.devices) {
             try await $0.recents.view().conversations.map(\.id) == [group, channel, .direct("alice")]
         }
         let entry = try #require(try await scene.phone.recents[group])
         #expect(entry.unread == 2 && entry.lastMessage?.seq == 2 && entry.localExtension == nil)
         // An own message moves the entry up too.
-        try await scene.phone.say(1...1, in: .direct("alice"))
+        try await scene.phone.sendMessages(1...1, in: .direct("alice"))
         try await until("own", scene.devices) {
             try await $0.recents.view().conversations.first?.id == .direct("alice")
         }
@@ -46,23 +46,23 @@ struct RecentsTests {
         #expect(try await scene.phone.recents[group] == nil)
         #expect(try await scene.phone.conversation(group).history(.latest).messages.count == 2)
         _ = room
-        await scene.world.close()
+        await scene.server.close()
     }
 
     @Test(
         "The list is paged by any size, with pinned entries first, in the same order on all clients",
         .rows(181, 182, 183, 192))
     func pages() async throws {
-        let world = try ChatWorld(users: ["alice", "bob"])
-        let alice = try await world.client("alice")
+        let server = try TestServer(users: ["alice", "bob"])
+        let alice = try await server.client("alice")
         var names: [ConversationID] = []
         for number in 1...25 {
             let name = Identifier(known: "g\(number)")
-            try await world.makeGroup(name, members: ["alice", "bob"])
-            try await alice.say(1...1, in: .group(name))
+            try await server.makeGroup(name, members: ["alice", "bob"])
+            try await alice.sendMessages(1...1, in: .group(name))
             names.insert(.group(name), at: 0)
         }
-        let phone = try await world.client("bob")
+        let phone = try await server.client("bob")
         try await until("all", [phone]) { try await $0.recents.view().conversations.map(\.id) == names }
         for pin in [names[24], names[3]] { try await phone.conversation(pin).setPinned(true) }
         let order = [names[3], names[24]] + names.filter { $0 != names[3] && $0 != names[24] }
@@ -76,14 +76,14 @@ struct RecentsTests {
             }
             #expect(found.map(\.id) == order, "pages of \(limit)")
         }
-        let laptop = try await world.client("bob")
+        let laptop = try await server.client("bob")
         try await until("pins first on a new device", [phone, laptop]) {
             try await $0.recents.view().conversations.map(\.id) == order
         }
         await #expect(
             performing: { _ = try await phone.recents.view(limit: 0) },
             throws: { ($0 as? ChatError)?.parameter == "limit" })
-        await world.close()
+        await server.close()
     }
 
     @Test(
@@ -91,14 +91,14 @@ struct RecentsTests {
         .rows(187, 188, 189, 190, 207))
     func filters() async throws {
         let scene = try await scene()
-        try await scene.alice.say(1...2, in: group)
-        try await scene.alice.say(1...1, in: .direct("bob"))
+        try await scene.alice.sendMessages(1...2, in: group)
+        try await scene.alice.sendMessages(1...1, in: .direct("bob"))
         _ = try await scene.alice.conversation(group).send(
             MessageContent(type: .notice, json: RawJSON(known: #"{"text":"n"}"#))
-        ).delivered()
+        ).waitUntilSent()
         _ = try await scene.alice.conversation(.direct("bob")).send(
             MessageContent(type: MessageType("app:x"), json: RawJSON(known: "{}"))
-        ).delivered()
+        ).waitUntilSent()
         try await until("all", [scene.phone]) { try await $0.recents.view().totalUnread == 4 }
         let recents = scene.phone.recents
         func ids(_ filter: RecentsFilter) async throws -> [ConversationID] {
@@ -123,21 +123,21 @@ struct RecentsTests {
         let none = try await recents.view(matching: .init(excludedLastTypes: [.notice, .text, MessageType("app:x")]))
         #expect(none.conversations.map(\.id) == [.direct("alice"), group])
         #expect(none.conversations.allSatisfy { $0.lastMessage == nil })
-        await scene.world.close()
+        await scene.server.close()
     }
 
     @Test(
         "An entry added manually can show its last message and can keep its position or move to the top",
         .rows(193, 194, 195))
-    func byHand() async throws {
+    func manuallyAddedEntry() async throws {
         let scene = try await scene()
-        try await scene.alice.say(1...1, in: group)
+        try await scene.alice.sendMessages(1...1, in: group)
         try await until("there", scene.devices) { try await $0.recents[group] != nil }
         let recents = scene.phone.recents
         let empty = try await recents.add(.direct("carol"))
         #expect(empty.lastMessage == nil && empty.unread == 0)
         #expect(try await recents.view().conversations.map(\.id) == [.direct("carol"), group])
-        let last = try await recents.add(.direct("dave"), options: .init(isMovedUp: false))
+        let last = try await recents.add(.direct("dave"), options: .init(movesToTop: false))
         #expect(last.lastMessage == nil)
         #expect(try await recents.view().conversations.map(\.id) == [.direct("carol"), group, .direct("dave")])
         // Adding an entry that is in the list changes nothing.
@@ -154,14 +154,14 @@ struct RecentsTests {
         }
         try await recents.remove(group)
         try await recents.add(group)
-        try await scene.alice.say(1...1, in: group)
+        try await scene.alice.sendMessages(1...1, in: group)
         try await until("the next message shows", scene.devices) {
             try await $0.recents[group]?.lastMessage?.seq == 2
         }
         await #expect(
             performing: { _ = try await recents.add(.room("lobby")) },
             throws: { ($0 as? ChatError)?.parameter == "conversation" })
-        await scene.world.close()
+        await scene.server.close()
     }
 
     @Test(
@@ -169,7 +169,7 @@ struct RecentsTests {
         .rows(196, 197, 198))
     func localExtension() async throws {
         let scene = try await scene()
-        try await scene.alice.say(1...1, in: group)
+        try await scene.alice.sendMessages(1...1, in: group)
         try await until("there", scene.devices) { try await $0.recents[group] != nil }
         let recents = scene.phone.recents
         var events = recents.events.makeAsyncIterator()
@@ -190,19 +190,19 @@ struct RecentsTests {
         }
         try await recents.setLocalExtension(nil, of: group)
         #expect(try await recents[group]?.localExtension == nil)
-        await scene.world.close()
+        await scene.server.close()
     }
 
     @Test("The list shows drafts")
     func drafts() async throws {
         let scene = try await scene()
-        try await scene.alice.say(1...1, in: group)
+        try await scene.alice.sendMessages(1...1, in: group)
         try await until("there", [scene.phone]) { try await $0.recents[group] != nil }
         var views = scene.phone.recents.views().makeAsyncIterator()
         #expect(await views.next()?.conversations.first?.draft == nil)
         try await scene.phone.conversation(group).setDraft(Draft("not yet"))
         #expect(await views.next()?.conversations.first?.draft?.text == "not yet")
-        await scene.world.close()
+        await scene.server.close()
     }
 
     // MARK: Reading
@@ -212,10 +212,10 @@ struct RecentsTests {
         .rows(204, 205, 206, 209, 210, 211, 212, 213, 214, 215))
     func reading() async throws {
         let scene = try await scene()
-        try await scene.world.makeGroup("two", members: ["alice", "bob"])
+        try await scene.server.makeGroup("two", members: ["alice", "bob"])
         let places: [ConversationID] = [group, .group("two"), .direct("bob")]
         func fill() async throws {
-            for (count, place) in zip(2..., places) { try await scene.alice.say(1...count, in: place) }
+            for (count, place) in zip(2..., places) { try await scene.alice.sendMessages(1...count, in: place) }
         }
         func totals(_ wanted: [ConversationKind: Int64]) async throws {
             try await until("totals \(wanted)", scene.devices) { device in
@@ -241,47 +241,47 @@ struct RecentsTests {
         try await scene.laptop.recents.markAllRead()
         try await fill()
         try await totals([.group: 5, .direct: 4])
-        await scene.world.close()
+        await scene.server.close()
     }
 
     @Test("Marking all conversations as read takes one request and reads each up to its last shown message")
-    func manyMarks() async throws {
-        let world = try ChatWorld(users: ["alice", "bob"])
+    func markAllReadTakesOneRequest() async throws {
+        let server = try TestServer(users: ["alice", "bob"])
         let names = (1...120).map { Identifier(known: "g\($0)") }
-        for name in names { try await world.makeGroup(name, members: ["alice", "bob"]) }
-        let alice = try await world.client("alice")
+        for name in names { try await server.makeGroup(name, members: ["alice", "bob"]) }
+        let alice = try await server.client("alice")
         for name in names { try await alice.conversation(.group(name)).send(.text("hi")) }
-        await alice.flushed()
-        let phone = try await world.client("bob")
+        await alice.waitForOutbox()
+        let phone = try await server.client("bob")
         try await until("all", [phone]) { try await $0.recents.view(limit: 200).conversations.count == 120 }
-        let before = world.requests(of: "bob")
+        let before = server.requests(of: "bob")
         try await phone.recents.markAllRead()
         try await until("received by the server", [phone]) { _ in
-            try world.engine.totals(by: Caller(user: "bob")).unread == 0
+            try server.engine.totals(by: Caller(user: "bob")).unread == 0
         }
-        let laptop = try await world.client("bob")
+        let laptop = try await server.client("bob")
         try await until("read", [phone, laptop]) { try await $0.recents.totals().unread == 0 }
-        let after = world.requests(of: "bob")
+        let after = server.requests(of: "bob")
         #expect((after["readMany"] ?? 0) - (before["readMany"] ?? 0) == 1)
         #expect(after["read"] == before["read"])
-        await world.close()
+        await server.close()
     }
 
     @Test(
         "Settings, flags and removals reach every client of a user, including offline and new ones",
         .rows(216))
-    func everywhere() async throws {
+    func settingsReachEveryClient() async throws {
         let scene = try await scene()
-        try await scene.alice.say(1...2, in: group)
-        try await scene.alice.say(1...1, in: .direct("bob"))
+        try await scene.alice.sendMessages(1...2, in: group)
+        try await scene.alice.sendMessages(1...1, in: .direct("bob"))
         try await until("there", scene.devices) { try await $0.recents.totals().unread == 3 }
-        scene.world.goOffline("bob")
+        scene.server.goOffline("bob")
         try await scene.phone.conversation(group).setMuted(true)
         try await scene.phone.conversation(group).setPinned(true)
         try await scene.laptop.conversation(.direct("alice")).markRead()
         #expect(try await scene.phone.recents[group]?.isMuted == true)
-        try await scene.alice.say(1...1, in: group)
-        scene.world.goOnline("bob")
+        try await scene.alice.sendMessages(1...1, in: group)
+        scene.server.goOnline("bob")
         try await until("muted, pinned, read", try await scene.all()) { device in
             let list = try await device.recents.view()
             return list.conversations.map(\.id) == [group, .direct("alice")] && list.conversations[0].isMuted
@@ -299,18 +299,18 @@ struct RecentsTests {
         }
         for isMuted in [false, true, false] { try await scene.laptop.conversation(group).setMuted(isMuted) }
         try await until("not muted", try await scene.all()) { try await $0.recents[group]?.isMuted == false }
-        await scene.world.close()
+        await scene.server.close()
     }
 
     @Test("A late read keeps an unread flag it did not know, and a read that knows the flag clears it")
-    func markAgainstRead() async throws {
+    func lateReadKeepsUnknownFlag() async throws {
         let scene = try await scene()
-        try await scene.alice.say(1...3, in: group)
+        try await scene.alice.sendMessages(1...3, in: group)
         try await until("there", scene.devices) { try await $0.recents[group]?.unread == 3 }
         let bob = Caller(user: "bob")
-        let epoch = try scene.world.engine.head(of: group, by: bob).state.epoch
+        let epoch = try scene.server.engine.head(of: group, by: bob).state.epoch
         func change(_ change: StateChange) async throws -> ReadSummary {
-            try await scene.world.perform { $0.change(group, change, by: bob, completion: $1) }
+            try await scene.server.perform { $0.change(group, change, by: bob, completion: $1) }
         }
         let seen = try await change(.read(seq: 1, epoch: epoch, userRev: 0)).userRev
         let marked = try await change(.markUnread)
@@ -322,7 +322,7 @@ struct RecentsTests {
         #expect(muted.userRev > late.userRev)
         // Other settings that changed since are not a flag.
         #expect(try await change(.read(seq: 2, epoch: epoch, userRev: marked.userRev)).isMarkedUnread == false)
-        await scene.world.close()
+        await scene.server.close()
     }
 
     // MARK: Removing
@@ -335,7 +335,7 @@ struct RecentsTests {
         let scene = try await scene()
         for marksRead in [false, true] {
             let before = try await scene.phone.recents[group]?.unread ?? 0
-            try await scene.alice.say(1...3, in: group)
+            try await scene.alice.sendMessages(1...3, in: group)
             try await until("three", scene.devices) { try await $0.recents[group]?.unread == before + 3 }
             let isThere = try await scene.phone.recents.remove(group, options: .init(marksRead: marksRead))
             #expect(isThere)
@@ -346,40 +346,40 @@ struct RecentsTests {
                 return view.conversations.isEmpty && view.totalUnread == 0
             }
             #expect(try await scene.phone.conversation(group).history(.latest, from: .local).messages.count >= 3)
-            try await scene.alice.say(1...1, in: group)
+            try await scene.alice.sendMessages(1...1, in: group)
             try await until("back", try await scene.all()) {
                 try await $0.recents[group]?.unread == (marksRead ? 1 : 4)
             }
         }
-        await scene.world.close()
+        await scene.server.close()
     }
 
     @Test(
         "An entry excluded from new devices appears on a new client with its next message, and its history loads",
         .rows(222))
-    func roaming() async throws {
+    func excludedEntryReturnsOnNewClient() async throws {
         let scene = try await scene()
-        try await scene.alice.say(1...3, in: group)
+        try await scene.alice.sendMessages(1...3, in: group)
         try await until("there", scene.devices) { try await $0.recents[group]?.unread == 3 }
         try await scene.phone.conversation(group).markRead()
-        try await scene.phone.recents.stopRoaming([group])
+        try await scene.phone.recents.excludeFromNewDevices([group])
         try await until("received by the server", [scene.phone]) { _ in
-            try scene.world.engine.head(of: group, by: Caller(user: "bob")).recentTime == nil
+            try scene.server.engine.head(of: group, by: Caller(user: "bob")).recentTime == nil
         }
         try await until("still there", scene.devices) { try await $0.recents[group]?.lastMessage?.seq == 3 }
-        let new = try await scene.world.client("bob")
-        try await scene.alice.say(1...1, in: .direct("bob"))
+        let new = try await scene.server.client("bob")
+        try await scene.alice.sendMessages(1...1, in: .direct("bob"))
         try await until("the other one", [new]) { try await $0.recents.view().conversations.count == 1 }
         #expect(try await new.conversation(group).history(.latest).messages.count == 3)
-        try await scene.alice.say(1...1, in: group)
+        try await scene.alice.sendMessages(1...1, in: group)
         try await until("back", [new]) { try await $0.recents[group]?.lastMessage?.seq == 4 }
-        await scene.world.close()
+        await scene.server.close()
     }
 
     // MARK: Events
 
     /// A readable form of an event.
-    private func words(_ event: RecentsEvent) -> String {
+    private func description(_ event: RecentsEvent) -> String {
         switch event {
         case .added(let entry, let total): "added \(entry.id) \(entry.unread) of \(total)"
         case .updated(let entry, let total): "updated \(entry.id) \(entry.unread) of \(total)"
@@ -408,7 +408,7 @@ struct RecentsTests {
         let scene = try await scene()
         let log = Log()
         let events = scene.phone.recents.events
-        let watching = Task { for await event in events { await log.add(words(event)) } }
+        let watching = Task { for await event in events { await log.add(description(event)) } }
         func expect(_ wanted: [String], sourceLocation: SourceLocation = #_sourceLocation) async throws {
             #expect(
                 try await eventually { await log.lines.count >= wanted.count }, sourceLocation: sourceLocation)
@@ -416,18 +416,18 @@ struct RecentsTests {
             #expect(await log.take() == wanted, sourceLocation: sourceLocation)
         }
         try await expect(["loaded all"])
-        let first = try await scene.alice.say(1...1, in: .direct("bob"))
+        let first = try await scene.alice.sendMessages(1...1, in: .direct("bob"))
         try await expect(["added direct:alice 1 of 1", "kinds [\"direct 1\"]"])
-        try await scene.alice.say(1...1, in: .direct("bob"))
+        try await scene.alice.sendMessages(1...1, in: .direct("bob"))
         try await expect(["updated direct:alice 2 of 2", "kinds [\"direct 2\"]"])
         try await scene.phone.conversation(.direct("alice")).markRead()
         try await expect(["read one(direct:alice) of 0", "updated direct:alice 0 of 0"])
         try await scene.phone.conversation(.direct("alice")).markRead()
-        try await scene.alice.say(1...1, in: group)
+        try await scene.alice.sendMessages(1...1, in: group)
         try await expect(["added group:swift 1 of 1", "kinds [\"group 1\"]"])
-        try await scene.alice.say(1...1, in: .direct("bob"))
+        try await scene.alice.sendMessages(1...1, in: .direct("bob"))
         try await expect(["updated direct:alice 1 of 2", "kinds [\"direct 1\", \"group 1\"]"])
-        try await scene.alice.say(1...1, in: .direct("bob"))
+        try await scene.alice.sendMessages(1...1, in: .direct("bob"))
         try await expect(["updated direct:alice 2 of 3", "kinds [\"direct 2\", \"group 1\"]"])
         try await scene.phone.recents.markAllRead(of: .direct)
         try await expect(["read kind(ScrollbackModel.ConversationKind.direct) of 1"])
@@ -435,7 +435,7 @@ struct RecentsTests {
         try await scene.laptop.conversation(group).markRead()
         try await expect(["read one(group:swift) of 0", "updated group:swift 0 of 0"])
         // The last message changes. A change of another message does not affect the list.
-        let last = try await scene.alice.say(1...1, in: group)[0]
+        let last = try await scene.alice.sendMessages(1...1, in: group)[0]
         try await expect(["updated group:swift 1 of 1", "kinds [\"group 1\"]"])
         try await scene.alice.conversation(group).edit(last.id, to: .text("edited"))
         try await expect(["updated group:swift 1 of 1"])
@@ -444,28 +444,28 @@ struct RecentsTests {
         try await expect(["updated group:swift 0 of 0", "kinds []"])
         try await scene.phone.recents.remove(group)
         try await expect(["removed group:swift of 0"])
-        try await scene.alice.say(1...1, in: group)
+        try await scene.alice.sendMessages(1...1, in: group)
         try await expect(["added group:swift 1 of 1", "kinds [\"group 1\"]"])
         try await scene.phone.recents.markRead([group, .direct("alice")])
         try await expect(["read many([group:swift, direct:alice]) of 0"])
         watching.cancel()
-        await scene.world.close()
+        await scene.server.close()
     }
 
     /// Records the events of a loop.
     private func follow(_ events: AsyncStream<RecentsEvent>) -> (log: Log, watching: Task<Void, Never>) {
         let log = Log()
-        return (log, Task { for await event in events { await log.add(words(event)) } })
+        return (log, Task { for await event in events { await log.add(description(event)) } })
     }
 
     @Test(
         "A slow event loop receives the number of missed events and the loaded event"
     )
-    func slowLoop() async throws {
-        let world = try ChatWorld(users: ["alice", "bob"])
-        try await world.makeGroup("swift", members: ["alice", "bob"])
-        try await world.client("alice").say(1...1, in: group)
-        let phone = try await world.disconnectedClient("bob") { $0.eventBuffer = 1 }
+    func slowLoopReceivesMissedCount() async throws {
+        let server = try TestServer(users: ["alice", "bob"])
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        try await server.client("alice").sendMessages(1...1, in: group)
+        let phone = try await server.disconnectedClient("bob") { $0.eventBuffer = 1 }
         let events = phone.recents.events
         phone.connect()
         try await phone.ready()
@@ -473,21 +473,21 @@ struct RecentsTests {
         #expect(try await eventually { await log.lines.count == 3 })
         #expect(await log.lines == ["added group:swift 1 of 1", "loaded all", "missed 1"])
         // The loop receives the next event, and ends when the client closes.
-        try await world.client("alice").say(1...1, in: group)
+        try await server.client("alice").sendMessages(1...1, in: group)
         #expect(try await eventually { await log.lines.contains("updated group:swift 2 of 2") })
         await phone.close()
         await watching.value
-        await world.close()
+        await server.close()
     }
 
     @Test("A conversation that reuses the row number of a deleted one is added, and the deleted one is removed")
-    func sameNumber() async throws {
+    func reusedRowNumber() async throws {
         let scene = try await scene()
-        try await scene.alice.say(1...1, in: group)
+        try await scene.alice.sendMessages(1...1, in: group)
         try await until("there", [scene.phone]) { try await $0.recents[group] != nil }
         let (log, watching) = follow(scene.phone.recents.events)
         try await scene.phone.core.store.write { [group] writer in
-            try writer.forget(group)
+            try writer.deleteConversation(group)
             _ = try writer.addRecent(.direct("carol"), at: nil, showsLast: true)
         }
         #expect(try await eventually { await log.lines.count == 4 })
@@ -496,11 +496,11 @@ struct RecentsTests {
                 "loaded all", "removed group:swift of 0", "added direct:carol 0 of 0", "kinds []",
             ])
         watching.cancel()
-        await scene.world.close()
+        await scene.server.close()
     }
 
     @Test("An event stream that starts during a write reports a possibly missed event")
-    func beganMeanwhile() async throws {
+    func streamStartedDuringWriteReportsMissedEvent() async throws {
         let scene = try await scene()
         let recents = scene.phone.recents
         let events = try await scene.phone.core.store.write { writer in
@@ -511,20 +511,20 @@ struct RecentsTests {
         #expect(try await eventually { await log.lines.count == 2 })
         #expect(await log.lines == ["loaded all", "missed 1"])
         watching.cancel()
-        await scene.world.close()
+        await scene.server.close()
     }
 
     @Test(
         "A new client loads the list from the top, with complete totals from the first window"
     )
     func newDevice() async throws {
-        let world = try ChatWorld(users: ["alice", "bob"])
-        let alice = try await world.client("alice")
+        let server = try TestServer(users: ["alice", "bob"])
+        let alice = try await server.client("alice")
         let names = (1...230).map { Identifier(known: "g\($0)") }
-        for name in names { try await world.makeGroup(name, members: ["alice", "bob"]) }
+        for name in names { try await server.makeGroup(name, members: ["alice", "bob"]) }
         for name in names { try await alice.conversation(.group(name)).send(.text("hi")) }
-        await alice.flushed()
-        let device = try await world.disconnectedClient("bob")
+        await alice.waitForOutbox()
+        let device = try await server.disconnectedClient("bob")
         let log = Log()
         let (events, views) = (device.recents.events, device.recents.views())
         let watching = Task {
@@ -548,12 +548,12 @@ struct RecentsTests {
         var wanted: [ConversationID] = []
         var cursor: String?
         repeat {
-            let page = try world.engine.recents(limit: 100, cursor: cursor, by: Caller(user: "bob"))
+            let page = try server.engine.recents(limit: 100, cursor: cursor, by: Caller(user: "bob"))
             wanted += page.heads.map(\.conversation)
             cursor = page.next
         } while cursor != nil
         #expect(list.map(\.id) == wanted)
         watching.cancel()
-        await world.close()
+        await server.close()
     }
 }

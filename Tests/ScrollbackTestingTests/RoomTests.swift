@@ -50,41 +50,41 @@ struct RoomTests {
         }
     }
 
-    private func say(
-        _ text: String, _ priority: MessagePriority, in world: ChatWorld, by user: UserID = "host"
+    private func sendMessage(
+        _ text: String, _ priority: MessagePriority, in server: TestServer, by user: UserID = "host"
     ) async throws {
         var generator = SystemRandomNumberGenerator()
         let submission = Submission(
             id: MessageID(at: Date(), using: &generator), content: .text(text), attributes: .init(priority: priority))
         // Only moderators may send with high priority. Rooms have no member list, so an administrator sends these.
         let caller = Caller(user: user, isAdmin: priority == .high)
-        try await world.perform { $0.send(submission, to: room, by: caller, completion: $1) }
+        try await server.perform { $0.send(submission, to: room, by: caller, completion: $1) }
     }
 
     @Test(
         "A busy room drops low-priority messages, and clients request them only when a user scrolls there", .history(23)
     )
     func underLoad() async throws {
-        let world = try ChatWorld(users: ["host"])
-        try await world.makeRoom("lobby")
-        try await world.set { $0.manners.roomMessagesPerSecond = 1 }
-        for number in 1...5 { try await say("before \(number)", .high, in: world) }
+        let server = try TestServer(users: ["host"])
+        try await server.makeRoom("lobby")
+        try await server.set { $0.moderation.roomMessagesPerSecond = 1 }
+        for number in 1...5 { try await sendMessage("before \(number)", .high, in: server) }
         let users = (1...5).map { UserID(known: "fan\($0)") }
         var watchers: [Watcher] = []
-        for user in users { watchers.append(Watcher(try await world.client(user), in: room)) }
+        for user in users { watchers.append(Watcher(try await server.client(user), in: room)) }
         for watcher in watchers {
             #expect(try await eventually { await watcher.isLive && watcher.texts.count == 5 })
         }
-        let calm = users.map { world.requests(of: $0) }
+        let calm = users.map { server.requests(of: $0) }
         for number in 1...400 {
-            try await say("like \(number)", .low, in: world)
-            if number % 100 == 0 { try await say("host \(number)", .high, in: world) }
+            try await sendMessage("like \(number)", .low, in: server)
+            if number % 100 == 0 { try await sendMessage("host \(number)", .high, in: server) }
         }
         for watcher in watchers { #expect(try await eventually { watcher.texts.last == "host 400" }) }
         // Enough time for any automatic request.
         try await Task.sleep(for: .milliseconds(700))
         for (user, before) in zip(users, calm) {
-            let asked = world.requests(of: user).filter {
+            let asked = server.requests(of: user).filter {
                 $0.value != before[$0.key] ?? 0 && !["users", "ping"].contains($0.key)
             }
             #expect(asked == [:], "\(user)")
@@ -100,43 +100,43 @@ struct RoomTests {
             try await eventually {
                 curious.gaps == 0 && curious.texts.count >= 40 && curious.texts.contains { $0.hasPrefix("like 14") }
             })
-        #expect(world.historyRequests(of: users[0]) > calm[0]["history"] ?? 0)
-        #expect(world.historyRequests(of: users[1]) == calm[1]["history"] ?? 0)
+        #expect(server.historyRequests(of: users[0]) > calm[0]["history"] ?? 0)
+        #expect(server.historyRequests(of: users[1]) == calm[1]["history"] ?? 0)
         let all = try await curious.client.conversation(room).history(.latest, limit: 100)
         #expect(all.messages.count == 100 && all.gap == nil && all.messages.first?.text == "host 400")
         for watcher in watchers { watcher.stop() }
-        await world.close()
+        await server.close()
     }
 
     @Test("A slow client skips low-priority messages and receives the room's head once it has caught up")
-    func slow() async throws {
-        let world = try ChatWorld(users: ["host"])
-        try await world.makeRoom("lobby")
-        let watcher = Watcher(try await world.client("fan"), in: room)
+    func slowClientReceivesTheHead() async throws {
+        let server = try TestServer(users: ["host"])
+        try await server.makeRoom("lobby")
+        let watcher = Watcher(try await server.client("fan"), in: room)
         #expect(try await eventually { await watcher.isLive })
-        try await say("first", .normal, in: world)
+        try await sendMessage("first", .normal, in: server)
         #expect(try await eventually { watcher.texts == ["first"] })
-        world.setSlow(true, "fan")
-        try await say("spared", .low, in: world)
-        try await say("second", .normal, in: world)
-        try await say("spared too", .low, in: world)
+        server.setSlow(true, "fan")
+        try await sendMessage("spared", .low, in: server)
+        try await sendMessage("second", .normal, in: server)
+        try await sendMessage("spared too", .low, in: server)
         #expect(try await eventually { watcher.texts == ["first", "second"] && watcher.gaps == 1 })
-        let before = world.requests(of: "fan")
-        world.setSlow(false, "fan")
+        let before = server.requests(of: "fan")
+        server.setSlow(false, "fan")
         #expect(try await eventually { watcher.gaps == 2 })
-        try await say("third", .low, in: world)
+        try await sendMessage("third", .low, in: server)
         #expect(try await eventually { watcher.texts == ["first", "second", "third"] })
-        #expect(world.requests(of: "fan") == before)
+        #expect(server.requests(of: "fan") == before)
         #expect(try await watcher.client.verifyIntegrity() == [])
         watcher.stop()
-        await world.close()
+        await server.close()
     }
 
     @Test("A full room refuses a subscriber and admits them when another one leaves")
     func full() async throws {
-        let world = try ChatWorld()
-        try await world.makeRoom("lobby", capacity: 1)
-        let (alice, bob) = (try await world.client("alice"), try await world.client("bob"))
+        let server = try TestServer()
+        try await server.makeRoom("lobby", capacity: 1)
+        let (alice, bob) = (try await server.client("alice"), try await server.client("bob"))
         var first: Conversation.Subscription? = alice.conversation(room).subscribe()
         for await state in try #require(first).states where state == .live { break }
         let second = bob.conversation(room).subscribe()
@@ -147,7 +147,7 @@ struct RoomTests {
         }
         first = nil
         // The client asks again after about ten seconds.
-        world.advance(by: 60)
+        server.advance(by: 60)
         #expect(
             try await {
                 for _ in 0..<120 {
@@ -159,19 +159,19 @@ struct RoomTests {
                 }
                 return false
             }())
-        await world.close()
+        await server.close()
     }
 
     @Test("The history of a room is readable without entering the room")
-    func historyOutside() async throws {
-        let world = try ChatWorld(users: ["host"])
-        try await world.makeRoom("lobby", capacity: 1)
-        for number in 1...3 { try await say("\(number)", .normal, in: world) }
-        let alice = try await world.client("alice")
+    func historyIsReadableFromOutside() async throws {
+        let server = try TestServer(users: ["host"])
+        try await server.makeRoom("lobby", capacity: 1)
+        for number in 1...3 { try await sendMessage("\(number)", .normal, in: server) }
+        let alice = try await server.client("alice")
         #expect(try await alice.conversation(room).history().messages.count == 3)
         try await Task.sleep(for: .milliseconds(200))
-        #expect(world.requests(of: "alice")["subscribe"] == nil)
-        #expect(try world.engine.store.read { try $0.memberships(of: "alice") } == [])
-        await world.close()
+        #expect(server.requests(of: "alice")["subscribe"] == nil)
+        #expect(try server.engine.store.read { try $0.memberships(of: "alice") } == [])
+        await server.close()
     }
 }

@@ -10,17 +10,17 @@ struct SourceTests {
     private let group = ConversationID.group("swift")
 
     /// Creates a group with ten messages, of which Alice's client has 1 to 5 and 9 to 10.
-    private func world() async throws -> (world: ChatWorld, alice: ChatClient, chat: Conversation) {
-        let world = try ChatWorld()
-        try await world.makeGroup("swift", members: ["alice", "bob"])
-        let bob = try await world.client("bob")
+    private func server() async throws -> (server: TestServer, alice: ChatClient, chat: Conversation) {
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let bob = try await server.client("bob")
         for number in 1...10 { try await bob.conversation(group).send(.text("\(number)")) }
-        await bob.flushed()
-        let alice = try await world.client("alice")
+        await bob.waitForOutbox()
+        let alice = try await server.client("alice")
         let chat = alice.conversation(group)
         _ = try await chat.history(.earliest, limit: 5, from: .remote)
         _ = try await chat.history(.latest, limit: 2, from: .remote)
-        return (world, alice, chat)
+        return (server, alice, chat)
     }
 
     private func all(_ chat: Conversation, _ source: HistorySource) async throws -> [Int64] {
@@ -34,17 +34,17 @@ struct SourceTests {
         .contract("check 5"),
         .rows(1, 7, 23, 26, 45, 50))
     func threeSources() async throws {
-        let (world, alice, chat) = try await world()
+        let (server, alice, chat) = try await server()
         #expect(try await all(chat, .local) == [10, 9, 5, 4, 3, 2, 1])
         #expect(try await chat.history(limit: 20, from: .local).messages.map(\.seq) == [10, 9])
         #expect(try await chat.history(limit: 20, from: .local).gap == 6...8)
         #expect(try await chat.history(limit: 20, from: .merged).messages.map(\.seq) == (1...10).reversed())
-        world.goOffline("alice")
+        server.goOffline("alice")
         #expect(try await all(chat, .local) == (1...10).reversed())
         let offline = try await chat.history(limit: 20, from: .merged)
         #expect(offline.messages.map(\.seq) == (1...10).reversed() && offline.gap == nil)
         #expect(try await alice.verifyIntegrity() == [])
-        await world.close()
+        await server.close()
     }
 
     @Test(
@@ -52,7 +52,7 @@ struct SourceTests {
         .contract("check 5"),
         .rows(48, 54, 57))
     func excludingLocal() async throws {
-        let (world, _, chat) = try await world()
+        let (server, _, chat) = try await server()
         var pages: [[Int64]] = []
         var anchor: Anchor? = .latest
         var anchors: Set<Anchor> = []
@@ -65,30 +65,30 @@ struct SourceTests {
         #expect(pages == [[], [8, 7], [6], [], []])
         // A plain remote request includes messages that the client already has.
         #expect(try await chat.history(limit: 3, from: .remote).messages.map(\.seq) == [10, 9, 8])
-        await world.close()
+        await server.close()
     }
 
     @Test(
         "An offline merged page returns local messages with their gap and a shortfall", .contract("check 5"),
         .rows(9, 22))
-    func shortfall() async throws {
-        let (world, _, chat) = try await world()
-        world.goOffline("alice")
+    func remoteError() async throws {
+        let (server, _, chat) = try await server()
+        server.goOffline("alice")
         let page = try await chat.history(limit: 20, from: .merged)
         #expect(page.messages.map(\.seq) == [10, 9])
         #expect(page.gap == 6...8)
-        #expect(page.shortfall?.isTemporary == true)
+        #expect(page.remoteError?.isTemporary == true)
         // The other five messages are below the gap, and nothing is missing there.
         let rest = try await chat.history(.before(.seq(6)), limit: 20, from: .merged)
-        #expect(rest.messages.map(\.seq) == [5, 4, 3, 2, 1] && rest.gap == nil && rest.shortfall == nil)
+        #expect(rest.messages.map(\.seq) == [5, 4, 3, 2, 1] && rest.gap == nil && rest.remoteError == nil)
         #expect(rest.older == nil)
         await #expect(throws: ChatError.self) { _ = try await chat.history(limit: 20, from: .remote) }
-        world.goOnline("alice")
+        server.goOnline("alice")
         #expect(
             try await eventually {
                 let whole = try await chat.history(limit: 20, from: .merged)
-                return whole.messages.count == 10 && whole.shortfall == nil
+                return whole.messages.count == 10 && whole.remoteError == nil
             })
-        await world.close()
+        await server.close()
     }
 }

@@ -8,21 +8,21 @@ import Testing
 @Suite("A client whose store fails", .timeLimit(.minutes(10)))
 struct StoreFailureTests {
     /// Creates a client whose database can be made to refuse certain writes.
-    private func withPhone(_ body: (ChatWorld, ChatClient, DatabaseQueue) async throws -> Void) async throws {
+    private func withPhone(_ body: (TestServer, ChatClient, DatabaseQueue) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
         defer { try? FileManager.default.removeItem(at: folder) }
-        let world = try ChatWorld()
-        let alice = try await world.client("alice", store: .directory(folder))
+        let server = try TestServer()
+        let alice = try await server.client("alice", store: .directory(folder))
         // The client may be writing at the same time.
         var configuration = Configuration()
         configuration.busyMode = .timeout(10)
         let path = folder.appending(path: "client.sqlite").path
-        try await body(world, alice, try DatabaseQueue(path: path, configuration: configuration))
-        await world.close()
+        try await body(server, alice, try DatabaseQueue(path: path, configuration: configuration))
+        await server.close()
     }
 
     @Test("A message that can't be stored is refused and not queued", .rows(90))
-    func full() async throws {
+    func unstorableMessageIsRefused() async throws {
         try await withPhone { _, alice, database in
             let chat = alice.conversation(.direct("bob"))
             try await database.refuse("INSERT ON outbox")
@@ -34,12 +34,12 @@ struct StoreFailureTests {
                 throws: { ($0 as? ChatError)?.code == .localStorage })
             try await database.allow()
             #expect(try await alice.pendingCount() == 0)
-            #expect(try await chat.send(.text("hello")).delivered().seq == 1)
+            #expect(try await chat.send(.text("hello")).waitUntilSent().seq == 1)
         }
     }
 
     @Test("A file whose upload state can't be stored is uploaded later and keeps its order")
-    func uploadNotNoted() async throws {
+    func unrecordedUploadRunsLater() async throws {
         try await withPhone { _, alice, database in
             let chat = alice.conversation(.direct("bob"))
             try await database.refuse("UPDATE OF state ON outbox WHEN NEW.state = 'uploading'")
@@ -47,24 +47,24 @@ struct StoreFailureTests {
             let text = try await chat.send(.text("after it"))
             for await state in alice.connection { if case .waiting = state { break } }
             try await database.allow()
-            #expect(try await file.delivered().seq == 1)
-            #expect(try await text.delivered().seq == 2)
+            #expect(try await file.waitUntilSent().seq == 1)
+            #expect(try await text.waitUntilSent().seq == 2)
         }
     }
 
     @Test("A message that can't be deleted from the store is not cancelled, and `cancel` throws")
-    func notCancelled() async throws {
-        try await withPhone { world, alice, database in
+    func undeletableMessageIsNotCancelled() async throws {
+        try await withPhone { server, alice, database in
             try await alice.ready()
-            world.goOffline("alice")
+            server.goOffline("alice")
             for await state in alice.connection where state != .online { break }
             let sending = try await alice.conversation(.direct("bob")).send(.text("hello"))
             try await database.refuse("DELETE ON outbox")
             await #expect(
                 performing: { try await sending.cancel() }, throws: { ($0 as? ChatError)?.code == .localStorage })
             try await database.allow()
-            world.goOnline("alice")
-            #expect(try await sending.delivered().seq == 1)
+            server.goOnline("alice")
+            #expect(try await sending.waitUntilSent().seq == 1)
         }
     }
 }

@@ -20,12 +20,12 @@ struct UnreadMessagesTests {
         "Unread messages are iterated oldest first, from local and remote messages, on each client",
         .rows(208))
     func unread() async throws {
-        let world = try ChatWorld()
-        try await world.makeGroup("swift", members: ["alice", "bob"])
-        let alice = try await world.client("alice")
-        try await alice.say(1...150, in: group)
-        let phone = try await world.client("bob")
-        let tablet = try await world.client("bob")
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let alice = try await server.client("alice")
+        try await alice.sendMessages(1...150, in: group)
+        let phone = try await server.client("bob")
+        let tablet = try await server.client("bob")
         let (chat, other) = (phone.conversation(group), tablet.conversation(group))
         #expect(try await eventually { try await chat.recent()?.unread == 150 })
         // A new client has the last message, and the sequence loads the others.
@@ -33,12 +33,12 @@ struct UnreadMessagesTests {
 
         let read = try await chat.history(.around(.seq(20), before: 0, after: 0)).messages[0]
         try await chat.markRead(upTo: read.id)
-        _ = try await chat.send(.text("mine")).delivered()
-        _ = try await alice.conversation(group).send(.text("beep"), traits: .init(countsUnread: false)).delivered()
-        _ = try await alice.conversation(group).recall(read.id).delivered()
+        _ = try await chat.send(.text("mine")).waitUntilSent()
+        _ = try await alice.conversation(group).send(.text("beep"), traits: .init(countsUnread: false)).waitUntilSent()
+        _ = try await alice.conversation(group).recall(read.id).waitUntilSent()
         let taken = try await chat.history(.around(.seq(30), before: 0, after: 0)).messages[0]
-        _ = try await alice.conversation(group).recall(taken.id).delivered()
-        try await alice.say(151...151, in: group)
+        _ = try await alice.conversation(group).recall(taken.id).waitUntilSent()
+        try await alice.sendMessages(151...151, in: group)
         let left = (Array(21...29) + Array(31...151)).map(String.init)
         for device in [chat, other] {
             let isThere = try await eventually {
@@ -55,20 +55,20 @@ struct UnreadMessagesTests {
         #expect(try await walk.next()?.text == "22")
         #expect(try await eventually { try await chat.recent()?.unread == 0 })
         #expect(try await texts(try await chat.unreadMessages()) == [])
-        await world.close()
+        await server.close()
     }
 
     @Test("Offline, the sequence of unread messages returns local messages and then throws `unreachable`", .rows(208))
     func unreadOffline() async throws {
-        let world = try ChatWorld()
-        try await world.makeGroup("swift", members: ["alice", "bob"])
-        let alice = try await world.client("alice")
-        let bob = try await world.client("bob")
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let alice = try await server.client("alice")
+        let bob = try await server.client("bob")
         let chat = bob.conversation(group)
         try await bob.ready()
-        try await alice.say(1...10, in: group)
+        try await alice.sendMessages(1...10, in: group)
         #expect(try await eventually { try await bob.texts(in: group).count == 10 })
-        world.goOffline("bob")
+        server.goOffline("bob")
         for await state in bob.connection where state != .online { break }
         var seen: [String] = []
         do {
@@ -78,34 +78,34 @@ struct UnreadMessagesTests {
             #expect(error.code == .unreachable)
         }
         #expect(seen == (1...10).map(String.init))
-        await world.close()
+        await server.close()
     }
 
     @Test(
         "Missed messages of a group within seven days are replayed once and in order, and older ones are a gap",
         .rows(149))
     func replays() async throws {
-        let world = try ChatWorld()
-        try await world.makeGroup("swift", members: ["alice", "bob"])
-        let alice = try await world.client("alice")
-        let bob = try await world.client("bob")
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let alice = try await server.client("alice")
+        let bob = try await server.client("bob")
         // A new client does not load earlier messages by itself, so it must be ready before the first message.
         try await bob.ready()
-        try await alice.say(1...3, in: group)
+        try await alice.sendMessages(1...3, in: group)
         #expect(try await eventually { try await bob.texts(in: group).count == 3 })
-        world.goOffline("bob")
-        try await alice.say(4...6, in: group)
-        world.advance(by: 5 * 86400)
-        try await alice.say(7...9, in: group)
-        world.advance(by: 3 * 86400)
+        server.goOffline("bob")
+        try await alice.sendMessages(4...6, in: group)
+        server.advance(by: 5 * 86400)
+        try await alice.sendMessages(7...9, in: group)
+        server.advance(by: 3 * 86400)
         let events = bob.events
-        world.goOnline("bob")
-        var told: [String] = []
+        server.goOnline("bob")
+        var received: [String] = []
         for await case .message(let message) in events {
-            told.append(message.text ?? "-")
+            received.append(message.text ?? "-")
             if message.text == "9" { break }
         }
-        #expect(told == ["7", "8", "9"])
+        #expect(received == ["7", "8", "9"])
         let local = try await bob.conversation(group).history(limit: 10, from: .local)
         #expect(local.messages.map(\.text) == ["9", "8", "7"])
         #expect(local.gap == 4...6)
@@ -113,67 +113,67 @@ struct UnreadMessagesTests {
         #expect(try await texts(try await bob.conversation(group).catchUp()) == (4...9).map(String.init))
         #expect(try await bob.conversation(group).recent()?.unread == 9)
         #expect(try await bob.verifyIntegrity() == [])
-        await world.close()
+        await server.close()
     }
 
     @Test(
         "A channel does not replay missed messages, and `catchUp` returns exactly these",
         .rows(149))
     func catchesUp() async throws {
-        let world = try ChatWorld()
-        try await world.makeCommunity("city", channels: ["general"], members: ["alice", "bob"])
-        let alice = try await world.client("alice")
-        try await alice.say(1...30, in: channel)
-        let bob = try await world.client("bob")
+        let server = try TestServer()
+        try await server.makeCommunity("city", channels: ["general"], members: ["alice", "bob"])
+        let alice = try await server.client("alice")
+        try await alice.sendMessages(1...30, in: channel)
+        let bob = try await server.client("bob")
         let chat = bob.conversation(channel)
         #expect(try await eventually { try await chat.recent()?.lastMessage?.text == "30" })
         // A new client has missed nothing.
         #expect(try await texts(try await chat.catchUp()) == [])
 
-        world.goOffline("bob")
-        try await alice.say(31...60, in: channel)
-        world.goOnline("bob")
+        server.goOffline("bob")
+        try await alice.sendMessages(31...60, in: channel)
+        server.goOnline("bob")
         #expect(try await eventually { try await chat.recent()?.lastMessage?.text == "60" })
         #expect(try await chat.history(limit: 100, from: .local).messages.map(\.text) == ["60"])
         // A second disconnection before any `catchUp` must not lose messages.
-        world.goOffline("bob")
-        try await alice.say(61...70, in: channel)
-        world.goOnline("bob")
+        server.goOffline("bob")
+        try await alice.sendMessages(61...70, in: channel)
+        server.goOnline("bob")
         #expect(try await eventually { try await chat.recent()?.lastMessage?.text == "70" })
         for _ in 1...2 { #expect(try await texts(try await chat.catchUp()) == (31...70).map(String.init)) }
 
         // Messages that arrive while the client is connected are not missed, and come last.
-        try await alice.say(71...72, in: channel)
+        try await alice.sendMessages(71...72, in: channel)
         #expect(try await eventually { try await chat.recent()?.lastMessage?.text == "72" })
         #expect(try await texts(try await chat.catchUp()) == (31...72).map(String.init))
 
         // Once the client has all of them, only the next disconnection counts, however few messages follow.
-        world.goOffline("bob")
-        try await alice.say(73...73, in: channel)
-        world.goOnline("bob")
+        server.goOffline("bob")
+        try await alice.sendMessages(73...73, in: channel)
+        server.goOnline("bob")
         #expect(try await eventually { try await chat.recent()?.lastMessage?.text == "73" })
         #expect(try await texts(try await chat.catchUp()) == ["73"])
         #expect(try await bob.verifyIntegrity() == [])
-        await world.close()
+        await server.close()
     }
 
     @Test("A subscribed client catches up on the same messages, whether or not they were replayed", .rows(149))
-    func catchesUpHearing() async throws {
-        let world = try ChatWorld()
-        try await world.makeCommunity("city", channels: ["general", "new"], members: ["alice", "bob"])
-        let alice = try await world.client("alice")
-        try await alice.say(1...10, in: channel)
-        let bob = try await world.client("bob")
+    func subscribedClientCatchesUp() async throws {
+        let server = try TestServer()
+        try await server.makeCommunity("city", channels: ["general", "new"], members: ["alice", "bob"])
+        let alice = try await server.client("alice")
+        try await alice.sendMessages(1...10, in: channel)
+        let bob = try await server.client("bob")
         let chat = bob.conversation(channel)
         let subscription = chat.subscribe()
         for await state in subscription.states where state == .live { break }
-        try await alice.say(11...20, in: channel)
+        try await alice.sendMessages(11...20, in: channel)
         #expect(try await eventually { try await chat.recent()?.lastMessage?.text == "20" })
 
-        world.goOffline("bob")
-        try await alice.say(21...40, in: channel)
-        try await alice.say(1...3, in: .community("city", channel: "new"))
-        world.goOnline("bob")
+        server.goOffline("bob")
+        try await alice.sendMessages(21...40, in: channel)
+        try await alice.sendMessages(1...3, in: .community("city", channel: "new"))
+        server.goOnline("bob")
         #expect(try await eventually { try await chat.history(limit: 20, from: .local).messages.last?.text == "21" })
         #expect(try await texts(try await chat.catchUp()) == (21...40).map(String.init))
         // If a client learns of a channel when it reconnects, all of the channel's messages were missed.
@@ -181,6 +181,6 @@ struct UnreadMessagesTests {
         #expect(try await eventually { try await new.recent()?.lastMessage?.text == "3" })
         #expect(try await texts(try await new.catchUp()) == ["1", "2", "3"])
         withExtendedLifetime(subscription) {}
-        await world.close()
+        await server.close()
     }
 }

@@ -81,7 +81,7 @@ struct LocalSearchTests {
                     [.head(head(swift, 3, epoch: 8)), .page(swift, page(swift, 1...3, epoch: 8))], to: client)
                 #expect(try await chat.search("hello").hits.map(\.message.seq) == [3, 2, 1])
                 #expect(try await chat.search("東京").hits == [])
-                try await client.core.store.write { try $0.forget(swift) }
+                try await client.core.store.write { try $0.deleteConversation(swift) }
                 #expect(try await client.search("hello").hits == [])
                 #expect(try await client.core.store.read { try $0.unindexedCount() } == 0)
             }
@@ -89,7 +89,7 @@ struct LocalSearchTests {
     }
 
     @Test("A search over all conversations returns pages in order of time without repeats or omissions")
-    func everywhere() async throws {
+    func allConversationsAreSearched() async throws {
         try await withClient(inMemory: true) { client in
             var inputs: [LogInput] = []
             var places: [[Int64]] = []
@@ -151,7 +151,7 @@ struct LocalSearchTests {
 
     @Test(
         "A lost, damaged or outdated index is repaired before the next search", arguments: 0..<5)
-    func recovers(how: Int) async throws {
+    func damagedIndexIsRepaired(how: Int) async throws {
         try await cleaned {
             try await withClient { client in
                 try await apply([.head(head(swift, 30)), .page(swift, page(swift, 1...30))], to: client)
@@ -193,7 +193,7 @@ struct LocalSearchTests {
     }
 
     @Test("Search results match the rows of a log after random events")
-    func anyHistory() async throws {
+    func resultsMatchARandomLog() async throws {
         for seed in 1...5 as ClosedRange<UInt64> {
             try await withClient(inMemory: true) { client in
                 var generator = SplitMix64(seed: seed)
@@ -232,7 +232,7 @@ struct LocalSearchTests {
                     }
                     guard Bool.random(using: &generator) else { continue }
                     // Recalled and deleted messages must be removed from the index, not only hidden.
-                    let index = try await client.core.search.caughtUp()
+                    let index = try await client.core.search.upToDateIndex()
                     var rows = 0
                     for try await row in client.conversation(swift).messages(source: .local) where row.text != nil {
                         rows += 1
@@ -266,7 +266,7 @@ private enum Makers {
         ConversationHead(
             conversation: id,
             state: LogHead(
-                epoch: Epoch(rawValue: epoch), view: 0, head: seq, firstSeq: firstSeq, n: seq, rev: rev))
+                epoch: Epoch(rawValue: epoch), view: 0, head: seq, firstSeq: firstSeq, countedIndex: seq, rev: rev))
     }
 }
 
@@ -280,7 +280,7 @@ private func message(
     _ id: ConversationID, _ seq: Seq, _ text: String? = "hello", epoch: UInt64 = 7, rev: Int64 = 0, time: UInt64? = nil
 ) -> Message {
     Message(
-        conversation: id, seq: seq, n: seq, id: MessageID(high: 0x7000 + epoch, low: UInt64(seq)),
+        conversation: id, seq: seq, countedIndex: seq, id: MessageID(high: 0x7000 + epoch, low: UInt64(seq)),
         timetoken: Timetoken(rawValue: time ?? UInt64(seq)), epoch: Epoch(rawValue: epoch), sender: "bob", type: .text,
         content: text.map(MessageContent.text), rev: rev)
 }
@@ -288,9 +288,10 @@ private func message(
 private func page(_ id: ConversationID, _ places: SeqRange, epoch: UInt64 = 7, text: String = "hello") -> LogPage {
     LogPage(
         messages: places.map { message(id, $0, text, epoch: epoch) },
-        coverage: Coverage(lower: places.lowerBound, upper: places.upperBound, voids: SeqRangeSet()),
+        coverage: Coverage(lower: places.lowerBound, upper: places.upperBound, deletedRanges: SeqRangeSet()),
         isFiltered: false, older: nil, newer: nil,
         state: LogHead(
-            epoch: Epoch(rawValue: epoch), view: 0, head: max(places.upperBound, 1), firstSeq: 1, n: places.upperBound,
+            epoch: Epoch(rawValue: epoch), view: 0, head: max(places.upperBound, 1), firstSeq: 1,
+            countedIndex: places.upperBound,
             rev: 0))
 }

@@ -14,7 +14,7 @@ struct LocalStoreTests {
     }
 
     @Test("A page that was read before a recall does not restore the recalled message", .history(3))
-    func recallOvertakesPage() async throws {
+    func stalePageDoesNotRestoreMessage() async throws {
         try await apply(.head(head(20, rev: 10)))
         try await apply(.page(swift, page(11...20, rev: 10)))
         try await apply(.live(.changed(swift, Epoch(rawValue: 7), .message(message(4, nil, rev: 11)))))
@@ -55,7 +55,8 @@ struct LocalStoreTests {
         try await apply(.head(old))
         #expect(try await store.read { try $0.recent(swift)?.unread } == 3)
         let read = ReadSummary(
-            epoch: Epoch(rawValue: 7), readSeq: 10, unread: 0, mentions: 0, isMarkedUnread: false, seq: 10, n: 10,
+            epoch: Epoch(rawValue: 7), readSeq: 10, unread: 0, mentions: 0, isMarkedUnread: false, seq: 10,
+            countedIndex: 10,
             rev: 0, userRev: 6)
         _ = try await store.write { try $0.apply(read, in: swift) }
         try await apply(.head(old))
@@ -71,7 +72,7 @@ struct LocalStoreTests {
         func take(_ isSet: Bool, removedSeq: Seq = 0, userRev: Int64) async throws -> RecentConversation? {
             let summary = ReadSummary(
                 epoch: Epoch(rawValue: 7), readSeq: 10, unread: 0, mentions: 0, isMarkedUnread: isSet, isMuted: isSet,
-                isPinned: isSet, removedSeq: removedSeq, seq: 10, n: 10, rev: 0, userRev: userRev)
+                isPinned: isSet, removedSeq: removedSeq, seq: 10, countedIndex: 10, rev: 0, userRev: userRev)
             _ = try await store.write { try $0.apply(summary, in: swift) }
             return try await store.read { try $0.recent(swift) }
         }
@@ -87,11 +88,11 @@ struct LocalStoreTests {
     @Test("A delayed head restores neither an old name nor an old membership", .history(12))
     func delayedHead() async throws {
         var old = head(10, unread: 3, readSeq: 7, userRev: 5)
-        (old.lastMessage, old.name, old.moved) = (message(10), "old", 4)
+        (old.lastMessage, old.name, old.lastCommit) = (message(10), "old", 4)
         var left = old
-        (left.name, left.moved, left.isMember, left.userRev) = ("new", 5, false, 6)
+        (left.name, left.lastCommit, left.isMember, left.userRev) = ("new", 5, false, 6)
         var back = left
-        (back.moved, back.isMember, back.userRev) = (6, true, 7)
+        (back.lastCommit, back.isMember, back.userRev) = (6, true, 7)
         for (head, late, total) in [(left, old, 0), (back, left, 3)] as [(ConversationHead, ConversationHead, Int64)] {
             for head in [late, head, late] { try await apply(.head(head)) }
             #expect(try await store.read { try $0.recent(swift)?.name } == "new")
@@ -100,7 +101,7 @@ struct LocalStoreTests {
     }
 
     @Test("Unacknowledged settings win over received heads, and the server's values apply afterwards")
-    func settingsThatWait() async throws {
+    func unacknowledgedSettingsWin() async throws {
         var head = head(10, readSeq: 10, userRev: 5)
         head.lastMessage = message(10)
         try await apply(.head(head))
@@ -114,10 +115,10 @@ struct LocalStoreTests {
             let entry = try #require(try await store.read { try $0.recent(swift) })
             #expect(entry.isMuted && entry.isPinned && entry.isMarkedUnread)
         }
-        for sort in [StateSort.mark, .muted, .pinned] {
-            let pending = try #require(try await store.read { try $0.pendingStates().first })
-            #expect(pending.sort == sort)
-            try await store.write { try $0.settle(pending) }
+        for kind in [SettingKind.mark, .muted, .pinned] {
+            let pending = try #require(try await store.read { try $0.pendingSettings().first })
+            #expect(pending.kind == kind)
+            try await store.write { try $0.removePending(pending) }
         }
         head.userRev = 7
         try await apply(.head(head))
@@ -126,7 +127,7 @@ struct LocalStoreTests {
     }
 
     @Test("After the last window, totals no longer include conversations that no window returned")
-    func totalsAtTheEnd() async throws {
+    func totalsAfterTheLastWindow() async throws {
         var totals = UnreadTotals()
         totals.add(9, mentions: 1, kind: .group, isMuted: false)
         var head = head(10, unread: 3, readSeq: 7)
@@ -134,39 +135,39 @@ struct LocalStoreTests {
         for (isLast, total) in [(false, 9), (true, 3)] as [(Bool, Int64)] {
             let (heads, told) = ([head], isLast ? nil : totals)
             _ = try await store.write { writer in
-                try writer.store(heads, totals: told, endsPass: isLast)
+                try writer.store(heads, totals: told, isLastWindow: isLast)
             }
             #expect(try await store.read { try $0.totals().unread } == total)
         }
     }
 
     @Test("A setting that changes while its request is in flight is sent again")
-    func setAnew() async throws {
+    func settingChangedInFlightIsSentAgain() async throws {
         try await apply(.head(head(10)))
-        func mute(_ isMuted: Bool) async throws -> PendingState {
+        func mute(_ isMuted: Bool) async throws -> PendingSetting {
             #expect(try await store.write { try $0.set(.settings(isMuted: isMuted, isPinned: nil), in: swift) })
-            return try #require(try await store.read { try $0.pendingStates().first })
+            return try #require(try await store.read { try $0.pendingSettings().first })
         }
-        let told = try await mute(true)
+        let firstChange = try await mute(true)
         _ = try await mute(false)
-        try await store.write { try $0.settle(told) }
-        let left = try await store.read { try $0.pendingStates().map(\.change) }
+        try await store.write { try $0.removePending(firstChange) }
+        let left = try await store.read { try $0.pendingSettings().map(\.change) }
         #expect(left == [.settings(isMuted: false, isPinned: nil)])
     }
 
     @Test("A removed entry stays removed when heads arrive before the server acknowledges the removal")
-    func removalThatWaits() async throws {
+    func unacknowledgedRemovalSurvivesHeads() async throws {
         var old = head(10, unread: 3, readSeq: 7, userRev: 5)
         (old.lastMessage, old.recentTime) = (message(10), Timetoken(rawValue: 10))
         try await apply(.head(old))
-        #expect(try await store.write { try $0.removeRecent(swift, marksRead: false, stopsRoaming: false) })
+        #expect(try await store.write { try $0.removeRecent(swift, marksRead: false, excludesFromNewDevices: false) })
         var newer = old
         newer.userRev = 6
         for head in [old, newer] {
             try await apply(.head(head))
             #expect(try await store.read { try $0.recent(swift) } == nil)
         }
-        #expect(try await store.read { try $0.pendingStates().map(\.sort) } == [.list])
+        #expect(try await store.read { try $0.pendingSettings().map(\.kind) } == [.list])
         // A new message arrives.
         var next = head(11, unread: 4, readSeq: 7, userRev: 6)
         next.lastMessage = message(11)
@@ -175,32 +176,33 @@ struct LocalStoreTests {
     }
 
     @Test("An entry removed with `stopsRoaming` and added again is still excluded from new devices")
-    func removalPutBack() async throws {
+    func readdedEntryStaysExcluded() async throws {
         var head = head(10, readSeq: 10)
         head.lastMessage = message(10)
         try await apply(.head(head))
-        let place = LogPlace(seq: 10, epoch: Epoch(rawValue: 7))
-        func next() async throws -> PendingState? { try await store.read { try $0.pendingStates().first } }
+        let place = EpochPosition(seq: 10, epoch: Epoch(rawValue: 7))
+        func next() async throws -> PendingSetting? { try await store.read { try $0.pendingSettings().first } }
         func remove() async throws {
-            #expect(try await store.write { try $0.removeRecent(swift, marksRead: false, stopsRoaming: true) })
+            #expect(
+                try await store.write { try $0.removeRecent(swift, marksRead: false, excludesFromNewDevices: true) })
         }
         try await remove()
         #expect(try await store.write { try $0.addRecent(swift, at: nil, showsLast: true) })
-        for change in [StateChange.addRecent, .stopRoaming(at: place)] {
+        for change in [StateChange.addRecent, .excludeFromNewDevices(at: place)] {
             let pending = try #require(try await next())
             #expect(pending.change == change)
-            try await store.write { try $0.settle(pending) }
+            try await store.write { try $0.removePending(pending) }
         }
         // A removal that was sent with the exclusion sends it once.
         try await remove()
         let pending = try #require(try await next())
-        #expect(pending.change == .removeRecent(at: place, stopsRoaming: true))
-        try await store.write { try $0.settle(pending) }
-        #expect(try await next()?.sort == nil)
+        #expect(pending.change == .removeRecent(at: place, excludesFromNewDevices: true))
+        try await store.write { try $0.removePending(pending) }
+        #expect(try await next()?.kind == nil)
     }
 
     @Test("A conversation unknown to the server is deleted unless it was added manually or has queued messages")
-    func gone() async throws {
+    func unknownConversationIsDeleted() async throws {
         let carol = ConversationID.direct("carol")
         var head = head(10, readSeq: 10)
         head.lastMessage = message(10)
@@ -212,7 +214,7 @@ struct LocalStoreTests {
         }
         func forget() async throws -> [ConversationID] {
             try await store.write { writer in
-                for id in [swift, carol] { try writer.forgetGone(id) }
+                for id in [swift, carol] { try writer.deleteIfGone(id) }
             }
             return try await store.read { try $0.recents(limit: 10).map(\.id) }
         }
@@ -244,7 +246,7 @@ struct LocalStoreTests {
     }
 
     @Test("A log with a new epoch takes the server's counts, and its queued reads are dropped", .history(17))
-    func startedOver() async throws {
+    func newEpochTakesServerCounts() async throws {
         var old = head(10, unread: 3, readSeq: 7, userRev: 5)
         old.lastMessage = message(10)
         try await apply(.head(old))
@@ -354,11 +356,11 @@ struct LocalStoreTests {
     @Test(
         "The peer's read position only rises within a log, and mute and freeze follow the last head"
     )
-    func standing() async throws {
-        func standing() async throws -> LocalStanding { try await store.read { try $0.standing(in: swift) } }
-        #expect(try await standing() == LocalStanding())
+    func peersReadPositionOnlyRises() async throws {
+        func userState() async throws -> LocalUserState { try await store.read { try $0.userState(in: swift) } }
+        #expect(try await userState() == LocalUserState())
         // Nothing else is known of the conversation yet.
-        try await store.write { try $0.notePeerRead(3, in: swift) }
+        try await store.write { try $0.savePeerRead(3, in: swift) }
         let end = Date(timeIntervalSince1970: 1_795_255_260.5)
         for (told, event, expected) in [(2, 0, 3), (5, 0, 5), (4, 9, 9), (7, 8, 9)] as [(Seq, Seq, Seq)] {
             var head = head(20)
@@ -366,18 +368,18 @@ struct LocalStoreTests {
             head.mute = .until(end)
             head.isFrozen = true
             try await apply(.head(head))
-            if event > 0 { try await store.write { try $0.notePeerRead(event, in: swift) } }
-            #expect(try await standing() == LocalStanding(peerReadSeq: expected, isFrozen: true, mute: .until(end)))
+            if event > 0 { try await store.write { try $0.savePeerRead(event, in: swift) } }
+            #expect(try await userState() == LocalUserState(peerReadSeq: expected, isFrozen: true, mute: .until(end)))
         }
         var new = head(2)
         new.state.epoch = Epoch(rawValue: 8)
         new.peerReadSeq = 1
         new.mute = .forever
         try await apply(.head(new))
-        #expect(try await standing() == LocalStanding(peerReadSeq: 1, isFrozen: false, mute: .forever))
+        #expect(try await userState() == LocalUserState(peerReadSeq: 1, isFrozen: false, mute: .forever))
         new.mute = nil
         try await apply(.head(new))
-        #expect(try await standing().mute == nil)
+        #expect(try await userState().mute == nil)
     }
 
     // MARK: Helpers
@@ -402,13 +404,13 @@ private let swift: ConversationID = .group("swift")
 
 private func message(_ seq: Seq, _ text: String? = "hello", rev: Int64 = 0) -> Message {
     Message(
-        conversation: swift, seq: seq, n: seq, id: MessageID(high: 0x7000, low: UInt64(seq)),
+        conversation: swift, seq: seq, countedIndex: seq, id: MessageID(high: 0x7000, low: UInt64(seq)),
         timetoken: Timetoken(rawValue: UInt64(seq)), epoch: Epoch(rawValue: 7), sender: "bob", type: .text,
         content: text.map(MessageContent.text), rev: rev)
 }
 
 private func state(_ head: Seq, rev: Int64) -> LogHead {
-    LogHead(epoch: Epoch(rawValue: 7), view: 0, head: head, firstSeq: 1, n: head, rev: rev)
+    LogHead(epoch: Epoch(rawValue: 7), view: 0, head: head, firstSeq: 1, countedIndex: head, rev: rev)
 }
 
 private func head(
@@ -422,6 +424,6 @@ private func head(
 private func page(_ places: SeqRange, rev: Int64, rows: [Seq: Message] = [:]) -> LogPage {
     LogPage(
         messages: places.map { rows[$0] ?? message($0) },
-        coverage: Coverage(lower: places.lowerBound, upper: places.upperBound, voids: SeqRangeSet()),
+        coverage: Coverage(lower: places.lowerBound, upper: places.upperBound, deletedRanges: SeqRangeSet()),
         isFiltered: false, older: nil, newer: nil, state: state(max(20, places.upperBound), rev: rev))
 }

@@ -8,46 +8,46 @@ import Testing
 @MainActor
 @Suite("RecentsModel")
 struct RecentsModelTests {
-    /// Creates a world where Alice has `count` groups with one message each; group 1 has the oldest message.
-    private func world(_ count: Int) async throws -> (world: ChatWorld, alice: ChatClient) {
-        let world = try ChatWorld()
-        let bob = try await world.client("bob")
+    /// Creates a server where Alice has `count` groups with one message each; group 1 has the oldest message.
+    private func server(_ count: Int) async throws -> (server: TestServer, alice: ChatClient) {
+        let server = try TestServer()
+        let bob = try await server.client("bob")
         for number in 1...count {
-            try await world.makeGroup(try Identifier("\(number)"), members: ["bob", "alice"])
-            _ = try await bob.conversation(group(number)).send(.text("\(number)")).delivered()
+            try await server.makeGroup(try Identifier("\(number)"), members: ["bob", "alice"])
+            _ = try await bob.conversation(group(number)).send(.text("\(number)")).waitUntilSent()
         }
-        return (world, try await world.client("alice"))
+        return (server, try await server.client("alice"))
     }
 
     private func group(_ number: Int) throws -> ConversationID { .group(try Identifier("\(number)")) }
 
     @Test("The model grows by pages, and its totals cover the whole list from the start", .rows(183, 185, 192, 205))
     func pages() async throws {
-        let (world, alice) = try await world(25)
+        let (server, alice) = try await server(25)
         let model = RecentsModel(alice.recents, pageSize: 10)
-        #expect(!model.isLoaded && !model.isLoadedAll)
+        #expect(!model.isLoaded && !model.hasLoadedAll)
         try await shows { model.numbers == Array((16...25).reversed()) && model.totals.unread == 25 }
-        #expect(model.hasMore && !model.isLoadedAll)
+        #expect(model.hasMore && !model.hasLoadedAll)
         try await model.loadMore()
         #expect(model.numbers == Array((6...25).reversed()), "The page is available when the call returns.")
         try await model.loadMore()
         #expect(model.numbers == Array((1...25).reversed()))
-        try await shows { model.isLoadedAll }
+        try await shows { model.hasLoadedAll }
         try await model.loadMore()
         #expect(model.numbers.count == 25)
         // A new message moves its conversation to the top of the grown list.
-        let bob = try await world.client("bob")
-        _ = try await bob.conversation(group(3)).send(.text("3")).delivered()
+        let bob = try await server.client("bob")
+        _ = try await bob.conversation(group(3)).send(.text("3")).waitUntilSent()
         try await shows { model.numbers == [3] + (1...25).reversed().filter { $0 != 3 } }
         #expect(model.totals.unread == 26)
-        await world.close()
+        await server.close()
     }
 
     @Test("A new filter resets the model to one page and does not change the totals")
     func filters() async throws {
-        let (world, alice) = try await world(8)
-        let bob = try await world.client("bob")
-        _ = try await bob.conversation(.direct("alice")).send(.text("hello")).delivered()
+        let (server, alice) = try await server(8)
+        let bob = try await server.client("bob")
+        _ = try await bob.conversation(.direct("alice")).send(.text("hello")).waitUntilSent()
         let model = RecentsModel(alice.recents, pageSize: 3)
         try await shows { model.conversations.count == 3 && model.totals.unread == 9 }
         try await model.loadMore()
@@ -56,13 +56,13 @@ struct RecentsModelTests {
         #expect(model.totals.unread == 9)
         model.filter = .init(kinds: [.group])
         try await shows { model.numbers == [8, 7, 6] && model.hasMore }
-        await world.close()
+        await server.close()
     }
 
     @Test("The user's actions appear on this device and on the user's other devices")
-    func acts() async throws {
-        let (world, alice) = try await world(4)
-        let other = try await world.client("alice")
+    func actionsAppearOnAllDevices() async throws {
+        let (server, alice) = try await server(4)
+        let other = try await server.client("alice")
         let model = RecentsModel(alice.recents)
         let tablet = RecentsModel(other.recents)
         for model in [model, tablet] { try await shows { model.numbers == [4, 3, 2, 1] } }
@@ -90,12 +90,12 @@ struct RecentsModelTests {
         #expect(try await model.markRead([group(4), .group("elsewhere")]) == [.group("elsewhere")])
         await #expect(throws: ChatError.self) { try await model.setPinned(true, .room("lobby")) }
         #expect(model.error?.code == .invalidParameter)
-        await world.close()
+        await server.close()
     }
 
     @Test("A released model is deallocated and stops its tasks")
     func released() async throws {
-        let (world, alice) = try await world(3)
+        let (server, alice) = try await server(3)
         var model: RecentsModel? = RecentsModel(alice.recents, pageSize: 2)
         weak let released = model
         if let model {
@@ -107,7 +107,7 @@ struct RecentsModelTests {
         model = nil
         try #require(released == nil)
         for task in running { await task.value }
-        await world.close()
+        await server.close()
     }
 }
 

@@ -9,26 +9,26 @@ import Testing
 struct TimelineModelTests {
     private let group = ConversationID.group("swift")
 
-    /// Creates a world with a group in which Bob has sent `count` messages.
-    private func world(saying count: Int) async throws -> (world: ChatWorld, alice: ChatClient, bob: ChatClient) {
-        let world = try ChatWorld(users: ["bob"])
-        try await world.makeGroup("swift", members: ["alice", "bob"])
-        let bob = try await world.client("bob")
-        try await say(1...count, bob)
-        return (world, try await world.client("alice"), bob)
+    /// Creates a server with a group in which Bob has sent `count` messages.
+    private func server(messages count: Int) async throws -> (server: TestServer, alice: ChatClient, bob: ChatClient) {
+        let server = try TestServer(users: ["bob"])
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let bob = try await server.client("bob")
+        try await sendMessages(1...count, bob)
+        return (server, try await server.client("alice"), bob)
     }
 
-    private func say(_ numbers: ClosedRange<Int>, _ client: ChatClient) async throws {
+    private func sendMessages(_ numbers: ClosedRange<Int>, _ client: ChatClient) async throws {
         for number in numbers { try await client.conversation(group).send(.text("\(number)")) }
-        await client.flushed()
+        await client.waitForOutbox()
     }
 
     @Test("The model shows messages, senders and typing users, and scrolls in both directions")
     func scrolls() async throws {
-        let (world, alice, bob) = try await world(saying: 50)
+        let (server, alice, bob) = try await server(messages: 50)
         let model = TimelineModel(alice.conversation(group), window: 10)
         #expect(!model.isLoaded)
-        try await shows { model.numbers == Array(41...50) && model.people["bob"]?.name == "Bob" }
+        try await shows { model.numbers == Array(41...50) && model.profiles["bob"]?.name == "Bob" }
         #expect(model.isLoaded && model.isAtNewest && model.hasOlder)
         // Both tasks are enqueued on the main actor together, so the second call starts before the first one ends.
         let loads = (1...2).map { _ in Task { try await model.loadOlder() } }
@@ -43,17 +43,17 @@ struct TimelineModelTests {
         try await shows { model.numbers == Array(41...50) && model.isAtNewest }
         bob.conversation(group).setTyping(true)
         try await shows { model.typing == ["bob"] }
-        try await say(51...51, bob)
+        try await sendMessages(51...51, bob)
         try await shows { model.numbers.last == 51 && model.typing == [] }
-        await world.close()
+        await server.close()
     }
 
     @Test("A sent message appears immediately, reports its state, and keeps its ID")
     func sends() async throws {
-        let (world, alice, bob) = try await world(saying: 1)
+        let (server, alice, bob) = try await server(messages: 1)
         let model = TimelineModel(alice.conversation(group))
         try await shows { model.numbers == [1] }
-        world.goOffline("alice")
+        server.goOffline("alice")
         for await state in alice.connection where state != .online { break }
         let sending = try await model.send(.text("2"))
         try await shows { model.pending.map(\.id) == [sending.id] }
@@ -63,26 +63,26 @@ struct TimelineModelTests {
         let second = try await model.send(.text("2"))
         try await shows { model.items.count == 2 }
         #expect(model.items.map(\.id) == [ids[0], second.id.description])
-        world.goOnline("alice")
+        server.goOnline("alice")
         try await shows { model.numbers == [1, 2] && model.pending.isEmpty }
         #expect(model.items.map(\.id) == [ids[0], second.id.description])
 
-        try await world.setMember("alice", of: group, false)
+        try await server.setMember("alice", of: group, false)
         let refused = try await model.send(.text("3"))
         try await shows {
             if case .failed(let error) = model.pending.last?.state { error.code == .notMember } else { false }
         }
-        try await world.setMember("alice", of: group, true)
+        try await server.setMember("alice", of: group, true)
         try await model.retry(refused.id)
         try await shows { model.numbers == [1, 2, 3] }
         #expect(try await bob.conversation(group).history(limit: 1, from: .remote).messages[0].text == "3")
         #expect(model.error == nil)
-        await world.close()
+        await server.close()
     }
 
     @Test("An error is thrown and stays in the error property until it is reset")
     func errors() async throws {
-        let (world, alice, _) = try await world(saying: 5)
+        let (server, alice, _) = try await server(messages: 5)
         let model = TimelineModel(alice.conversation(group), window: 2)
         try await shows { model.numbers == [4, 5] }
         await #expect(throws: ChatError.self) { try await model.jump(to: .id(MessageID(UUID()))) }
@@ -93,12 +93,12 @@ struct TimelineModelTests {
         await #expect(throws: ChatError.self) { try await model.markRead(upTo: MessageID(UUID())) }
         #expect(model.error?.code == .unknownMessage)
         #expect(model.numbers == [4, 5])
-        await world.close()
+        await server.close()
     }
 
     @Test("The model marks messages as read only with marksRead and a visible newest message")
     func reads() async throws {
-        let (world, alice, bob) = try await world(saying: 20)
+        let (server, alice, bob) = try await server(messages: 20)
         let chat = alice.conversation(group)
         let model = TimelineModel(chat, at: .firstUnread, window: 40)
         try await shows { model.numbers == Array(1...20) && model.firstUnread != nil }
@@ -115,21 +115,21 @@ struct TimelineModelTests {
 
         // A manual unread mark remains until the user sees a new message.
         try await chat.markUnread()
-        try await say(21...21, bob)
+        try await sendMessages(21...21, bob)
         try await shows { model.numbers.last == 21 }
         #expect(try await chat.recent()?.isMarkedUnread == true)
         #expect(try await chat.recent()?.unread == 1)
         model.setVisible(from: model.items[10].id, to: model.items[20].id)
         try await shows { model.firstUnread == nil }
         #expect(try await chat.recent()?.isMarkedUnread == false)
-        await world.close()
+        await server.close()
     }
 
     @Test("Messages that arrive while the main actor is busy are combined into few updates")
     func coalesces() async throws {
-        let world = try ChatWorld()
+        let server = try TestServer()
         // Without a server, only this process does work, and the blocked main actor can't apply updates in between.
-        let chat = try await world.disconnectedClient("alice").conversation(.direct("bob"))
+        let chat = try await server.disconnectedClient("alice").conversation(.direct("bob"))
         let model = TimelineModel(chat)
         try await shows { model.isLoaded }
         let updates = Updates { _ = model.items }
@@ -143,7 +143,7 @@ struct TimelineModelTests {
         try await shows { model.pending.map(\.content.text) == (1...30).map(String.init) }
         await Task.yield()
         #expect((1...5).contains(updates.count), "30 messages must cause at most 5 updates.")
-        await world.close()
+        await server.close()
     }
 
     /// Blocks the main actor until the semaphore is signaled.
@@ -153,7 +153,7 @@ struct TimelineModelTests {
 
     @Test("A released model is deallocated and stops its tasks")
     func released() async throws {
-        let (world, alice, _) = try await world(saying: 3)
+        let (server, alice, _) = try await server(messages: 3)
         var model: TimelineModel? = TimelineModel(alice.conversation(group), marksRead: true)
         weak let released = model
         if let model { try await shows { model.numbers == [1, 2, 3] } }
@@ -162,7 +162,7 @@ struct TimelineModelTests {
         model = nil
         try #require(released == nil)
         for task in running { await task.value }
-        await world.close()
+        await server.close()
     }
 }
 

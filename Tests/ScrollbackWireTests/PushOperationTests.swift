@@ -19,7 +19,7 @@ struct PushOperationTests {
             (#""type":"setPushPreferences","push":{"level":"some"}"#, "push.level"),
             (#""type":"setPushPreferences","push":{"quietHours":{"from":"22:00"}}"#, "quietHours.to"),
         ])
-    func wrong(members: String, parameter: String) {
+    func errorNamesTheInvalidMember(members: String, parameter: String) {
         let error = #expect(throws: ChatError.self) {
             let frame = try RequestFrame(Array("{\"ref\":7,\(members)}".utf8))
             let operation = try #require(Self.operations.first { $0.endpoint.frame == frame.type })

@@ -57,8 +57,8 @@ struct RoundTripTests {
         #expect(
             try reread({ Sample.profile.write(to: &$0) }) { (r) throws(ChatError) in try UserProfile(from: &r) }
                 == Sample.profile)
-        let answer = LogSyncAnswer(conversation: .direct("bob"), result: .success(Sample.logSync))
-        let back = try reread({ answer.write(to: &$0) }) { (r) throws(ChatError) in try LogSyncAnswer(from: &r) }
+        let answer = LogSyncResult(conversation: .direct("bob"), result: .success(Sample.logSync))
+        let back = try reread({ answer.write(to: &$0) }) { (r) throws(ChatError) in try LogSyncResult(from: &r) }
         #expect(try back.result.get() == Sample.logSync)
         #expect(
             try reread({ Sample.problem.writeProblem(to: &$0) }) { (r) throws(ChatError) in try ChatError(problem: &r) }

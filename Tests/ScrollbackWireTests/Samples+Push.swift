@@ -10,7 +10,7 @@ extension Sample {
     static let webDevice = PushDevice(
         id: "browser", service: .web, token: "https://push.example/1",
         keys: WebPushKeys(p256dh: "BP4z9KsN6nGRTbVYI", auth: "AAAA"))
-    static let pushPlace = PushPlace(
+    static let pushTarget = PushTarget(
         conversation: .group("swift"), seq: 12, epoch: Epoch(rawValue: 5), message: Sample.id, sender: "مرحبا😀",
         type: .text, receiver: "alice")
     static let pushPreferences = PushPreferences(
@@ -30,11 +30,11 @@ extension Golden {
         operation(
             "setPushPreferences-all", SetPushPreferences(PushPreferencesChange(to: Sample.pushPreferences))),
         value(
-            "pushMessage", PushMessage(place: Sample.pushPlace, link: "app://x"),
+            "pushMessage", PushMessage(target: Sample.pushTarget, link: "app://x"),
             { w, m in w.object { m.writeMembers(to: &$0) } },
             { (r) throws(ChatError) in try PushMessage(r.raw().text) }),
         value(
-            "pushMessage-recalled", PushMessage(place: Sample.pushPlace, kind: .recall, omitsData: true),
+            "pushMessage-recalled", PushMessage(target: Sample.pushTarget, kind: .recall, omitsData: true),
             { w, m in w.object { m.writeMembers(to: &$0) } },
             { (r) throws(ChatError) in try PushMessage(r.raw().text) }),
     ]

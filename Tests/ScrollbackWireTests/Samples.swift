@@ -17,23 +17,27 @@ enum Sample {
         traits: MessageTraits(isStored: true, countsUnread: false, notifies: false, updatesRecents: false))
 
     static let message = Message(
-        conversation: .group("swift"), seq: 12, n: 11, id: id, timetoken: time, epoch: epoch, sender: "alice",
+        conversation: .group("swift"), seq: 12, countedIndex: 11, id: id, timetoken: time, epoch: epoch,
+        sender: "alice",
         type: .text, content: .text("hi"))
 
     static let fullMessage = Message(
-        conversation: .community("a/b", channel: "c:d%"), seq: 1 << 52, n: 0, id: id, timetoken: time, epoch: epoch,
+        conversation: .community("a/b", channel: "c:d%"), seq: 1 << 52, countedIndex: 0, id: id, timetoken: time,
+        epoch: epoch,
         sender: "مرحبا😀", type: poll,
         content: MessageContent(known: poll, json: RawJSON(known: #"{ "q":"?" , "n":1e2}"#)),
         rev: 7, attributes: attributes, editedAt: Date(timeIntervalSince1970: 1_795_255_260.5))
 
     static let operation = MessageID(high: 0x0198_F3C2_7C1E_7000, low: 0x8000_0123_4567_89AC)
     static let annotatedMessage = Message(
-        conversation: .group("swift"), seq: 12, n: 11, id: id, timetoken: time, epoch: epoch, sender: "alice",
+        conversation: .group("swift"), seq: 12, countedIndex: 11, id: id, timetoken: time, epoch: epoch,
+        sender: "alice",
         type: .text, content: .text("hi"), rev: 9, thread: operation,
         replies: ReplySummary(count: 3, lastReplyAt: time),
         actions: [ActionSummary(type: "reaction", value: "👍🏽", count: 2, senders: ["bob", "غرفة"])])
     static let deletedMessage = Message(
-        conversation: .direct("bob"), seq: 3, n: 2, id: id, timetoken: time, epoch: epoch, sender: "alice", type: .text,
+        conversation: .direct("bob"), seq: 3, countedIndex: 2, id: id, timetoken: time, epoch: epoch, sender: "alice",
+        type: .text,
         content: nil, rev: 9)
 
     static let transient = TransientMessage(
@@ -43,11 +47,11 @@ enum Sample {
 
     static let submission = Submission(id: id, content: .text("hi \u{1} \u{2028}"), attributes: attributes)
 
-    static let state = LogHead(epoch: epoch, view: 2, head: 120, firstSeq: 51, n: 99, rev: 7)
+    static let state = LogHead(epoch: epoch, view: 2, head: 120, firstSeq: 51, countedIndex: 99, rev: 7)
 
     static let page = LogPage(
         messages: [message, fullMessage],
-        coverage: Coverage(lower: 51, upper: 120, voids: SeqRangeSet([81...119, 55...55])),
+        coverage: Coverage(lower: 51, upper: 120, deletedRanges: SeqRangeSet([81...119, 55...55])),
         isFiltered: false, older: HistoryCursor(rawValue: "b2xkZXI"), newer: HistoryCursor(rawValue: "bmV3ZXI"),
         state: state)
 
@@ -58,7 +62,7 @@ enum Sample {
         conversation: .group("swift"), state: state, isFrozen: true,
         mute: .until(Date(timeIntervalSince1970: 1_795_255_260.5)))
     static let highMessage = Message(
-        conversation: .room("lobby"), seq: 12, n: 0, id: id, timetoken: time, epoch: epoch, sender: "alice",
+        conversation: .room("lobby"), seq: 12, countedIndex: 0, id: id, timetoken: time, epoch: epoch, sender: "alice",
         type: .text,
         content: .text("hi"), attributes: .init(priority: .high))
 
@@ -68,15 +72,17 @@ enum Sample {
         isMember: false, userRev: 14)
 
     static let summary = ReadSummary(
-        epoch: epoch, readSeq: 9, unread: 3, mentions: 1, isMarkedUnread: true, seq: 12, n: 11, rev: 4, userRev: 14)
+        epoch: epoch, readSeq: 9, unread: 3, mentions: 1, isMarkedUnread: true, seq: 12, countedIndex: 11, rev: 4,
+        userRev: 14)
 
     static let fullSummary = ReadSummary(
         epoch: epoch, readSeq: 9, unread: 0, mentions: 0, isMarkedUnread: false, isMuted: true, isPinned: true,
-        removedSeq: 12, seq: 12, n: 11, rev: 4, userRev: 15)
+        removedSeq: 12, seq: 12, countedIndex: 11, rev: 4, userRev: 15)
 
     static let firstWindow: HeadWindow = {
         var head = ConversationHead(
-            conversation: .group("swift"), state: state, removedSeq: 3, roamSeq: 2, recentTime: time, moved: 77,
+            conversation: .group("swift"), state: state, removedSeq: 3, newDeviceFloor: 2, recentTime: time,
+            lastCommit: 77,
             userRev: 2)
         head.isPinned = true
         var window = HeadWindow(heads: [head], cursor: "k.1.2.1.5.z", isDone: false)
@@ -236,16 +242,19 @@ struct Golden: CustomStringConvertible, Sendable {
         operation(
             "removeRecent",
             RemoveRecent(
-                conversation: .direct("bob"), at: LogPlace(seq: 9, epoch: Sample.epoch), stopsRoaming: true)),
+                conversation: .direct("bob"), at: EpochPosition(seq: 9, epoch: Sample.epoch),
+                excludesFromNewDevices: true)),
         operation("removeRecent-now", RemoveRecent(conversation: .direct("bob"))),
         operation("addRecent", AddRecent(conversation: .direct("bob"))),
         operation(
-            "stopRoaming", StopRoaming(conversation: .direct("bob"), at: LogPlace(seq: 9, epoch: Sample.epoch))),
+            "stopRoaming",
+            ExcludeFromNewDevices(conversation: .direct("bob"), at: EpochPosition(seq: 9, epoch: Sample.epoch))),
         operation(
             "readMany",
             MarkSeveralRead([
-                ReadMark(conversation: .direct("bob"), place: LogPlace(seq: 9, epoch: Sample.epoch), userRev: 7),
-                ReadMark(conversation: .group("swift"), place: LogPlace(seq: 0, epoch: Sample.epoch)),
+                ReadMark(
+                    conversation: .direct("bob"), position: EpochPosition(seq: 9, epoch: Sample.epoch), userRev: 7),
+                ReadMark(conversation: .group("swift"), position: EpochPosition(seq: 0, epoch: Sample.epoch)),
             ])),
         operation("heads", GetHeads([.direct("bob"), .group("swift")])),
         operation(
@@ -354,7 +363,7 @@ struct Golden: CustomStringConvertible, Sendable {
             "send",
             SendResult(
                 outcome: .committed, id: Sample.id, timetoken: Sample.time,
-                position: .init(seq: 12, n: 11, epoch: Sample.epoch)),
+                position: .init(seq: 12, countedIndex: 11, epoch: Sample.epoch)),
             { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try SendResult(from: &r) }),
         result(
             "send-delivered", SendResult(outcome: .delivered, id: Sample.id, timetoken: Sample.time, position: nil),
@@ -363,7 +372,8 @@ struct Golden: CustomStringConvertible, Sendable {
             "send-replaced",
             SendResult(
                 outcome: .committed, id: Sample.id, timetoken: Sample.time,
-                position: .init(seq: 12, n: 11, epoch: Sample.epoch), content: RawJSON(known: #"{"text":"a ****"}"#)),
+                position: .init(seq: 12, countedIndex: 11, epoch: Sample.epoch),
+                content: RawJSON(known: #"{"text":"a ****"}"#)),
             { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try SendResult(from: &r) }),
         result(
             "blocks", ListPage<UserID>(["mallory", "مرحبا😀"], after: "مرحبا😀"), { $1.writeMembers(to: &$0) },
@@ -383,11 +393,11 @@ struct Golden: CustomStringConvertible, Sendable {
         result(
             "readMany",
             [
-                ReadAnswer(conversation: .direct("bob"), result: .success(Sample.summary)),
-                ReadAnswer(
+                ReadResult(conversation: .direct("bob"), result: .success(Sample.summary)),
+                ReadResult(
                     conversation: .group("x"), result: .failure(ChatError(.unknownConversation, "there is none"))),
             ],
-            { ReadAnswer.write($1, to: &$0) }, { (r) throws(ChatError) in try ReadAnswer.list(&r) }),
+            { ReadResult.write($1, to: &$0) }, { (r) throws(ChatError) in try ReadResult.list(&r) }),
         result(
             "sync-totals", Sample.firstWindow, { $1.writeMembers(to: &$0) },
             { (r) throws(ChatError) in try HeadWindow(from: &r) }),
@@ -424,17 +434,20 @@ struct Golden: CustomStringConvertible, Sendable {
         event("changed-invisible", .changed(.group("swift"), Sample.epoch, .invisible(rev: 11))),
         event(
             "head",
-            .head(.community("city", channel: "general"), LogNews(epoch: Sample.epoch, seq: 12, n: 11, rev: 4))),
+            .head(
+                .community("city", channel: "general"),
+                HeadUpdate(epoch: Sample.epoch, seq: 12, countedIndex: 11, rev: 4))),
         event(
             "head-floor",
             .head(
                 .community("city", channel: "general"),
-                LogNews(epoch: Sample.epoch, seq: 12, n: 11, rev: 4, floor: 7))),
+                HeadUpdate(epoch: Sample.epoch, seq: 12, countedIndex: 11, rev: 4, firstSeq: 7))),
         event(
             "head-news",
             .head(
                 Sample.message.conversation,
-                LogNews(epoch: Sample.epoch, seq: 12, n: 11, rev: 4, last: Sample.message, altersCounts: true))),
+                HeadUpdate(
+                    epoch: Sample.epoch, seq: 12, countedIndex: 11, rev: 4, last: Sample.message, altersCounts: true))),
         event("hidden", .hidden(.direct("bob"), Sample.epoch, [1...4, 9...9])),
         event("changed-annotated", .changed(.group("swift"), Sample.epoch, .message(Sample.annotatedMessage))),
         event("read", .read(.direct("bob"), Sample.summary)),
@@ -483,11 +496,11 @@ struct Golden: CustomStringConvertible, Sendable {
             "position", Sample.positions[0], { $1.write(to: &$0) },
             { (r) throws(ChatError) in try LogPosition(from: &r) }),
         value(
-            "log-sync", LogSyncAnswer(conversation: .direct("bob"), result: .success(Sample.logSync)),
-            { $1.write(to: &$0) }, { (r) throws(ChatError) in try LogSyncAnswer(from: &r) }),
+            "log-sync", LogSyncResult(conversation: .direct("bob"), result: .success(Sample.logSync)),
+            { $1.write(to: &$0) }, { (r) throws(ChatError) in try LogSyncResult(from: &r) }),
         value(
-            "log-sync-refused", LogSyncAnswer(conversation: .direct("bob"), result: .failure(Sample.problem)),
-            { $1.write(to: &$0) }, { (r) throws(ChatError) in try LogSyncAnswer(from: &r) }),
+            "log-sync-refused", LogSyncResult(conversation: .direct("bob"), result: .failure(Sample.problem)),
+            { $1.write(to: &$0) }, { (r) throws(ChatError) in try LogSyncResult(from: &r) }),
         value("profile", Sample.profile, { $1.write(to: &$0) }, { (r) throws(ChatError) in try UserProfile(from: &r) }),
         value(
             "problem", Sample.problem, { $1.writeProblem(to: &$0) },

@@ -15,28 +15,28 @@ struct ToleranceTests {
         // In these frames, every member of an object must be the name of a conversation.
         guard !["client-fetch-on", "client-counts", "result-counts"].contains(golden.name) else { return }
         let plain = try JSONSerialization.jsonObject(with: Data(golden.bytes))
-        let spiced = try JSONSerialization.data(withJSONObject: Self.spice(plain))
+        let spiced = try JSONSerialization.data(withJSONObject: Self.addUnknownMembers(plain))
         let bytes = try golden.recode(Array(spiced))
         let back = try JSONSerialization.jsonObject(with: Data(bytes))
-        #expect((Self.unspice(back) as? NSObject) == (plain as? NSObject))
+        #expect((Self.removeUnknownMembers(back) as? NSObject) == (plain as? NSObject))
     }
 
     /// Adds fields to every object. Fields inside content and metadata survive a round trip, because neither is parsed.
-    private static func spice(_ value: Any) -> Any {
+    private static func addUnknownMembers(_ value: Any) -> Any {
         if let object = value as? Object {
-            var spiced = object.mapValues(spice)
+            var spiced = object.mapValues(addUnknownMembers)
             spiced["xNew"] = ["deep": [1, ["x": NSNull()]], "type": "hello", "seq": "wrong"] as Object
             spiced["xFlag"] = true
             return spiced
         }
-        return (value as? [Any])?.map(spice) ?? value
+        return (value as? [Any])?.map(addUnknownMembers) ?? value
     }
 
-    private static func unspice(_ value: Any) -> Any {
+    private static func removeUnknownMembers(_ value: Any) -> Any {
         if let object = value as? Object {
-            return object.filter { !$0.key.hasPrefix("x") || $0.key == "x" }.mapValues(unspice)
+            return object.filter { !$0.key.hasPrefix("x") || $0.key == "x" }.mapValues(removeUnknownMembers)
         }
-        return (value as? [Any])?.map(unspice) ?? value
+        return (value as? [Any])?.map(removeUnknownMembers) ?? value
     }
 
     @Test(

@@ -46,7 +46,7 @@ struct EncryptionSnippets {
     ) async throws -> ChatClient {
         configuration.storeEncryption = try StoreEncryption(key: new, olderKeys: [old])
         let client = try await ChatClient.open(configuration)
-        try await client.storeEncrypted()
+        try await client.waitForStoreEncryption()
         // The old key is no longer needed.
         return client
     }
@@ -55,7 +55,7 @@ struct EncryptionSnippets {
         configuration.storeEncryption = try StoreEncryption(key: nil, olderKeys: [key])
     }
 
-    func openOrBeginAnew(_ configuration: ChatClient.Configuration) async throws -> ChatClient {
+    func openOrRecreate(_ configuration: ChatClient.Configuration) async throws -> ChatClient {
         do {
             return try await ChatClient.open(configuration)
         } catch let error where error.parameter == "storeEncryption" {
@@ -73,11 +73,11 @@ struct EncryptionSnippets {
             server: try #require(URL(string: "http://127.0.0.1:9")), user: "alice", store: .directory(folder),
             token: { "none" })
         func draft(in client: ChatClient? = nil) async throws -> String? {
-            let opened = if let client { client } else { try await openOrBeginAnew(configuration) }
+            let opened = if let client { client } else { try await openOrRecreate(configuration) }
             let conversation = opened.conversation(Stage.group)
             let draft = try await conversation.draft()?.text
             try await conversation.setDraft(Draft("unsent"))
-            try await opened.storeEncrypted()
+            try await opened.waitForStoreEncryption()
             await opened.close()
             return draft
         }
@@ -94,18 +94,18 @@ struct EncryptionSnippets {
 
     @Test("A message is decrypted with its key, and reports the missing key without it")
     func reads() async throws {
-        let world = try ChatWorld(users: ["alice", "bob"])
-        try await world.makeGroup("swift", members: ["alice", "bob"])
+        let server = try TestServer(users: ["alice", "bob"])
+        try await server.makeGroup("swift", members: ["alice", "bob"])
         let (old, new) = (
             MessageCipher.Key(id: "2026-05", key: Data(repeating: 1, count: 32)),
             MessageCipher.Key(id: "2026-11", key: Data(repeating: 2, count: 32))
         )
-        let alice = try await world.client("alice") { try? rotate(&$0, from: old, to: new) }
-        let sent = try await alice.conversation(Stage.group).send(.text("hello")).delivered()
+        let alice = try await server.client("alice") { try? rotate(&$0, from: old, to: new) }
+        let sent = try await alice.conversation(Stage.group).send(.text("hello")).waitUntilSent()
         var shown: [String] = []
         for keys in [[new], [old]] {
             let cipher = try MessageCipher(keys: keys)
-            let bob = try await world.client("bob") { $0.cipher = cipher }
+            let bob = try await server.client("bob") { $0.cipher = cipher }
             for await state in bob.connection where state == .online { break }
             read(message: try await bob.conversation(Stage.group).message(sent.id)) { shown.append($0) }
         }
@@ -115,6 +115,6 @@ struct EncryptionSnippets {
         let client = try await open(server: address, folder: folder, key: Data(repeating: 3, count: 32))
         await client.close()
         try FileManager.default.removeItem(at: folder)
-        await world.close()
+        await server.close()
     }
 }

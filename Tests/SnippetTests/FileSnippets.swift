@@ -63,7 +63,7 @@ struct FileSnippets {
         }
     }
 
-    func cancel(sending: Sending) async throws {
+    func cancel(sending: SendHandle) async throws {
         try await sending.cancel()
     }
 
@@ -146,7 +146,7 @@ struct FileSnippets {
             try await refused(chat: stage.chat, photo: tides) { _ in }
         }
         // The files are deleted by now; the client sends its copies.
-        await stage.alice.flushed()
+        await stage.alice.waitForOutbox()
         let messages = try await stage.messages()
         #expect(
             messages.map(\.type) == [
@@ -165,10 +165,10 @@ struct FileSnippets {
         let copy = try await fetch(client: stage.bob, media: media) { _ in }
         #expect(try Data(contentsOf: copy) == Data("07:10".utf8))
         try await forward(client: stage.alice, message: messages[4])
-        await stage.alice.flushed()
+        await stage.alice.waitForOutbox()
         let forwarded = try await stage.bob.conversation(.direct("alice")).history(from: .remote).messages
         #expect(forwarded.map(\.content) == [messages[4].content])
-        await stage.world.close()
+        await stage.server.close()
     }
 
     @Test("An upload reports its progress, and can be cancelled before it starts")
@@ -180,12 +180,12 @@ struct FileSnippets {
             try await follow(chat: stage.chat, film: film) { #expect((0...1).contains($0)) }
             #expect(try await stage.messages().map(\.type) == [.video])
 
-            stage.world.goOffline("alice")
+            stage.server.goOffline("alice")
             let sending = try await stage.chat.send(.video(.file(film)))
             try await cancel(sending: sending)
             #expect(try await stage.alice.pendingCount() == 0)
         }
-        await stage.world.close()
+        await stage.server.close()
     }
 
     @Test("A client opens with custom media settings")

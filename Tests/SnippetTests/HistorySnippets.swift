@@ -40,7 +40,7 @@ struct HistorySnippets {
 
     func offline(chat: Conversation, show: Show<String>) async throws -> [Message] {
         let page = try await chat.history(.latest, limit: 50)
-        if let reason = page.shortfall { show("only what is on this device: \(reason.message)") }
+        if let reason = page.remoteError { show("only what is on this device: \(reason.message)") }
         return page.messages
     }
 
@@ -71,7 +71,7 @@ struct HistorySnippets {
         var messages: [Message] = []
         try await loop(chat: stage.chat, yesterday: Date() - 86_400) { messages.append($0) }
         #expect(messages.numbers == Array(1...120))
-        await stage.world.close()
+        await stage.server.close()
     }
 
     @Test("Messages can be loaded around a message, by a filter, and by ID")
@@ -82,19 +82,19 @@ struct HistorySnippets {
         #expect(try await some(chat: stage.chat).numbers == Array((21...40).reversed()))
         #expect(try await one(chat: stage.chat, id: message.id)?.text == "20")
         #expect(try await one(chat: stage.chat, id: MessageID(UUID())) == nil)
-        await stage.world.close()
+        await stage.server.close()
     }
 
     @Test("An offline page contains the local messages and reports the missing ones")
     func lacks() async throws {
         let stage = try await Stage(saying: 120)
-        let fresh = try await stage.world.client("alice").conversation(Stage.group)
+        let fresh = try await stage.server.client("alice").conversation(Stage.group)
         _ = try await fresh.history(.latest, limit: 10, from: .remote)
-        stage.world.goOffline("alice")
-        var told: [String] = []
-        #expect(try await offline(chat: fresh) { told.append($0) }.count >= 10)
-        #expect(try await local(chat: fresh) { told.append($0) }.count >= 10)
-        #expect(told.last?.hasSuffix("are not on this device") != false)
-        await stage.world.close()
+        stage.server.goOffline("alice")
+        var received: [String] = []
+        #expect(try await offline(chat: fresh) { received.append($0) }.count >= 10)
+        #expect(try await local(chat: fresh) { received.append($0) }.count >= 10)
+        #expect(received.last?.hasSuffix("are not on this device") != false)
+        await stage.server.close()
     }
 }

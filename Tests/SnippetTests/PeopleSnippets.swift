@@ -18,17 +18,17 @@ struct PeopleSnippets {
 
     func readers(_ chat: Conversation, _ message: Message, show: Show<String>) async throws {
         var page = try await chat.readers(of: message.id)
-        for reader in page.readers { show(page.people[reader.id]?.name ?? reader.id.text) }
+        for reader in page.readers { show(page.profiles[reader.id]?.name ?? reader.id.text) }
         while let next = page.next {
             page = try await chat.readers(of: message.id, after: next)
-            for reader in page.readers { show(page.people[reader.id]?.name ?? reader.id.text) }
+            for reader in page.readers { show(page.profiles[reader.id]?.name ?? reader.id.text) }
         }
     }
 
     func members(_ chat: Conversation, show: Show<String>) async throws {
         let page = try await chat.members()
         for member in page.members {
-            show("\(page.people[member.id]?.name ?? member.id.text), \(member.role)")
+            show("\(page.profiles[member.id]?.name ?? member.id.text), \(member.role)")
         }
     }
 
@@ -41,7 +41,7 @@ struct PeopleSnippets {
     }
 
     func mayWrite(_ view: Timeline.View, role: Role) -> Bool {
-        let isMuted = view.mute?.holds(at: .now) ?? false
+        let isMuted = view.mute?.isActive(at: .now) ?? false
         return !isMuted && (!view.isFrozen || role >= .moderator)
     }
 
@@ -52,7 +52,7 @@ struct PeopleSnippets {
     func invited(_ client: ChatClient, show: Show<String>) async throws {
         for invitation in try await client.invitations() {
             show("\(invitation.by) invites you to \(invitation.name ?? "a group")")
-            try await client.conversation(invitation.conversation).join()  // Or .decline().
+            try await client.conversation(invitation.conversation).join()  // Or .declineInvitation().
         }
     }
 
@@ -77,7 +77,7 @@ struct PeopleSnippets {
     @Test("The examples for members, receipts and presence run")
     func run() async throws {
         let stage = try await Stage(saying: 1)
-        try await stage.world.setPeople(presence: true, notices: true)
+        try await stage.server.setFeatures(presence: true, notices: true)
         let message = try #require(try await stage.messages().first)
         var shown: [String] = []
         try await stage.chat.markRead()
@@ -87,7 +87,7 @@ struct PeopleSnippets {
         #expect(shown == ["Alice", "Alice, owner", "Bob, member"])
         try await manage(stage.chat)
         try await invite(stage.chat)
-        let carol = try await stage.world.client("carol") { $0.sharesPresence = true }
+        let carol = try await stage.server.client("carol") { $0.sharesPresence = true }
         for await state in carol.connection where state == .online { break }
         shown = []
         try await invited(carol) { shown.append($0) }
@@ -99,7 +99,7 @@ struct PeopleSnippets {
         for message in try await stage.messages() { notice(message) { shown.append($0) } }
         #expect(shown.first == "alice added carol" && shown.last == "carol joined")
         let direct = stage.alice.conversation(.direct("bob"))
-        _ = try await direct.send(.text("hi")).delivered()
+        _ = try await direct.send(.text("hi")).waitUntilSent()
         shown = []
         await peerRead(direct.timeline()) { shown.append($0) }
         #expect(shown == ["hi ✓"])
@@ -107,6 +107,6 @@ struct PeopleSnippets {
             #expect(mayWrite(view, role: .member))
             break
         }
-        await stage.world.close()
+        await stage.server.close()
     }
 }

@@ -34,8 +34,8 @@ struct PushSnippets {
         }
 
         func tapped(_ userInfo: [AnyHashable: Any]) throws {
-            guard let place = try client.destination(of: userInfo) else { return }  // Not a Scrollback push.
-            open(client.conversation(place.conversation), place.message)
+            guard let target = try client.destination(of: userInfo) else { return }  // Not a Scrollback push.
+            open(client.conversation(target.conversation), target.message)
         }
     }
 
@@ -56,10 +56,10 @@ struct PushSnippets {
         }
     }
 
-    func signOut(_ client: ChatClient, giveUpToken: () -> Void) async throws {
+    func signOut(_ client: ChatClient, unregisterFromSystem: () -> Void) async throws {
         let report = try await client.signOut(erasing: true)
         if report.pushError != nil {
-            giveUpToken()  // For example with unregisterForRemoteNotifications().
+            unregisterFromSystem()  // For example with unregisterForRemoteNotifications().
         }
     }
 
@@ -80,26 +80,26 @@ struct PushSnippets {
 
     func recalled(client: ChatClient, removeNotification: (MessageID) -> Void) async throws {
         for push in try await client.push.readInbox().messages where push.kind == .recall {
-            removeNotification(push.place.message)
+            removeNotification(push.target.message)
         }
     }
 
     @Test("A registered device gets pushes, a tap opens the message, and signing out stops pushes")
     func pushes() async throws {
         let stage = try await Stage()
-        try await stage.world.setPush(true)
+        try await stage.server.setPush(true)
         let (opened, open) = AsyncStream.makeStream(of: MessageID.self)
         let app = App(client: stage.bob) { open.yield($1) }
         try await addresses(
             client: stage.bob, token: "t", endpoint: #require(URL(string: "https://push.example/1")), key: "k",
             secret: "s")
         try await app.registered(with: Data([1, 2, 3]))
-        let (told, tell) = AsyncStream.makeStream(of: String.self)
+        let (received, tell) = AsyncStream.makeStream(of: String.self)
         let screen = Task { await states(of: stage.bob) { tell.yield($0) } }
-        for await text in told where text == "push is on" { break }
-        stage.world.goOffline("bob")
-        let sent = try await stage.chat.send(.text("hello")).delivered()
-        let push = try #require(try await stage.world.pushes(to: "bob").first)
+        for await text in received where text == "push is on" { break }
+        stage.server.goOffline("bob")
+        let sent = try await stage.chat.send(.text("hello")).waitUntilSent()
+        let push = try #require(try await stage.server.pushes(to: "bob").first)
         #expect(push.device.token == "010203" && push.device.isDevelopment)
         let payload = try JSONSerialization.jsonObject(with: Data(push.payload.utf8)) as? [AnyHashable: Any]
         try app.tapped(try #require(payload))
@@ -110,25 +110,25 @@ struct PushSnippets {
         var isGivenUp = false
         try await signOut(stage.bob) { isGivenUp = true }
         #expect(isGivenUp)
-        await stage.world.close()
+        await stage.server.close()
         await screen.value
     }
 
     @Test("Preferences apply to all devices, and the inbox returns recalled messages")
     func prefers() async throws {
-        let world = try ChatWorld(users: ["bob"])
-        let bob = try await world.client("bob") { $0.pushInbox = sharedInbox }
+        let server = try TestServer(users: ["bob"])
+        let bob = try await server.client("bob") { $0.pushInbox = sharedInbox }
         try await preferences(of: bob)
-        let kept = try await world.client("bob").push.preferences()
+        let kept = try await server.client("bob").push.preferences()
         #expect(kept.language == "pt-BR" && !kept.showsDetail && kept.quietHours?.allowsMentions == true)
         let message = try MessageID("01980000-0000-7000-8000-000000000001")
-        let place = PushPlace(
+        let target = PushTarget(
             conversation: .direct("alice"), seq: 1, epoch: nil, message: message, sender: "alice", type: .text,
             receiver: "bob")
-        try sharedInbox.put(PushMessage(place: place, kind: .recall))
+        try sharedInbox.put(PushMessage(target: target, kind: .recall))
         var removed: [MessageID] = []
         try await recalled(client: bob) { removed.append($0) }
         #expect(removed == [message])
-        await world.close()
+        await server.close()
     }
 }

@@ -59,16 +59,16 @@ struct RecentsSnippets {
 
     func tidy(client: ChatClient) async throws {
         try await client.recents.remove(.group("swift"))
-        try await client.recents.remove(.direct("bob"), options: .init(marksRead: false, stopsRoaming: true))
-        try await client.recents.add(.direct("bob"), options: .init(showsLastMessage: true, isMovedUp: false))
+        try await client.recents.remove(.direct("bob"), options: .init(marksRead: false, excludesFromNewDevices: true))
+        try await client.recents.add(.direct("bob"), options: .init(showsLastMessage: true, movesToTop: false))
     }
 
     func keep(client: ChatClient, chat: Conversation) async throws {
         try await client.recents.setLocalExtension(RawJSON(#"{"banner": "seen"}"#), of: chat.id, notifies: false)
     }
 
-    func roam(client: ChatClient) async throws {
-        try await client.recents.stopRoaming([.direct("bob")])
+    func excludeFromNewDevices(client: ChatClient) async throws {
+        try await client.recents.excludeFromNewDevices([.direct("bob")])
         try await client.recents.prefetch(.init(days: 7, conversations: 100, messages: 100))
     }
 
@@ -99,7 +99,7 @@ struct RecentsSnippets {
 
     @MainActor
     func use(list: RecentsModel, chat: TimelineModel, show: Show<Any>) async throws {
-        show(list.conversations.map(\.unread))  // Also list.totals, list.hasMore and list.isLoadedAll.
+        show(list.conversations.map(\.unread))  // Also list.totals, list.hasMore and list.hasLoadedAll.
         if list.hasMore { try await list.loadMore() }
         try await list.setPinned(true, .group("swift"))
         try await list.markRead([.group("swift")])
@@ -107,13 +107,13 @@ struct RecentsSnippets {
         chat.setVisible(from: chat.items[0].id, to: chat.items[chat.items.count - 1].id)
         try await chat.loadOlder()
         try await chat.send(.text("hello"))
-        show(chat.typing.count)  // Also chat.people, chat.firstUnread and chat.isAtNewest.
+        show(chat.typing.count)  // Also chat.profiles, chat.firstUnread and chat.isAtNewest.
     }
 
     @Test("The list shows, counts, reads and removes conversations, and emits events")
     func all() async throws {
         let stage = try await Stage(saying: 3)
-        _ = try await stage.bob.conversation(.direct("alice")).send(.text("psst")).delivered()
+        _ = try await stage.bob.conversation(.direct("alice")).send(.text("psst")).waitUntilSent()
         let (stream, said) = AsyncStream.makeStream(of: String.self)
         let watching = Task { await events(client: stage.alice) { said.yield($0) } }
         let (badges, badge) = AsyncStream.makeStream(of: Int64.self)
@@ -137,10 +137,10 @@ struct RecentsSnippets {
         #expect(try await stage.chat.recent()?.isMarkedUnread == true)
         #expect(try await stage.chat.recent()?.localExtension?.text == #"{"banner": "seen"}"#)
         try await tidy(client: stage.alice)
-        try await roam(client: stage.alice)
+        try await excludeFromNewDevices(client: stage.alice)
         #expect(try await pages(client: stage.alice) == [.direct("bob")])
         for await text in stream where text.hasPrefix("removed: group:swift") { break }
-        await stage.world.close()
+        await stage.server.close()
         await watching.value
         await listing.value
     }
@@ -151,27 +151,27 @@ struct RecentsSnippets {
         let (stream, shown) = AsyncStream.makeStream(of: [String?].self)
         let screen = Task { try await filters(client: stage.alice) { shown.yield($0) } }
         for await texts in stream where texts == ["2"] { break }
-        await stage.world.close()
+        await stage.server.close()
         #expect(try await screen.value.conversations.map(\.id) == [Stage.group])
     }
 
     @Test("catchUp returns the messages a channel received while offline")
     func caughtUp() async throws {
         let stage = try await Stage()
-        try await stage.world.makeCommunity("city", channels: ["general"], members: ["alice", "bob"])
+        try await stage.server.makeCommunity("city", channels: ["general"], members: ["alice", "bob"])
         let id = ConversationID.community("city", channel: "general")
-        _ = try await stage.bob.conversation(id).send(.text("1")).delivered()
+        _ = try await stage.bob.conversation(id).send(.text("1")).waitUntilSent()
         let channel = stage.alice.conversation(id)
         #expect(try await eventually { try await channel.recent()?.unread == 1 })
         #expect(try await channel.history().messages.numbers == [1])
-        stage.world.goOffline("alice")
-        for number in 2...5 { _ = try await stage.bob.conversation(id).send(.text("\(number)")).delivered() }
-        stage.world.goOnline("alice")
+        stage.server.goOffline("alice")
+        for number in 2...5 { _ = try await stage.bob.conversation(id).send(.text("\(number)")).waitUntilSent() }
+        stage.server.goOnline("alice")
         #expect(try await eventually { try await channel.recent()?.lastMessage?.text == "5" })
         var texts: [String] = []
         try await missed(channel: channel) { texts.append($0) }
         #expect(texts == ["bob: 2", "bob: 3", "bob: 4", "bob: 5"])
-        await stage.world.close()
+        await stage.server.close()
     }
 
     @Test("Models update with the list and the timeline, and perform user actions")
@@ -182,7 +182,7 @@ struct RecentsSnippets {
         #expect(try await eventually { list.conversations.count == 1 && chat.items.count == 3 })
         try await use(list: list, chat: chat) { _ in }
         #expect(try await eventually { list.conversations.first?.isPinned == true && chat.items.count == 4 })
-        #expect(try await eventually { list.totals.unread == 0 && list.isLoadedAll })
-        await stage.world.close()
+        #expect(try await eventually { list.totals.unread == 0 && list.hasLoadedAll })
+        await stage.server.close()
     }
 }

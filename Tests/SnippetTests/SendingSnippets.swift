@@ -29,7 +29,7 @@ struct SendingSnippets {
 
     func wait(chat: Conversation, show: Show<String>) async throws {
         do {
-            let message = try await chat.send(.text("hello")).delivered()
+            let message = try await chat.send(.text("hello")).waitUntilSent()
             show("sent at \(message.sentAt)")
         } catch {
             show("\(error.code): \(error.message)")
@@ -37,11 +37,11 @@ struct SendingSnippets {
     }
 
     func again(chat: Conversation, id: MessageID) async throws {
-        let sending = chat.sending(id)
+        let sending = chat.sendHandle(for: id)
         try await sending.retry()
     }
 
-    func stop(sending: Sending, in chat: Conversation) async throws {
+    func stop(sending: SendHandle, in chat: Conversation) async throws {
         do {
             try await sending.cancel()
         } catch let error where error.code == .conflict {
@@ -76,7 +76,7 @@ struct SendingSnippets {
         let sending = try await chat.send(
             .text("high water at 07:10"), metadata: RawJSON(#"{"station": 7}"#), customType: "tide",
             push: PushOptions(title: "Tides", text: "New tide times"))
-        return try await sending.delivered()
+        return try await sending.waitUntilSent()
     }
 
     func keep(chat: Conversation, id: MessageID) async throws -> RawJSON? {
@@ -110,7 +110,7 @@ struct SendingSnippets {
         try await chat.send(.text("build 7 is done"), traits: .init(countsUnread: false))
     }
 
-    func hear(client: ChatClient, show: Show<String>) async {
+    func observe(client: ChatClient, show: Show<String>) async {
         for await event in client.events {
             switch event {
             case .message(let message): show("new: \(message.text ?? "")")
@@ -131,7 +131,7 @@ struct SendingSnippets {
 
     func edit(chat: Conversation, id: MessageID, show: Show<String>) async throws {
         do {
-            let message = try await chat.edit(id, to: .text("hello, everyone"), mentioning: .remove).delivered()
+            let message = try await chat.edit(id, to: .text("hello, everyone"), mentioning: .remove).waitUntilSent()
             show("edited at \(message.editedAt ?? message.sentAt)")
         } catch {
             show("not edited: \(error.message)")
@@ -159,53 +159,53 @@ struct SendingSnippets {
     @Test("A send reports its states until the server stores the message")
     func follows() async throws {
         let stage = try await Stage()
-        var told: [String] = []
-        try await follow(chat: stage.chat) { told.append($0) }
-        #expect(told.last == "sent with sequence number 1")
-        try await wait(chat: stage.chat) { told.append($0) }
-        #expect(told.last?.hasPrefix("sent at ") == true)
-        try await stage.world.setMember("alice", of: Stage.group, false)
-        try await wait(chat: stage.chat) { told.append($0) }
-        #expect(told.last?.hasPrefix("not-member: ") == true)
-        await stage.world.close()
+        var received: [String] = []
+        try await follow(chat: stage.chat) { received.append($0) }
+        #expect(received.last == "sent with sequence number 1")
+        try await wait(chat: stage.chat) { received.append($0) }
+        #expect(received.last?.hasPrefix("sent at ") == true)
+        try await stage.server.setMember("alice", of: Stage.group, false)
+        try await wait(chat: stage.chat) { received.append($0) }
+        #expect(received.last?.hasPrefix("not-member: ") == true)
+        await stage.server.close()
     }
 
     @Test("A queued message can be retried or cancelled")
     func retries() async throws {
         let stage = try await Stage()
-        stage.world.goOffline("alice")
+        stage.server.goOffline("alice")
         let first = try await stage.chat.send(.text("first"))
         let second = try await stage.chat.send(.text("second"))
         try await stop(sending: second, in: stage.chat)
         try await again(chat: stage.chat, id: first.id)
-        stage.world.goOnline("alice")
-        #expect(try await first.delivered().text == "first")
+        stage.server.goOnline("alice")
+        #expect(try await first.waitUntilSent().text == "first")
         #expect(try await stage.messages().compactMap(\.text) == ["first"])
-        await stage.world.close()
+        await stage.server.close()
     }
 
     @Test("Custom content, uncounted messages and transient messages are delivered")
     func kinds() async throws {
         let stage = try await Stage()
         let (events, shown) = AsyncStream.makeStream(of: String.self)
-        let listening = Task { await hear(client: stage.bob) { shown.yield($0) } }
+        let listening = Task { await observe(client: stage.bob) { shown.yield($0) } }
         // After this response, Bob's client receives new messages automatically.
         _ = try await stage.bobsChat.history(limit: 1, from: .remote)
         try await quiet(chat: stage.chat)
-        await stage.alice.flushed()
+        await stage.alice.waitForOutbox()
         try await contents(chat: stage.chat, message: try #require(try await stage.messages().first))
         try await custom(chat: stage.chat)
         for await event in events where event == #"transient: {"name":"typing","data":{"on": true}}"# { break }
-        await stage.alice.flushed()
-        var told: [String] = []
-        for message in try await stage.messages() { try read(message: message) { told.append($0) } }
+        await stage.alice.waitForOutbox()
+        var received: [String] = []
+        for message in try await stage.messages() { try read(message: message) { received.append($0) } }
         #expect(
-            told == [
+            received == [
                 "build 7 is done", "high water at 07:10", "alice said: build 7 is done", "54.33, 10.15",
                 "tea or coffee? tea, coffee",
             ])
         #expect(try await eventually { try await stage.bobsChat.recent()?.unread == 4 })
-        await stage.world.close()
+        await stage.server.close()
         await listening.value
     }
 
@@ -215,34 +215,34 @@ struct SendingSnippets {
         let message = try await accompany(chat: stage.chat)
         #expect(message.attributes.customType == "tide")
         #expect(try await keep(chat: stage.chat, id: message.id)?.text == #"{"isStarred": true}"#)
-        _ = try await stage.bobsChat.send(.text("@alice"), mentioning: .users(["alice"])).delivered()
+        _ = try await stage.bobsChat.send(.text("@alice"), mentioning: .users(["alice"])).waitUntilSent()
         _ = try await stage.messages()
-        var told: [String] = []
+        var received: [String] = []
         #expect(try await eventually { try await stage.chat.recent()?.mentions == 1 })
-        try await mentions(chat: stage.chat) { told.append($0) }
-        #expect(told == ["bob: @alice"])
-        try await draft(chat: stage.chat, replyTo: message.id) { told.append($0) }
+        try await mentions(chat: stage.chat) { received.append($0) }
+        #expect(received == ["bob: @alice"])
+        try await draft(chat: stage.chat, replyTo: message.id) { received.append($0) }
         try await sendDraft(chat: stage.chat)
-        await stage.alice.flushed()
+        await stage.alice.waitForOutbox()
         let last = try #require(try await stage.messages().last)
-        #expect(last.text == told.last && last.attributes.replyTo == message.id)
+        #expect(last.text == received.last && last.attributes.replyTo == message.id)
         #expect(try await stage.chat.draft() == nil)
-        await stage.world.close()
+        await stage.server.close()
     }
 
     @Test("A user can edit and recall their own messages and hide the messages of others")
     func changes() async throws {
         let stage = try await Stage(saying: 1)
         let others = try await stage.messages()[0].id
-        let mine = try await stage.chat.send(.text("hello")).delivered().id
-        var told: [String] = []
-        try await edit(chat: stage.chat, id: mine) { told.append($0) }
-        try await edit(chat: stage.chat, id: others) { told.append($0) }
-        #expect(told[0].hasPrefix("edited at "))
-        #expect(told[1].hasPrefix("not edited: "))
+        let mine = try await stage.chat.send(.text("hello")).waitUntilSent().id
+        var received: [String] = []
+        try await edit(chat: stage.chat, id: mine) { received.append($0) }
+        try await edit(chat: stage.chat, id: others) { received.append($0) }
+        #expect(received[0].hasPrefix("edited at "))
+        #expect(received[1].hasPrefix("not edited: "))
         try await change(chat: stage.chat, mine: mine, others: others)
         #expect(try await eventually { try await stage.messages().isEmpty })
-        await stage.world.close()
+        await stage.server.close()
     }
 
     @Test("Reactions, custom actions and replies are added to a message")
@@ -250,16 +250,16 @@ struct SendingSnippets {
         let stage = try await Stage(saying: 1)
         let id = try await stage.messages()[0].id
         try await react(chat: stage.chat, id: id)
-        await stage.alice.flushed()
+        await stage.alice.waitForOutbox()
         let message = try #require(try await stage.messages().first)
-        var told: [String] = []
-        try await votes(chat: stage.chat, message: message) { told.append($0) }
-        #expect(told == ["tea 1", "alice tea"])
+        var received: [String] = []
+        try await votes(chat: stage.chat, message: message) { received.append($0) }
+        #expect(received == ["tea 1", "alice tea"])
         var replies: [Message] = []
         try await thread(chat: stage.chat, root: id) { replies.append($0) }
-        await stage.alice.flushed()
+        await stage.alice.waitForOutbox()
         try await thread(chat: stage.chat, root: id) { replies.append($0) }
         #expect(replies.contains { $0.text == "me too" })
-        await stage.world.close()
+        await stage.server.close()
     }
 }

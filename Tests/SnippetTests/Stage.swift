@@ -3,7 +3,7 @@ import Scrollback
 import ScrollbackTesting
 
 // These files contain every Swift example of the documentation word for word, so that the examples compile. Tests run
-// the examples against a `ChatWorld` where possible. scripts/check-snippets.sh compares these files with the
+// the examples against a `TestServer` where possible. scripts/check-snippets.sh compares these files with the
 // documentation.
 //
 // This file defines the context that the examples use.
@@ -24,9 +24,9 @@ let backend = Backend()
 /// A function that displays a value on the app's screen.
 typealias Show<Value> = (Value) -> Void
 
-/// A world with Alice and Bob in a group.
+/// A server with Alice and Bob in a group.
 struct Stage {
-    let world: ChatWorld
+    let server: TestServer
     let alice: ChatClient
     let bob: ChatClient
     static let group = ConversationID.group("swift")
@@ -36,16 +36,16 @@ struct Stage {
     /// The group, as Bob sees it.
     var bobsChat: Conversation { bob.conversation(Self.group) }
 
-    /// Creates the world.
+    /// Creates the server.
     ///
     /// - Parameter count: The number of messages that Bob sends first: "1", "2", and so on.
     init(saying count: Int = 0) async throws {
-        world = try ChatWorld(users: ["alice", "bob"])
-        try await world.makeGroup("swift", members: ["alice", "bob"])
-        alice = try await world.client("alice")
-        bob = try await world.client("bob")
+        server = try TestServer(users: ["alice", "bob"])
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        alice = try await server.client("alice")
+        bob = try await server.client("bob")
         for number in 0..<count { try await bobsChat.send(.text("\(number + 1)")) }
-        await bob.flushed()
+        await bob.waitForOutbox()
         for await state in alice.connection where state == .online { break }
         // Bob's messages may still be in transit to Alice. The response contains the newest one.
         _ = try await chat.history(limit: 1, from: .remote)

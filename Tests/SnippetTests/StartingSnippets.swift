@@ -72,33 +72,33 @@ struct StartingSnippets {
 
     @Test("The connection state becomes online after connect")
     func connects() async throws {
-        let world = try ChatWorld(users: ["alice"])
-        let client = try await world.disconnectedClient("alice")
-        var told: [String] = []
+        let server = try TestServer(users: ["alice"])
+        let client = try await server.disconnectedClient("alice")
+        var received: [String] = []
         let (stream, show) = AsyncStream.makeStream(of: String.self)
         let screen = Task { await connection(of: client) { show.yield($0) } }
         client.connect()
         for await text in stream {
-            told.append(text)
+            received.append(text)
             if text == "online" { break }
         }
-        #expect(told.last == "online")
-        await world.close()
+        #expect(received.last == "online")
+        await server.close()
         await screen.value
     }
 
     @Test("A first message appears in the history and in the recipient's list of recents")
     func sends() async throws {
         let stage = try await Stage()
-        _ = try await stage.alice.conversation(.direct("bob")).send(.text("before")).delivered()
+        _ = try await stage.alice.conversation(.direct("bob")).send(.text("before")).waitUntilSent()
         var lines: [String] = []
         try await firstMessage(client: stage.alice) { lines.append($0) }
         #expect(lines.contains("alice: before"))
-        await stage.alice.flushed()
+        await stage.alice.waitForOutbox()
         let (badges, badge) = AsyncStream.makeStream(of: Int64.self)
         let list = Task { await recents(of: stage.bob, show: { _ in }, badge: { badge.yield($0) }) }
         for await count in badges where count == 2 { break }
-        await stage.world.close()
+        await stage.server.close()
         await list.value
     }
 
@@ -111,11 +111,11 @@ struct StartingSnippets {
     @Test("Signing out reports unsent messages")
     func signsOut() async throws {
         let stage = try await Stage()
-        stage.world.goOffline("alice")
+        stage.server.goOffline("alice")
         try await stage.chat.send(.text("hello"))
-        var told: String?
-        try await signOut(stage.alice) { told = $0 }
-        #expect(told == "1 messages were not sent")
-        await stage.world.close()
+        var received: String?
+        try await signOut(stage.alice) { received = $0 }
+        #expect(received == "1 messages were not sent")
+        await stage.server.close()
     }
 }

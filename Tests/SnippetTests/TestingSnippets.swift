@@ -7,103 +7,104 @@ import Testing
 
 @Test("A message queued offline is sent after reconnecting")
 func waitsForTheNetwork() async throws {
-    let world = try ChatWorld(users: ["alice", "bob"])
-    let alice = try await world.client("alice")
-    let bob = try await world.client("bob")
+    let server = try TestServer(users: ["alice", "bob"])
+    let alice = try await server.client("alice")
+    let bob = try await server.client("bob")
 
-    world.goOffline("alice")
+    server.goOffline("alice")
     let sending = try await alice.conversation(.direct("bob")).send(.text("hello"))
-    world.goOnline("alice")
-    _ = try await sending.delivered()
+    server.goOnline("alice")
+    _ = try await sending.waitUntilSent()
 
     let page = try await bob.conversation(.direct("alice")).history(from: .remote)
     #expect(page.messages.map(\.text) == ["hello"])
-    await world.close()
+    await server.close()
 }
 
 @Test("A lost acknowledgement does not duplicate the message")
 func lostAnswer() async throws {
-    let world = try ChatWorld()
-    try await world.makeGroup("swift", members: ["alice", "bob"])
-    let chat = try await world.client("alice").conversation(.group("swift"))
-    _ = try await chat.send(.text("first")).delivered()
+    let server = try TestServer()
+    try await server.makeGroup("swift", members: ["alice", "bob"])
+    let chat = try await server.client("alice").conversation(.group("swift"))
+    _ = try await chat.send(.text("first")).waitUntilSent()
 
-    world.loseNextAcknowledgement(of: "alice")
-    _ = try await chat.send(.text("second")).delivered()
+    server.loseNextAcknowledgement(of: "alice")
+    _ = try await chat.send(.text("second")).waitUntilSent()
 
-    #expect(try world.messages(in: .group("swift")).map(\.text) == ["first", "second"])
-    await world.close()
+    #expect(try server.messages(in: .group("swift")).map(\.text) == ["first", "second"])
+    await server.close()
 }
 
 @Test("The recipient can download a file")
 func fileArrives() async throws {
-    let world = try ChatWorld()
+    let server = try TestServer()
     let tides = Data("07:10, 19:32".utf8)
-    let alice = try await world.client("alice")
-    let bob = try await world.client("bob")
-    let message = try await alice.conversation(.direct("bob")).send(.file(.data(tides, name: "tides.txt"))).delivered()
+    let alice = try await server.client("alice")
+    let bob = try await server.client("bob")
+    let message = try await alice.conversation(.direct("bob")).send(.file(.data(tides, name: "tides.txt")))
+        .waitUntilSent()
 
     let copy = try await bob.media.file(for: try #require(message.content?.media))
     #expect(try Data(contentsOf: copy) == tides)
-    await world.close()
+    await server.close()
 }
 
 @Test("An offline user gets a push that identifies the message")
 func pushed() async throws {
-    let world = try ChatWorld(users: ["alice", "bob"])
-    try await world.setPush(true)
-    let (alice, bob) = (try await world.client("alice"), try await world.client("bob"))
+    let server = try TestServer(users: ["alice", "bob"])
+    try await server.setPush(true)
+    let (alice, bob) = (try await server.client("alice"), try await server.client("bob"))
     try await bob.push.register(.fcm("a token"))
     for await state in bob.push.states where state == .registered { break }
 
-    world.goOffline("bob")
-    let sent = try await alice.conversation(.direct("bob")).send(.text("hello")).delivered()
-    let push = try #require(try await world.pushes(to: "bob").first)
+    server.goOffline("bob")
+    let sent = try await alice.conversation(.direct("bob")).send(.text("hello")).waitUntilSent()
+    let push = try #require(try await server.pushes(to: "bob").first)
     #expect(push.title == "Alice" && push.text == "hello")
     #expect(try bob.destination(of: push.payload)?.message == sent.id)
-    await world.close()
+    await server.close()
 }
 
 @Test("Two devices of one user show the same unread count")
 func twoDevices() async throws {
-    let world = try ChatWorld()
-    let phone = try await world.client("alice")
-    let laptop = try await world.client("alice")
-    let bob = try await world.client("bob")
-    _ = try await bob.conversation(.direct("alice")).send(.text("hello")).delivered()
+    let server = try TestServer()
+    let phone = try await server.client("alice")
+    let laptop = try await server.client("alice")
+    let bob = try await server.client("bob")
+    _ = try await bob.conversation(.direct("alice")).send(.text("hello")).waitUntilSent()
 
     for await list in phone.recents.views() where list.totalUnread == 1 { break }
     try await phone.conversation(.direct("bob")).markRead()
     for await list in laptop.recents.views() where list.conversations.first?.unread == 0 { break }
-    await world.close()
+    await server.close()
 }
 
 @Suite("Examples: testing")
-struct WorldSnippets {
+struct TestingSnippets {
     func online(_ client: ChatClient) async {
         for await state in client.connection where state == .online { break }
     }
 
-    func restart(world: ChatWorld, folder: URL) async throws -> Message {
-        let first = try await world.disconnectedClient("alice", store: .directory(folder))
+    func restart(server: TestServer, folder: URL) async throws -> Message {
+        let first = try await server.disconnectedClient("alice", store: .directory(folder))
         let id = try await first.conversation(.direct("bob")).send(.text("hello")).id
         await first.close()
 
-        let second = try await world.client("alice", store: .directory(folder))
-        return try await second.conversation(.direct("bob")).sending(id).delivered()
+        let second = try await server.client("alice", store: .directory(folder))
+        return try await second.conversation(.direct("bob")).sendHandle(for: id).waitUntilSent()
     }
 
-    func paced(world: ChatWorld) async throws -> ChatClient {
-        try await world.client("alice") { $0.pace = .init(excess: .fails) }
+    func paced(server: TestServer) async throws -> ChatClient {
+        try await server.client("alice") { $0.pace = .init(excess: .fails) }
     }
 
     @Test("The next client that opens the directory sends the queued messages")
     func restarts() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let world = try ChatWorld()
-        await online(try await world.client("bob"))
-        #expect(try await restart(world: world, folder: folder).text == "hello")
-        await world.close()
+        let server = try TestServer()
+        await online(try await server.client("bob"))
+        #expect(try await restart(server: server, folder: folder).text == "hello")
+        await server.close()
     }
 }

@@ -13,7 +13,7 @@ struct TimelineSnippets {
                 switch item {
                 case .message(let message) where message.isDeleted: "message deleted"
                 case .message(let message):
-                    "\(view.people[message.sender]?.name ?? message.sender.text): \(message.text ?? "")"
+                    "\(view.profiles[message.sender]?.name ?? message.sender.text): \(message.text ?? "")"
                 case .pending(let pending): "sending: \(pending.content.text ?? "")"
                 case .gap(_, .loading): "loading …"
                 case .gap(_, .waiting): "messages not loaded"
@@ -41,9 +41,9 @@ struct TimelineSnippets {
         for case .pending(let pending) in view.items {
             guard case .failed(let error) = pending.state else { continue }
             if error.code == .expired {
-                try await chat.sending(pending.id).cancel()
+                try await chat.sendHandle(for: pending.id).cancel()
             } else {
-                try await chat.sending(pending.id).retry()
+                try await chat.sendHandle(for: pending.id).retry()
             }
         }
     }
@@ -58,16 +58,16 @@ struct TimelineSnippets {
     @Test("A timeline shows senders, pending messages and deleted messages")
     func shows() async throws {
         let stage = try await Stage(saying: 3)
-        stage.world.goOffline("bob")
+        stage.server.goOffline("bob")
         try await stage.bobsChat.send(.text("queued"))
         let (stream, show) = AsyncStream.makeStream(of: [String].self)
         let screen = Task { await rows(chat: stage.bobsChat) { show.yield($0) } }
         for await rows in stream where rows.last == "sending: queued" { break }
-        stage.world.goOnline("bob")
+        stage.server.goOnline("bob")
         for await rows in stream where rows.last == "Bob: queued" { break }
-        _ = try await stage.bobsChat.recall(stage.messages()[3].id).delivered()
+        _ = try await stage.bobsChat.recall(stage.messages()[3].id).waitUntilSent()
         for await rows in stream where rows.last == "message deleted" { break }
-        await stage.world.close()
+        await stage.server.close()
         await screen.value
     }
 
@@ -85,34 +85,34 @@ struct TimelineSnippets {
         let newest = try #require(try await stage.chat.history(limit: 1).messages.first)
         try await read(chat: stage.chat, newestOnScreen: newest)
         #expect(try await eventually { try await stage.chat.recent()?.unread == 0 })
-        await stage.world.close()
+        await stage.server.close()
     }
 
     @Test("A rejected message can be retried")
     func refused() async throws {
         let stage = try await Stage()
-        try await stage.world.setMember("alice", of: Stage.group, false)
+        try await stage.server.setMember("alice", of: Stage.group, false)
         let sending = try await stage.chat.send(.text("may I?"))
-        await #expect(throws: ChatError.self) { try await sending.delivered() }
-        try await stage.world.setMember("alice", of: Stage.group, true)
+        await #expect(throws: ChatError.self) { try await sending.waitUntilSent() }
+        try await stage.server.setMember("alice", of: Stage.group, true)
         for await view in stage.chat.timeline().views {
             try await unsent(view: view, chat: stage.chat)
             break
         }
-        #expect(try await sending.delivered().text == "may I?")
-        await stage.world.close()
+        #expect(try await sending.waitUntilSent().text == "may I?")
+        await stage.server.close()
     }
 
     @Test("A subscription delivers all messages of a channel")
     func channels() async throws {
         let stage = try await Stage()
-        try await stage.world.makeCommunity("city", channels: ["general"], members: ["alice", "bob"])
+        try await stage.server.makeCommunity("city", channels: ["general"], members: ["alice", "bob"])
         let (stream, show) = AsyncStream.makeStream(of: Int.self)
         let screen = Task { await channel(stage.alice) { show.yield($0.count) } }
         let there = stage.bob.conversation(.community("city", channel: "general"))
         for number in 1...3 { try await there.send(.text("\(number)")) }
         for await count in stream where count == 3 { break }
-        await stage.world.close()
+        await stage.server.close()
         await screen.value
     }
 }
@@ -140,7 +140,7 @@ struct ChatModelTests {
         let model = ChatModel(stage.chat)
         let running = Task { await model.run() }
         #expect(try await eventually { model.items.count == 3 })
-        await stage.world.close()
+        await stage.server.close()
         await running.value
     }
 }

@@ -55,7 +55,7 @@ struct RongCloudSnippets {
     func send(chat: Conversation, show: Show<String>) async throws {
         let sending = try await chat.send(.text("hello"), mentioning: .everyone())  // Returns: attached.
         do {
-            show("success: \(try await sending.delivered().id)")
+            show("success: \(try await sending.waitUntilSent().id)")
         } catch {
             show("error: \(error.code)")
             if !error.isTemporary { try await sending.cancel() }
@@ -72,26 +72,26 @@ struct RongCloudSnippets {
         let found = try await calls(chat: stage.chat, oldest: all[40], time: all[44].sentAt)
         #expect(found.map(\.messages.count)[1...2] == [20, 20])
         #expect(found[6].messages.isEmpty)
-        var told: [String] = []
-        try await send(chat: stage.chat) { told.append($0) }
-        try await refresh(client: stage.alice, messages: all) { told.append($0) }
-        #expect(told.count == 1)
-        await stage.world.close()
+        var received: [String] = []
+        try await send(chat: stage.chat) { received.append($0) }
+        try await refresh(client: stage.alice, messages: all) { received.append($0) }
+        #expect(received.count == 1)
+        await stage.server.close()
     }
 
     @Test("A channel can be read from the last known message and counted by time")
     func channel() async throws {
         let stage = try await Stage()
-        try await stage.world.makeCommunity("city", channels: ["general"], members: ["alice", "bob"])
+        try await stage.server.makeCommunity("city", channels: ["general"], members: ["alice", "bob"])
         let there = stage.bob.conversation(.community("city", channel: "general"))
-        let first = try await there.send(.text("1")).delivered()
-        for number in 2...30 { _ = try await there.send(.text("\(number)")).delivered() }
+        let first = try await there.send(.text("1")).waitUntilSent()
+        for number in 2...30 { _ = try await there.send(.text("\(number)")).waitUntilSent() }
         var messages: [Message] = []
         try await catchUp(client: stage.alice, lastKnown: first.id) { messages.append($0) }
         #expect(messages.numbers == Array(2...30))
         let end = Date() + 60
         #expect(try await count(client: stage.alice, start: first.sentAt - 1, end: end) >= 29)
-        await stage.world.close()
+        await stage.server.close()
     }
 }
 
@@ -138,7 +138,7 @@ struct SendbirdSnippets {
     func pages() async throws {
         let stage = try await Stage(saying: 3)
         for number in 4...30 { try await stage.chat.send(.text("\(number)"), customType: "greeting") }
-        await stage.alice.flushed()
+        await stage.alice.waitForOutbox()
         var pages: [[Int]] = []
         try await query(chat: stage.chat) { pages.append($0.numbers) }
         #expect(pages == [Array(11...30), Array(4...10)])
@@ -149,17 +149,17 @@ struct SendbirdSnippets {
         let found = try await byTime(chat: stage.chat, time: message.sentAt, id: message.id)
         #expect(found[0].messages.count >= 21)
         #expect(found[1].messages.numbers == Array(1...14))
-        await stage.world.close()
+        await stage.server.close()
     }
 
     @Test("A pager returns a page when no other call is in progress")
     func overlaps() async throws {
         let stage = try await Stage(saying: 3)
         let pager = stage.chat.pager(source: .remote)
-        var told: [String] = []
-        await overlapping(query: pager) { told.append($0) }
-        #expect(told == ["3 messages"])
-        await stage.world.close()
+        var received: [String] = []
+        await overlapping(query: pager) { received.append($0) }
+        #expect(received == ["3 messages"])
+        await stage.server.close()
     }
 }
 
@@ -205,7 +205,7 @@ struct NIMSnippets {
     @Test("The list of recents shows counts, and reading resets them")
     func lists() async throws {
         let stage = try await Stage(saying: 3)
-        _ = try await stage.bob.conversation(.direct("alice")).send(.text("1")).delivered()
+        _ = try await stage.bob.conversation(.direct("alice")).send(.text("1")).waitUntilSent()
         let (stream, shown) = AsyncStream.makeStream(of: [String].self)
         let screen = Task { await recents(client: stage.alice) { shown.yield($0) } }
         for await list in stream where list == ["direct:bob 1", "group:swift 3"] { break }
@@ -219,13 +219,13 @@ struct NIMSnippets {
         let direct = stage.bob.conversation(.direct("alice"))
         #expect(
             try await eventually {
-                _ = try await stage.bobsChat.send(.text("4")).delivered()
-                _ = try await direct.send(.text("here too")).delivered()
+                _ = try await stage.bobsChat.send(.text("4")).waitUntilSent()
+                _ = try await direct.send(.text("here too")).waitUntilSent()
                 let there = try await stage.alice.conversation(.direct("bob")).recent()
                 let here = try await stage.chat.recent()
                 return here?.unread == 0 && there?.unread ?? 0 > 0
             })
-        await stage.world.close()
+        await stage.server.close()
         await screen.value
         _ = await reading.result
     }
@@ -236,7 +236,7 @@ struct NIMSnippets {
         let all = try await stage.messages()
         #expect(try await local(chat: stage.chat, oldest: all[10], ids: [all[3].id]).numbers == Array(1...10) + [4])
         #expect(try await local(chat: stage.chat, oldest: nil, ids: [all[3].id]).count == 31)
-        await stage.world.close()
+        await stage.server.close()
     }
 }
 
@@ -307,7 +307,7 @@ struct PubNubSnippets {
     }
 
     func publish(chat: Conversation) async throws -> Timetoken {
-        let stored = try await chat.send(.text("hello"), metadata: RawJSON(#"{"lang": "en"}"#)).delivered()
+        let stored = try await chat.send(.text("hello"), metadata: RawJSON(#"{"lang": "en"}"#)).waitUntilSent()
         try await chat.send(.text("not stored"), traits: .init(isStored: false))  // storeInHistory false
         return stored.timetoken
     }
@@ -327,21 +327,21 @@ struct PubNubSnippets {
         let nothing = try await stage.alice.fetchHistory(
             in: [Stage.group], .backward(from: .timetoken(all[3].timetoken), downTo: .timetoken(all[7].timetoken)))
         #expect(nothing.messages[Stage.group] == [])
-        await stage.world.close()
+        await stage.server.close()
     }
 
     @Test("Batches, the last message, counts and actions match PubNub's calls")
     func asks() async throws {
         let stage = try await Stage(saying: 25)
-        try await stage.world.makeGroup("rust", members: ["alice", "bob"])
-        _ = try await stage.bob.conversation(.direct("alice")).send(.text("1")).delivered()
+        try await stage.server.makeGroup("rust", members: ["alice", "bob"])
+        _ = try await stage.bob.conversation(.direct("alice")).send(.text("1")).waitUntilSent()
         var count = 0
         try await pages(client: stage.alice) { count += $0.values.map(\.count).reduce(0, +) }
         #expect(count == 26)
         let message = try #require(try await last(client: stage.alice))
         #expect(message.text == "25")
         #expect(try await patient(chat: stage.chat).messages.count == 20)
-        let tool = try await stage.world.client("admin").conversation(Stage.group)
+        let tool = try await stage.server.client("admin").conversation(Stage.group)
         let all = try await stage.messages()
         while true {
             // The administrator's client may still be connecting.
@@ -349,18 +349,18 @@ struct PubNubSnippets {
             try await Task.sleep(for: .milliseconds(5))
         }
         #expect(try await stage.messages().count == 24)
-        var told: [ConversationID: Int64] = [:]
-        try await counts(client: stage.alice, lastRead: message.timetoken) { told = $0 }
-        #expect(told == [Stage.group: 1, .direct("bob"): 1])
+        var received: [ConversationID: Int64] = [:]
+        try await counts(client: stage.alice, lastRead: message.timetoken) { received = $0 }
+        #expect(received == [Stage.group: 1, .direct("bob"): 1])
         var lines: [String] = []
-        _ = try await stage.chat.react("🎉", to: message.id).delivered()
+        _ = try await stage.chat.react("🎉", to: message.id).waitUntilSent()
         try await actions(client: stage.alice) { lines.append($0) }
         #expect(lines == ["alice: 🎉"])
         try await react(chat: stage.chat, message: message) { lines.append($0) }
         #expect(lines.last?.hasSuffix(" actions") == true)
         #expect(try await publish(chat: stage.chat) > message.timetoken)
-        await stage.alice.flushed()
+        await stage.alice.waitForOutbox()
         #expect(try await last(client: stage.alice)?.text == "hello")
-        await stage.world.close()
+        await stage.server.close()
     }
 }

@@ -30,21 +30,21 @@ extension ClientCore {
     }
 
     /// Deletes files that a crash left without a database row, old partial downloads, and files above the cache limit.
-    func tidyFiles() async {
+    func cleanUpFiles() async {
         let hashes = files.hashes(olderThan: clock().addingTimeInterval(-3600))
         files.removePartials(olderThan: clock().addingTimeInterval(-7 * 24 * 3600))
         try? await store.write { [files] writer in
             for hash in try writer.reader.unknownFiles(hashes) { files.remove(hash) }
-            try writer.forgetPartials { files.sizeOfPartial($0) > 0 }
+            try writer.deletePartialRecords { files.sizeOfPartial($0) > 0 }
         }
-        await makeRoom()
+        await evictFiles()
     }
 
     /// Evicts the least recently used files until the cache is within its limit.
-    func makeRoom(keeping kept: String? = nil) async {
+    func evictFiles(keeping kept: String? = nil) async {
         let limit = mediaSettings.cacheSize
         try? await store.write { [files] writer in
-            for hash in try writer.forgetFiles(above: limit, keeping: kept) { files.remove(hash) }
+            for hash in try writer.evictFileRecords(above: limit, keeping: kept) { files.remove(hash) }
         }
     }
 
@@ -53,8 +53,8 @@ extension ClientCore {
         let fetched = downloads.keys
         files.removePartials(but: fetched)
         try await store.write { [files] writer in
-            for hash in try writer.forgetFiles(above: -1) { files.remove(hash) }
-            try writer.forgetPartials { fetched.contains($0) }
+            for hash in try writer.evictFileRecords(above: -1) { files.remove(hash) }
+            try writer.deletePartialRecords { fetched.contains($0) }
         }
     }
 }

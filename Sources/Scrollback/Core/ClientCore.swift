@@ -34,11 +34,11 @@ package final class ClientCore: Sendable {
     let media: any MediaTransport
     let mediaSettings: MediaSettings
     let files: LocalFiles
-    let workshop: AttachmentWorkshop
+    let attachmentProcessor: AttachmentProcessor
     package let uploads = Uploads()
     let downloads = Downloads()
     /// The size of an upload request's body, in bytes.
-    let uploadPiece: Int
+    let uploadChunkSize: Int
     let sharesPresence: Bool
     let syncsReadState: Bool
     let pushInbox: PushInbox?
@@ -46,13 +46,13 @@ package final class ClientCore: Sendable {
     let currentToken = Mutex<String?>(nil)
     private let loop = Mutex<Task<Void, Never>?>(nil)
     /// The task that encrypts existing data with the newest key.
-    private let storeSealing = Mutex<Task<Result<Void, ChatError>, Never>?>(nil)
+    private let encryptionTask = Mutex<Task<Result<Void, ChatError>, Never>?>(nil)
 
     enum Input: Sendable {
         case connect
         case close
         /// The network may be back, or a caller is waiting for a request.
-        case kick
+        case reconnectNow
         case token(generation: Int, Result<String, ChatError>)
         case opened(generation: Int, any TransportConnection)
         case openFailed(generation: Int, ChatError)
@@ -69,11 +69,11 @@ package final class ClientCore: Sendable {
         case retry(MessageID, Reply<Bool>)
         case cancel(MessageID, Reply<Outbox.Cancellation>)
         /// A user setting changed and must be sent, for example a read position or a mute.
-        case stateSet
+        case settingChanged
         /// An applied update shows that the local log is missing messages or changes.
         case behind(LogPosition)
         /// The heads of these conversations must be fetched.
-        case learn([ConversationID])
+        case fetchHeads([ConversationID])
         /// Internal steps: store the heads of a sync window, and check conversations again.
         case storeHeads([ConversationHead], String, generation: Int)
         case recheck([ConversationID])
@@ -92,7 +92,8 @@ package final class ClientCore: Sendable {
     init(
         user: UserID, store: LocalStore, server: URL, device: String, transport: any Transport,
         token: @escaping @Sendable () async throws -> String, clock: @escaping @Sendable () -> Date, logger: Logger,
-        eventCapacity: Int, pace: SendPace?, media: any MediaTransport, mediaSettings: MediaSettings, uploadPiece: Int,
+        eventCapacity: Int, pace: SendPace?, media: any MediaTransport, mediaSettings: MediaSettings,
+        uploadChunkSize: Int,
         sharesPresence: Bool = false, syncsReadState: Bool = true, pushInbox: PushInbox? = nil
     ) {
         self.user = user
@@ -108,36 +109,36 @@ package final class ClientCore: Sendable {
         self.pace = pace
         self.media = media
         self.mediaSettings = mediaSettings
-        self.uploadPiece = uploadPiece
+        self.uploadChunkSize = uploadChunkSize
         self.sharesPresence = sharesPresence
         self.syncsReadState = syncsReadState
         self.pushInbox = pushInbox
         files = store.files
-        workshop = AttachmentWorkshop(files: store.files, settings: mediaSettings)
+        attachmentProcessor = AttachmentProcessor(files: store.files, settings: mediaSettings)
     }
 
     /// Starts the loop.
     ///
     /// Messages that were in flight when the process ended are queued again.
     func start() async throws(ChatError) {
-        let (items, isSettled, known) = try await store.read {
-            (try $0.outbox(), try $0.isSettled(), try $0.pushDevice())
+        let (items, hasCompletedSync, known) = try await store.read {
+            (try $0.outbox(), try $0.hasCompletedSync(), try $0.pushDevice())
         }
-        if isSettled { store.recentsEvents.greet(with: .loadedAll) }
+        if hasCompletedSync { store.recentsEvents.sendInitial(.loadedAll) }
         let registration = PushRegistration(
-            of: try Identifier(device, parameter: "device"), wanted: known.wanted, isTold: known.isTold)
+            of: try Identifier(device, parameter: "device"), wanted: known.wanted, isAcknowledged: known.isAcknowledged)
         push.set(registration.state)
         let task = Task {
             await Driver(core: self, outbox: Outbox(restoring: items, pace: pace), push: registration).run()
         }
         loop.withLock { $0 = task }
-        await lookIntoPushInbox()
-        await tidyFiles()
+        await processPushInbox()
+        await cleanUpFiles()
         await search.start()
-        storeSealing.withLock { task in
+        encryptionTask.withLock { task in
             task = Task { [store, logger] in
                 do throws(ChatError) {
-                    return .success(try await store.seal())
+                    return .success(try await store.encryptRows())
                 } catch {
                     // The next start continues the encryption.
                     logger.warning(
@@ -155,9 +156,9 @@ package final class ClientCore: Sendable {
         await task?.value
         await uploads.end()
         await downloads.end()
-        let sealing = storeSealing.withLock { $0 }
-        sealing?.cancel()
-        _ = await sealing?.value
+        let encryption = encryptionTask.withLock { $0 }
+        encryption?.cancel()
+        _ = await encryption?.value
         await search.close()
         connection.set(.idle)
         connection.end()
@@ -170,8 +171,8 @@ package final class ClientCore: Sendable {
         store.recentsEvents.end()
     }
 
-    func storeEncrypted() async throws(ChatError) {
-        guard let task = storeSealing.withLock({ $0 }) else { throw Self.closed }
+    func waitForStoreEncryption() async throws(ChatError) {
+        guard let task = encryptionTask.withLock({ $0 }) else { throw Self.closed }
         try await task.value.get()
     }
 
@@ -211,7 +212,7 @@ package final class ClientCore: Sendable {
     /// Retries a read of the store until it succeeds.
     ///
     /// Without it, an observer would stop permanently after a single failure.
-    func insisting<Answer>(
+    func retryingReads<Answer>(
         _ read: () async throws(ChatError) -> Answer
     ) async throws(ChatError) -> Answer {
         while true {
@@ -226,8 +227,8 @@ package final class ClientCore: Sendable {
     /// Posts an input to the loop and waits for its reply.
     func ask<Answer: Sendable>(_ input: (@escaping Reply<Answer>) -> Input) async throws(ChatError) -> Answer {
         let result: Result<Answer, ChatError> = await withCheckedContinuation { continuation in
-            let isTaken = mailbox.post(input { continuation.resume(returning: $0) })
-            if !isTaken { continuation.resume(returning: .failure(Self.closed)) }
+            let isAccepted = mailbox.post(input { continuation.resume(returning: $0) })
+            if !isAccepted { continuation.resume(returning: .failure(Self.closed)) }
         }
         return try result.get()
     }
@@ -236,43 +237,43 @@ package final class ClientCore: Sendable {
     static let profileLifetime: TimeInterval = 3600
 
     /// Fetches profiles from the server and stores them.
-    func fetchPeople(_ users: [UserID]) async throws(ChatError) {
+    func fetchProfiles(_ users: [UserID]) async throws(ChatError) {
         let profiles = try await perform(FetchUsers(users: users)).users
         let now = clock()
         try await store.write { try $0.save(profiles, of: users, now: now) }
     }
 
-    private let currency = Mutex(Currency())
+    private let syncStatus = Mutex(SyncStatus())
 
-    private let entrances = Mutex<[ConversationID: Seq]>([:])
+    private let headsAtEntry = Mutex<[ConversationID: Seq]>([:])
 
     /// The newest sequence number of a room when this connection entered it, or `nil` if it didn't.
-    func entrance(of id: ConversationID) -> Seq? { entrances.withLock { $0[id] } }
+    func headAtEntry(of id: ConversationID) -> Seq? { headsAtEntry.withLock { $0[id] } }
 
-    func enter(_ id: ConversationID, at head: Seq) { entrances.withLock { $0[id] = head } }
+    func recordEntry(_ id: ConversationID, at head: Seq) { headsAtEntry.withLock { $0[id] = head } }
 
-    private struct Currency {
+    private struct SyncStatus {
         var isResumed = false
-        var heard: Set<ConversationID> = []
+        var subscribed: Set<ConversationID> = []
     }
 
     /// Whether the current connection has delivered, and continues to deliver, all updates of a conversation.
     package func isCurrent(_ id: ConversationID) -> Bool {
-        currency.withLock { $0.isResumed && (id.kind.traits.hasRecents || $0.heard.contains(id)) }
+        syncStatus.withLock { $0.isResumed && (id.kind.traits.hasRecents || $0.subscribed.contains(id)) }
     }
 
-    func setCurrency(isResumed: Bool, heard: Set<ConversationID>) {
-        currency.withLock { $0 = Currency(isResumed: isResumed, heard: heard) }
+    func setSyncStatus(isResumed: Bool, subscribed: Set<ConversationID>) {
+        syncStatus.withLock { $0 = SyncStatus(isResumed: isResumed, subscribed: subscribed) }
     }
 
     /// Sends an event to the observers of `events`, with its message decrypted if possible.
-    func tell(_ event: ClientEvent) {
+    func notify(_ event: ClientEvent) {
         guard events.isObserved else { return }
-        let sealing = store.sealing
+        let messageEncryption = store.messageEncryption
         switch event {
-        case .message(let message): events.send(.message(sealing.open(message)))
-        case .changed(let message): events.send(.changed(sealing.open(message)))
-        case .transient(let message): events.send(.transient(sealing.open(message)))
+        case .message(let message): events.send(.message(messageEncryption.open(message)))
+        case .changed(let message): events.send(.changed(messageEncryption.open(message)))
+        case .transient(let message): events.send(.transient(messageEncryption.open(message)))
         default: events.send(event)
         }
     }
@@ -289,7 +290,7 @@ package final class ClientCore: Sendable {
     func apply(_ page: LogPage, to id: ConversationID) async throws(ChatError) -> LogOutcome? {
         let outcome = try await apply([.page(id, page)]).first
         if let behind = outcome?.behind { mailbox.post(.behind(behind)) }
-        if outcome?.needsHead == true { mailbox.post(.learn([id])) }
+        if outcome?.needsHead == true { mailbox.post(.fetchHeads([id])) }
         return outcome
     }
 }

@@ -28,7 +28,7 @@ extension Driver {
         }
     }
 
-    func tokenCame(_ result: Result<String, ChatError>) {
+    func tokenReceived(_ result: Result<String, ChatError>) {
         guard case .opening = phase else { return }
         switch result {
         case .failure(let error):
@@ -53,9 +53,9 @@ extension Driver {
 
     func opened(_ generation: Int, _ connection: any TransportConnection) {
         guard generation == self.generation, case .opening = phase else { return connection.close() }
-        phase = .greeting(connection)
-        lastHeard = now
-        greetedActive = isActive
+        phase = .authenticating(connection)
+        lastReceivedAt = now
+        sentActivity = isActive
         connection.send(
             HelloFrame(
                 token: token, device: core.device, cursor: nil, sharesPresence: core.sharesPresence, isActive: isActive
@@ -75,49 +75,49 @@ extension Driver {
         hasRefreshedToken = false
         core.connection.set(.online)
         do {
-            try await askAboutPushed()
-            try await beginPass()
+            try await fetchPushedHeads()
+            try await startSync()
         } catch {
-            return await failed(error)
+            return await storeFailed(error)
         }
         push.connected()
-        tellPush()
-        if isActive != greetedActive { send(SetActivity(isActive: isActive), .nothing) }
+        sendPushRegistration()
+        if isActive != sentActivity { send(SetActivity(isActive: isActive), .nothing) }
         if !subscriptions.isEmpty {
             let ids = subscriptions.keys.sorted()
-            ask(toHear: ids)
+            requestSubscriptions(to: ids)
         }
-        askWhoIsThere(watched.keys.sorted())
+        requestPresence(watched.keys.sorted())
         for (request, timeout, reply) in waiting { send(request, .reply(reply), timeout: timeout) }
         waiting = []
         await perform(outbox.connected(now: now))
-        await sendStates()
+        await sendSettings()
     }
 
     /// Starts a sync pass, which fetches the conversations that changed since the stored cursor.
-    func beginPass() async throws(ChatError) {
+    func startSync() async throws(ChatError) {
         let (point, behind) = try await core.store.read { (try $0.syncPoint(), try $0.positionsBehind()) }
-        continuesPass = point.isInterrupted
-        perform(resume.connected(cursor: point.cursor, behind: behind, isNew: !point.isSettled))
+        needsAnotherSync = point.isInterrupted
+        perform(resume.connected(cursor: point.cursor, behind: behind, isNew: !point.hasCompletedSync))
     }
 
     /// Starts another sync pass, immediately or when the current one has ended.
     ///
     /// A pass only covers changes that were made before it began.
-    func passAgain() async throws(ChatError) {
-        guard !resume.isPassing else {
-            continuesPass = true
+    func restartSync() async throws(ChatError) {
+        guard !resume.isFetchingWindows else {
+            needsAnotherSync = true
             return
         }
         await applyReleased()
         // The connection is gone if the store failed in the previous step.
         guard connection != nil else { return }
-        hasBegunAgain = true
-        try await beginPass()
+        hasRestartedSync = true
+        try await startSync()
     }
 
     /// Handles a lost connection or a failed attempt to connect.
-    func lost(_ closure: TransportClosure?, _ error: ChatError?) async {
+    func connectionLost(_ closure: TransportClosure?, _ error: ChatError?) async {
         let wasOnline = connection != nil
         disconnect()
         await perform(outbox.disconnected())
@@ -152,7 +152,7 @@ extension Driver {
     /// Closes the connection, and fails all requests that wait for an answer.
     func disconnect() {
         switch phase {
-        case .greeting(let connection), .online(let connection): connection.close()
+        case .authenticating(let connection), .online(let connection): connection.close()
         case .idle, .opening, .waiting, .rejected: break
         }
         generation += 1
@@ -160,18 +160,18 @@ extension Driver {
         resume.disconnected()
         push.disconnected()
         released = []
-        hasBegunAgain = false
-        core.setCurrency(isResumed: false, heard: [])
-        statesInFlight = []
+        hasRestartedSync = false
+        core.setSyncStatus(isResumed: false, subscribed: [])
+        settingsInFlight = []
         retryAt = nil
-        learning = []
-        learningAgain = []
-        learningLater = []
-        learnedTwice = []
-        watchesLater = false
+        headsInFlight = []
+        headsToRefetch = []
+        delayedHeads = []
+        refetchedHeads = []
+        retriesPresence = false
         subscriptionRetries = [:]
         for id in subscriptions.keys { core.subscriptions.set(.waiting, of: id) }
-        forgetTyping()
+        resetTyping()
         core.presence.set([:])
         let unanswered = requests.values
         requests = [:]
@@ -203,16 +203,16 @@ extension Driver {
     }
 
     /// Reconnects without waiting for the backoff to end, at most once a second.
-    func kick() {
-        guard case .waiting = phase, now.timeIntervalSince(lastKick) >= 1 else { return }
-        lastKick = now
+    func reconnectNow() {
+        guard case .waiting = phase, now.timeIntervalSince(lastImmediateReconnect) >= 1 else { return }
+        lastImmediateReconnect = now
         open()
     }
 
     /// Handles a failure of the store: drops the connection and starts over.
-    func failed(_ error: ChatError) async {
+    func storeFailed(_ error: ChatError) async {
         core.logger.error("The local store failed.", metadata: ["code": "\(error.code)"])
-        await lost(nil, error)
+        await connectionLost(nil, error)
     }
 
     // MARK: Heartbeat
@@ -226,10 +226,10 @@ extension Driver {
         }
     }
 
-    func beat() {
+    func sendHeartbeat() {
         switch phase {
-        case .online(let connection), .greeting(let connection):
-            guard now.timeIntervalSince(lastHeard) < Double(heartbeat) * 2 else {
+        case .online(let connection), .authenticating(let connection):
+            guard now.timeIntervalSince(lastReceivedAt) < Double(heartbeat) * 2 else {
                 // The server sent nothing for two heartbeats: treat the connection as dead, whatever the socket's
                 // state.
                 connection.close()

@@ -17,7 +17,7 @@ extension Driver {
         do {
             let messages = try await core.store.write { writer in
                 for item in effects.changed { try writer.save(item) }
-                for id in effects.removed { try writer.takeBack(id) }
+                for id in effects.removed { try writer.removeUnsent(id) }
                 return effects.transmit.map { id in (id: id, stored: Result { try writer.reader.request(id) }) }
             }
             for message in messages {
@@ -36,7 +36,7 @@ extension Driver {
             let concerned = Set(effects.changed.map(\.conversation))
             if !concerned.isEmpty { core.changes.changed(concerned) }
         } catch {
-            await failed(error)
+            await storeFailed(error)
             // The uploads never began. The next connection starts them.
             for id in effects.upload {
                 let failure = ChatError(.unreachable, "The local store failed.", cause: error)
@@ -59,10 +59,10 @@ extension Driver {
         let begun = try await core.store.read { try $0.uploads(of: id).filter { !$0.isDone }.compactMap(\.resource) }
         let (cancellation, effects) = outbox.cancel(id, now: now)
         guard await perform(effects) else {
-            outbox.putBack(item)
+            outbox.restore(item)
             throw ChatError(.localStorage, "The message can't be deleted from this device's store.")
         }
-        if !effects.removed.isEmpty { core.uploads.giveUp(begun, in: core) }
+        if !effects.removed.isEmpty { core.uploads.cancelUploads(begun, in: core) }
         return cancellation
     }
 
@@ -77,29 +77,29 @@ extension Driver {
             do {
                 guard try await store(answer, to: request, id) else { return }
             } catch {
-                return await failed(error)
+                return await storeFailed(error)
             }
         }
         if case .failure(let error) = outcome, error.code == .timeout {
             // A timeout is not a rejection: the message may be stored. A new connection sends it again with the same
             // ID.
-            return await lost(nil, nil)
+            return await connectionLost(nil, nil)
         }
-        if case .failure(let error) = outcome, error.code == .unknownMedia, await uploadAgain(id) { return }
+        if case .failure(let error) = outcome, error.code == .unknownMedia, await reupload(id) { return }
         await perform(outbox.answered(id, outcome, now: now, using: &generator))
     }
 
     /// Uploads the files of a message again, if the server no longer has them.
     ///
     /// - Returns: Whether the message has such files.
-    private func uploadAgain(_ id: MessageID) async -> Bool {
+    private func reupload(_ id: MessageID) async -> Bool {
         do {
-            guard try await core.store.write({ try $0.forgetUploads(of: id) }),
-                let effects = outbox.uploadAgain(id, now: now)
+            guard try await core.store.write({ try $0.resetUploads(of: id) }),
+                let effects = outbox.reupload(id, now: now)
             else { return false }
             await perform(effects)
         } catch {
-            await failed(error)
+            await storeFailed(error)
         }
         return true
     }
@@ -127,7 +127,7 @@ extension Driver {
             let page = HistoryQuery(.before(.seq(outdated.seq + 1)), limit: 1)
             send(
                 GetHistory(conversation: outdated.conversation, query: page),
-                .sentEarlier(id, in: outdated.conversation))
+                .alreadyStored(id, in: outdated.conversation))
             return false
         }
         guard let outcome else {
@@ -136,7 +136,9 @@ extension Driver {
                 core.changes.changed([conversation])
                 await recheck([conversation])
                 // The time of the conversation's last activity, if any, is known only to the server.
-                if try await core.store.read({ try $0.isListedEmpty(conversation) }) { learn([conversation]) }
+                if try await core.store.read({ try $0.isListedWithoutMessage(conversation) }) {
+                    fetchHeads([conversation])
+                }
             // The message is not stored; observers notice that it left the outbox.
             case (.sent, .send(let request)): core.changes.changed([request.conversation])
             default: break
@@ -144,15 +146,15 @@ extension Driver {
             return true
         }
         core.changes.changed([outcome.conversation])
-        follow(outcome)
+        requestMissing(after: outcome)
         return true
     }
 
     /// Stores the current state of a message that was sent earlier, and removes it from the outbox.
-    func sentEarlier(
+    func alreadyStored(
         _ id: MessageID, in conversation: ConversationID, _ result: Result<[UInt8], ChatError>
     ) async {
-        if case .failure(let error) = result, error.code == .timeout { return await lost(nil, nil) }
+        if case .failure(let error) = result, error.code == .timeout { return await connectionLost(nil, nil) }
         do throws(ChatError) {
             var page: LogPage?
             switch result {
@@ -169,10 +171,10 @@ extension Driver {
                 return try page.flatMap { try writer.apply([.page(conversation, $0)]).first }
             }
             core.changes.changed([conversation])
-            if let outcome { follow(outcome) }
+            if let outcome { requestMissing(after: outcome) }
             await perform(outbox.answered(id, Result<Void, ChatError>.success(()), now: now, using: &generator))
         } catch {
-            guard error.code != .localStorage else { return await failed(error) }
+            guard error.code != .localStorage else { return await storeFailed(error) }
             await perform(outbox.answered(id, Result<Void, ChatError>.failure(error), now: now, using: &generator))
         }
     }

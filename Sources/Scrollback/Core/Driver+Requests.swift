@@ -9,9 +9,9 @@ extension Driver {
     func ask(_ request: any FrameRequest, _ timeout: Duration, _ reply: @escaping ClientCore.Reply<[UInt8]>) {
         switch phase {
         case .online: send(request, .reply(reply), timeout: timeout)
-        case .opening, .greeting: waiting.append((request, timeout, reply))
+        case .opening, .authenticating: waiting.append((request, timeout, reply))
         case .waiting:
-            kick()
+            reconnectNow()
             if case .opening = phase {
                 waiting.append((request, timeout, reply))
             } else {
@@ -37,7 +37,7 @@ extension Driver {
     }
 
     func decode(_ bytes: [UInt8]) -> ServerFrame? {
-        lastHeard = now
+        lastReceivedAt = now
         do {
             return try ServerFrame.decode(bytes)
         } catch {
@@ -49,7 +49,7 @@ extension Driver {
     func received(_ frame: ServerFrame) async {
         switch frame {
         case .welcome(let welcome):
-            guard case .greeting(let connection) = phase else { return }
+            guard case .authenticating(let connection) = phase else { return }
             await welcomed(welcome, connection)
         case .result(let ref, let body): await answered(ref, .success(body))
         case .error(let ref, let error):
@@ -58,7 +58,7 @@ extension Driver {
                 return
             }
             await answered(ref, .failure(error))
-        case .event(let event): await happened(event)
+        case .event(let event): await eventReceived(event)
         case .unknown: break
         }
     }
@@ -69,7 +69,7 @@ extension Driver {
         case .nothing: break
         case .reply(let reply): reply(result)
         case .send(let id, let request): await sendAnswered(id, request, result)
-        case .sentEarlier(let id, let conversation): await sentEarlier(id, in: conversation, result)
+        case .alreadyStored(let id, let conversation): await alreadyStored(id, in: conversation, result)
         case .read(let id): await readAnswered(id, result)
         case .reads(let ids):
             await readsAnswered(
@@ -77,104 +77,104 @@ extension Driver {
                 result.flatMap { body in
                     Result { () throws(ChatError) in
                         var reader = try JSONReader(body)
-                        return try ReadAnswer.list(&reader)
+                        return try ReadResult.list(&reader)
                     }
                 })
         case .state(let state): await stateAnswered(state, result)
         case .window(let number): await windowAnswered(number, result)
         case .logs(let batch, let positions): await logsAnswered(batch, positions, result)
-        case .subscription(let ids): await subscriptionAnswered(ids, result)
-        case .presence: presenceAnswered(result)
-        case .push(let step): await pushAnswered(step, result)
+        case .subscription(let ids): await handleSubscribeResponse(ids, result)
+        case .presence: handlePresenceResponse(result)
+        case .push(let step): await handlePushResponse(step, result)
         case .heads(let ids):
-            learning.subtract(ids)
+            headsInFlight.subtract(ids)
             switch result {
-            case .success(let body): await headsCame(body, asked: ids)
+            case .success(let body): await headsReceived(body, asked: ids)
             case .failure(let error) where error.isTemporary:
-                learningLater.formUnion(ids)
+                delayedHeads.formUnion(ids)
                 retry(after: error)
             case .failure: break
             }
             // Their answer lacks everything that happened after the request.
-            let again = learningAgain.intersection(ids)
-            learningAgain.subtract(again)
-            learn(again.sorted())
+            let again = headsToRefetch.intersection(ids)
+            headsToRefetch.subtract(again)
+            fetchHeads(again.sorted())
         }
     }
 
-    private func happened(_ event: ServerEvent) async {
+    private func eventReceived(_ event: ServerEvent) async {
         do {
             switch event {
             case .message, .changed, .head, .hidden: break  // Handled as live events.
             case .transient(let message):
-                said(by: message.sender, in: message.conversation)
-                if heard.isNew(message.id, now: now) { core.tell(.transient(message)) }
+                messageReceived(from: message.sender, in: message.conversation)
+                if receivedIDs.isNew(message.id, now: now) { core.notify(.transient(message)) }
             case .read(let id, let summary): try await stateChanged([(id, summary)])
             case .reads(let reads): try await stateChanged(reads)
             case .peerRead(let id, let user, let seq):
-                try await core.store.write { try $0.notePeerRead(seq, in: id) }
-                try await learnIfUnknown(id)
+                try await core.store.write { try $0.savePeerRead(seq, in: id) }
+                try await fetchHeadIfUnknown(id)
                 core.changes.changed([id])
                 core.events.send(.read(id, user, seq))
             case .invitation(let invitation): core.events.send(.invitation(invitation))
             case .invitationEnded(let id): core.events.send(.invitationEnded(id))
             case .presence(let user, let presence):
-                heard([(user, presence)])
+                receivedPresence([(user, presence)])
                 core.events.send(.presence(user, presence))
             case .member(let id, let user, let role):
                 // Joining or leaving a community affects many channels at once. A sync pass fetches their heads and
                 // holds back their live events until then.
-                if user == core.user { try await passAgain() }
+                if user == core.user { try await restartSync() }
                 // If the user was removed from a subscribed room, ask the server, so that the subscription reports the
                 // reason.
-                if user == core.user, role == nil, subscriptions[id] != nil { ask(toHear: [id]) }
-                if user != core.user { try await learnIfUnknown(id) }
+                if user == core.user, role == nil, subscriptions[id] != nil { requestSubscriptions(to: [id]) }
+                if user != core.user { try await fetchHeadIfUnknown(id) }
                 core.events.send(.member(id, user, role))
             case .typing(let id, let user, let isTyping):
-                heard(user, in: id, isTyping: isTyping)
+                receivedTyping(user, in: id, isTyping: isTyping)
                 core.events.send(.typing(id, user, isTyping: isTyping))
             case .conversation(let id, let isDeleted):
                 if isDeleted {
-                    try await core.store.write { try $0.forget(id) }
+                    try await core.store.write { try $0.deleteConversation(id) }
                     core.changes.changed([id])
                     // A head fetched before the deletion would restore the conversation. Another pass reports the
                     // deletion.
-                    if resume.isPassing || learning.contains(id) { try await passAgain() }
+                    if resume.isFetchingWindows || headsInFlight.contains(id) { try await restartSync() }
                 } else {
-                    learn([id])
+                    fetchHeads([id])
                 }
                 core.events.send(.conversation(id, isDeleted: isDeleted))
             case .user(let profile):
                 let now = now
                 try await core.store.write { try $0.save([profile], of: [profile.id], now: now) }
                 core.changes.changedAnything()
-            case .resync: try await passAgain()
+            case .resync: try await restartSync()
             }
         } catch {
-            await failed(error)
+            await storeFailed(error)
         }
     }
 
     /// Fetches the head of a conversation that an event mentions but this device doesn't know.
     ///
     /// A conversation that changed during a sync pass may be missing from all windows of that pass.
-    private func learnIfUnknown(_ id: ConversationID) async throws(ChatError) {
+    private func fetchHeadIfUnknown(_ id: ConversationID) async throws(ChatError) {
         let isUnknown = try await core.store.read { try $0.log(of: id) == nil }
-        if isUnknown { learn([id]) }
+        if isUnknown { fetchHeads([id]) }
     }
 
     /// Fetches the heads of unknown or changed conversations.
     ///
     /// The server announces messages only of conversations that stream to all members.
-    func learn(_ ids: [ConversationID]) {
-        learningAgain.formUnion(ids.filter(learning.contains))
+    func fetchHeads(_ ids: [ConversationID]) {
+        headsToRefetch.formUnion(ids.filter(headsInFlight.contains))
         let unknown = ids.filter { id in
             // Requesting a room's head enters the room, which only the app may decide.
-            !id.isCommunityItself && !learning.contains(id)
+            !id.isCommunityRoot && !headsInFlight.contains(id)
                 && (id.kind.traits.membership != .subscribers || subscriptions[id] != nil)
         }
         guard connection != nil, !unknown.isEmpty else { return }
-        learning.formUnion(unknown)
+        headsInFlight.formUnion(unknown)
         for first in stride(from: 0, to: unknown.count, by: GetHeads.maximum) {
             let batch = Array(unknown[first..<min(first + GetHeads.maximum, unknown.count)])
             send(GetHeads(batch), .heads(batch))
@@ -183,32 +183,32 @@ extension Driver {
 
     /// - Parameters:
     ///   - asked: The conversations that were requested. Those that the answer neither includes nor defers are gone.
-    ///   - isEntrance: Whether the heads answer a subscription.
-    func headsCame(_ body: [UInt8], asked: [ConversationID] = [], isEntrance: Bool = false) async {
+    ///   - isSubscriptionAnswer: Whether the heads answer a subscription.
+    func headsReceived(_ body: [UInt8], asked: [ConversationID] = [], isSubscriptionAnswer: Bool = false) async {
         do {
             var reader = try JSONReader(body)
             let list = try HeadList(from: &reader)
             let (heads, rest) = (list.heads, list.rest)
-            if isEntrance { entered(heads) }
+            if isSubscriptionAnswer { recordEntries(heads) }
             let gone = missing(from: heads.map(\.conversation) + rest, of: asked)
             let outcomes = try await core.store.write { writer in
-                for id in gone { try writer.forgetGone(id) }
-                try writer.forgetPushed(asked.filter { !rest.contains($0) })
-                return try writer.store(heads, totals: nil, endsPass: false)
+                for id in gone { try writer.deleteIfGone(id) }
+                try writer.deletePushedRecords(asked.filter { !rest.contains($0) })
+                return try writer.store(heads, totals: nil, isLastWindow: false)
             }
             core.changes.changed(Set(heads.map(\.conversation) + gone))
-            for outcome in outcomes { follow(outcome) }
-            learn(rest)
+            for outcome in outcomes { requestMissing(after: outcome) }
+            fetchHeads(rest)
         } catch {
-            await failed(error)
+            await storeFailed(error)
         }
     }
 
     /// Returns the requested conversations that an answer omits, except those that changed since the request.
-    private func missing(from told: [ConversationID], of asked: [ConversationID]) -> [ConversationID] {
+    private func missing(from reported: [ConversationID], of asked: [ConversationID]) -> [ConversationID] {
         // The answer may use a different name for the same conversation.
-        let told = Set(told.map { $0.absolute(for: core.user) })
-        return asked.filter { !learningAgain.contains($0) && !told.contains($0.absolute(for: core.user)) }
+        let reported = Set(reported.map { $0.absolute(for: core.user) })
+        return asked.filter { !headsToRefetch.contains($0) && !reported.contains($0.absolute(for: core.user)) }
     }
 }
 
@@ -219,11 +219,12 @@ extension ServerFrame {
         switch event {
         case .message(let message): return .message(message)
         case .changed(let id, let epoch, let change): return .changed(id, epoch, change)
-        case .head(let id, let news):
+        case .head(let id, let update):
             // The event does not include the view, which is specific to the device.
             let head = LogHead(
-                epoch: news.epoch, view: 0, head: news.seq, firstSeq: news.floor ?? 1, n: news.n, rev: news.rev)
-            return .head(id, head, last: news.last, altersCounts: news.altersCounts)
+                epoch: update.epoch, view: 0, head: update.seq, firstSeq: update.firstSeq ?? 1,
+                countedIndex: update.countedIndex, rev: update.rev)
+            return .head(id, head, last: update.last, altersCounts: update.altersCounts)
         case .hidden(let id, let epoch, let places): return .hidden(id, epoch, places)
         default: return nil
         }

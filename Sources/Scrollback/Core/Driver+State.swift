@@ -8,16 +8,16 @@ import ScrollbackWire
 /// Reads go first, so that each later change includes their effect.
 extension Driver {
     /// Sends all settings that the server has not confirmed.
-    func sendStates() async {
+    func sendSettings() async {
         guard connection != nil else { return }
         do {
             let syncsReads = core.syncsReadState
             let (reads, states) = try await core.store.read { reader in
-                (syncsReads ? try reader.pendingReads() : [], try reader.pendingStates(withReads: syncsReads))
+                (syncsReads ? try reader.pendingReads() : [], try reader.pendingSettings(withReads: syncsReads))
             }
-            let marks = reads.filter { statesInFlight.insert($0.conversation).inserted }
+            let marks = reads.filter { settingsInFlight.insert($0.conversation).inserted }
             if let mark = marks.first, marks.count == 1 {
-                let change = StateChange.read(seq: mark.place.seq, epoch: mark.place.epoch, userRev: mark.userRev)
+                let change = StateChange.read(seq: mark.position.seq, epoch: mark.position.epoch, userRev: mark.userRev)
                 send(change.operation(in: mark.conversation), .read(mark.conversation))
             } else {
                 for first in stride(from: 0, to: marks.count, by: ReadMark.maximum) {
@@ -25,25 +25,25 @@ extension Driver {
                     send(MarkSeveralRead(batch), .reads(batch.map(\.conversation)))
                 }
             }
-            for state in states where statesInFlight.insert(state.conversation).inserted {
+            for state in states where settingsInFlight.insert(state.conversation).inserted {
                 send(state.change.operation(in: state.conversation), .state(state))
             }
         } catch {
-            await failed(error)
+            await storeFailed(error)
         }
     }
 
     func readAnswered(_ id: ConversationID, _ result: Result<[UInt8], ChatError>) async {
         let answer = result.flatMap { body in summary(body) }
-        await readsAnswered([id], .success([ReadAnswer(conversation: id, result: answer)]))
+        await readsAnswered([id], .success([ReadResult(conversation: id, result: answer)]))
     }
 
-    func readsAnswered(_ ids: [ConversationID], _ result: Result<[ReadAnswer], ChatError>) async {
-        statesInFlight.subtract(ids)
-        let answers: [ReadAnswer]
+    func readsAnswered(_ ids: [ConversationID], _ result: Result<[ReadResult], ChatError>) async {
+        settingsInFlight.subtract(ids)
+        let answers: [ReadResult]
         switch result {
         case .success(let all): answers = all
-        case .failure(let error): answers = ids.map { ReadAnswer(conversation: $0, result: .failure(error)) }
+        case .failure(let error): answers = ids.map { ReadResult(conversation: $0, result: .failure(error)) }
         }
         do {
             let unknown = try await core.store.write { writer in
@@ -61,38 +61,38 @@ extension Driver {
             }
             core.changes.changed(Set(answers.map(\.conversation)))
             for case .failure(let error) in answers.map(\.result) { retry(after: error) }
-            learn(unknown)
+            fetchHeads(unknown)
             // Other settings of the conversation wait until the read is accepted or rejected.
             let isDone = answers.contains { answer in
                 if case .failure(let error) = answer.result { !error.isTemporary } else { true }
             }
-            if isDone { await sendStates() }
+            if isDone { await sendSettings() }
         } catch {
-            await failed(error)
+            await storeFailed(error)
         }
     }
 
-    func stateAnswered(_ state: PendingState, _ result: Result<[UInt8], ChatError>) async {
+    func stateAnswered(_ state: PendingSetting, _ result: Result<[UInt8], ChatError>) async {
         let id = state.conversation
-        statesInFlight.remove(id)
+        settingsInFlight.remove(id)
         do {
             switch result.flatMap({ summary($0) }) {
             case .success(let summary):
                 let isUnknown = try await core.store.write { writer in
-                    try writer.settle(state)
+                    try writer.removePending(state)
                     return try writer.apply(summary, in: id, answers: .state)
                 }
-                if isUnknown { learn([id]) }
+                if isUnknown { fetchHeads([id]) }
             case .failure(let error) where error.isTemporary: return retry(after: error)
             case .failure:
                 // The server's value is authoritative.
-                try await core.store.write { try $0.settle(state) }
-                learn([id])
+                try await core.store.write { try $0.removePending(state) }
+                fetchHeads([id])
             }
             core.changes.changed([id])
-            await sendStates()
+            await sendSettings()
         } catch {
-            await failed(error)
+            await storeFailed(error)
         }
     }
 
@@ -112,15 +112,15 @@ extension Driver {
     func tickRetries() async {
         guard let date = retryAt, date <= now else { return }
         retryAt = nil
-        let ids = learningLater.sorted()
-        learningLater = []
-        learnedTwice = []
-        learn(ids)
-        if watchesLater { askWhoIsThere(watched.keys.sorted()) }
-        watchesLater = false
+        let ids = delayedHeads.sorted()
+        delayedHeads = []
+        refetchedHeads = []
+        fetchHeads(ids)
+        if retriesPresence { requestPresence(watched.keys.sorted()) }
+        retriesPresence = false
         push.tick()
-        tellPush()
-        await sendStates()
+        sendPushRegistration()
+        await sendSettings()
     }
 
     /// Applies read states that were changed on another device, or that the server confirmed again.
@@ -134,7 +134,7 @@ extension Driver {
             try reads.filter { try writer.apply($0.summary, in: $0.conversation) }.map(\.conversation)
         }
         core.changes.changed(Set(ids))
-        learn(unknown)
+        fetchHeads(unknown)
         for read in reads { core.events.send(.read(read.conversation, core.user, read.summary.readSeq)) }
     }
 

@@ -26,7 +26,7 @@ extension Driver {
     /// Passes live events to ``ResumeState``, and applies those it releases in one transaction.
     func applyLive(_ live: inout [LiveEvent]) async {
         guard !live.isEmpty else { return }
-        lastHeard = now
+        lastReceivedAt = now
         for event in live { perform(resume.live(event)) }
         live.removeAll(keepingCapacity: true)
         await applyReleased()
@@ -38,25 +38,27 @@ extension Driver {
         released = []
         do {
             for outcome in try await core.apply(events.map { .live($0) }) {
-                follow(outcome)
+                requestMissing(after: outcome)
                 guard !outcome.edit.isStale else { continue }
                 switch outcome.input {
                 case .live(.message(let message)):
-                    said(by: message.sender, in: message.conversation)
-                    core.tell(.message(message))
-                case .live(.changed(_, _, .message(let message))): core.tell(.changed(message))
+                    messageReceived(from: message.sender, in: message.conversation)
+                    core.notify(.message(message))
+                case .live(.changed(_, _, .message(let message))): core.notify(.changed(message))
                 default: break
                 }
             }
         } catch {
-            await failed(error)
+            await storeFailed(error)
         }
     }
 
     /// Requests whatever an outcome shows to be missing.
-    func follow(_ outcome: LogOutcome) {
-        if outcome.needsHead { learn([outcome.conversation], after: outcome.input) }
-        if let behind = outcome.behind, behind.conversation.kind.traits.replaysMissed || isHeard(behind.conversation) {
+    func requestMissing(after outcome: LogOutcome) {
+        if outcome.needsHead { fetchHeads([outcome.conversation], after: outcome.input) }
+        if let behind = outcome.behind,
+            behind.conversation.kind.traits.replaysMissed || isSubscribed(behind.conversation)
+        {
             perform(resume.needsSync(behind))
         }
     }
@@ -65,15 +67,15 @@ extension Driver {
     ///
     /// If the outcome was a head itself, a second attempt follows immediately, because an update may have arrived in
     /// between. Further attempts are delayed.
-    private func learn(_ ids: [ConversationID], after input: LogInput) {
-        guard case .head = input else { return learn(ids) }
-        for id in ids where !learnedTwice.insert(id).inserted { learningLater.insert(id) }
-        learn(ids.filter { !learningLater.contains($0) })
-        if !learningLater.isEmpty { retry(in: 5) }
+    private func fetchHeads(_ ids: [ConversationID], after input: LogInput) {
+        guard case .head = input else { return fetchHeads(ids) }
+        for id in ids where !refetchedHeads.insert(id).inserted { delayedHeads.insert(id) }
+        fetchHeads(ids.filter { !delayedHeads.contains($0) })
+        if !delayedHeads.isEmpty { retry(in: 5) }
     }
 
     /// Whether this client is subscribed to a channel or room.
-    private func isHeard(_ id: ConversationID) -> Bool { subscriptions[id] != nil }
+    private func isSubscribed(_ id: ConversationID) -> Bool { subscriptions[id] != nil }
 
     /// Checks conversations whose held-back events overflowed, and syncs them from their stored positions.
     func recheck(_ ids: [ConversationID]) async {
@@ -83,7 +85,7 @@ extension Driver {
             }
             for position in positions { perform(resume.needsSync(position)) }
         } catch {
-            await failed(error)
+            await storeFailed(error)
         }
     }
 
@@ -91,7 +93,7 @@ extension Driver {
         do {
             var reader = try JSONReader(try result.get())
             let window = try HeadWindow(from: &reader)
-            windowEndsPass = window.isDone
+            receivedLastWindow = window.isDone
             windowTotals = window.totals
             perform(
                 resume.windowAnswered(
@@ -103,55 +105,57 @@ extension Driver {
 
     func store(_ heads: [ConversationHead], _ cursor: String) async {
         do {
-            let endsPass = windowEndsPass
+            let isLastWindow = receivedLastWindow
             let totals = windowTotals
             let outcomes = try await core.store.write { writer in
                 // The head of a deleted conversation is a tombstone: not a member, and no messages.
-                for head in heads where !head.isMember && head.head == 0 { try writer.forget(head.conversation) }
+                for head in heads where !head.isMember && head.head == 0 {
+                    try writer.deleteConversation(head.conversation)
+                }
                 let outcomes = try writer.store(
-                    heads.filter { $0.isMember || $0.head > 0 }, totals: totals, endsPass: endsPass)
-                try writer.saveCursor(cursor, endsPass: endsPass)
+                    heads.filter { $0.isMember || $0.head > 0 }, totals: totals, isLastWindow: isLastWindow)
+                try writer.saveCursor(cursor, isLastWindow: isLastWindow)
                 return outcomes
             }
             core.changes.changed(Set(heads.map(\.conversation)))
-            await sendStates()
+            await sendSettings()
             let behind = Dictionary(outcomes.map { ($0.conversation, $0.behind) }, uniquingKeysWith: { $1 })
             perform(resume.windowStored { behind[$0.conversation] ?? nil })
-            if endsPass {
-                core.store.recentsEvents.greet(with: .loadedAll)
+            if isLastWindow {
+                core.store.recentsEvents.sendInitial(.loadedAll)
                 core.changes.changedAnything()
-                if continuesPass { return try await passAgain() }
-                core.setCurrency(isResumed: true, heard: Set(subscriptions.keys))
+                if needsAnotherSync { return try await restartSync() }
+                core.setSyncStatus(isResumed: true, subscribed: Set(subscriptions.keys))
                 // These heads were requested on an earlier connection, which ended before the answer.
-                learn(try await core.store.read { try $0.uncertainConversations() })
+                fetchHeads(try await core.store.read { try $0.uncertainConversations() })
             }
             await applyReleased()
-            if endsPass { await recheckHeard() }
+            if isLastWindow { await recheckSubscriptions() }
         } catch {
-            await failed(error)
+            await storeFailed(error)
         }
     }
 
     /// Checks subscribed channels and rooms after consecutive sync passes.
     ///
     /// A sync pass does not include events that arrived for them between two passes.
-    private func recheckHeard() async {
-        guard hasBegunAgain else { return }
-        hasBegunAgain = false
+    private func recheckSubscriptions() async {
+        guard hasRestartedSync else { return }
+        hasRestartedSync = false
         await recheck(subscriptions.keys.sorted())
     }
 
     func logsAnswered(_ batch: Int, _ asked: [LogPosition], _ result: Result<[UInt8], ChatError>) async {
         do {
             var reader = try JSONReader(try result.get())
-            await apply(try LogSyncAnswer.list(&reader), batch, asked)
+            await apply(try LogSyncResult.list(&reader), batch, asked)
         } catch {
             perform(resume.syncFailed(batch, error, now: now, using: &generator))
             await applyReleased()
         }
     }
 
-    private func apply(_ answers: [LogSyncAnswer], _ batch: Int, _ asked: [LogPosition]) async {
+    private func apply(_ answers: [LogSyncResult], _ batch: Int, _ asked: [LogPosition]) async {
         var inputs: [LogInput] = []
         for answer in answers {
             guard let position = asked.first(where: { $0.conversation == answer.conversation }) else { continue }
@@ -161,14 +165,14 @@ extension Driver {
             let outcomes = try await core.apply(inputs)
             perform(
                 resume.syncAnswered(batch, behind: outcomes.compactMap(\.behind), now: now, using: &generator))
-            learn(outcomes.filter(\.needsHead).map(\.conversation))
+            fetchHeads(outcomes.filter(\.needsHead).map(\.conversation))
             for outcome in outcomes {
                 guard case .sync(let sync, _) = outcome.input, !outcome.edit.isStale else { continue }
-                for message in sync.page.messages { core.tell(.message(message)) }
+                for message in sync.page.messages { core.notify(.message(message)) }
             }
             await applyReleased()
         } catch {
-            await failed(error)
+            await storeFailed(error)
         }
     }
 }

@@ -14,34 +14,34 @@ extension Driver {
         scheduleTyping()
     }
 
-    func heard(_ user: UserID, in id: ConversationID, isTyping: Bool) {
-        if typingPeople.heard(user, in: id, isTyping: isTyping, now: now) { tellTyping([id]) }
+    func receivedTyping(_ user: UserID, in id: ConversationID, isTyping: Bool) {
+        if typingUsers.received(user, in: id, isTyping: isTyping, now: now) { publishTyping([id]) }
         scheduleTyping()
     }
 
     /// Ends a user's typing state after a message from them.
-    func said(by user: UserID, in id: ConversationID) {
-        if typingPeople.said(by: user, in: id) { tellTyping([id]) }
+    func messageReceived(from user: UserID, in id: ConversationID) {
+        if typingUsers.messageReceived(from: user, in: id) { publishTyping([id]) }
     }
 
     func tickTyping() {
         if let wake = typingWake, wake <= now { typingWake = nil }
         for id in ownTyping.tick(now: now) { send(SignalTyping(conversation: id, isTyping: false), .nothing) }
-        tellTyping(typingPeople.tick(now: now))
+        publishTyping(typingUsers.tick(now: now))
         scheduleTyping()
     }
 
-    func forgetTyping() {
+    func resetTyping() {
         ownTyping = OwnTyping()
-        tellTyping(typingPeople.disconnected())
+        publishTyping(typingUsers.disconnected())
     }
 
-    private func tellTyping(_ ids: [ConversationID]) {
-        for id in ids { core.typing.set(typingPeople.users(in: id), of: id) }
+    private func publishTyping(_ ids: [ConversationID]) {
+        for id in ids { core.typing.set(typingUsers.users(in: id), of: id) }
     }
 
     private func scheduleTyping() {
-        guard let next = [ownTyping.next, typingPeople.next].compactMap({ $0 }).min(),
+        guard let next = [ownTyping.next, typingUsers.next].compactMap({ $0 }).min(),
             typingWake.map({ next < $0 }) ?? true
         else { return }
         typingWake = next

@@ -21,31 +21,31 @@ final class Driver {
     var hasRefreshedToken = false
     var token = ""
     /// Whether the current window is the last one of its sync pass, and whether another pass must follow.
-    var windowEndsPass = false
-    var continuesPass = false
+    var receivedLastWindow = false
+    var needsAnotherSync = false
     /// Whether another sync pass began on this connection.
     ///
     /// Events of subscribed channels and rooms may have been lost with the previous pass.
-    var hasBegunAgain = false
+    var hasRestartedSync = false
     /// Live events that ``ResumeState`` released for applying.
     var released: [LiveEvent] = []
     var heartbeat = 30
-    var lastHeard = Date.distantPast
+    var lastReceivedAt = Date.distantPast
     var lastRef: Int64 = 0
     var requests: [Int64: Request] = [:]
     /// Requests that arrived while the client was connecting.
     var waiting: [(any FrameRequest, timeout: Duration, ClientCore.Reply<[UInt8]>)] = []
     /// Conversations with a setting in flight to the server.
-    var statesInFlight: Set<ConversationID> = []
+    var settingsInFlight: Set<ConversationID> = []
     /// The unread totals that the current window reported.
     var windowTotals: UnreadTotals?
-    var learning: Set<ConversationID> = []
-    /// Conversations of `learning` whose heads must be fetched once more.
-    var learningAgain: Set<ConversationID> = []
+    var headsInFlight: Set<ConversationID> = []
+    /// Conversations of `headsInFlight` whose heads must be fetched once more.
+    var headsToRefetch: Set<ConversationID> = []
     /// Conversations whose heads were fetched twice, because the first head left the counts uncertain.
-    var learnedTwice: Set<ConversationID> = []
+    var refetchedHeads: Set<ConversationID> = []
     /// Conversations whose heads are fetched after a delay.
-    var learningLater: Set<ConversationID> = []
+    var delayedHeads: Set<ConversationID> = []
     /// The number of active subscriptions by channel or room.
     var subscriptions: [ConversationID: Int] = [:]
     /// The time of the next attempt for subscriptions that were refused temporarily.
@@ -55,22 +55,22 @@ final class Driver {
     /// The number of active presence observers by user.
     var watched: [UserID: Int] = [:]
     /// Whether a presence request failed temporarily and must be retried.
-    var watchesLater = false
+    var retriesPresence = false
     var ownTyping = OwnTyping()
-    var typingPeople = TypingPeople()
+    var typingUsers = TypingUsers()
     var typingWake: Date?
-    var heard = HeardIDs()
+    var receivedIDs = ReceivedIDs()
     var isActive = true
-    /// The value of `isActive` that was sent in the greeting.
-    var greetedActive = true
-    var lastKick = Date.distantPast
+    /// The value of `isActive` that was sent in the hello frame.
+    var sentActivity = true
+    var lastImmediateReconnect = Date.distantPast
     /// The time of the next scheduled call of the outbox's `tick`.
     var outboxWakesAt: Date?
 
     enum Phase {
         case idle
         case opening
-        case greeting(any TransportConnection)
+        case authenticating(any TransportConnection)
         case online(any TransportConnection)
         case waiting(until: Date)
         case rejected
@@ -81,12 +81,12 @@ final class Driver {
         case reply(ClientCore.Reply<[UInt8]>)
         case send(MessageID, OutboxRequest)
         /// A history request for a message that the server had already stored.
-        case sentEarlier(MessageID, in: ConversationID)
+        case alreadyStored(MessageID, in: ConversationID)
         case window(Int)
         case logs(batch: Int, [LogPosition])
         case read(ConversationID)
         case reads([ConversationID])
-        case state(PendingState)
+        case state(PendingSetting)
         case heads([ConversationID])
         case subscription([ConversationID])
         case presence
@@ -140,11 +140,11 @@ final class Driver {
 
     /// Fails all requests that wait for an answer.
     private func end(_ rest: ArraySlice<ClientCore.Input>) {
-        let unheard = Array(rest) + core.mailbox.close()
+        let unhandled = Array(rest) + core.mailbox.close()
         disconnect()
         for (_, _, reply) in waiting { reply(.failure(ClientCore.closed)) }
         waiting = []
-        for input in unheard {
+        for input in unhandled {
             switch input {
             case .request(_, _, let reply): reply(.failure(ClientCore.closed))
             case .retry(_, let reply): reply(.failure(ClientCore.closed))
@@ -162,13 +162,14 @@ final class Driver {
             if case .idle = phase { open() }
             if case .rejected = phase { open() }
             if case .waiting = phase { open() }
-        case .kick: kick()
-        case .token(let generation, let result) where generation == self.generation: tokenCame(result)
+        case .reconnectNow: reconnectNow()
+        case .token(let generation, let result) where generation == self.generation: tokenReceived(result)
         case .opened(let generation, let connection): opened(generation, connection)
-        case .openFailed(let generation, let error) where generation == self.generation: await lost(nil, error)
+        case .openFailed(let generation, let error) where generation == self.generation:
+            await connectionLost(nil, error)
         case .transport(let generation, let event) where generation == self.generation:
-            if case .closed(let closure) = event { await lost(closure, nil) }
-        case .heartbeat(let generation) where generation == self.generation: beat()
+            if case .closed(let closure) = event { await connectionLost(closure, nil) }
+        case .heartbeat(let generation) where generation == self.generation: sendHeartbeat()
         case .token, .openFailed, .transport, .heartbeat: break
         case .tick: await tick()
         case .request(let request, let timeout, let reply): ask(request, timeout, reply)
@@ -180,7 +181,7 @@ final class Driver {
             await perform(
                 outbox.enqueue(
                     item.id, in: item.conversation, isMessage: item.isMessage, needsUpload: item.needsUpload, now: now))
-            kick()
+            reconnectNow()
         case .uploaded(let id, let result):
             core.uploads.ended(id)
             await perform(outbox.uploaded(id, result, now: now, using: &generator))
@@ -197,8 +198,8 @@ final class Driver {
                 result = .failure(error)
             }
             reply(result)
-        case .stateSet: await sendStates()
-        case .learn(let ids): learn(ids)
+        case .settingChanged: await sendSettings()
+        case .fetchHeads(let ids): fetchHeads(ids)
         case .behind(let position):
             perform(resume.needsSync(position))
             await applyReleased()
@@ -208,8 +209,8 @@ final class Driver {
         case .setActive(let isActive):
             self.isActive = isActive
             if isActive {
-                kick()
-                Task { [core] in await core.lookIntoPushInbox() }
+                reconnectNow()
+                Task { [core] in await core.processPushInbox() }
             }
             if connection != nil { send(SetActivity(isActive: isActive), .nothing) }
         case .subscribe(let ids, let isOn): subscribe(ids, isOn: isOn)
@@ -224,9 +225,9 @@ final class Driver {
             }
         case .pushed:
             do {
-                try await askAboutPushed()
+                try await fetchPushedHeads()
             } catch {
-                await failed(error)
+                await storeFailed(error)
             }
         }
     }

@@ -10,7 +10,7 @@ final class EventCenter<Event: Sendable>: Sendable {
         var observers: [Int: Observer] = [:]
         var lastObserver = 0
         var hasEnded = false
-        var greeting: Event?
+        var initialEvent: Event?
     }
 
     /// The buffered events of one consumer.
@@ -24,10 +24,10 @@ final class EventCenter<Event: Sendable>: Sendable {
         /// The buffer in two parts: new events, and the rest of the last batch in reverse order.
         var newest: [Event] = []
         var oldest: [Event] = []
-        /// The greeting, if the buffer was full when it was sent.
+        /// The initial event, if the buffer was full when it was sent.
         ///
         /// It precedes other pending events.
-        var greeting: Event?
+        var initialEvent: Event?
         /// The number of dropped events.
         var missed = 0
 
@@ -37,22 +37,22 @@ final class EventCenter<Event: Sendable>: Sendable {
         }
 
         private var isEmpty: Bool { newest.isEmpty && oldest.isEmpty }
-        private var hasRoom: Bool { newest.count + oldest.count < capacity }
+        private var hasCapacity: Bool { newest.count + oldest.count < capacity }
 
-        mutating func greet(with event: Event) {
-            if hasRoom { newest.append(event) } else { greeting = event }
+        mutating func sendInitial(_ event: Event) {
+            if hasCapacity { newest.append(event) } else { initialEvent = event }
             signal.yield()
         }
 
-        /// - Parameter tell: Creates the event that reports the number of dropped events.
-        mutating func put(_ event: Event, missed tell: (Int) -> Event) {
-            payUp(tell)
-            if hasRoom { newest.append(event) } else { missed += 1 }
+        /// - Parameter makeMissedEvent: Creates the event that reports the number of dropped events.
+        mutating func put(_ event: Event, missed makeMissedEvent: (Int) -> Event) {
+            appendPending(makeMissedEvent)
+            if hasCapacity { newest.append(event) } else { missed += 1 }
             signal.yield()
         }
 
-        mutating func take(missed tell: (Int) -> Event) -> Event? {
-            if isEmpty { payUp(tell) }
+        mutating func take(missed makeMissedEvent: (Int) -> Event) -> Event? {
+            if isEmpty { appendPending(makeMissedEvent) }
             if oldest.isEmpty {
                 oldest = newest.reversed()
                 newest = []
@@ -63,14 +63,14 @@ final class EventCenter<Event: Sendable>: Sendable {
             return event
         }
 
-        /// Appends the pending greeting and the report of dropped events, if the buffer has space.
-        private mutating func payUp(_ tell: (Int) -> Event) {
-            if let event = greeting, hasRoom {
+        /// Appends the pending initial event and the report of dropped events, if the buffer has space.
+        private mutating func appendPending(_ makeMissedEvent: (Int) -> Event) {
+            if let event = initialEvent, hasCapacity {
                 newest.append(event)
-                greeting = nil
+                initialEvent = nil
             }
-            if missed > 0, hasRoom {
-                newest.append(tell(missed))
+            if missed > 0, hasCapacity {
+                newest.append(makeMissedEvent(missed))
                 missed = 0
             }
         }
@@ -88,11 +88,11 @@ final class EventCenter<Event: Sendable>: Sendable {
     var isObserved: Bool { state.withLock { !$0.hasEnded && !$0.observers.isEmpty } }
 
     /// Sends an event to all consumers, and later to each new consumer as its first event.
-    func greet(with event: Event) {
+    func sendInitial(_ event: Event) {
         state.withLock { state in
-            guard state.greeting == nil else { return }
-            state.greeting = event
-            for id in Array(state.observers.keys) { state.observers[id]?.greet(with: event) }
+            guard state.initialEvent == nil else { return }
+            state.initialEvent = event
+            for id in Array(state.observers.keys) { state.observers[id]?.sendInitial(event) }
         }
     }
 
@@ -102,7 +102,7 @@ final class EventCenter<Event: Sendable>: Sendable {
             state.lastObserver += 1
             guard !state.hasEnded else { return state.lastObserver }
             var observer = Observer(signal: signal, capacity: capacity)
-            if let greeting = state.greeting { observer.greet(with: greeting) }
+            if let initialEvent = state.initialEvent { observer.sendInitial(initialEvent) }
             state.observers[state.lastObserver] = observer
             return state.lastObserver
         }

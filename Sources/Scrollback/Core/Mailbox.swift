@@ -17,18 +17,18 @@ final class Mailbox<Item: Sendable>: Sendable {
     /// - Returns: Whether the item was queued; `false` after the mailbox was closed.
     @discardableResult
     func post(_ item: Item) -> Bool {
-        var isTaken = true
+        var isAccepted = true
         let waiter: CheckedContinuation<[Item], Never>? = state.withLock { state in
             guard !state.isClosed else {
-                isTaken = false
+                isAccepted = false
                 return nil
             }
             state.items.append(item)
             defer { state.waiter = nil }
             return state.waiter
         }
-        waiter?.resume(returning: takeNow())
-        return isTaken
+        waiter?.resume(returning: drain())
+        return isAccepted
     }
 
     /// Waits for items and returns all of them; returns an empty array after the mailbox was closed.
@@ -56,10 +56,10 @@ final class Mailbox<Item: Sendable>: Sendable {
             return state.waiter
         }
         waiter?.resume(returning: [])
-        return takeNow()
+        return drain()
     }
 
-    private func takeNow() -> [Item] {
+    private func drain() -> [Item] {
         state.withLock { state in
             defer { state.items = [] }
             return state.items

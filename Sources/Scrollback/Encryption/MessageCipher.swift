@@ -155,7 +155,7 @@ extension MessageCipher {
             let json = String(validating: parts[1], as: UTF8.self)
         else { throw altered }
         // The sender of an erased user's message is a placeholder, and the message must stay readable.
-        guard name == sender.text || sender.isStandIn else { throw altered }
+        guard name == sender.text || sender.isErasedUser else { throw altered }
         do {
             return try RawJSON(json)
         } catch {

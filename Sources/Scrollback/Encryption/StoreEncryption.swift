@@ -14,7 +14,7 @@ import StoreFiles
 ///
 /// Pass it to ``ChatClient/Configuration/storeEncryption``. Existing data is encrypted in the background while the
 /// client is in use. The same applies to a change of the key: the older key is needed until
-/// ``ChatClient/storeEncrypted()`` returns.
+/// ``ChatClient/waitForStoreEncryption()`` returns.
 public struct StoreEncryption: Sendable {
     let keys: StoreKeys
 

@@ -14,7 +14,7 @@ extension Conversation {
     /// - Returns: The page, with anchors for the adjacent pages.
     /// - Throws: `invalid-parameter` naming the argument, or the server's error. A local page throws `unknown-message`
     ///   if the device does not know the anchor's position. If the server can't be reached, a remote page throws
-    ///   `unreachable`, and a merged page reports the error in its `shortfall`.
+    ///   `unreachable`, and a merged page reports the error in its `remoteError`.
     public func history(
         _ anchor: Anchor = .latest, limit: Int = 20, sort: Sort = .newestFirst, matching filter: MessageFilter = .all,
         from source: HistorySource = .merged
@@ -48,8 +48,8 @@ extension Conversation {
     ///
     /// - Throws: `local-storage`.
     public func unreadMentions() async throws(ChatError) -> MessageSequence {
-        var mentions = messages(from: try await firstNotRead(), matching: .mentionsMe)
-        mentions.excluded = core.user
+        var mentions = messages(from: try await firstUnreadAnchor(), matching: .mentionsMe)
+        mentions.excludedSender = core.user
         return mentions
     }
 
@@ -61,14 +61,14 @@ extension Conversation {
     ///
     /// - Throws: `local-storage`.
     public func unreadMessages() async throws(ChatError) -> MessageSequence {
-        var unread = messages(from: try await firstNotRead())
-        unread.excluded = core.user
+        var unread = messages(from: try await firstUnreadAnchor())
+        unread.excludedSender = core.user
         unread.countsUnread = true
         return unread
     }
 
     /// Returns the anchor at which unread messages begin.
-    private func firstNotRead() async throws(ChatError) -> Anchor {
+    private func firstUnreadAnchor() async throws(ChatError) -> Anchor {
         let read = try await core.store.read { [id] reader in
             try reader.number(of: id).flatMap { try reader.readState($0) }?.position ?? 0
         }
@@ -123,8 +123,8 @@ extension Conversation {
         let messages = page.messages.filter { !known.contains($0.id) }
         // The cursors follow the server's page, even if messages are excluded here.
         return HistoryPage(
-            messages: messages.map(core.store.sealing.open), older: page.older.map { .cursor($0) },
-            newer: page.newer.map { .cursor($0) }, shortfall: nil, gap: nil)
+            messages: messages.map(core.store.messageEncryption.open), older: page.older.map { .cursor($0) },
+            newer: page.newer.map { .cursor($0) }, remoteError: nil, gap: nil)
     }
 
     func fetch(_ query: HistoryQuery) async throws(ChatError) -> LogPage {
@@ -147,17 +147,17 @@ extension Conversation {
     /// Each round fills at least one sequence number, or is the last one.
     private func mergedHistory(_ query: HistoryQuery) async throws(ChatError) -> HistoryPage {
         // Filtered pages and pages from a cursor come from the server, because a filtered page can't fill gaps.
-        var isServers = query.filter != .all
-        if case .cursor = query.anchor { isServers = true }
-        if isServers {
+        var needsServer = query.filter != .all
+        if case .cursor = query.anchor { needsServer = true }
+        if needsServer {
             do {
                 return try await remoteHistory(query, excludingLocal: false)
-            } catch let error where error.leavesLocalHistory {
-                return try await localRun(query).page(query).short(of: error)
+            } catch let error where error.allowsLocalFallback {
+                return try await localRun(query).page(query).addingRemoteError(error)
             }
         }
-        var fruitless = 0
-        var hasAskedForNewest = core.isCurrent(id)
+        var attemptsWithoutProgress = 0
+        var hasRequestedNewest = core.isCurrent(id)
         while true {
             let run = try await localRun(query)
             let request: HistoryQuery
@@ -166,9 +166,9 @@ extension Conversation {
             } else if let point = run.unknownPoint {
                 let side = max(query.limit, 1)
                 request = HistoryQuery(.around(point, before: side, after: side))
-            } else if run.newer == nil, !hasAskedForNewest {
+            } else if run.newer == nil, !hasRequestedNewest {
                 // Messages above the local head are unknown until the connection has synced.
-                hasAskedForNewest = true
+                hasRequestedNewest = true
                 request = HistoryQuery(.latest, limit: max(query.limit, 1))
             } else {
                 return run.page(query)
@@ -176,27 +176,28 @@ extension Conversation {
             do {
                 let page = try await fetch(request)
                 let outcome = try await core.apply(page, to: id)
-                fruitless = run.gap != nil && outcome?.changedGaps == true ? 0 : fruitless + 1
-            } catch let error where error.leavesLocalHistory {
-                return run.page(query).short(of: error)
+                attemptsWithoutProgress =
+                    run.gap != nil && outcome?.changedGaps == true ? 0 : attemptsWithoutProgress + 1
+            } catch let error where error.allowsLocalFallback {
+                return run.page(query).addingRemoteError(error)
             }
-            if fruitless == 4 {
-                return run.page(query).short(
-                    of: ChatError(.internalError, "The server's pages do not fill a gap in the history."))
+            if attemptsWithoutProgress == 4 {
+                return run.page(query).addingRemoteError(
+                    ChatError(.internalError, "The server's pages do not fill a gap in the history."))
             }
         }
     }
 }
 
 extension ChatError {
-    /// Whether a merged page or search falls back to local messages and reports this error as its shortfall.
-    var leavesLocalHistory: Bool { isTemporary || code == .persistenceDisabled }
+    /// Whether a merged page or search falls back to local messages and reports this error as its remote error.
+    var allowsLocalFallback: Bool { isTemporary || code == .persistenceDisabled }
 }
 
 extension HistoryPage {
-    func short(of error: ChatError) -> HistoryPage {
+    func addingRemoteError(_ error: ChatError) -> HistoryPage {
         var page = self
-        page.shortfall = error
+        page.remoteError = error
         return page
     }
 }

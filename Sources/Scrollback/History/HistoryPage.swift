@@ -30,9 +30,9 @@ public struct HistoryPage: Sendable {
     /// The error that prevented loading from the server.
     ///
     /// The page then contains only stored messages.
-    public var shortfall: ChatError?
+    public var remoteError: ChatError?
     /// The range of sequence numbers next to the page that this device does not have.
     ///
-    /// Only local pages and pages with a shortfall have a gap.
+    /// Only local pages and pages with a remote error have a gap.
     public var gap: ClosedRange<Int64>?
 }

@@ -17,7 +17,7 @@ public final class HistoryPager: Sendable {
     private let sort: Sort
     private let filter: MessageFilter
     private let source: HistorySource
-    private let goesNewer: Bool
+    private let readsForward: Bool
     private let state: Mutex<State>
 
     init(
@@ -30,7 +30,7 @@ public final class HistoryPager: Sendable {
         self.sort = sort
         self.filter = filter
         self.source = source
-        goesNewer =
+        readsForward =
             switch anchor {
             case .after, .between: true
             case .before, .around, .backward, .cursor: false
@@ -49,7 +49,7 @@ public final class HistoryPager: Sendable {
     /// A page can be empty or shorter than the limit although more messages follow. Check ``hasNext`` to find out.
     ///
     /// - Throws: `query-in-progress` during another call. The errors of
-    ///   ``Conversation/history(_:limit:sort:matching:from:)``, and the shortfall of a merged page.
+    ///   ``Conversation/history(_:limit:sort:matching:from:)``, and the remote error of a merged page.
     public func next() async throws(ChatError) -> [Message] {
         if case .cursor = first {
             throw .invalidParameter("anchor", "is a cursor, which has no direction: use another anchor")
@@ -59,8 +59,8 @@ public final class HistoryPager: Sendable {
         var place: Anchor? = anchor
         defer { state.withLock { $0 = State(anchor: place) } }
         let page = try await conversation.history(anchor, limit: limit, sort: sort, matching: filter, from: source)
-        if let shortfall = page.shortfall { throw shortfall }
-        place = goesNewer ? page.newer : page.older
+        if let remoteError = page.remoteError { throw remoteError }
+        place = readsForward ? page.newer : page.older
         return page.messages
     }
 

@@ -13,7 +13,7 @@ struct LocalRun: Sendable {
     init(_ query: HistoryQuery, in id: ConversationID, _ reader: LocalReader) throws {
         messages = []
         let log = try reader.localLog(of: id)
-        func place(_ point: HistoryPoint, _ unknown: inout HistoryPoint?) throws -> LocalPlace? {
+        func place(_ point: HistoryPoint, _ unknown: inout HistoryPoint?) throws -> LocalPosition? {
             let place = try log.flatMap { try reader.place(point, in: $0) }
             if place == nil { unknown = unknown ?? point }
             return place
@@ -83,11 +83,11 @@ struct LocalRun: Sendable {
     }
 
     private mutating func readAround(
-        _ place: LocalPlace, before: Int, after: Int, _ filter: MessageFilter, _ log: LocalLog,
+        _ place: LocalPosition, before: Int, after: Int, _ filter: MessageFilter, _ log: LocalLog,
         _ reader: LocalReader
     ) throws {
         let state = log.state
-        if let seq = place.itself, let range = state.range, range.contains(seq), !state.voids.contains(seq) {
+        if let seq = place.seq, let range = state.range, range.contains(seq), !state.deletedRanges.contains(seq) {
             if state.gaps.contains(seq) {
                 gap = GapRequest(gap: seq...seq, anchor: seq + 1, direction: .older, limit: 1)
             }
@@ -117,7 +117,7 @@ struct LocalRun: Sendable {
             messages: query.sort == .oldestFirst ? messages : messages.reversed(),
             older: older.map { Self.older(from: $0, query.anchor) },
             newer: newer.map { Self.newer(from: $0, query.anchor) },
-            shortfall: nil, gap: gap?.gap)
+            remoteError: nil, gap: gap?.gap)
     }
 
     /// Returns the anchor that continues at a sequence number, within the bounds of the original anchor.

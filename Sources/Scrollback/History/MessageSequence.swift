@@ -3,7 +3,7 @@ public import ScrollbackModel
 /// An asynchronous sequence of a conversation's messages.
 ///
 /// Pages are loaded when the iteration needs them, never ahead of it. If a page is incomplete, the sequence throws its
-/// shortfall after the page's messages.
+/// remote error after the page's messages.
 public struct MessageSequence: AsyncSequence, Sendable {
     /// The type of the elements.
     public typealias Element = Message
@@ -15,7 +15,7 @@ public struct MessageSequence: AsyncSequence, Sendable {
     let filter: MessageFilter
     let source: HistorySource
     /// The sender whose messages are omitted.
-    var excluded: UserID?
+    var excludedSender: UserID?
     /// Whether to return only messages that count as unread.
     var countsUnread = false
 
@@ -31,16 +31,16 @@ public struct MessageSequence: AsyncSequence, Sendable {
     /// The position of one iteration.
     public struct Iterator: AsyncIteratorProtocol {
         private let sequence: MessageSequence
-        private let goesNewer: Bool
+        private let readsForward: Bool
         private var anchor: Anchor?
         /// The loaded messages that were not returned yet, in reverse order.
         private var messages: [Message] = []
-        private var shortfall: ChatError?
+        private var remoteError: ChatError?
 
         init(sequence: MessageSequence, anchor: Anchor) {
             self.sequence = sequence
             self.anchor = anchor
-            goesNewer =
+            readsForward =
                 switch anchor {
                 case .before, .backward: false
                 case .after, .around, .between, .cursor: true
@@ -51,7 +51,7 @@ public struct MessageSequence: AsyncSequence, Sendable {
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(ChatError) -> Message? {
             while true {
                 if let message = messages.popLast() { return message }
-                if let shortfall { throw shortfall }
+                if let remoteError { throw remoteError }
                 guard let anchor else { return nil }
                 if Task.isCancelled {
                     throw ChatError(.cancelled, "The task that iterates over the messages was cancelled.")
@@ -70,11 +70,11 @@ public struct MessageSequence: AsyncSequence, Sendable {
                 throw .invalidParameter("anchor", "is a cursor, which has no direction: use another anchor")
             }
             let page = try await sequence.conversation.history(
-                anchor, limit: 100, sort: goesNewer ? .oldestFirst : .newestFirst, matching: sequence.filter,
+                anchor, limit: 100, sort: readsForward ? .oldestFirst : .newestFirst, matching: sequence.filter,
                 from: sequence.source)
             messages = page.messages.reversed().filter { sequence.isWanted($0) }
-            shortfall = page.shortfall
-            self.anchor = goesNewer ? page.newer : page.older
+            remoteError = page.remoteError
+            self.anchor = readsForward ? page.newer : page.older
             if sequence.source == .local, let gap = page.gap { self.anchor = beyond(gap, anchor) }
         }
 
@@ -82,7 +82,7 @@ public struct MessageSequence: AsyncSequence, Sendable {
             switch anchor {
             case .backward(_, let end): .backward(from: .seq(gap.lowerBound), downTo: end)
             case .between(_, let end): .between(.seq(gap.upperBound + 1), end)
-            default: goesNewer ? .after(.seq(gap.upperBound)) : .before(.seq(gap.lowerBound))
+            default: readsForward ? .after(.seq(gap.upperBound)) : .before(.seq(gap.lowerBound))
             }
         }
     }

@@ -21,7 +21,7 @@ extension Conversation {
             throw .invalidParameter(
                 "reason", "must be 1...\(Ban.reasonBytes) bytes of UTF-8", limit: Ban.reasonBytes)
         }
-        _ = try await core.perform(BanUser(conversation: list, user: user, until: until, reason: reason))
+        _ = try await core.perform(BanUser(conversation: memberListID, user: user, until: until, reason: reason))
     }
 
     /// Lifts a ban.
@@ -32,14 +32,14 @@ extension Conversation {
     ///
     /// - Throws: `forbidden`. `unreachable` or `timeout`.
     public func unban(_ user: UserID) async throws(ChatError) {
-        _ = try await core.perform(UnbanUser(conversation: list, user: user))
+        _ = try await core.perform(UnbanUser(conversation: memberListID, user: user))
     }
 
     /// Returns the current bans of this conversation, sorted by user ID.
     ///
     /// - Throws: `forbidden`. `unreachable` or `timeout`.
     public func bans() async throws(ChatError) -> [Ban] {
-        try await core.all { ListBans(conversation: list, page: $0) }
+        try await core.all { ListBans(conversation: memberListID, page: $0) }
     }
 
     /// Reports a message to the server's operators.

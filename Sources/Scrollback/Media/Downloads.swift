@@ -25,16 +25,16 @@ final class Downloads: Sendable {
         var waiting = 1
     }
 
-    private static let piece = 4 << 20
+    private static let chunkSize = 4 << 20
 
     /// Returns a file, downloading it if necessary.
     ///
     /// - Parameter size: The size of the file according to the message.
     /// - Throws: `cancelled` if the waiting task is cancelled.
     func file(
-        _ key: String, _ source: MediaPiece.Source, size: Int64?, _ core: ClientCore
+        _ key: String, _ source: MediaChunk.Source, size: Int64?, _ core: ClientCore
     ) async throws(ChatError) -> URL {
-        if let known = try await known(key, core) { return known }
+        if let known = try await cachedFile(key, core) { return known }
         guard let fetch = join(key, source, size, core) else { throw ClientCore.closed }
         let result = await fetch.task.valueUnlessCancelled
         leave(key, fetch.number)
@@ -43,7 +43,7 @@ final class Downloads: Sendable {
     }
 
     private func join(
-        _ key: String, _ source: MediaPiece.Source, _ size: Int64?, _ core: ClientCore
+        _ key: String, _ source: MediaChunk.Source, _ size: Int64?, _ core: ClientCore
     ) -> Fetch? {
         state.withLock { state in
             guard !state.hasEnded else { return nil }
@@ -95,7 +95,7 @@ final class Downloads: Sendable {
             }
             let task = Task { [self] in
                 if let source {
-                    if (try? await known(key, core)) != nil { isHere(key) }
+                    if (try? await cachedFile(key, core)) != nil { finishProgress(key) }
                     for await fraction in source.sequence { continuation.yield(fraction) }
                 }
                 continuation.finish()
@@ -127,19 +127,19 @@ final class Downloads: Sendable {
     }
 
     /// Ends the progress of a file that is already stored.
-    private func isHere(_ key: String) {
+    private func finishProgress(_ key: String) {
         let source = state.withLock { $0.progress.removeValue(forKey: key) }
         source?.set(1)
         source?.end()
     }
 
-    private func tell(_ key: String, _ fraction: Double) {
+    private func reportProgress(_ key: String, _ fraction: Double) {
         state.withLock { $0.progress[key] }?.set(fraction)
     }
 
     // MARK: Steps
 
-    private func known(_ key: String, _ core: ClientCore) async throws(ChatError) -> URL? {
+    private func cachedFile(_ key: String, _ core: ClientCore) async throws(ChatError) -> URL? {
         guard let file = try await core.store.read({ try $0.file(key) }) else { return nil }
         let url = core.files.url(of: file.hash)
         guard FileManager.default.fileExists(atPath: url.path) else { return nil }
@@ -149,7 +149,7 @@ final class Downloads: Sendable {
     }
 
     private func fetch(
-        _ key: String, _ source: MediaPiece.Source, _ size: Int64?, _ core: ClientCore
+        _ key: String, _ source: MediaChunk.Source, _ size: Int64?, _ core: ClientCore
     ) async throws(ChatError) -> URL {
         do throws(ChatError) {
             let hash = try await fetchAll(key, source, size, core)
@@ -167,7 +167,7 @@ final class Downloads: Sendable {
     ///
     /// - Returns: The hash that the file must have, or `nil` if it is not known.
     private func fetchAll(
-        _ key: String, _ source: MediaPiece.Source, _ size: Int64?, _ core: ClientCore
+        _ key: String, _ source: MediaChunk.Source, _ size: Int64?, _ core: ClientCore
     ) async throws(ChatError) -> String? {
         var offset = core.files.sizeOfPartial(key)
         var hash = try await core.store.read { try $0.partialHash(key) }
@@ -177,42 +177,42 @@ final class Downloads: Sendable {
         let isHash = if case .remote = source { false } else { true }
         // The download was complete, but the app was terminated before the file was stored.
         if isHash, offset > 0, offset == size { return hash }
-        var mayBeginAnew = true
+        var canRestart = true
         while true {
             guard !Task.isCancelled else { throw ClientCore.closed }
-            var piece: MediaPiece?
+            var chunk: MediaChunk?
             do throws(ChatError) {
-                piece = try await read(source, from: offset, hash, core)
+                chunk = try await read(source, from: offset, hash, core)
             } catch  where error.code == .conflict && offset > 0 {
                 // The server has no data at this offset.
             }
-            if piece?.offset != offset || offset > 0 && piece?.hash != hash {
+            if chunk?.offset != offset || offset > 0 && chunk?.hash != hash {
                 // The file on the server has changed.
-                guard mayBeginAnew else {
+                guard canRestart else {
                     throw ChatError(.malformed, "The file repeatedly changed during the download.")
                 }
-                mayBeginAnew = false
+                canRestart = false
                 core.files.removePartial(key)
                 (offset, hash) = (0, nil)
             }
-            guard let piece, piece.offset == offset else { continue }
-            let end = offset + Int64(piece.bytes.count)
+            guard let chunk, chunk.offset == offset else { continue }
+            let end = offset + Int64(chunk.bytes.count)
             let limit = core.mediaSettings.largestDownload
-            guard max(end, piece.size ?? 0) <= limit else {
+            guard max(end, chunk.size ?? 0) <= limit else {
                 throw ChatError(
                     .mediaTooLarge, "The file exceeds the download limit of \(limit) bytes.",
                     limit: Int(limit))
             }
-            try core.files.append(piece.bytes, toPartial: key, at: offset)
-            if piece.hash != hash || offset == 0 {
-                hash = piece.hash
+            try core.files.append(chunk.bytes, toPartial: key, at: offset)
+            if chunk.hash != hash || offset == 0 {
+                hash = chunk.hash
                 let validator = hash
                 try await core.store.write { try $0.savePartialHash(validator, key) }
             }
             offset = end
-            if let size = piece.size { tell(key, Double(offset) / Double(max(1, size))) }
-            guard !piece.isLast else { return isHash ? hash : nil }
-            guard !piece.bytes.isEmpty else {
+            if let size = chunk.size { reportProgress(key, Double(offset) / Double(max(1, size))) }
+            guard !chunk.isLast else { return isHash ? hash : nil }
+            guard !chunk.bytes.isEmpty else {
                 throw ChatError(.malformed, "The download ended early: received \(offset) bytes of the file.")
             }
         }
@@ -226,19 +226,19 @@ final class Downloads: Sendable {
             try writer.save(LocalFile(hash: stored.hash, size: stored.size), as: key, now: now)
         }
         withExtendedLifetime(stored) {}
-        await core.makeRoom(keeping: stored.hash)
+        await core.evictFiles(keeping: stored.hash)
         return core.files.url(of: stored.hash)
     }
 
     private func read(
-        _ source: MediaPiece.Source, from offset: Int64, _ hash: String?, _ core: ClientCore
-    ) async throws(ChatError) -> MediaPiece {
+        _ source: MediaChunk.Source, from offset: Int64, _ hash: String?, _ core: ClientCore
+    ) async throws(ChatError) -> MediaChunk {
         if case .remote = source {
             // Other servers must not receive the token.
-            return try await core.media.read(source, from: offset, upTo: Self.piece, ifStill: hash, token: nil)
+            return try await core.media.read(source, from: offset, upTo: Self.chunkSize, ifStill: hash, token: nil)
         }
         return try await core.withToken { (token) throws(ChatError) in
-            try await core.media.read(source, from: offset, upTo: Self.piece, ifStill: hash, token: token)
+            try await core.media.read(source, from: offset, upTo: Self.chunkSize, ifStill: hash, token: token)
         }
     }
 }

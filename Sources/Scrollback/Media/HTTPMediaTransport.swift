@@ -26,7 +26,7 @@ package struct HTTPMediaTransport: MediaTransport {
         ]
         if let name = upload.name { parameters.append(("name", name)) }
         // Create the upload without data, so that its URL is known before the first byte is sent.
-        let answer = try await ask(
+        let answer = try await request(
             "POST", server.v1("media", query: parameters), token,
             Self.upload(isLast: false) + [("Upload-Length", String(upload.size)), ("Content-Length", "0")])
         if answer.status == 200 { return nil }
@@ -37,7 +37,7 @@ package struct HTTPMediaTransport: MediaTransport {
     }
 
     package func progress(of resource: String, token: String) async throws(ChatError) -> UploadProgress {
-        let answer = try await ask("HEAD", try place(resource), token, [Self.version])
+        let answer = try await request("HEAD", try uploadURL(resource), token, [Self.version])
         guard let offset = answer.headers["upload-offset"].flatMap({ Int64($0) }) else {
             throw ChatError(.internalError, "The server did not return the offset of the upload.")
         }
@@ -45,13 +45,13 @@ package struct HTTPMediaTransport: MediaTransport {
     }
 
     package func append(
-        _ piece: Data, to resource: String, at offset: Int64, isLast: Bool, token: String
+        _ chunk: Data, to resource: String, at offset: Int64, isLast: Bool, token: String
     ) async throws(ChatError) {
-        _ = try await ask(
-            "PATCH", try place(resource), token,
+        _ = try await request(
+            "PATCH", try uploadURL(resource), token,
             Self.upload(isLast: isLast) + [
                 ("Upload-Offset", String(offset)), ("Content-Type", "application/partial-upload"),
-            ], piece)
+            ], chunk)
     }
 
     private static let version = ("Upload-Draft-Interop-Version", "6")
@@ -60,15 +60,15 @@ package struct HTTPMediaTransport: MediaTransport {
         [version, ("Upload-Complete", isLast ? "?1" : "?0")]
     }
 
-    package func giveUp(_ resource: String, token: String) async throws(ChatError) {
-        _ = try await ask("DELETE", try place(resource), token, [Self.version])
+    package func cancelUpload(_ resource: String, token: String) async throws(ChatError) {
+        _ = try await request("DELETE", try uploadURL(resource), token, [Self.version])
     }
 
     /// Returns the URL of an upload, which the server may give as a path.
     ///
     /// The URL must be on this server, because requests to it contain the token.
-    private func place(_ resource: String) throws(ChatError) -> URL {
-        guard let url = address(resource) else {
+    private func uploadURL(_ resource: String) throws(ChatError) -> URL {
+        guard let url = resolvedURL(resource) else {
             throw ChatError(.internalError, "The server returned an upload location on another server.")
         }
         return url
@@ -77,7 +77,7 @@ package struct HTTPMediaTransport: MediaTransport {
     /// Returns the client's URL for an address on the server; `nil` if it is on another server.
     ///
     /// The server doesn't know the path before `/v1` in the client's URLs, which a reverse proxy removes.
-    private func address(_ text: String) -> URL? {
+    private func resolvedURL(_ text: String) -> URL? {
         guard let url = URL(string: text, relativeTo: server)?.absoluteURL, url.host() == server.host(),
             url.port == server.port, url.scheme == server.scheme,
             let version = url.path().range(of: "/v1/", options: .backwards)
@@ -88,31 +88,31 @@ package struct HTTPMediaTransport: MediaTransport {
     }
 
     package func setThumbnail(_ picture: Data, of media: MediaID, token: String) async throws(ChatError) {
-        _ = try await ask(
+        _ = try await request(
             "PUT", server.v1("media/\(media)/thumbnail"), token, [("Content-Type", "image/jpeg")], picture)
     }
 
     // MARK: Downloads
 
     package func read(
-        _ source: MediaPiece.Source, from offset: Int64, upTo count: Int, ifStill hash: String?, token: String?
-    ) async throws(ChatError) -> MediaPiece {
+        _ source: MediaChunk.Source, from offset: Int64, upTo count: Int, ifStill hash: String?, token: String?
+    ) async throws(ChatError) -> MediaChunk {
         var headers = [("Range", "bytes=\(offset)-\(offset + Int64(count) - 1)")]
         if let hash { headers.append(("If-Range", "\"\(hash)\"")) }
         let answer =
             switch source {
             case .media(let id):
-                try await ask("GET", server.v1("media/\(id)"), token, headers, limit: Self.largestAnswer)
+                try await request("GET", server.v1("media/\(id)"), token, headers, limit: Self.largestAnswer)
             case .thumbnail(let id):
-                try await ask("GET", server.v1("media/\(id)/thumbnail"), token, headers, limit: Self.largestAnswer)
-            case .remote(let url): try await askElsewhere(url, headers)
+                try await request("GET", server.v1("media/\(id)/thumbnail"), token, headers, limit: Self.largestAnswer)
+            case .remote(let url): try await requestFromOtherServer(url, headers)
             }
         let validator = answer.headers["etag"].flatMap { tag in
             tag.hasPrefix("\"") && tag.hasSuffix("\"") && tag.count >= 2 ? String(tag.dropFirst().dropLast()) : nil
         }
         guard answer.status == 206 else {
             // A server without range requests returns the whole file.
-            return MediaPiece(
+            return MediaChunk(
                 bytes: answer.body, offset: 0, size: Int64(answer.body.count), hash: validator, isLast: true)
         }
         guard let range = ContentRange(answer.headers["content-range"]), range.first == offset else {
@@ -120,7 +120,7 @@ package struct HTTPMediaTransport: MediaTransport {
         }
         let (end, isBeyond) = offset.addingReportingOverflow(Int64(answer.body.count))
         guard !isBeyond else { throw ChatError(.malformed, "The file size exceeds the supported range.") }
-        return MediaPiece(
+        return MediaChunk(
             bytes: answer.body, offset: offset, size: range.size, hash: validator,
             isLast: range.size.map { end >= $0 } ?? (answer.body.count < count))
     }
@@ -138,7 +138,7 @@ package struct HTTPMediaTransport: MediaTransport {
             writer.field("expiresIn", seconds)
             if thumbnail { writer.field("thumbnail", true) }
         }
-        let answer = try await ask(
+        let answer = try await request(
             "POST", server.v1("media/\(media)/link"), token, [("Content-Type", "application/json")],
             Data(writer.bytes))
         var reader = try JSONReader(Array(answer.body))
@@ -147,7 +147,7 @@ package struct HTTPMediaTransport: MediaTransport {
             if name == "url" { link = try value.string() } else { try value.skip() }
         }
         let text = try link.required("url")
-        guard let url = address(text) ?? URL(string: text, relativeTo: server)?.absoluteURL else {
+        guard let url = resolvedURL(text) ?? URL(string: text, relativeTo: server)?.absoluteURL else {
             throw ChatError(.malformed, "The server's link is not a URL.")
         }
         return url
@@ -155,7 +155,7 @@ package struct HTTPMediaTransport: MediaTransport {
 
     // MARK: Requests
 
-    private func ask(
+    private func request(
         _ method: String, _ url: URL, _ token: String?, _ headers: [(String, String)], _ body: Data = Data(),
         limit: Int = 1 << 20
     ) async throws(ChatError) -> HTTPExchange.Answer {
@@ -167,7 +167,8 @@ package struct HTTPMediaTransport: MediaTransport {
     }
 
     /// Sends a request to a server other than the chat server, whose error bodies are ignored.
-    private func askElsewhere(_ url: URL, _ headers: [(String, String)]) async throws(ChatError) -> HTTPExchange.Answer
+    private func requestFromOtherServer(_ url: URL, _ headers: [(String, String)]) async throws(ChatError)
+        -> HTTPExchange.Answer
     {
         let answer = try await http.exchange(
             HTTPExchange(method: "GET", url: url, headers: headers, answerLimit: Self.largestAnswer))

@@ -12,7 +12,7 @@ package struct LocalFiles: Sendable {
     /// The `files` directory of the store.
     package let directory: URL
     private let pins = Pins()
-    private static let piece = 1 << 20
+    private static let chunkSize = 1 << 20
 
     package init(directory: URL) {
         self.directory = directory
@@ -49,7 +49,7 @@ package struct LocalFiles: Sendable {
             let hash = Self.hash(of: data)
             let stored = Stored(
                 hash: hash, size: Int64(data.count), prefix: data.prefix(FileType.prefixLength), pin: pins.pin(hash))
-            if !isHere(stored) {
+            if !isStored(stored) {
                 try writing { new, handle throws in
                     try handle.write(contentsOf: data)
                     try handle.synchronize()
@@ -71,9 +71,9 @@ package struct LocalFiles: Sendable {
         guard size?.int64Value ?? 0 <= limit else { throw .mediaTooLarge(limit: limit) }
         return try storing { () throws in
             try writing { new, copy throws in
-                let (hash, size, prefix) = try Self.read(source) { piece, size throws in
+                let (hash, size, prefix) = try Self.read(source) { chunk, size throws in
                     guard size <= limit else { throw ChatError.mediaTooLarge(limit: limit) }
-                    try copy.write(contentsOf: piece)
+                    try copy.write(contentsOf: chunk)
                 }
                 try copy.synchronize()
                 let stored = Stored(hash: hash, size: size, prefix: prefix, pin: pins.pin(hash))
@@ -131,7 +131,7 @@ package struct LocalFiles: Sendable {
     }
 
     /// Appends a chunk to a partial download.
-    package func append(_ piece: Data, toPartial key: String, at offset: Int64) throws(ChatError) {
+    package func append(_ chunk: Data, toPartial key: String, at offset: Int64) throws(ChatError) {
         try storing { () throws in
             let file = partial(key)
             if !FileManager.default.fileExists(atPath: file.path) {
@@ -147,7 +147,7 @@ package struct LocalFiles: Sendable {
                 throw ChatError(.malformed, "The partial download was deleted.")
             }
             try handle.truncate(atOffset: UInt64(offset))
-            try handle.write(contentsOf: piece)
+            try handle.write(contentsOf: chunk)
         }
     }
 
@@ -248,17 +248,17 @@ package struct LocalFiles: Sendable {
         var hash = SHA256()
         var size: Int64 = 0
         var prefix = Data()
-        while let piece = try file.read(upToCount: Self.piece), !piece.isEmpty {
-            size += Int64(piece.count)
-            if prefix.isEmpty { prefix = Data(piece.prefix(FileType.prefixLength)) }
-            hash.update(data: piece)
-            try body(piece, size)
+        while let chunk = try file.read(upToCount: Self.chunkSize), !chunk.isEmpty {
+            size += Int64(chunk.count)
+            if prefix.isEmpty { prefix = Data(chunk.prefix(FileType.prefixLength)) }
+            hash.update(data: chunk)
+            try body(chunk, size)
         }
         return (hash.finalize().hexadecimal, size, prefix)
     }
 
     /// Returns whether the file is stored; a file of another size is left from a power failure.
-    private func isHere(_ stored: Stored) -> Bool {
+    private func isStored(_ stored: Stored) -> Bool {
         let values = try? FileManager.default.attributesOfItem(atPath: url(of: stored.hash).path)
         return (values?[.size] as? NSNumber)?.int64Value == stored.size
     }
@@ -267,7 +267,7 @@ package struct LocalFiles: Sendable {
         let place = url(of: stored.hash)
         try FileManager.default.createDirectory(
             at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
-        if isHere(stored) { return try FileManager.default.removeItem(at: file) }
+        if isStored(stored) { return try FileManager.default.removeItem(at: file) }
         if FileManager.default.fileExists(atPath: place.path) { try FileManager.default.removeItem(at: place) }
         try FileManager.default.moveItem(at: file, to: place)
     }

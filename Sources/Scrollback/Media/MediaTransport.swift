@@ -23,13 +23,13 @@ package protocol MediaTransport: Sendable {
     ///
     /// - Throws: `conflict` if the server's offset differs, or `unknown-upload`.
     func append(
-        _ piece: Data, to resource: String, at offset: Int64, isLast: Bool, token: String
+        _ chunk: Data, to resource: String, at offset: Int64, isLast: Bool, token: String
     ) async throws(ChatError)
 
     /// Deletes an abandoned upload from the server.
     ///
     /// - Throws: `unknown-upload` if the server has already deleted it.
-    func giveUp(_ resource: String, token: String) async throws(ChatError)
+    func cancelUpload(_ resource: String, token: String) async throws(ChatError)
 
     /// Sets the thumbnail of a file.
     func setThumbnail(_ picture: Data, of media: MediaID, token: String) async throws(ChatError)
@@ -39,8 +39,8 @@ package protocol MediaTransport: Sendable {
     /// - Parameter hash: The validator of the previous chunk. If the file has changed since, the first chunk is
     ///   returned.
     func read(
-        _ source: MediaPiece.Source, from offset: Int64, upTo count: Int, ifStill hash: String?, token: String?
-    ) async throws(ChatError) -> MediaPiece
+        _ source: MediaChunk.Source, from offset: Int64, upTo count: Int, ifStill hash: String?, token: String?
+    ) async throws(ChatError) -> MediaChunk
 
     /// Returns a temporary link to a file, for components that can't send a token.
     func link(
@@ -62,7 +62,7 @@ package struct UploadProgress: Hashable, Sendable {
 }
 
 /// A chunk of a file.
-package struct MediaPiece: Sendable {
+package struct MediaChunk: Sendable {
     package enum Source: Hashable, Sendable {
         case media(MediaID), thumbnail(MediaID), remote(URL)
     }

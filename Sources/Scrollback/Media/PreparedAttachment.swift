@@ -21,7 +21,7 @@ struct PreparedAttachment: Sendable {
 /// Prepares attachments for sending: copies and checks files, and scales images down.
 ///
 /// It processes one attachment at a time, because decoding a large image takes hundreds of megabytes.
-actor AttachmentWorkshop {
+actor AttachmentProcessor {
     private let files: LocalFiles
     private let settings: MediaSettings
 
@@ -65,7 +65,7 @@ actor AttachmentWorkshop {
         var made: MessagePictures?
         do {
             made = try PictureScaler().messagePictures(given.data, sizes: settings.images.sizes)
-        } catch .moving {
+        } catch .animated {
             // An animated image would lose its animation: send it unchanged.
         } catch .noDecoder where original {
             // The recipients' systems may be able to decode it.
@@ -109,10 +109,10 @@ actor AttachmentWorkshop {
         _ source: MediaAttachment.Source, _ duration: TimeInterval?, _ pixels: Media.Size?, _ poster: Data?
     ) async throws(ChatError) -> PreparedAttachment {
         var (duration, pixels, poster) = (duration, pixels, poster)
-        if case .file(let file) = source, let film = await Film(file) {
-            duration = duration ?? film.duration
-            pixels = pixels ?? film.pixels
-            poster = poster ?? film.poster
+        if case .file(let file) = source, let metadata = await VideoMetadata(file) {
+            duration = duration ?? metadata.duration
+            pixels = pixels ?? metadata.pixels
+            poster = poster ?? metadata.poster
         }
         var thumbnail: ScaledPicture?
         if let poster {
@@ -133,7 +133,7 @@ actor AttachmentWorkshop {
         guard let (stored, name) = try store(source) else {
             return try remote(type, source, duration: duration, pixels: pixels)
         }
-        guard stored.type.fits(type) else {
+        guard stored.type.isAllowed(in: type) else {
             throw ChatError(
                 .invalidMedia, "A message of type \(type) can't contain a file of type \(stored.type.mediaType).",
                 parameter: "source")

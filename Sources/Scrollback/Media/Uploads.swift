@@ -8,10 +8,10 @@ import Synchronization
 /// The progress is stored, so that an upload resumes after a crash at the offset that the server has.
 package final class Uploads: Sendable {
     /// The size of a chunk in bytes, which is the most that a lost connection can cost.
-    static let piece = 4 << 20
+    static let chunkSize = 4 << 20
 
     /// The maximum number of attempts for a file whose upload the server has deleted.
-    private static let beginnings = 3
+    private static let maximumAttempts = 3
 
     private let state = Mutex(State())
 
@@ -67,14 +67,14 @@ package final class Uploads: Sendable {
     /// Deletes abandoned uploads from the server, which would otherwise keep them for a day.
     ///
     /// Errors are ignored, and the request is not repeated.
-    func giveUp(_ resources: [String], in core: ClientCore) {
+    func cancelUploads(_ resources: [String], in core: ClientCore) {
         guard !resources.isEmpty else { return }
         state.withLock { state in
             guard !state.hasEnded else { return }
             _ = run(&state) {
                 for resource in resources {
                     try? await core.withToken { (token) throws(ChatError) in
-                        try await core.media.giveUp(resource, token: token)
+                        try await core.media.cancelUpload(resource, token: token)
                     }
                 }
             }
@@ -117,7 +117,7 @@ package final class Uploads: Sendable {
         for upload in uploads {
             // A message's task calls the closure sequentially.
             let base = before
-            let tell: @Sendable (Int64) -> Void = { [self] done in
+            let reportProgress: @Sendable (Int64) -> Void = { [self] done in
                 state.withLock { state in
                     // An app's uploader may report progress after the run has ended.
                     guard state.runs[message] != nil else { return }
@@ -127,18 +127,18 @@ package final class Uploads: Sendable {
             }
             if !upload.isDone {
                 if let uploader = core.mediaSettings.uploader {
-                    try await handOver(upload, to: uploader, core, tell)
+                    try await uploadWithAppUploader(upload, to: uploader, core, reportProgress)
                 } else {
                     var upload = upload
                     // The encrypted message contains the name, so the server must not receive it.
                     if isEncrypted { upload.name = nil }
-                    try await transfer(upload, in: conversation, core, tell)
+                    try await transfer(upload, in: conversation, core, reportProgress)
                 }
             }
             before += upload.size
-            tell(upload.size)
+            reportProgress(upload.size)
         }
-        try await fillIn(message, core)
+        try await replaceFileReferences(message, core)
     }
 
     /// Uploads a file to the chat server.
@@ -147,22 +147,22 @@ package final class Uploads: Sendable {
     ///   valid.
     private func transfer(
         _ upload: LocalUpload, in conversation: ConversationID, _ core: ClientCore,
-        _ tell: @Sendable (Int64) -> Void
+        _ reportProgress: @Sendable (Int64) -> Void
     ) async throws(ChatError) {
         var upload = upload
-        var beginnings = 0
+        var attempts = 0
         while !upload.isDone {
             do throws(ChatError) {
-                try await goOn(&upload, in: conversation, core, tell)
+                try await resume(&upload, in: conversation, core, reportProgress)
             } catch {
                 if Task.isCancelled {
                     // When the client closes, the upload is kept and resumed later.
-                    giveUp(upload.resource.map { [$0] } ?? [], in: core)
+                    cancelUploads(upload.resource.map { [$0] } ?? [], in: core)
                     throw error
                 }
-                beginnings += 1
-                guard [.unknownUpload, .unknownMedia].contains(error.code), beginnings < Self.beginnings else {
-                    throw error.isAboutToken ? error.asTemporary : error
+                attempts += 1
+                guard [.unknownUpload, .unknownMedia].contains(error.code), attempts < Self.maximumAttempts else {
+                    throw error.isTokenError ? error.asTemporary : error
                 }
                 upload.resource = nil
             }
@@ -172,13 +172,13 @@ package final class Uploads: Sendable {
     /// Resumes or begins an upload, and completes it.
     ///
     /// - Throws: `unknown-upload` or `unknown-media` if the server has deleted it, so that it must be restarted.
-    private func goOn(
+    private func resume(
         _ upload: inout LocalUpload, in conversation: ConversationID, _ core: ClientCore,
-        _ tell: @Sendable (Int64) -> Void
+        _ reportProgress: @Sendable (Int64) -> Void
     ) async throws(ChatError) {
-        var held = UploadProgress(offset: 0, isComplete: false)
+        var serverProgress = UploadProgress(offset: 0, isComplete: false)
         if let resource = upload.resource {
-            held = try await progress(of: resource, core)
+            serverProgress = try await progress(of: resource, core)
         } else {
             let begun = upload
             upload.resource = try await core.withToken { (token) throws(ChatError) in
@@ -187,25 +187,25 @@ package final class Uploads: Sendable {
             let saved = upload
             try await core.store.write { try $0.save(saved) }
         }
-        while let resource = upload.resource, !held.isComplete {
+        while let resource = upload.resource, !serverProgress.isComplete {
             try Self.checkNotCancelled()
-            tell(held.offset)
-            let piece = try core.files.read(upload.hash, from: held.offset, upTo: core.uploadPiece)
-            let (place, end) = (held.offset, held.offset + Int64(piece.count))
+            reportProgress(serverProgress.offset)
+            let chunk = try core.files.read(upload.hash, from: serverProgress.offset, upTo: core.uploadChunkSize)
+            let (place, end) = (serverProgress.offset, serverProgress.offset + Int64(chunk.count))
             let isLast = end == upload.size
-            guard isLast || !piece.isEmpty else {
+            guard isLast || !chunk.isEmpty else {
                 throw ChatError(.localStorage, "The stored copy of the file is incomplete.")
             }
             do throws(ChatError) {
                 try await core.withToken { (token) throws(ChatError) in
-                    try await core.media.append(piece, to: resource, at: place, isLast: isLast, token: token)
+                    try await core.media.append(chunk, to: resource, at: place, isLast: isLast, token: token)
                 }
-                held = UploadProgress(offset: end, isComplete: isLast)
+                serverProgress = UploadProgress(offset: end, isComplete: isLast)
             } catch  where error.code == .conflict {
                 // An answer was lost: continue from the server's offset.
                 let now = try await progress(of: resource, core)
-                guard now != held else { throw error }
-                held = now
+                guard now != serverProgress else { throw error }
+                serverProgress = now
             }
         }
         if let hash = upload.thumbnail {
@@ -226,9 +226,9 @@ package final class Uploads: Sendable {
     }
 
     /// Uploads a file with the app's own uploader.
-    private func handOver(
+    private func uploadWithAppUploader(
         _ upload: LocalUpload, to uploader: any MediaUploader, _ core: ClientCore,
-        _ tell: @escaping @Sendable (Int64) -> Void
+        _ reportProgress: @escaping @Sendable (Int64) -> Void
     ) async throws(ChatError) {
         var done = upload
         let file = OutgoingFile(
@@ -238,7 +238,7 @@ package final class Uploads: Sendable {
             do {
                 return .success(
                     try await uploader.upload(file) { fraction in
-                        tell(Int64(min(max(fraction, 0), 1) * Double(upload.size)))
+                        reportProgress(Int64(min(max(fraction, 0), 1) * Double(upload.size)))
                     })
             } catch {
                 return .failure(error)
@@ -264,9 +264,9 @@ package final class Uploads: Sendable {
     }
 
     /// Replaces the file references in the message with the URLs that the app's uploader returned.
-    private func fillIn(_ message: MessageID, _ core: ClientCore) async throws(ChatError) {
+    private func replaceFileReferences(_ message: MessageID, _ core: ClientCore) async throws(ChatError) {
         let now = core.clock()
-        let sealing = core.store.sealing
+        let messageEncryption = core.store.messageEncryption
         try await core.store.write { writer in
             guard var pending = try writer.reader.pending(message) else { return }
             let uploads = try writer.reader.uploads(of: message)
@@ -274,10 +274,10 @@ package final class Uploads: Sendable {
             if let error = pending.decryptionError { throw error }
             for upload in uploads {
                 guard let url = upload.url else { continue }
-                pending.submission.content = pending.submission.content.moving(upload.media, to: url)
+                pending.submission.content = pending.submission.content.replacingFile(upload.media, with: url)
                 try writer.save(LocalFile(hash: upload.hash, size: upload.size), as: url.absoluteString, now: now)
             }
-            _ = try writer.replace(sealing.seal(pending.submission, to: pending.conversation))
+            _ = try writer.replace(messageEncryption.seal(pending.submission, to: pending.conversation))
         }
     }
 
@@ -287,7 +287,7 @@ package final class Uploads: Sendable {
 }
 
 extension ChatError {
-    fileprivate var isAboutToken: Bool { [.invalidToken, .tokenExpired, .tokenRevoked].contains(code) }
+    fileprivate var isTokenError: Bool { [.invalidToken, .tokenExpired, .tokenRevoked].contains(code) }
 
     fileprivate var asTemporary: ChatError {
         var error = self

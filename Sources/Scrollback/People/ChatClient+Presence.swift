@@ -49,6 +49,6 @@ extension ChatClient {
                 "users", "must contain 1...\(FetchUsers.maximum) users", limit: FetchUsers.maximum)
         }
         let list = try await core.perform(FetchPresence(users: users.sorted())).list.required("presence")
-        return Dictionary(list.people.map { ($0.user, $0.presence) }) { $1 }
+        return Dictionary(list.entries.map { ($0.user, $0.presence) }) { $1 }
     }
 }

@@ -18,14 +18,14 @@ extension Conversation {
     @discardableResult
     public func invite(_ user: UserID, for lifetime: Duration? = nil) async throws(ChatError) -> Invitation {
         let seconds = try Invitation.validated(lifetime: lifetime?.components.seconds)
-        return try await core.perform(InviteUser(conversation: list, user: user, lifetime: seconds)).invitation
+        return try await core.perform(InviteUser(conversation: memberListID, user: user, lifetime: seconds)).invitation
     }
 
     /// Revokes an invitation, which requires the moderator role.
     ///
     /// - Throws: `unknown-invitation` if the user is not invited. `forbidden` or `unreachable`.
-    public func withdrawInvitation(of user: UserID) async throws(ChatError) {
-        _ = try await core.perform(EndInvitation(conversation: list, user: user))
+    public func revokeInvitation(of user: UserID) async throws(ChatError) {
+        _ = try await core.perform(EndInvitation(conversation: memberListID, user: user))
     }
 
     /// Returns the open invitations, sorted by user ID.
@@ -34,7 +34,7 @@ extension Conversation {
     ///
     /// - Throws: `forbidden`, also for conversations without invitations. `unreachable`.
     public func invitations() async throws(ChatError) -> [Invitation] {
-        try await core.invitations(to: list)
+        try await core.invitations(to: memberListID)
     }
 
     /// Joins the conversation by accepting the user's invitation.
@@ -43,14 +43,14 @@ extension Conversation {
     ///
     /// - Throws: `unknown-conversation` if the user is not invited, or `unreachable`.
     public func join() async throws(ChatError) {
-        _ = try await core.perform(PutMember(conversation: list, user: core.user))
+        _ = try await core.perform(PutMember(conversation: memberListID, user: core.user))
     }
 
     /// Declines the user's invitation.
     ///
     /// - Throws: `unknown-conversation` or `unknown-invitation` if the user is not invited. `unreachable`.
-    public func decline() async throws(ChatError) {
-        try await withdrawInvitation(of: core.user)
+    public func declineInvitation() async throws(ChatError) {
+        try await revokeInvitation(of: core.user)
     }
 }
 

@@ -7,7 +7,7 @@ public struct MemberPage: Sendable {
     /// The members, sorted by user ID.
     public var members: [Member]
     /// The members' profiles, if they have one and the client could load it.
-    public var people: [UserID: UserProfile]
+    public var profiles: [UserID: UserProfile]
     /// The value of `after` for the next page; `nil` if there is none.
     public var next: UserID?
 }
@@ -25,9 +25,9 @@ extension Conversation {
     public func members(after user: UserID? = nil, limit: Int = 100) async throws(ChatError) -> MemberPage {
         try Self.check(limit)
         let page = try await core.perform(
-            ListMembers(conversation: list, page: Paging(limit: limit, cursor: user?.text)))
+            ListMembers(conversation: memberListID, page: Paging(limit: limit, cursor: user?.text)))
         return MemberPage(
-            members: page.elements, people: try await core.people(Set(page.elements.map(\.id))),
+            members: page.elements, profiles: try await core.people(Set(page.elements.map(\.id))),
             next: try page.after())
     }
 
@@ -46,7 +46,7 @@ extension Conversation {
     ///
     /// - Throws: `forbidden`. `unknown-member` if the user is not a member. `unreachable`.
     public func remove(_ user: UserID) async throws(ChatError) {
-        _ = try await core.perform(RemoveMember(conversation: list, user: user))
+        _ = try await core.perform(RemoveMember(conversation: memberListID, user: user))
     }
 
     /// Changes a member's role, which requires the owner role.
@@ -80,11 +80,11 @@ extension Conversation {
     }
 
     private func put(_ user: UserID, role: Role?, mute: Mute?? = nil) async throws(ChatError) -> Bool {
-        try await core.perform(PutMember(conversation: list, user: user, role: role, mute: mute)).isNew
+        try await core.perform(PutMember(conversation: memberListID, user: user, role: role, mute: mute)).isNew
     }
 
     /// The ID that identifies the member list: for a community's default channel, the community.
-    var list: ConversationID {
+    var memberListID: ConversationID {
         guard let community = id.community, community.log == id else { return id }
         return community
     }
@@ -98,13 +98,13 @@ extension ClientCore {
     /// Returns the profiles of users, from the device, or from the server if they are missing or outdated.
     func people(_ users: Set<UserID>) async throws(ChatError) -> [UserID: UserProfile] {
         let time = clock().addingTimeInterval(-Self.profileLifetime)
-        let known = try await store.read { try $0.people(users, fetchedSince: time) }
-        guard !known.wanted.isEmpty else { return known.profiles }
-        let wanted = known.wanted.sorted()
+        let known = try await store.read { try $0.profiles(users, fetchedSince: time) }
+        guard !known.outdated.isEmpty else { return known.profiles }
+        let wanted = known.outdated.sorted()
         for start in stride(from: 0, to: wanted.count, by: FetchUsers.maximum) {
             // The members are complete without the profiles, so errors are ignored.
-            try? await fetchPeople(Array(wanted[start...].prefix(FetchUsers.maximum)))
+            try? await fetchProfiles(Array(wanted[start...].prefix(FetchUsers.maximum)))
         }
-        return try await store.read { try $0.people(users, fetchedSince: time) }.profiles
+        return try await store.read { try $0.profiles(users, fetchedSince: time) }.profiles
     }
 }

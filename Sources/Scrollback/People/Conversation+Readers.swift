@@ -8,7 +8,7 @@ public struct ReaderPage: Sendable {
     /// A page can be empty although more pages follow.
     public var readers: [MessageReader]
     /// The readers' profiles, if they have one and the client could load it.
-    public var people: [UserID: UserProfile]
+    public var profiles: [UserID: UserProfile]
     /// The value of `after` for the next page; `nil` if there is none.
     public var next: UserID?
 }
@@ -32,7 +32,7 @@ extension Conversation {
         let page = try await core.perform(
             ListReaders(conversation: self.id, id: id, page: Paging(limit: limit, cursor: user?.text)))
         return ReaderPage(
-            readers: page.elements, people: try await core.people(Set(page.elements.map(\.id))),
+            readers: page.elements, profiles: try await core.people(Set(page.elements.map(\.id))),
             next: try page.after())
     }
 }

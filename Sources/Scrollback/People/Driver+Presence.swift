@@ -14,7 +14,7 @@ extension Driver {
         }
         guard !changed.isEmpty else { return }
         if isOn {
-            askWhoIsThere(changed)
+            requestPresence(changed)
         } else {
             core.presence.set((core.presence.current ?? [:]).filter { watched[$0.key] != nil })
             for users in changed.chunks(of: FetchUsers.maximum) {
@@ -24,25 +24,25 @@ extension Driver {
     }
 
     /// Requests the presence of users and its changes.
-    func askWhoIsThere(_ users: [UserID]) {
+    func requestPresence(_ users: [UserID]) {
         for users in users.chunks(of: FetchUsers.maximum) {
             send(FetchPresence(users: users, isOn: true), .presence)
         }
     }
 
-    func presenceAnswered(_ result: Result<[UInt8], ChatError>) {
+    func handlePresenceResponse(_ result: Result<[UInt8], ChatError>) {
         do {
             var reader = try JSONReader(try result.get())
-            heard(try PresenceList(from: &reader).people)
+            receivedPresence(try PresenceList(from: &reader).entries)
         } catch {
             core.logger.info("Presence could not be requested.", metadata: ["code": "\(error.code)"])
             guard error.isTemporary else { return }
-            watchesLater = true
+            retriesPresence = true
             retry(after: error)
         }
     }
 
-    func heard(_ people: [(user: UserID, presence: Presence)]) {
+    func receivedPresence(_ people: [(user: UserID, presence: Presence)]) {
         var known = core.presence.current ?? [:]
         for person in people where watched[person.user] != nil { known[person.user] = person.presence }
         core.presence.set(known)

@@ -9,21 +9,21 @@ extension Driver {
     func setPush(_ device: PushDevice?) async throws(ChatError) {
         var changed = push
         changed.set(device)
-        let (wanted, isTold) = (changed.wanted, changed.isTold)
-        try await core.store.write { try $0.savePushDevice(wanted, isTold: isTold) }
+        let (wanted, isAcknowledged) = (changed.wanted, changed.isAcknowledged)
+        try await core.store.write { try $0.savePushDevice(wanted, isAcknowledged: isAcknowledged) }
         push = changed
-        kick()
-        tellPush()
+        reconnectNow()
+        sendPushRegistration()
     }
 
     /// Sends the next step of the push registration.
-    func tellPush() {
+    func sendPushRegistration() {
         if connection != nil, let step = push.next() { send(step.request, .push(step)) }
         core.push.set(push.state)
     }
 
-    func pushAnswered(_ step: PushRegistration.Step, _ result: Result<[UInt8], ChatError>) async {
-        let wasTold = push.isTold
+    func handlePushResponse(_ step: PushRegistration.Step, _ result: Result<[UInt8], ChatError>) async {
+        let wasAcknowledged = push.isAcknowledged
         do throws(ChatError) {
             push.answered(step, devices: try step.devices(in: result.get()))
         } catch {
@@ -31,20 +31,20 @@ extension Driver {
             core.logger.warning("The device could not be registered for pushes.", metadata: ["code": "\(error.code)"])
             retry(after: error)
         }
-        if push.isTold != wasTold {
-            let (wanted, isTold) = (push.wanted, push.isTold)
+        if push.isAcknowledged != wasAcknowledged {
+            let (wanted, isAcknowledged) = (push.wanted, push.isAcknowledged)
             do {
-                try await core.store.write { try $0.savePushDevice(wanted, isTold: isTold) }
+                try await core.store.write { try $0.savePushDevice(wanted, isAcknowledged: isAcknowledged) }
             } catch {
-                return await failed(error)
+                return await storeFailed(error)
             }
         }
-        tellPush()
+        sendPushRegistration()
     }
 
     /// Fetches the heads of conversations that pushes announced, before other requests.
-    func askAboutPushed() async throws(ChatError) {
-        learn(try await core.store.read { try $0.pushedConversations() })
+    func fetchPushedHeads() async throws(ChatError) {
+        fetchHeads(try await core.store.read { try $0.pushedConversations() })
     }
 }
 
@@ -67,26 +67,27 @@ extension PushRegistration.Step {
 
 extension ClientCore {
     /// The time that sign-out waits for the server to remove the push registration.
-    private static let farewell: Duration = .seconds(3)
+    private static let unregistrationTimeout: Duration = .seconds(3)
 
     /// Processes the push inbox: stores its pushes first, and then deletes them from the inbox.
     func readPushInbox() async throws(ChatError) -> PushInbox.Contents {
         guard let inbox = pushInbox else { return PushInbox.Contents() }
         let (contents, names) = try inbox.read(for: user)
-        if !contents.setAside.isEmpty {
+        if !contents.unreadableFiles.isEmpty {
             logger.warning(
-                "Some pushes in the inbox could not be decoded.", metadata: ["count": "\(contents.setAside.count)"])
+                "Some pushes in the inbox could not be decoded.",
+                metadata: ["count": "\(contents.unreadableFiles.count)"])
         }
         guard !names.isEmpty else { return contents }
         let messages = contents.messages
-        let news = try await store.write { try $0.note(messages) }
+        let news = try await store.write { try $0.recordPushed(messages) }
         inbox.remove(names)
         if !news.isEmpty { mailbox.post(.pushed) }
         return contents
     }
 
     /// Processes the push inbox and logs errors, for callers that need no result.
-    func lookIntoPushInbox() async {
+    func processPushInbox() async {
         do {
             _ = try await readPushInbox()
         } catch {
@@ -95,7 +96,7 @@ extension ClientCore {
     }
 
     /// Deletes the pushes of a signed-out user from the push inbox.
-    func emptyPushInbox() {
+    func clearPushInbox() {
         guard let inbox = pushInbox, let found = try? inbox.read(for: user) else { return }
         inbox.remove(found.names)
     }
@@ -103,7 +104,7 @@ extension ClientCore {
     /// Removes this device's push registration from the server.
     ///
     /// - Returns: The error if the registration could not be removed.
-    func endPush() async -> ChatError? {
+    func unregisterPush() async -> ChatError? {
         do {
             try await ask { .setPush(nil, $0) }
         } catch {
@@ -129,7 +130,7 @@ extension ClientCore {
                 return Self.closed
             }
             group.addTask {
-                try? await Task.sleep(for: Self.farewell)
+                try? await Task.sleep(for: Self.unregistrationTimeout)
                 return ChatError(.unreachable, "The server did not confirm in time that pushes to this device end.")
             }
             defer { group.cancelAll() }

@@ -100,7 +100,7 @@ extension ChatClient {
 extension PushRegistration {
     var state: Push.State {
         if let refusal { return .refused(refusal) }
-        guard isTold else { return .waiting }
+        guard isAcknowledged else { return .waiting }
         return wanted == nil ? .off : .registered
     }
 }

@@ -18,7 +18,7 @@ public struct PushInbox: Hashable, Sendable {
         /// Files that can't be decoded.
         ///
         /// They are renamed and not read again.
-        public var setAside: [URL] = []
+        public var unreadableFiles: [URL] = []
     }
 
     /// The maximum number of pushes, and of unreadable files.
@@ -28,13 +28,13 @@ public struct PushInbox: Hashable, Sendable {
     /// Deleting them is safe, because the client fetches all changes on the next connection.
     static let capacity = 1000
     /// The maximum size of a file in bytes.
-    static let longestFile = 16 * 1024
+    static let maximumFileSize = 16 * 1024
     /// The time after which an unfinished file is abandoned, in seconds.
-    private static let patience: TimeInterval = 3600
+    private static let abandonedFileAge: TimeInterval = 3600
 
-    private static let written = "push"
-    private static let unfinished = "new"
-    private static let unreadable = "unreadable"
+    private static let writtenExtension = "push"
+    private static let unfinishedExtension = "new"
+    private static let unreadableExtension = "unreadable"
 
     /// Creates an inbox in a directory, which is created with the first push.
     public init(directory: URL) {
@@ -51,24 +51,25 @@ public struct PushInbox: Hashable, Sendable {
 
     func put(_ message: PushMessage, now: Date) throws(ChatError) {
         var writer = JSONWriter(reserving: 512)
-        writer.object { PushMessage(place: message.place, kind: message.kind).writeMembers(to: &$0) }
-        guard writer.bytes.count <= Self.longestFile else {
-            throw .invalidParameter("message", "must be at most \(Self.longestFile) bytes", limit: Self.longestFile)
+        writer.object { PushMessage(target: message.target, kind: message.kind).writeMembers(to: &$0) }
+        guard writer.bytes.count <= Self.maximumFileSize else {
+            throw .invalidParameter(
+                "message", "must be at most \(Self.maximumFileSize) bytes", limit: Self.maximumFileSize)
         }
         // Names sort by time. Consecutive pushes are more than a microsecond apart.
         let time = String(Int64(now.timeIntervalSince1970 * 1_000_000))
         let stem = String(repeating: "0", count: max(0, 18 - time.count)) + time + "-" + UUID().uuidString
-        let draft = directory.appending(component: "\(stem).\(Self.unfinished)")
+        let draft = directory.appending(component: "\(stem).\(Self.unfinishedExtension)")
         do {
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
             try Data(writer.bytes).write(to: draft)
             // Rename atomically, so that readers never see a partially written file.
             try FileManager.default.moveItem(
-                at: draft, to: directory.appending(component: "\(stem).\(Self.written)"))
+                at: draft, to: directory.appending(component: "\(stem).\(Self.writtenExtension)"))
         } catch {
             throw ChatError(.localStorage, "The push can't be written to the inbox.", cause: error)
         }
-        if let names = try? names() { drop(files(Self.written, of: names).dropLast(Self.capacity)) }
+        if let names = try? names() { drop(files(Self.writtenExtension, of: names).dropLast(Self.capacity)) }
     }
 
     // MARK: Reading by the client
@@ -78,18 +79,18 @@ public struct PushInbox: Hashable, Sendable {
         var contents = Contents()
         var taken: [String] = []
         let names = try names()
-        for name in files(Self.written, of: names) {
+        for name in files(Self.writtenExtension, of: names) {
             switch content(of: name) {
-            case .success(let message?) where message.place.receiver == user:
+            case .success(let message?) where message.target.receiver == user:
                 contents.messages.append(message)
                 taken.append(name)
             // The push is for another client, or was processed in the meantime.
             case .success: continue
-            case .failure: if let url = setAside(name) { contents.setAside.append(url) }
+            case .failure: if let url = markUnreadable(name) { contents.unreadableFiles.append(url) }
             }
         }
-        drop(files(Self.unreadable, of: names).dropLast(Self.capacity))
-        drop(files(Self.unfinished, of: names).filter { isAbandoned($0, now: now) })
+        drop(files(Self.unreadableExtension, of: names).dropLast(Self.capacity))
+        drop(files(Self.unfinishedExtension, of: names).filter { isAbandoned($0, now: now) })
         return (contents, taken)
     }
 
@@ -102,7 +103,7 @@ public struct PushInbox: Hashable, Sendable {
             return isThere ? .failure(ChatError(.localStorage, "The file can't be read.")) : .success(nil)
         }
         return Result { () throws(ChatError) in
-            guard data.count <= Self.longestFile else { throw ChatError(.tooLarge, "The file is too large.") }
+            guard data.count <= Self.maximumFileSize else { throw ChatError(.tooLarge, "The file is too large.") }
             return try PushMessage(String(decoding: data, as: UTF8.self))
         }
     }
@@ -111,12 +112,12 @@ public struct PushInbox: Hashable, Sendable {
     private static func beginning(of url: URL) throws -> Data {
         let handle = try FileHandle(forReadingFrom: url)
         defer { try? handle.close() }
-        return try handle.read(upToCount: longestFile + 1) ?? Data()
+        return try handle.read(upToCount: maximumFileSize + 1) ?? Data()
     }
 
-    private func setAside(_ name: String) -> URL? {
+    private func markUnreadable(_ name: String) -> URL? {
         let from = directory.appending(component: name)
-        let url = from.deletingPathExtension().appendingPathExtension(Self.unreadable)
+        let url = from.deletingPathExtension().appendingPathExtension(Self.unreadableExtension)
         // A file that can't be moved is found again the next time.
         return (try? FileManager.default.moveItem(at: from, to: url)) == nil ? nil : url
     }
@@ -124,7 +125,7 @@ public struct PushInbox: Hashable, Sendable {
     private func isAbandoned(_ name: String, now: Date) -> Bool {
         let path = directory.appending(component: name).path
         let date = try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
-        return date.map { now.timeIntervalSince($0) > Self.patience } ?? false
+        return date.map { now.timeIntervalSince($0) > Self.abandonedFileAge } ?? false
     }
 
     private func names() throws(ChatError) -> [String] {

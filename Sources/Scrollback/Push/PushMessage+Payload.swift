@@ -65,8 +65,8 @@ extension ChatClient {
     /// - Returns: The conversation and message; `nil` for a payload of another server or of another user. If an app has
     ///   several clients, ask each of them.
     /// - Throws: An error naming the missing or invalid member of the payload.
-    public func destination(of payload: [AnyHashable: Any]) throws(ChatError) -> PushPlace? {
-        try place(PushMessage(payload))
+    public func destination(of payload: [AnyHashable: Any]) throws(ChatError) -> PushTarget? {
+        try target(PushMessage(payload))
     }
 
     /// Returns the conversation and message that a tapped notification with a text payload leads to.
@@ -74,12 +74,12 @@ extension ChatClient {
     /// - Parameter text: A JSON payload that `PushMessage` can decode.
     /// - Returns: The conversation and message; `nil` for a payload of another server or of another user.
     /// - Throws: An error naming the missing or invalid member of the payload.
-    public func destination(of text: String) throws(ChatError) -> PushPlace? {
-        try place(PushMessage(json: text))
+    public func destination(of text: String) throws(ChatError) -> PushTarget? {
+        try target(PushMessage(json: text))
     }
 
-    private func place(_ message: PushMessage?) -> PushPlace? {
-        guard let message, message.place.receiver == user else { return nil }
-        return message.place
+    private func target(_ message: PushMessage?) -> PushTarget? {
+        guard let message, message.target.receiver == user else { return nil }
+        return message.target
     }
 }

@@ -31,7 +31,7 @@ public struct RecentConversation: Hashable, Identifiable, Sendable {
     public var peerReadSeq: Int64
     /// Whether only moderators, owners and administrators may currently write.
     public var isFrozen: Bool
-    /// The user's mute, which expires automatically (``Mute/holds(at:)``); `nil` if the user may write.
+    /// The user's mute, which expires automatically (``Mute/isActive(at:)``); `nil` if the user may write.
     public var mute: Mute?
     /// The unsent draft.
     public var draft: Draft?

@@ -24,7 +24,7 @@ extension Recents {
     /// A new device does not load them by itself: the list contains each conversation's last message, and history is
     /// loaded on demand. To load more, call this method after ``RecentsEvent/loadedAll``.
     ///
-    /// Messages that are already stored are not loaded again, nor are messages excluded by ``stopRoaming(_:)``. Chat
+    /// Messages that are already stored are not loaded again, nor are messages excluded by ``excludeFromNewDevices(_:)``. Chat
     /// rooms are never loaded. If the call is cancelled or the connection is lost, the loaded messages stay, and the
     /// next call continues.
     ///
@@ -41,7 +41,7 @@ extension Recents {
             try reader.recents(limit: limits.conversations)
                 .filter { $0.place.sortTime >= Int64(bitPattern: start.rawValue) }
                 .compactMap { entry in
-                    try reader.placeBeforeMissing(among: limits.messages, of: entry.id).map { (entry.id, $0) }
+                    try reader.seqBeforeMissing(among: limits.messages, of: entry.id).map { (entry.id, $0) }
                 }
         }
         for (id, place) in wanted {

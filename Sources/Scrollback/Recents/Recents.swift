@@ -15,7 +15,7 @@ public struct Recents: Sendable {
         /// Whether this device knows all conversations of the user.
         ///
         /// On a new device this is `false` until the first sync completes.
-        public var isWhole: Bool
+        public var isComplete: Bool
 
         /// The number of unread messages in all conversations, including muted ones.
         public var totalUnread: Int64 { totals.unread }
@@ -35,7 +35,7 @@ public struct Recents: Sendable {
             var last: View?
             for await _ in changes {
                 do throws(ChatError) {
-                    let view = try await core.insisting { () async throws(ChatError) in
+                    let view = try await core.retryingReads { () async throws(ChatError) in
                         try await self.view(limit: limit, matching: filter)
                     }
                     if view != last { continuation.yield(view) }
@@ -65,7 +65,7 @@ public struct Recents: Sendable {
         return try await core.store.read { reader in
             View(
                 conversations: try reader.recents(limit: limit, after: after?.place, matching: filter),
-                totals: try reader.totals(), isWhole: try reader.isSettled())
+                totals: try reader.totals(), isComplete: try reader.hasCompletedSync())
         }
     }
 
@@ -132,7 +132,7 @@ extension Recents {
     ) async throws(ChatError) -> Answer {
         let answer = try await core.store.write(reading: scope, body)
         core.changes.changedAnything()
-        core.mailbox.post(.stateSet)
+        core.mailbox.post(.settingChanged)
         return answer
     }
 }
@@ -149,12 +149,12 @@ extension Recents {
         /// Whether the entry is sorted as if it was active now.
         ///
         /// If not, it is sorted by its last message, or last without one.
-        public var isMovedUp: Bool
+        public var movesToTop: Bool
 
         /// Creates options; by default the last message is hidden, and the entry is sorted as active now.
-        public init(showsLastMessage: Bool = false, isMovedUp: Bool = true) {
+        public init(showsLastMessage: Bool = false, movesToTop: Bool = true) {
             self.showsLastMessage = showsLastMessage
-            self.isMovedUp = isMovedUp
+            self.movesToTop = movesToTop
         }
     }
 
@@ -173,13 +173,13 @@ extension Recents {
     ) async throws(ChatError) -> RecentConversation {
         let id = id.log
         try id.checkHasRecents()
-        let time = options.isMovedUp ? Timetoken(core.clock()) : nil
-        let (entry, isNews) = try await core.store.write { writer in
-            let isNews = try writer.addRecent(id, at: time, showsLast: options.showsLastMessage)
-            return (try writer.reader.recent(id), isNews)
+        let time = options.movesToTop ? Timetoken(core.clock()) : nil
+        let (entry, needsSync) = try await core.store.write { writer in
+            let needsSync = try writer.addRecent(id, at: time, showsLast: options.showsLastMessage)
+            return (try writer.reader.recent(id), needsSync)
         }
         core.changes.changed([id])
-        if isNews { core.mailbox.post(.stateSet) }
+        if needsSync { core.mailbox.post(.settingChanged) }
         guard let entry else { throw ChatError(.localStorage, "The entry was not stored.") }
         return entry
     }
@@ -193,12 +193,12 @@ extension Recents {
         /// Whether new devices stop downloading the existing messages automatically.
         ///
         /// Their history can still be loaded on demand.
-        public var stopsRoaming: Bool
+        public var excludesFromNewDevices: Bool
 
         /// Creates options; by default messages are marked as read, and new devices still download them.
-        public init(marksRead: Bool = true, stopsRoaming: Bool = false) {
+        public init(marksRead: Bool = true, excludesFromNewDevices: Bool = false) {
             self.marksRead = marksRead
-            self.stopsRoaming = stopsRoaming
+            self.excludesFromNewDevices = excludesFromNewDevices
         }
     }
 
@@ -222,11 +222,12 @@ extension Recents {
         let logs = Set(ids.map(\.log)).sorted()
         let count = try await core.store.write { writer in
             try logs.count {
-                try writer.removeRecent($0, marksRead: options.marksRead, stopsRoaming: options.stopsRoaming)
+                try writer.removeRecent(
+                    $0, marksRead: options.marksRead, excludesFromNewDevices: options.excludesFromNewDevices)
             }
         }
         core.changes.changed(Set(logs))
-        core.mailbox.post(.stateSet)
+        core.mailbox.post(.settingChanged)
         return count
     }
 
@@ -235,13 +236,15 @@ extension Recents {
     /// Devices that have the messages keep them, and history can still be loaded on demand.
     ///
     /// - Throws: `invalid-parameter` for kinds that are never listed, or `local-storage`.
-    public func stopRoaming(_ ids: [ConversationID]) async throws(ChatError) {
+    public func excludeFromNewDevices(_ ids: [ConversationID]) async throws(ChatError) {
         let logs = ids.map(\.log)
         for id in logs { try id.checkHasRecents() }
         try await core.store.write { writer in
-            for id in logs { _ = try writer.set(.stopRoaming(at: writer.reader.newestPlace(of: id)), in: id) }
+            for id in logs {
+                _ = try writer.set(.excludeFromNewDevices(at: writer.reader.newestPosition(of: id)), in: id)
+            }
         }
-        core.mailbox.post(.stateSet)
+        core.mailbox.post(.settingChanged)
     }
 
     /// Stores app-defined data of a conversation's entry, on this device only.
@@ -266,7 +269,7 @@ extension Recents {
                     parameter: "localExtension", limit: Conversation.localExtensionBytes)
             }
         }
-        try await core.store.write(tellsRecents: notifies) { try $0.setExtension(json, of: id.log) }
+        try await core.store.write(notifiesRecents: notifies) { try $0.setExtension(json, of: id.log) }
         if notifies { core.changes.changed([id.log]) }
     }
 }
@@ -313,7 +316,7 @@ extension Conversation {
         let changed = try await core.store.write { [id] in try $0.set(try change($0.reader), in: id) }
         guard changed else { return }
         core.changes.changed([id])
-        core.mailbox.post(.stateSet)
+        core.mailbox.post(.settingChanged)
     }
 }
 

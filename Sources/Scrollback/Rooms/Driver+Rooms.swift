@@ -17,25 +17,26 @@ extension Driver {
                 if connection != nil { send(Unsubscribe([id]), .nothing) }
             }
         }
-        if !fresh.isEmpty { ask(toHear: fresh) }
+        if !fresh.isEmpty { requestSubscriptions(to: fresh) }
     }
 
     /// Requests subscriptions.
     ///
     /// The server grants either all of them or none.
-    func ask(toHear ids: [ConversationID]) {
+    func requestSubscriptions(to ids: [ConversationID]) {
         guard connection != nil else { return }
         for id in ids { subscriptionRetries[id] = nil }
         send(Subscribe(ids), .subscription(ids))
     }
 
-    func subscriptionAnswered(_ ids: [ConversationID], _ result: Result<[UInt8], ChatError>) async {
+    func handleSubscribeResponse(_ ids: [ConversationID], _ result: Result<[UInt8], ChatError>) async {
         switch result {
         case .success(let body):
             for id in ids where subscriptions[id] != nil { core.subscriptions.set(.live, of: id) }
-            await headsCame(body, isEntrance: true)
+            await headsReceived(body, isSubscriptionAnswer: true)
         // One of the conversations caused the error: request each one separately.
-        case .failure where ids.count > 1: for id in ids where subscriptions[id] != nil { ask(toHear: [id]) }
+        case .failure where ids.count > 1:
+            for id in ids where subscriptions[id] != nil { requestSubscriptions(to: [id]) }
         case .failure(let error):
             guard let id = ids.first, subscriptions[id] != nil else { return }
             core.subscriptions.set(.refused(error), of: id)
@@ -49,15 +50,15 @@ extension Driver {
 
     func tickSubscriptions() {
         let due = subscriptionRetries.filter { $0.value <= now }.keys.sorted()
-        for id in due { ask(toHear: [id]) }
+        for id in due { requestSubscriptions(to: [id]) }
     }
 
     /// Records the newest sequence number of rooms at entry.
     ///
     /// Messages above it that the server did not stream are only fetched when the user scrolls to them.
-    func entered(_ heads: [ConversationHead]) {
+    func recordEntries(_ heads: [ConversationHead]) {
         for head in heads where head.conversation.kind.traits.streamsUnderLoadByPriority {
-            core.enter(head.conversation, at: head.head)
+            core.recordEntry(head.conversation, at: head.head)
         }
     }
 }

@@ -6,7 +6,7 @@ extension TimelineWindow {
     ///
     /// If so, the timeline fetches messages that the room did not stream. A small distance does not count, because a
     /// busy room moves on before the screen is drawn.
-    func isAway(from visible: SeqRange?, in shown: SeqRange, size: Int) -> Bool {
+    func isScrolledAway(from visible: SeqRange?, in shown: SeqRange, size: Int) -> Bool {
         if case .places = self { return true }
         guard let visible else { return false }
         return shown.upperBound - visible.upperBound > Int64(max(10, size / 4))
@@ -15,8 +15,8 @@ extension TimelineWindow {
 
 extension LogState {
     /// Returns the newest gap of a room that already existed when the client entered it.
-    func gapToFill(below entrance: Seq, in shown: SeqRange) -> GapRequest? {
-        guard let gap = gaps.clipped(to: shown).ranges.last(where: { $0.lowerBound <= entrance }) else { return nil }
+    func gapToFill(below headAtEntry: Seq, in shown: SeqRange) -> GapRequest? {
+        guard let gap = gaps.clipped(to: shown).ranges.last(where: { $0.lowerBound <= headAtEntry }) else { return nil }
         return gapToFill(nearest: min(gap.upperBound, shown.upperBound))
     }
 }

@@ -13,7 +13,7 @@ extension Conversation {
     ///   - limit: The maximum number of messages, 1...100.
     ///   - cursor: The `next` of the previous page of the same query.
     ///   - source: The device, the server, or both. With ``HistorySource/merged``, the server answers if it can be
-    ///     reached, and otherwise the device, with a `shortfall`. The server's results are stored on the device.
+    ///     reached, and otherwise the device, with a `remoteError`. The server's results are stored on the device.
     ///     Because the server can't search encrypted messages, a client with a ``MessageCipher`` stores the server's
     ///     first 100 results and answers from the device.
     /// - Throws: `invalid-parameter` naming the argument, the server's error, or `local-storage`. If the server can't
@@ -37,7 +37,7 @@ extension ChatClient {
     ///   - limit: The maximum number of messages, 1...100.
     ///   - cursor: The `next` of the previous page of the same query.
     ///   - source: The device, the server, or both. With ``HistorySource/merged``, the server answers if it can be
-    ///     reached, and otherwise the device, with a `shortfall`. The server's results are stored on the device.
+    ///     reached, and otherwise the device, with a `remoteError`. The server's results are stored on the device.
     ///     Because the server can't search encrypted messages, a client with a ``MessageCipher`` stores the server's
     ///     first 100 results and answers from the device.
     /// - Throws: `invalid-parameter` naming the argument, the server's error, or `local-storage`. If the server can't

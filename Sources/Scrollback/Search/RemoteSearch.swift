@@ -26,7 +26,7 @@ extension ClientCore {
             }
         }
         if !messages.isEmpty { try await apply(messages.map { .found($0) }) }
-        page.hits = page.hits.map { SearchHit(message: store.sealing.open($0.message), ranges: $0.ranges) }
+        page.hits = page.hits.map { SearchHit(message: store.messageEncryption.open($0.message), ranges: $0.ranges) }
         page.hits.removeAll { known.contains(MessageReference($0.message.id, in: $0.message.conversation)) }
         return page
     }
@@ -43,23 +43,23 @@ extension ClientCore {
             _ = try query.cursor?.position(of: query, by: .server)
             return try await remoteSearch(query, excludingLocal: false)
         }
-        let hasKeys = store.sealing.cipher != nil
-        var shortfall: ChatError?
+        let hasKeys = store.messageEncryption.cipher != nil
+        var remoteError: ChatError?
         if query.cursor == nil {
             do {
                 guard hasKeys else { return try await remoteSearch(query, excludingLocal: false) }
                 var widest = query
                 widest.limit = Limits.standard.pageSize
                 _ = try await remoteSearch(widest, excludingLocal: false)
-            } catch let error where error.leavesLocalHistory {
-                shortfall = error
+            } catch let error where error.allowsLocalFallback {
+                remoteError = error
             }
         } else if !hasKeys {
-            shortfall = ChatError(
+            remoteError = ChatError(
                 .unreachable, "These pages began without the server. Start a new search to include it.")
         }
         var page = try await localSearch(query)
-        page.shortfall = shortfall
+        page.remoteError = remoteError
         return page
     }
 }

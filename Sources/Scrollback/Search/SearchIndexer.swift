@@ -37,16 +37,16 @@ package actor SearchIndexer {
             for await _ in writes {
                 try? await Task.sleep(for: Self.pause)
                 guard !Task.isCancelled else { return }
-                await self?.follow()
+                await self?.indexRecentChanges()
             }
         }
     }
 
-    private func follow() async {
+    private func indexRecentChanges() async {
         // An index in memory is created by the first search, not at each start of the app.
-        if store.isSealed, index == nil { return }
+        if store.isEncrypted, index == nil { return }
         do {
-            _ = try await caughtUp()
+            _ = try await upToDateIndex()
         } catch {
             logger.debug("The search index could not be updated: \(error)")
         }
@@ -63,12 +63,12 @@ package actor SearchIndexer {
     /// Returns the index, after indexing everything that was stored before the call.
     ///
     /// - Parameter conversation: The only conversation to index; `nil` for all.
-    package func caughtUp(with conversation: Int64? = nil) async throws(ChatError) -> SearchIndex {
+    package func upToDateIndex(for conversation: Int64? = nil) async throws(ChatError) -> SearchIndex {
         let previous = last
         let task = Task { () async -> Result<SearchIndex, ChatError> in
             _ = await previous?.value
             do throws(ChatError) {
-                return .success(try await catchUp(with: conversation))
+                return .success(try await updateIndex(for: conversation))
             } catch {
                 return .failure(error)
             }
@@ -77,13 +77,13 @@ package actor SearchIndexer {
         return try await task.value.get()
     }
 
-    private func catchUp(with conversation: Int64?) async throws(ChatError) -> SearchIndex {
+    private func updateIndex(for conversation: Int64?) async throws(ChatError) -> SearchIndex {
         // A damaged index is rebuilt once.
         for _ in 0..<2 {
             let index = try await openIndex()
-            guard try await agree(with: index) else { continue }
+            guard try await checkConsistency(with: index) else { continue }
             // Stop at the current end, because new changes may arrive faster than they can be indexed.
-            let last = try await store.read { try $0.lastUnindexed() }
+            let last = try await store.read { try $0.lastUnindexedID() }
             while let last, try await step(index, through: last, of: conversation) {}
             if state != nil { return index }
         }
@@ -94,21 +94,23 @@ package actor SearchIndexer {
         if isClosed { throw ClientCore.closed }
         if let index { return index }
         // The index of an encrypted store must not be written to a file.
-        let opened = try await perform { [store] in try SearchIndex(directory: store.isSealed ? nil : store.directory) }
+        let opened = try await perform { [store] in
+            try SearchIndex(directory: store.isEncrypted ? nil : store.directory)
+        }
         guard let opened else { throw ClientCore.closed }
         index = opened
         return opened
     }
 
     /// Checks that the index belongs to the store and is in sync with it; otherwise schedules everything for indexing.
-    private func agree(with index: SearchIndex) async throws(ChatError) -> Bool {
+    private func checkConsistency(with index: SearchIndex) async throws(ChatError) -> Bool {
         if state?.identity == index.identity { return true }
         guard let steps = try await perform({ try index.read { try $0.watermark() } }) else { return false }
         let found = IndexingState(identity: index.identity, steps: steps)
         let known = try await store.read { try $0.indexingState() }
         // The index is written first, so it may be one step ahead. That step is repeated.
-        let areInStep = known?.identity == found.identity && known.map { 0...1 ~= steps - $0.steps } == true
-        if !areInStep { try await store.write(tellsRecents: false) { try $0.indexEverything(found) } }
+        let isConsistent = known?.identity == found.identity && known.map { 0...1 ~= steps - $0.steps } == true
+        if !isConsistent { try await store.write(notifiesRecents: false) { try $0.indexEverything(found) } }
         state = found
         return true
     }
@@ -129,7 +131,7 @@ package actor SearchIndexer {
             state = nil
             return false
         }
-        try await store.write(tellsRecents: false) { try $0.finish(done, next) }
+        try await store.write(notifiesRecents: false) { try $0.finish(done, next) }
         state = next
         return true
     }
@@ -142,11 +144,11 @@ package actor SearchIndexer {
             var done = steps
             for position in done.indices {
                 let run = done[position].run
-                let scope = SearchScope(conversation: run.conversation, places: done[position].places)
+                let scope = SearchScope(conversation: run.conversation, range: done[position].places)
                 if let lowest = try writer.reader.lowest(ofNewest: 2 * batch, in: scope) {
                     done[position].cut(at: lowest)
                 }
-                let places = SearchScope(conversation: run.conversation, places: done[position].places)
+                let places = SearchScope(conversation: run.conversation, range: done[position].places)
                 try writer.replace(places, with: done[position].rows)
             }
             try writer.setWatermark(state.steps)
@@ -164,7 +166,7 @@ package actor SearchIndexer {
             queue.async {
                 do {
                     continuation.resume(returning: .success(try body()))
-                } catch is SearchIndexLost {
+                } catch is SearchIndexReset {
                     continuation.resume(returning: .success(nil))
                 } catch {
                     let failure = ChatError(.localStorage, "The search index failed.", cause: error)
@@ -180,7 +182,7 @@ package actor SearchIndexer {
         _ terms: SearchTerms, in conversation: Int64?, sort: SearchSort, after position: SearchPosition?, limit: Int
     ) async throws(ChatError) -> SearchMatches {
         for _ in 0..<2 {
-            let index = try await caughtUp(with: conversation)
+            let index = try await upToDateIndex(for: conversation)
             let scopes = conversation.map { [SearchScope(conversation: $0)] }
             let found = try await perform {
                 try index.read {

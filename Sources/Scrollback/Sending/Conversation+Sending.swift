@@ -7,7 +7,7 @@ extension Conversation {
     /// Sends a message.
     ///
     /// Returns once the message is stored durably on this device. The client then sends it automatically, across
-    /// restarts. ``Sending/states`` reports the result: the server can still reject the message, for example if the
+    /// restarts. ``SendHandle/states`` reports the result: the server can still reject the message, for example if the
     /// user is not a member.
     ///
     /// - Parameters:
@@ -27,7 +27,7 @@ extension Conversation {
         _ content: MessageContent, mentioning mentions: Mentions? = nil, replyingTo replyTo: MessageID? = nil,
         metadata: RawJSON? = nil, extra: RawJSON? = nil, customType: String? = nil, push: PushOptions? = nil,
         traits: MessageTraits = .init(), priority: MessagePriority = .normal
-    ) async throws(ChatError) -> Sending {
+    ) async throws(ChatError) -> SendHandle {
         try await send(
             PreparedAttachment(content: content),
             MessageAttributes(
@@ -57,12 +57,12 @@ extension Conversation {
         _ attachment: MediaAttachment, mentioning mentions: Mentions? = nil, replyingTo replyTo: MessageID? = nil,
         metadata: RawJSON? = nil, extra: RawJSON? = nil, customType: String? = nil, push: PushOptions? = nil,
         traits: MessageTraits = .init(), priority: MessagePriority = .normal
-    ) async throws(ChatError) -> Sending {
+    ) async throws(ChatError) -> SendHandle {
         var attributes = MessageAttributes(
             mentions: mentions, metadata: metadata, extra: extra, customType: customType, push: try push?.json(),
             replyTo: replyTo, traits: traits, priority: priority)
-        if case .custom(_, let own) = attachment.kind { attributes.traits = own.less(traits) }
-        return try await send(try await core.workshop.prepare(attachment), attributes)
+        if case .custom(_, let own) = attachment.kind { attributes.traits = own.restricted(by: traits) }
+        return try await send(try await core.attachmentProcessor.prepare(attachment), attributes)
     }
 
     /// Sends a message with custom content, with the traits of its type.
@@ -83,29 +83,29 @@ extension Conversation {
         _ content: Content, mentioning mentions: Mentions? = nil, replyingTo replyTo: MessageID? = nil,
         metadata: RawJSON? = nil, extra: RawJSON? = nil, customType: String? = nil, push: PushOptions? = nil,
         traits: MessageTraits = .init(), priority: MessagePriority = .normal
-    ) async throws(ChatError) -> Sending {
+    ) async throws(ChatError) -> SendHandle {
         try await send(
             .custom(content), mentioning: mentions, replyingTo: replyTo, metadata: metadata, extra: extra,
-            customType: customType, push: push, traits: Content.traits.less(traits), priority: priority)
+            customType: customType, push: push, traits: Content.traits.restricted(by: traits), priority: priority)
     }
 
     /// Returns a handle for a message, for example after a restart.
     ///
     /// Its state is final if the message was already sent.
-    public func sending(_ id: MessageID) -> Sending {
-        Sending(id: id, conversation: self.id, core: core)
+    public func sendHandle(for id: MessageID) -> SendHandle {
+        SendHandle(id: id, conversation: self.id, core: core)
     }
 
     private func send(
         _ prepared: PreparedAttachment, _ attributes: MessageAttributes
-    ) async throws(ChatError) -> Sending {
+    ) async throws(ChatError) -> SendHandle {
         var generator = SystemRandomNumberGenerator()
         let now = core.clock()
         let submission = try Submission(
             id: MessageID(at: now, using: &generator), content: prepared.content, attributes: attributes
         ).validated(limits: .standard)
         // Encrypt once, when queueing: a retry must send the same bytes.
-        let queued = try core.store.sealing.seal(submission, to: id)
+        let queued = try core.store.messageEncryption.seal(submission, to: id)
         let item = try await core.store.write { [id] writer in
             for (ordinal, file) in prepared.files.enumerated() {
                 try writer.insert(file.upload(of: submission.id), ordinal: ordinal)
@@ -122,8 +122,8 @@ extension Conversation {
         withExtendedLifetime(prepared) {}
         core.changes.changed([id])
         core.mailbox.post(.queued(item))
-        if !prepared.files.isEmpty { await core.makeRoom() }
-        return Sending(id: submission.id, conversation: id, core: core)
+        if !prepared.files.isEmpty { await core.evictFiles() }
+        return SendHandle(id: submission.id, conversation: id, core: core)
     }
 }
 

@@ -30,7 +30,8 @@ enum OutboxAnswer: Sendable {
             let submission = request.submission
             return .sent(
                 Message(
-                    conversation: request.conversation, seq: position.seq, n: position.n, id: sent.id,
+                    conversation: request.conversation, seq: position.seq, countedIndex: position.countedIndex,
+                    id: sent.id,
                     timetoken: sent.timetoken, epoch: position.epoch, sender: user, type: submission.content.type,
                     content: sent.content.map { MessageContent(known: submission.content.type, json: $0) }
                         ?? submission.content, attributes: submission.attributes, thread: sent.thread))

@@ -33,14 +33,14 @@ extension LocalWriter {
         let known = try log.read ?? reader.readState(log.number)
         // The read state of another epoch does not apply.
         var read = known.flatMap { $0.epoch == state.epoch ? $0 : nil } ?? ReadState(of: state, before: input)
-        if let before, before.epoch == state.epoch, state.view > before.view { read.seeAnew() }
+        if let before, before.epoch == state.epoch, state.view > before.view { read.viewChanged() }
         if case .head(let head) = input, head.state.firstSeq >= state.firstSeq || head.state.view > before?.view ?? 0 {
             read.apply(ReadSummary(head))
         }
-        if case .live(.head(_, let head, _, altersCounts: false)) = input { read.pass(head.rev) }
+        if case .live(.head(_, let head, _, altersCounts: false)) = input { read.advanceRevision(to: head.rev) }
         for row in replaced {
             try read.changed(
-                row.new, replacing: row.old, reader: user, mayHavePassed: try mayHavePassed(row.new, log))
+                row.new, replacing: row.old, reader: user, mayHaveSentLater: try mayHaveSentLater(row.new, log))
         }
         for (places, rev) in input.removals { read.erased(places, rev: rev) }
         if let before, before.epoch == state.epoch {
@@ -51,11 +51,12 @@ extension LocalWriter {
             // After a refetch, it is unknown which of the skipped changes affected the counts.
             if edits.contains(where: \.erasesEverything) { read.erased(1...max(1, state.head), rev: state.rev) }
             for message in edits.flatMap(\.upserts) where before.gaps.contains(message.seq) {
-                read.learned(message, reader: user)
+                read.gapFilled(message, reader: user)
             }
-            // Ranges that a page shows to be voids were counted as unread before.
-            if case .page(_, let page) = input, page.coverage.voids.intersects(read.knownThrough + 1...Seq.max) {
-                for places in page.coverage.voids.clipped(to: read.knownThrough + 1...Seq.max).ranges {
+            // Ranges that a page shows to be deletedRanges were counted as unread before.
+            if case .page(_, let page) = input, page.coverage.deletedRanges.intersects(read.knownThrough + 1...Seq.max)
+            {
+                for places in page.coverage.deletedRanges.clipped(to: read.knownThrough + 1...Seq.max).ranges {
                     read.erased(places)
                 }
             }
@@ -64,7 +65,7 @@ extension LocalWriter {
     }
 
     /// Returns whether the user may have sent a message after the changed one, in stored messages or in a gap.
-    private func mayHavePassed(_ message: Message, _ log: OpenLog) throws -> Bool {
+    private func mayHaveSentLater(_ message: Message, _ log: OpenLog) throws -> Bool {
         guard let head = log.state?.head else { return false }
         // There are too many messages to check: only the server knows.
         guard head - message.seq <= ReadState.countedMessages else { return true }
@@ -81,7 +82,7 @@ extension LocalWriter {
     /// - Returns: Whether the counts must be fetched from the server.
     func finishCounts(of log: OpenLog, in id: ConversationID) throws -> Bool {
         guard id.kind.traits.hasRecents, let state = log.state, var read = log.read else { return false }
-        try follow(&read, state, in: id, number: log.number)
+        try updateCounts(&read, state, in: id, number: log.number)
         try save(read, number: log.number)
         // A sync that is still pending may make the counts exact, as may the answer to a pending read.
         let isComing = read.pendingReadSeq != nil || state.isBehind && id.kind.traits.replaysMissed
@@ -94,16 +95,18 @@ extension ReadState {
     ///
     /// A message in the input is unread. Only the server knows how many earlier messages are.
     fileprivate init(of log: LogState, before input: LogInput) {
-        let said: Message?
+        let newest: Message?
         switch input {
-        case .live(.message(let message)): said = message
-        case .live(.head(_, _, let last, _)): said = last
-        default: said = nil
+        case .live(.message(let message)): newest = message
+        case .live(.head(_, _, let last, _)): newest = last
+        default: newest = nil
         }
-        if let said, said.seq == log.head {
-            self.init(unknownIn: log.epoch, countsAfter: said.seq - 1, n: said.n - (said.countsUnread ? 1 : 0))
+        if let newest, newest.seq == log.head {
+            self.init(
+                unknownIn: log.epoch, countsAfter: newest.seq - 1,
+                countedIndex: newest.countedIndex - (newest.countsUnread ? 1 : 0))
         } else {
-            self.init(unknownIn: log.epoch, countsAfter: log.head, n: log.n)
+            self.init(unknownIn: log.epoch, countsAfter: log.head, countedIndex: log.countedIndex)
         }
     }
 }

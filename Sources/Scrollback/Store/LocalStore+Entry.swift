@@ -6,8 +6,8 @@ import StoreFiles
 /// Updates a conversation's entry in the list of recent conversations, in the same transaction as its log.
 extension LocalWriter {
     /// Applies the parts of an input that concern the entry itself.
-    func follow(_ input: LogInput, before: LogState?, _ log: OpenLog, in id: ConversationID) throws {
-        if let before, before.epoch != log.state?.epoch { try startEntryOver(id, number: log.number) }
+    func updateEntry(_ input: LogInput, before: LogState?, _ log: OpenLog, in id: ConversationID) throws {
+        if let before, before.epoch != log.state?.epoch { try resetEntry(id, number: log.number) }
         guard case .head(let head) = input else { return }
         // An outdated head has an old name or membership, or ignores messages that the user hid since. A conversation
         // for which the server reports no time is not listed, unless it has messages on this device.
@@ -20,21 +20,21 @@ extension LocalWriter {
                 WHERE number = ?8 AND moved <= ?4 AND memberRev <= ?9
                 """
         ).execute(arguments: [
-            shown[0], shown[1], head.recentTime.map { Int64(bitPattern: $0.rawValue) }, head.moved, head.isFrozen,
-            head.mute?.stored, head.roamSeq, log.number, head.userRev,
+            shown[0], shown[1], head.recentTime.map { Int64(bitPattern: $0.rawValue) }, head.lastCommit, head.isFrozen,
+            head.mute?.stored, head.newDeviceFloor, log.number, head.userRev,
         ])
         // The peer's read position only increases, whichever answer reports it.
-        if head.peerReadSeq > 0 { try notePeerRead(head.peerReadSeq, in: id) }
+        if head.peerReadSeq > 0 { try savePeerRead(head.peerReadSeq, in: id) }
         try db.cachedStatement(
             sql: "UPDATE conversation SET isMember = ?1, memberRev = ?3 WHERE number = ?2 AND memberRev <= ?3"
         ).execute(arguments: [head.isMember, log.number, head.userRev])
-        try takeSettings(of: ReadSummary(head), in: id, number: log.number, isRead: log.read?.pendingReadSeq != nil)
+        try applySettings(of: ReadSummary(head), in: id, number: log.number, isRead: log.read?.pendingReadSeq != nil)
     }
 
     /// Resets the entry after the conversation got a new epoch.
     ///
     /// Mute, pin and notification settings stay; everything else is meaningless in the new log.
-    private func startEntryOver(_ id: ConversationID, number: Int64) throws {
+    private func resetEntry(_ id: ConversationID, number: Int64) throws {
         try db.cachedStatement(
             sql: """
                 UPDATE conversation SET isMarkedUnread = 0, ownRev = 0, memberRev = 0, moved = 0, removedSeq = 0,
@@ -55,8 +55,8 @@ extension LocalWriter {
     /// If an unread marker ended, the entry's presence in the list is evaluated again.
     ///
     /// - Parameter isRead: Whether a local read is still unconfirmed.
-    func takeSettings(of summary: ReadSummary, in id: ConversationID, number: Int64, isRead: Bool) throws {
-        let pending = try reader.pendingSorts(in: id)
+    func applySettings(of summary: ReadSummary, in id: ConversationID, number: Int64, isRead: Bool) throws {
+        let pending = try reader.pendingSettingKinds(in: id)
         try db.cachedStatement(
             sql: """
                 UPDATE conversation SET ownRev = ?1, isMuted = ifnull(?2, isMuted), isPinned = ifnull(?3, isPinned),
@@ -80,12 +80,12 @@ extension LocalWriter {
     private static let lastSeq = """
         coalesce(
             (SELECT seq FROM message
-             WHERE conversation = ?1 AND flags & \(MessageTraits.passedOver) = 0
+             WHERE conversation = ?1 AND flags & \(MessageTraits.skipsRecentsBit) = 0
              AND seq > (SELECT max(seq) FROM message WHERE conversation = ?1) - \(MessageTraits.recentsDepth)
              ORDER BY seq DESC LIMIT 1),
             (SELECT lastSeq FROM conversation WHERE number = ?1 AND EXISTS
                 (SELECT 1 FROM message WHERE conversation = ?1 AND seq = lastSeq
-                 AND flags & \(MessageTraits.passedOver) = 0)),
+                 AND flags & \(MessageTraits.skipsRecentsBit) = 0)),
             (SELECT max(seq) FROM message WHERE conversation = ?1), 0)
         """
 

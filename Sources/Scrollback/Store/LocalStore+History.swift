@@ -17,13 +17,13 @@ package struct LocalPage: Sendable {
 }
 
 /// A position in the local log at which a page begins.
-package struct LocalPlace: Hashable, Sendable {
+package struct LocalPosition: Hashable, Sendable {
     package var newestOlder: Seq
     package var oldestNewer: Seq
-    package var itself: Seq? { oldestNewer - newestOlder == 2 ? newestOlder + 1 : nil }
+    package var seq: Seq? { oldestNewer - newestOlder == 2 ? newestOlder + 1 : nil }
 
-    static func at(_ seq: Seq) -> LocalPlace { LocalPlace(newestOlder: seq - 1, oldestNewer: seq + 1) }
-    static func between(_ seq: Seq) -> LocalPlace { LocalPlace(newestOlder: seq, oldestNewer: seq + 1) }
+    static func at(_ seq: Seq) -> LocalPosition { LocalPosition(newestOlder: seq - 1, oldestNewer: seq + 1) }
+    static func between(_ seq: Seq) -> LocalPosition { LocalPosition(newestOlder: seq, oldestNewer: seq + 1) }
 }
 
 /// The local log of a conversation, with its row number.
@@ -40,7 +40,7 @@ extension LocalReader {
     }
 
     /// Finds a history point in the stored messages; returns `nil` if only the server knows its position.
-    package func place(_ point: HistoryPoint, in local: LocalLog) throws -> LocalPlace? {
+    package func place(_ point: HistoryPoint, in local: LocalLog) throws -> LocalPosition? {
         let (number, log) = (local.number, local.state)
         switch point {
         case .latest: return .between(log.head)
@@ -73,7 +73,7 @@ extension LocalReader {
     /// Finds the position of a time, which is only known if there is no gap between the adjacent rows.
     private func place(
         from first: Timetoken, through last: Timetoken, _ number: Int64, _ log: LogState
-    ) throws -> LocalPlace? {
+    ) throws -> LocalPosition? {
         let below = try Seq.fetchOne(
             db.cachedStatement(
                 sql: "SELECT seq FROM message WHERE conversation = ? AND timetoken < ? ORDER BY seq DESC LIMIT 1"),
@@ -95,7 +95,7 @@ extension LocalReader {
                 sql: "SELECT seq FROM message WHERE conversation = ? AND seq > ? ORDER BY seq LIMIT 1"),
             arguments: [number, older])
         guard let first, let within, first <= within else { return .between(older) }
-        return LocalPlace(newestOlder: first - 1, oldestNewer: within + 1)
+        return LocalPosition(newestOlder: first - 1, oldestNewer: within + 1)
     }
 
     /// Returns messages at or below a sequence number, from newer to older, down to `end`.
@@ -110,9 +110,9 @@ extension LocalReader {
         let gap = log.gaps.last(atOrBelow: top).flatMap { $0.upperBound >= last ? $0 : nil }
         let bottom = max(last, (gap?.upperBound ?? 0) + 1)
         guard top >= bottom, limit > 0 else {
-            let isWhole = top < last || limit == 0
+            let isComplete = top < last || limit == 0
             return LocalPage(
-                messages: [], gap: isWhole ? nil : gap, older: top >= last ? top : nil, newer: nil,
+                messages: [], gap: isComplete ? nil : gap, older: top >= last ? top : nil, newer: nil,
                 epoch: log.epoch)
         }
         let rows = try messages(in: local, bottom...top, newestFirst: true, limit: limit, filter: filter)
@@ -135,9 +135,9 @@ extension LocalReader {
         let gap = log.gaps.first(atOrAbove: bottom).flatMap { $0.lowerBound <= last ? $0 : nil }
         let top = min(last, (gap?.lowerBound ?? .max) - 1)
         guard bottom <= top, limit > 0 else {
-            let isWhole = bottom > last || limit == 0
+            let isComplete = bottom > last || limit == 0
             return LocalPage(
-                messages: [], gap: isWhole ? nil : gap, older: nil, newer: bottom <= last ? bottom : nil,
+                messages: [], gap: isComplete ? nil : gap, older: nil, newer: bottom <= last ? bottom : nil,
                 epoch: log.epoch)
         }
         let rows = try messages(in: local, bottom...top, newestFirst: false, limit: limit, filter: filter)
@@ -173,19 +173,19 @@ extension LocalReader {
             $0.add(range.lowerBound)
             $0.add(range.upperBound)
         } take: { message in
-            if filter == .all || filter.matches(message, reader: user) { found.append(opened(message)) }
+            if filter == .all || filter.matches(message, reader: user) { found.append(decrypted(message)) }
             return found.count < limit
         }
         return found
     }
 
     /// Returns the message decrypted, if possible and requested.
-    func opened(_ message: Message) -> Message { sealing?.open(message) ?? message }
+    func decrypted(_ message: Message) -> Message { messageEncryption?.open(message) ?? message }
 
     /// Returns the number of stored messages in a time range; for a community, in all of its channels.
     package func messageCount(in id: ConversationID, _ range: Range<Timetoken>) throws -> Int64 {
         let numbers: [Int64]
-        if id.isCommunityItself {
+        if id.isCommunityRoot {
             let channels = try Row.fetchAll(
                 db, sql: "SELECT number, id FROM conversation WHERE kind = 'community'")
             numbers = try channels.filter { try ConversationID($0[1] as String).community == id }.map { $0[0] }
@@ -194,7 +194,7 @@ extension LocalReader {
         }
         return try numbers.reduce(0) { count, number in
             // Timetokens increase with sequence numbers, so both ends are found with the primary key.
-            let ends = try [range.lowerBound, range.upperBound].map { try firstPlace(atOrAfter: $0, number) }
+            let ends = try [range.lowerBound, range.upperBound].map { try firstSeq(atOrAfter: $0, number) }
             return try count
                 + (Int64.fetchOne(
                     db.cachedStatement(
@@ -205,7 +205,7 @@ extension LocalReader {
         }
     }
 
-    private func firstPlace(atOrAfter time: Timetoken, _ number: Int64) throws -> Seq {
+    private func firstSeq(atOrAfter time: Timetoken, _ number: Int64) throws -> Seq {
         let statement = try db.cachedStatement(
             sql: "SELECT seq, timetoken FROM message WHERE conversation = ? AND seq >= ? ORDER BY seq LIMIT 1")
         var low: Seq = 0
@@ -224,7 +224,7 @@ extension LocalReader {
     }
 
     /// Returns the sequence numbers of all rows of a conversation, lowest first.
-    package func rowPlaces(in id: ConversationID) throws -> [Seq] {
+    package func storedSeqs(in id: ConversationID) throws -> [Seq] {
         guard let number = try number(of: id) else { return [] }
         return try Seq.fetchAll(
             db, sql: "SELECT seq FROM message WHERE conversation = ? ORDER BY seq", arguments: [number])
@@ -232,15 +232,15 @@ extension LocalReader {
 
     /// Checks the integrity of the store.
     ///
-    /// - Returns: The problems found; empty if every log's rows, gaps and voids are disjoint and complete, and all
+    /// - Returns: The problems found; empty if every log's rows, gaps and deletedRanges are disjoint and complete, and all
     ///   encrypted values can be decrypted.
     package func violations() throws -> [String] {
         var found = try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
         for text in try String.fetchAll(db, sql: "SELECT id FROM conversation ORDER BY id") {
             let id = try ConversationID(text)
             guard let log = try log(of: id) else { continue }
-            found += log.violations(rows: try rowPlaces(in: id)).map { "\(id): \($0)" }
+            found += log.violations(rows: try storedSeqs(in: id)).map { "\(id): \($0)" }
         }
-        return try found + unopened()
+        return try found + undecryptableValues()
     }
 }

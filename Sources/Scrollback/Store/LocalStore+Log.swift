@@ -19,9 +19,10 @@ extension LocalReader {
                 """)
         guard let row = try Row.fetchOne(statement, arguments: [number]) else { return nil }
         return LogState(
-            epoch: Epoch(rawValue: UInt64(bitPattern: row[0])), view: row[1], firstSeq: row[2], head: row[3], n: row[4],
+            epoch: Epoch(rawValue: UInt64(bitPattern: row[0])), view: row[1], firstSeq: row[2], head: row[3],
+            countedIndex: row[4],
             rev: row[5], latestRev: row[6], replayed: row[7], baseline: .init(seq: row[8], rev: row[9]),
-            gaps: try ranges("gap", number), voids: try ranges("void", number))
+            gaps: try ranges("gap", number), deletedRanges: try ranges("void", number))
     }
 
     private func ranges(_ table: String, _ number: Int64) throws -> SeqRangeSet {
@@ -79,11 +80,11 @@ package enum LogInput: Sendable {
     ///
     /// A summary of an unsubscribed channel does not state which messages a change removed. It can also be out of date:
     /// its last message may already be deleted, and a message that the user hid may still arrive.
-    func leavesLastOpen(after before: LogState) -> Bool {
+    func leavesLastMessageUncertain(after before: LogState) -> Bool {
         guard !conversation.kind.traits.streamsToMembers else { return false }
         switch self {
         case .live(.head(_, let head, _, let altersCounts)):
-            return altersCounts && head.rev > before.latestRev || bringsWhatWasMissing(in: before)
+            return altersCounts && head.rev > before.latestRev || fillsGap(in: before)
         case .live(.hidden(_, let epoch, let places)):
             return epoch == before.epoch && places.contains { $0.upperBound > before.head }
         default: return false
@@ -91,7 +92,7 @@ package enum LogInput: Sendable {
     }
 
     /// Returns whether a channel summary contains a message that lies in a known gap.
-    func bringsWhatWasMissing(in before: LogState) -> Bool {
+    func fillsGap(in before: LogState) -> Bool {
         guard case .live(.head(let id, let head, let last?, _)) = self else { return false }
         return id.kind.traits.hasRecents && head.epoch == before.epoch && before.gaps.contains(last.seq)
     }
@@ -169,7 +170,7 @@ extension LocalWriter {
         ///
         /// These are not fetched until the user scrolls to them. Otherwise all devices would request them at once under
         /// load.
-        func leavesHoles(_ edits: [LogEdit], in id: ConversationID) -> Bool {
+        func leavesGaps(_ edits: [LogEdit], in id: ConversationID) -> Bool {
             guard id.kind.traits.streamsUnderLoadByPriority, let state, state.rev >= state.latestRev else {
                 return false
             }
@@ -194,7 +195,7 @@ extension LocalWriter {
                 edits.append(state.apply(head: head.state))
                 log.state = state
             } else {
-                log.state = try adopted(head.state)
+                log.state = try initialState(from: head.state)
                 var edit = LogEdit()
                 edit.needsSync = log.state?.isBehind ?? false
                 edits.append(edit)
@@ -217,15 +218,15 @@ extension LocalWriter {
             edits.append(state.apply(sync: sync, asked: asked))
             log.state = state
         case .live(.message(let message)), .sent(let message), .found(let message):
-            var state = try log.state ?? adopted(message.impliedHead)
+            var state = try log.state ?? initialState(from: message.impliedHead)
             edits.append(state.apply(message: message))
             log.state = state
         case .live(.head(_, var head, let last, _)):
             head.view = log.state?.view ?? 0
             head.firstSeq = max(head.firstSeq, log.state?.firstSeq ?? 1)
-            var state = try log.state ?? adopted(head)
+            var state = try log.state ?? initialState(from: head)
             edits.append(state.apply(head: head))
-            if let last, before.map({ !input.bringsWhatWasMissing(in: $0) }) ?? true {
+            if let last, before.map({ !input.fillsGap(in: $0) }) ?? true {
                 edits.append(state.apply(message: last))
             }
             log.state = state
@@ -241,24 +242,24 @@ extension LocalWriter {
         }
         let replaced = try replacements(in: edits, log)
         for edit in edits {
-            try carryOut(edit, number: log.number)
+            try writeRows(edit, number: log.number)
             log.touch(edit)
         }
         try count(input, edits, replaced, before: before, in: &log)
-        try follow(input, before: before, log, in: id)
+        try updateEntry(input, before: before, log, in: id)
         switch input {
-        case .head: try noteMissed(before: before, log)
-        case .live(.head): try noteMissed(before: before, log, isLive: true)
+        case .head: try recordMissed(before: before, log)
+        case .live(.head): try recordMissed(before: before, log, isLive: true)
         case .live, .page, .sync, .sent, .found: break
         }
         var edit = edits.last ?? LogEdit()
-        edit.needsSync = edits.contains(where: \.needsSync) && !log.leavesHoles(edits, in: id)
+        edit.needsSync = edits.contains(where: \.needsSync) && !log.leavesGaps(edits, in: id)
         let isHead = if case .head = input { true } else { false }
         return LogOutcome(
             conversation: id, input: input, edit: edit,
             behind: edit.needsSync ? log.state?.position(in: id) : nil, changedGaps: before?.gaps != log.state?.gaps,
             needsHead: !isHead
-                && (before.map(input.leavesLastOpen) ?? true || edits.contains(where: \.erasesEverything)))
+                && (before.map(input.leavesLastMessageUncertain) ?? true || edits.contains(where: \.erasesEverything)))
     }
 
     /// Returns the rows that a head shows to be no longer visible to the user: those above its last message.
@@ -269,29 +270,29 @@ extension LocalWriter {
         guard let state = log.saved, state.epoch == head.state.epoch, state.view == head.state.view,
             !head.conversation.kind.traits.streamsToMembers,
             // Messages that new devices must not download are omitted from the head, but still exist.
-            head.lastMessage != nil || head.roamSeq == 0
+            head.lastMessage != nil || head.newDeviceFloor == 0
         else { return [] }
         return try Seq.fetchAll(
             db.cachedStatement(
                 sql: """
                     SELECT seq FROM message WHERE conversation = ? AND seq BETWEEN ? AND ?
-                        AND flags & \(MessageTraits.passedOver) = 0
+                        AND flags & \(MessageTraits.skipsRecentsBit) = 0
                     """), arguments: [log.number, (head.lastMessage?.seq ?? 0) + 1, head.state.head]
         ).map { $0...$0 }
     }
 
     /// Creates the state of a log that was unknown so far.
-    private func adopted(_ head: LogHead) throws -> LogState {
+    private func initialState(from head: LogHead) throws -> LogState {
         var state = LogState(adopting: head)
         // A new device has missed nothing: earlier messages are history, which is fetched on demand.
-        if try !reader.isSettled() { state.replayed = state.head }
+        if try !reader.hasCompletedSync() { state.replayed = state.head }
         return state
     }
 
     /// Records the newest known sequence number when the device learns that it missed messages.
     ///
     /// - Parameter isLive: Whether the input is a live update, which can't precede messages that were missed earlier.
-    private func noteMissed(before: LogState?, _ log: OpenLog, isLive: Bool = false) throws {
+    private func recordMissed(before: LogState?, _ log: OpenLog, isLive: Bool = false) throws {
         guard let state = log.state else { return }
         let known: Seq
         if let before {
@@ -311,7 +312,7 @@ extension LocalWriter {
             .execute(arguments: [known, log.number])
     }
 
-    private func carryOut(_ edit: LogEdit, number: Int64) throws {
+    private func writeRows(_ edit: LogEdit, number: Int64) throws {
         if edit.erasesEverything {
             try db.cachedStatement(sql: "DELETE FROM message WHERE conversation = ?").execute(arguments: [number])
         }
@@ -336,11 +337,12 @@ extension LocalWriter {
                 WHERE number = ?
                 """
         ).execute(arguments: [
-            Int64(bitPattern: state.epoch.rawValue), state.view, state.firstSeq, state.head, state.n, state.rev,
+            Int64(bitPattern: state.epoch.rawValue), state.view, state.firstSeq, state.head, state.countedIndex,
+            state.rev,
             state.latestRev, state.replayed, state.baseline.seq, state.baseline.rev, log.number,
         ])
         try save(state.gaps, over: log.saved?.gaps, in: "gap", log.number)
-        try save(state.voids, over: log.saved?.voids, in: "void", log.number)
+        try save(state.deletedRanges, over: log.saved?.deletedRanges, in: "void", log.number)
     }
 
     /// Writes only the ranges that changed.
@@ -364,6 +366,6 @@ extension Message {
     ///
     /// The view and the retention floor arrive with the first head or page.
     fileprivate var impliedHead: LogHead {
-        LogHead(epoch: epoch, view: 0, head: seq, firstSeq: 1, n: n, rev: rev)
+        LogHead(epoch: epoch, view: 0, head: seq, firstSeq: 1, countedIndex: countedIndex, rev: rev)
     }
 }

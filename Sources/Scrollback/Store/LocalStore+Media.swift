@@ -106,7 +106,7 @@ extension LocalWriter {
     /// Resets the uploads of a message, except files that the app's own uploader stored.
     ///
     /// - Returns: `false` if the message has no such files.
-    package func forgetUploads(of message: MessageID) throws -> Bool {
+    package func resetUploads(of message: MessageID) throws -> Bool {
         try db.cachedStatement(
             sql: "UPDATE upload SET resource = NULL, isDone = 0 WHERE message = ? AND url IS NULL"
         ).execute(arguments: [message.data])
@@ -135,7 +135,7 @@ extension LocalWriter {
     }
 
     /// Deletes the records of partial downloads, except some.
-    package func forgetPartials(but isKept: (String) -> Bool) throws {
+    package func deletePartialRecords(but isKept: (String) -> Bool) throws {
         for key in try reader.partialKeys() where !isKept(key) { try savePartialHash(nil, key) }
     }
 
@@ -149,7 +149,7 @@ extension LocalWriter {
     /// Files of queued messages stay.
     ///
     /// - Returns: The hashes that no record references any more.
-    package func forgetFiles(above limit: Int64, keeping kept: String? = nil) throws -> [String] {
+    package func evictFileRecords(above limit: Int64, keeping kept: String? = nil) throws -> [String] {
         // A file that is stored under several keys takes up space only once.
         let size = "SELECT coalesce(sum(size), 0) FROM (SELECT max(size) AS size FROM file GROUP BY hash)"
         var total = try Int64.fetchOne(db, sql: size) ?? 0

@@ -130,7 +130,7 @@ extension LocalReader {
     private func pending(_ row: Row) throws -> PendingMessage {
         let item = try item(row)
         let queued = try Self.submission(body(row[11], of: item.id))
-        let (submission, error) = sealing?.open(queued, to: item.conversation) ?? (queued, nil)
+        let (submission, error) = messageEncryption?.open(queued, to: item.conversation) ?? (queued, nil)
         return PendingMessage(
             submission: submission, decryptionError: error, conversation: item.conversation, ordinal: item.ordinal,
             createdAt: item.createdAt, state: PendingMessage.State(item.state))
@@ -245,7 +245,7 @@ extension LocalWriter {
     }
 
     /// Deletes an unsent message with its local data; has no effect if it was sent.
-    package func takeBack(_ id: MessageID) throws {
+    package func removeUnsent(_ id: MessageID) throws {
         try removeLocalExtension(ofUnsent: id)
         try removeFromOutbox(id)
     }

@@ -6,14 +6,14 @@ import ScrollbackWire
 /// The device's push registration, and conversations that pushes announced but the server has not confirmed.
 extension LocalReader {
     /// Returns the wanted registration, or `nil`, and whether the server has confirmed it.
-    package func pushDevice() throws -> (wanted: PushDevice?, isTold: Bool) {
-        let isTold = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'pushTold'") != "no"
+    package func pushDevice() throws -> (wanted: PushDevice?, isAcknowledged: Bool) {
+        let isAcknowledged = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'pushTold'") != "no"
         guard let text = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'push'") else {
-            return (nil, isTold)
+            return (nil, isAcknowledged)
         }
         var reader = JSONReader(text)
         // A registration that another version wrote and this one can't decode is written again when the app starts.
-        return ((try? PushDevice(from: &reader)), isTold)
+        return ((try? PushDevice(from: &reader)), isAcknowledged)
     }
 
     /// Returns the conversations for which a push announced something that this device doesn't have.
@@ -29,19 +29,19 @@ extension LocalReader {
     ///
     /// For a different epoch the answer is `false`, because it is unknown which of the two is newer.
     private func has(_ message: PushMessage) throws -> Bool {
-        guard let seq = message.place.seq else { return true }
-        guard let number = try number(of: message.place.conversation.log), let log = try log(number),
-            log.epoch == message.place.epoch
+        guard let seq = message.target.seq else { return true }
+        guard let number = try number(of: message.target.conversation.log), let log = try log(number),
+            log.epoch == message.target.epoch
         else { return false }
         guard message.kind == .recall else { return log.head >= seq }
         guard log.head >= seq, !log.gaps.contains(seq) else { return false }
         // A message that is neither stored nor in a gap is deleted.
-        return try self.message(at: seq, number: number, in: message.place.conversation.log, epoch: log.epoch)?
+        return try self.message(at: seq, number: number, in: message.target.conversation.log, epoch: log.epoch)?
             .isDeleted ?? true
     }
 
-    fileprivate func isNews(_ message: PushMessage) throws -> Bool {
-        let id = message.place.conversation
+    fileprivate func isNew(_ message: PushMessage) throws -> Bool {
+        let id = message.target.conversation
         // Fetching a room's head would enter the room.
         guard id.kind.traits.membership != .subscribers else { return false }
         return try !has(message)
@@ -51,7 +51,7 @@ extension LocalReader {
 extension LocalWriter {
     fileprivate static let pushedKey = "pushed:"
 
-    package func savePushDevice(_ device: PushDevice?, isTold: Bool) throws {
+    package func savePushDevice(_ device: PushDevice?, isAcknowledged: Bool) throws {
         if let device {
             var writer = JSONWriter()
             device.write(to: &writer)
@@ -60,7 +60,7 @@ extension LocalWriter {
             try db.execute(sql: "DELETE FROM meta WHERE key = 'push'")
         }
         try db.execute(
-            sql: "INSERT OR REPLACE INTO meta VALUES ('pushTold', ?)", arguments: [isTold ? "yes" : "no"])
+            sql: "INSERT OR REPLACE INTO meta VALUES ('pushTold', ?)", arguments: [isAcknowledged ? "yes" : "no"])
     }
 
     /// Records the conversations for which pushes announced something new, until the server has been asked about them.
@@ -69,8 +69,8 @@ extension LocalWriter {
     /// messages.
     ///
     /// - Returns: The recorded conversations.
-    package func note(_ messages: [PushMessage]) throws -> Set<ConversationID> {
-        let ids = Set(try messages.filter { try reader.isNews($0) }.map(\.place.conversation.log))
+    package func recordPushed(_ messages: [PushMessage]) throws -> Set<ConversationID> {
+        let ids = Set(try messages.filter { try reader.isNew($0) }.map(\.target.conversation.log))
         for id in ids {
             try db.cachedStatement(sql: "INSERT OR REPLACE INTO meta VALUES (?, '')")
                 .execute(arguments: [Self.pushedKey + id.description])
@@ -79,7 +79,7 @@ extension LocalWriter {
     }
 
     /// Deletes the records of conversations that the server has reported on.
-    func forgetPushed(_ ids: some Sequence<ConversationID>) throws {
+    func deletePushedRecords(_ ids: some Sequence<ConversationID>) throws {
         for id in ids {
             try db.cachedStatement(sql: "DELETE FROM meta WHERE key = ?")
                 .execute(arguments: [Self.pushedKey + id.description])

@@ -14,9 +14,9 @@ extension LocalReader {
         guard let row = try Row.fetchOne(statement, arguments: [number]) else { return nil }
         return ReadState(
             epoch: Epoch(rawValue: UInt64(bitPattern: row[0])), readSeq: row[1], unread: row[2], mentions: row[3],
-            countedAt: .init(seq: row[4], n: row[5], rev: row[6], userRev: row[7]), knownThrough: row[8],
-            touchedRev: row[9], certainty: ReadState.Certainty(rawValue: row[10]) ?? .estimated,
-            pendingReadSeq: row[11], pendingN: row[12])
+            countedAt: .init(seq: row[4], countedIndex: row[5], rev: row[6], userRev: row[7]), knownThrough: row[8],
+            lastCountChangeRev: row[9], certainty: ReadState.Certainty(rawValue: row[10]) ?? .estimated,
+            pendingReadSeq: row[11], pendingReadCountedIndex: row[12])
     }
 
     /// Returns the read state of a conversation, or `nil` if its head is not known.
@@ -25,9 +25,9 @@ extension LocalReader {
     }
 
     /// Counts the stored messages of a range, or returns `nil` if there are too many to count.
-    func counted(_ places: SeqRange, _ log: LogState, _ number: Int64) throws -> ReadState.Counted? {
-        var counted = ReadState.Counted(isWhole: !log.gaps.intersects(places))
-        if counted.isWhole, Int64(places.count) > ReadState.countedMessages { return nil }
+    func counted(_ places: SeqRange, _ log: LogState, _ number: Int64) throws -> ReadState.RangeCounts? {
+        var counted = ReadState.RangeCounts(isComplete: !log.gaps.intersects(places))
+        if counted.isComplete, Int64(places.count) > ReadState.countedMessages { return nil }
         var left = ReadState.countedMessages
         let rows = try Row.fetchCursor(
             db.cachedStatement(
@@ -39,12 +39,12 @@ extension LocalReader {
         while let row = try rows.next() {
             left -= 1
             if left < 0 { return nil }
-            let traits = MessageType(rawValue: row[1]).traits.less(MessageTraits(bits: row[2]))
+            let traits = MessageType(rawValue: row[1]).traits.restricted(by: MessageTraits(bits: row[2]))
             if row[0] == user.text {
                 counted.own += traits.countsUnread ? 1 : 0
             } else {
                 counted.unread += traits.countsUnread ? 1 : 0
-                let sealed = SealedRow.message(number, row[4])
+                let sealed = EncryptedRow.message(number, row[4])
                 if let mentions = try text(row[3], "mentions", of: sealed), try Mentions(json: mentions).includes(user)
                 {
                     counted.mentions += 1
@@ -63,8 +63,8 @@ extension LocalReader {
                 WHERE pendingReadSeq IS NOT NULL AND epoch IS NOT NULL
                 """
         ).map { row in
-            let place = LogPlace(seq: row[1], epoch: Epoch(rawValue: UInt64(bitPattern: row[2])))
-            return ReadMark(conversation: try ConversationID(row[0] as String), place: place, userRev: row[3])
+            let place = EpochPosition(seq: row[1], epoch: Epoch(rawValue: UInt64(bitPattern: row[2])))
+            return ReadMark(conversation: try ConversationID(row[0] as String), position: place, userRev: row[3])
         }
     }
 }
@@ -79,40 +79,45 @@ extension LocalWriter {
                 WHERE number = ?
                 """
         ).execute(arguments: [
-            state.readSeq, state.unread, state.mentions, state.countedAt.seq, state.countedAt.n, state.countedAt.rev,
-            state.countedAt.userRev, state.knownThrough, state.touchedRev, state.certainty.rawValue,
+            state.readSeq, state.unread, state.mentions, state.countedAt.seq, state.countedAt.countedIndex,
+            state.countedAt.rev,
+            state.countedAt.userRev, state.knownThrough, state.lastCountChangeRev, state.certainty.rawValue,
             state.pendingReadSeq,
-            state.pendingN, number,
+            state.pendingReadCountedIndex, number,
         ])
     }
 
     /// Updates the counts to the current state of the log.
-    func follow(_ state: inout ReadState, _ log: LogState, in id: ConversationID, number: Int64) throws {
+    func updateCounts(_ state: inout ReadState, _ log: LogState, in id: ConversationID, number: Int64) throws {
         // Even without a subscription, channels deliver the user's own messages and mentions.
-        try state.follow(log, hearsOwn: !id.kind.traits.streamsToMembers) { try reader.counted($0, log, number) }
+        try state.updateCounts(log, receivesOwnMessages: !id.kind.traits.streamsToMembers) {
+            try reader.counted($0, log, number)
+        }
     }
 
     /// The kind of request that the server answers with the user's state.
-    package enum Told {
+    package enum AnsweredRequest {
         case read, state
     }
 
     /// Applies the server's view of the user's own state.
     ///
-    /// - Parameter told: The kind of request that this answers, if any.
+    /// - Parameter request: The kind of request that this answers, if any.
     /// - Returns: Whether the head must be fetched. This is the case if the log is unknown or the counts are not exact.
     ///   It is also the case if an unsent local change hid a newer state from an outdated answer.
     @discardableResult
-    package func apply(_ summary: ReadSummary, in id: ConversationID, answers told: Told? = nil) throws -> Bool {
+    package func apply(_ summary: ReadSummary, in id: ConversationID, answers request: AnsweredRequest? = nil) throws
+        -> Bool
+    {
         let number = try number(of: id)
         guard let log = try reader.log(number), log.epoch == summary.epoch, var state = try reader.readState(number)
         else { return true }
-        state.apply(summary, answersRead: told == .read)
-        try follow(&state, log, in: id, number: number)
+        state.apply(summary, answersRead: request == .read)
+        try updateCounts(&state, log, in: id, number: number)
         try save(state, number: number)
-        try takeSettings(of: summary, in: id, number: number, isRead: state.pendingReadSeq != nil)
+        try applySettings(of: summary, in: id, number: number, isRead: state.pendingReadSeq != nil)
         try refreshEntry(number)
-        if try told != nil && isOlder(summary, number) { return true }
+        if try request != nil && isOlder(summary, number) { return true }
         return !state.isExact && state.pendingReadSeq == nil
     }
 
@@ -135,14 +140,14 @@ extension LocalWriter {
         let place = min(seq ?? log.head, log.head)
         let isMarked = try reader.isMarkedUnread(number)
         guard place > state.position || isMarked && place >= state.position else { return false }
-        let n = try Int64.fetchOne(
+        let countedIndex = try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT n FROM message WHERE conversation = ? AND seq = ?"),
             arguments: [number, place])
-        try noteKnownMarks(number)
-        state.markRead(upTo: place, n: place == log.head ? log.n : n)
-        try follow(&state, log, in: id, number: number)
+        try recordKnownUnreadMarkers(number)
+        state.markRead(upTo: place, countedIndex: place == log.head ? log.countedIndex : countedIndex)
+        try updateCounts(&state, log, in: id, number: number)
         try save(state, number: number)
-        if isMarked { try endMark(id, number: number) }
+        if isMarked { try endUnreadMarker(id, number: number) }
         return true
     }
 

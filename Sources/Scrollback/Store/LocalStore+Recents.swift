@@ -12,7 +12,7 @@ package struct SyncPoint: Sendable {
     ///
     /// Changes made since that pass began may be missing from it, so another pass must follow.
     package var isInterrupted: Bool
-    package var isSettled: Bool
+    package var hasCompletedSync: Bool
 }
 
 extension LocalReader {
@@ -22,13 +22,13 @@ extension LocalReader {
             cursor: try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'cursor'"),
             isInterrupted: try Bool.fetchOne(db, sql: "SELECT value = 'interrupted' FROM meta WHERE key = 'pass'")
                 ?? false,
-            isSettled: try isSettled())
+            hasCompletedSync: try hasCompletedSync())
     }
 
     /// Returns whether a sync pass was ever completed.
     ///
     /// Until then the device is new, and messages before its first connection do not count as missed.
-    func isSettled() throws -> Bool {
+    func hasCompletedSync() throws -> Bool {
         try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM meta WHERE key = 'settled')") ?? false
     }
 
@@ -79,7 +79,7 @@ extension LocalReader {
         let id = try ConversationID(row[1] as String)
         let epoch = (row[9] as Int64?).map { Epoch(rawValue: UInt64(bitPattern: $0)) }
         let hidesLast: Bool = row[11]
-        let sealed = SealedRow.conversation(id)
+        let sealed = EncryptedRow.conversation(id)
         return RecentConversation(
             id: id, name: try text(row[2], "name", of: sealed), avatar: try text(row[3], "avatar", of: sealed),
             lastMessage: try hidesLast
@@ -133,17 +133,17 @@ extension LocalReader {
 
 extension LocalWriter {
     /// Stores the cursor of a sync window, and whether the window completes its sync pass.
-    package func saveCursor(_ cursor: String, endsPass: Bool) throws {
+    package func saveCursor(_ cursor: String, isLastWindow: Bool) throws {
         try db.execute(
             sql: "INSERT OR REPLACE INTO meta VALUES ('cursor', ?), ('pass', ?)",
-            arguments: [cursor, endsPass ? "done" : "interrupted"])
-        if endsPass { try db.execute(sql: "INSERT OR IGNORE INTO meta VALUES ('settled', 'yes')") }
+            arguments: [cursor, isLastWindow ? "done" : "interrupted"])
+        if isLastWindow { try db.execute(sql: "INSERT OR IGNORE INTO meta VALUES ('settled', 'yes')") }
     }
 
     /// Deletes a conversation from the store.
     ///
     /// Queued messages stay, and the server will reject them.
-    package func forget(_ id: ConversationID) throws {
+    package func deleteConversation(_ id: ConversationID) throws {
         try removeLocalExtensions(in: id)
         guard let number = try reader.number(of: id) else { return }
         for table in ["message", "gap", "void"] {
@@ -156,19 +156,19 @@ extension LocalWriter {
     /// Deletes a conversation that the server does not know, which an answer from before its deletion restored.
     ///
     /// Conversations without a known log and conversations with queued messages stay.
-    package func forgetGone(_ id: ConversationID) throws {
+    package func deleteIfGone(_ id: ConversationID) throws {
         guard id.kind.traits.hasRecents, try reader.log(of: id) != nil else { return }
         let isAwaited = try Bool.fetchOne(
             db.cachedStatement(
                 sql: "SELECT EXISTS (SELECT 1 FROM outbox WHERE conversation = ? AND state <> 'failed')"),
             arguments: [id.description])
-        if isAwaited != true { try forget(id) }
+        if isAwaited != true { try deleteConversation(id) }
     }
 }
 
 extension LocalWriter {
     /// Returns the device ID, which is generated when the store is created.
-    package func deviceName() throws -> String {
+    package func deviceID() throws -> String {
         if let name = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'device'") { return name }
         var generator = SystemRandomNumberGenerator()
         let name = String(UInt64.random(in: .min ... .max, using: &generator), radix: 36)

@@ -177,7 +177,7 @@ extension LocalStore {
             // The user's notification level for the conversation, if set.
             try db.execute(sql: "ALTER TABLE conversation ADD COLUMN notifications TEXT")
         }
-        migrator.registerMigration("8", migrate: SealingSchema.create)
+        migrator.registerMigration("8", migrate: EncryptionSchema.create)
         return migrator
     }
 }

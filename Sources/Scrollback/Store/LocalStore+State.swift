@@ -5,44 +5,44 @@ import ScrollbackWire
 import StoreFiles
 
 /// The kinds of user settings in a conversation, which apply immediately and are sent to the server later.
-package enum StateSort: String, Sendable {
+package enum SettingKind: String, Sendable {
     case muted, notifications, pinned, mark, list, roaming
 }
 
 /// A user setting that the server has not confirmed.
-package struct PendingState: Sendable {
+package struct PendingSetting: Sendable {
     package var conversation: ConversationID
-    package var sort: StateSort
+    package var kind: SettingKind
     package var change: StateChange
 }
 
 extension StateChange {
-    package var sort: StateSort? {
+    package var kind: SettingKind? {
         switch self {
         case .settings(_?, _): .muted
         case .settings(nil, _): .pinned
         case .notifications: .notifications
         case .markUnread: .mark
         case .removeRecent, .addRecent: .list
-        case .stopRoaming: .roaming
+        case .excludeFromNewDevices: .roaming
         case .read: nil
         }
     }
 }
 
 extension LocalReader {
-    func pendingSorts(in id: ConversationID) throws -> Set<StateSort> {
+    func pendingSettingKinds(in id: ConversationID) throws -> Set<SettingKind> {
         let sorts = try String.fetchAll(
             db.cachedStatement(sql: "SELECT sort FROM pendingState WHERE conversation = ?"),
             arguments: [id.description])
-        return Set(sorts.compactMap { StateSort(rawValue: $0) })
+        return Set(sorts.compactMap { SettingKind(rawValue: $0) })
     }
 
     /// Returns the unconfirmed settings, at most one for each conversation; the others follow it.
     ///
     /// - Parameter withReads: Whether read positions are synced, and therefore sent before other settings. If not,
     ///   unread markers are not sent either.
-    package func pendingStates(withReads: Bool = true) throws -> [PendingState] {
+    package func pendingSettings(withReads: Bool = true) throws -> [PendingSetting] {
         let isNext =
             withReads
             ? """
@@ -53,18 +53,18 @@ extension LocalReader {
             db,
             sql: "SELECT conversation, min(sort), body FROM pendingState WHERE \(isNext) GROUP BY conversation"
         ).compactMap { row in
-            guard let change = try? StateChange(stored: row[2]), let sort = change.sort else { return nil }
-            return PendingState(conversation: try ConversationID(row[0] as String), sort: sort, change: change)
+            guard let change = try? StateChange(stored: row[2]), let kind = change.kind else { return nil }
+            return PendingSetting(conversation: try ConversationID(row[0] as String), kind: kind, change: change)
         }
     }
 
     /// Returns the newest known position of a log.
-    package func newestPlace(of id: ConversationID) throws -> LogPlace? {
-        try log(of: id).map { LogPlace(seq: $0.head, epoch: $0.epoch) }
+    package func newestPosition(of id: ConversationID) throws -> EpochPosition? {
+        try log(of: id).map { EpochPosition(seq: $0.head, epoch: $0.epoch) }
     }
 
     /// Returns whether a conversation is in the list without a last message.
-    func isListedEmpty(_ id: ConversationID) throws -> Bool {
+    func isListedWithoutMessage(_ id: ConversationID) throws -> Bool {
         try Bool.fetchOne(
             db.cachedStatement(
                 sql: "SELECT EXISTS (SELECT 1 FROM conversation WHERE id = ? AND isRecent AND lastSeq = 0)"),
@@ -103,7 +103,7 @@ extension LocalReader {
         let hasMore = entry.unread > 0 || entry.mentions > 0
         if hasMore, summary.readSeq > state.position { return true }
         // An unread marker that the server has not received yet can't have ended.
-        return try entry.isMarkedUnread && !summary.isMarkedUnread && !pendingSorts(in: id).contains(.mark)
+        return try entry.isMarkedUnread && !summary.isMarkedUnread && !pendingSettingKinds(in: id).contains(.mark)
     }
 
     func isMarkedUnread(_ number: Int64) throws -> Bool {
@@ -119,10 +119,10 @@ extension LocalWriter {
     /// - Returns: Whether it changed anything.
     package func set(_ change: StateChange, in id: ConversationID) throws -> Bool {
         let number = try number(of: id)
-        guard let sort = change.sort, try apply(change, number: number) else { return false }
+        guard let kind = change.kind, try apply(change, number: number) else { return false }
         try refreshEntry(number)
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO pendingState VALUES (?, ?, ?)")
-            .execute(arguments: [id.description, sort.rawValue, change.stored])
+            .execute(arguments: [id.description, kind.rawValue, change.stored])
         return true
     }
 
@@ -145,7 +145,7 @@ extension LocalWriter {
             ).execute(arguments: [place?.seq ?? 0, number])
             return true
         case .addRecent: return try update("removedSeq", Int64(0))
-        case .stopRoaming: return true
+        case .excludeFromNewDevices: return true
         case .read: return false
         }
     }
@@ -154,7 +154,7 @@ extension LocalWriter {
     ///
     /// The revision covers markers of other devices. If this device's own marker is unconfirmed, it may still have
     /// reached the server. The read then ends every marker.
-    func noteKnownMarks(_ number: Int64) throws {
+    func recordKnownUnreadMarkers(_ number: Int64) throws {
         try db.cachedStatement(
             sql: """
                 UPDATE conversation SET pendingReadRev = iif(
@@ -169,7 +169,7 @@ extension LocalWriter {
     /// Ends an unread marker when the conversation is read; an unsent marker is never sent.
     ///
     /// An entry that was listed only because of its marker leaves the list.
-    func endMark(_ id: ConversationID, number: Int64) throws {
+    func endUnreadMarker(_ id: ConversationID, number: Int64) throws {
         try db.cachedStatement(
             sql: """
                 UPDATE conversation SET isMarkedUnread = 0, isRecent = isRecent AND NOT isMarkedUnread WHERE number = ?
@@ -181,7 +181,7 @@ extension LocalWriter {
     }
 
     /// Deletes a setting that the server accepted or rejected, unless it was changed again in the meantime.
-    package func settle(_ pending: PendingState) throws {
+    package func removePending(_ pending: PendingSetting) throws {
         // A pending read ended the accepted marker, so a recorded marker is a newer one.
         try db.cachedStatement(
             sql: """
@@ -190,11 +190,12 @@ extension LocalWriter {
                         (SELECT 1 FROM conversation WHERE id = ?1 AND pendingReadSeq IS NOT NULL))
                 """
         ).execute(arguments: [
-            pending.conversation.description, pending.sort.rawValue, pending.change.stored,
+            pending.conversation.description, pending.kind.rawValue, pending.change.stored,
         ])
-        if case .removeRecent(at: let place, stopsRoaming: true) = pending.change {
-            try settle(
-                PendingState(conversation: pending.conversation, sort: .roaming, change: .stopRoaming(at: place)))
+        if case .removeRecent(at: let place, excludesFromNewDevices: true) = pending.change {
+            try removePending(
+                PendingSetting(
+                    conversation: pending.conversation, kind: .roaming, change: .excludeFromNewDevices(at: place)))
         }
     }
 
@@ -213,18 +214,18 @@ extension LocalWriter {
         try refreshEntry(number)
         guard wasRemoved else { return false }
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO pendingState VALUES (?, ?, ?)")
-            .execute(arguments: [id.description, StateSort.list.rawValue, StateChange.addRecent.stored])
+            .execute(arguments: [id.description, SettingKind.list.rawValue, StateChange.addRecent.stored])
         return true
     }
 
     /// Removes a conversation from the list.
     ///
     /// - Returns: Whether it was in the list.
-    package func removeRecent(_ id: ConversationID, marksRead: Bool, stopsRoaming: Bool) throws -> Bool {
+    package func removeRecent(_ id: ConversationID, marksRead: Bool, excludesFromNewDevices: Bool) throws -> Bool {
         guard try reader.recent(id) != nil else { return false }
         if marksRead { _ = try markRead(id, upTo: nil) }
-        let place = try reader.newestPlace(of: id)
-        let change = StateChange.removeRecent(at: place, stopsRoaming: stopsRoaming)
+        let place = try reader.newestPosition(of: id)
+        let change = StateChange.removeRecent(at: place, excludesFromNewDevices: excludesFromNewDevices)
         if case .removeRecent(nil, _) = change {
             // The conversation was added explicitly and has no known messages. The server has nothing to remove, and
             // would remove messages sent since.
@@ -234,7 +235,7 @@ extension LocalWriter {
             return true
         }
         // Keep this setting separately, in case the conversation is added again before the server receives the removal.
-        if stopsRoaming { _ = try set(.stopRoaming(at: place), in: id) }
+        if excludesFromNewDevices { _ = try set(.excludeFromNewDevices(at: place), in: id) }
         return try set(change, in: id)
     }
 

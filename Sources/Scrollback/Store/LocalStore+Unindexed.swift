@@ -5,7 +5,7 @@ import ScrollbackWords
 import StoreFiles
 
 /// A range of sequence numbers whose rows may have changed since they were indexed.
-struct UnindexedRun: Sendable {
+struct UnindexedRange: Sendable {
     var id: Int64
     var conversation: Int64
     var places: SeqRange
@@ -13,7 +13,7 @@ struct UnindexedRun: Sendable {
 
 /// The current rows of a range, which replace the range's entries in the search index.
 struct IndexingStep: Sendable {
-    var run: UnindexedRun
+    var run: UnindexedRange
     /// The part of the range that was read, starting from its newest end.
     var places: SeqRange
     var rows: [SearchRow]
@@ -44,7 +44,7 @@ extension LocalReader {
     }
 
     /// Returns the ID of the last recorded range.
-    func lastUnindexed() throws -> Int64? {
+    func lastUnindexedID() throws -> Int64? {
         try Int64.fetchOne(db.cachedStatement(sql: "SELECT max(id) FROM unindexed"))
     }
 
@@ -60,21 +60,21 @@ extension LocalReader {
                 WHERE id <= ?1 AND (?2 IS NULL OR conversation = ?2) ORDER BY id DESC LIMIT ?3
                 """)
         let runs = try Row.fetchAll(statement, arguments: [last, conversation, limit]).map { row in
-            UnindexedRun(id: row[0], conversation: row[1], places: (row[2] as Int64)...(row[3] as Int64))
+            UnindexedRange(id: row[0], conversation: row[1], places: (row[2] as Int64)...(row[3] as Int64))
         }
         var steps: [IndexingStep] = []
-        var room = limit
-        for run in runs where room > 0 {
-            let rows = try searchRows(run, limit: room)
+        var remaining = limit
+        for run in runs where remaining > 0 {
+            let rows = try searchRows(run, limit: remaining)
             var step = IndexingStep(run: run, places: run.places, rows: rows)
-            if rows.count == room, let last = rows.last { step.cut(at: last.seq) }
+            if rows.count == remaining, let last = rows.last { step.cut(at: last.seq) }
             steps.append(step)
-            room -= rows.count
+            remaining -= rows.count
         }
         return steps
     }
 
-    private func searchRows(_ run: UnindexedRun, limit: Int) throws -> [SearchRow] {
+    private func searchRows(_ run: UnindexedRange, limit: Int) throws -> [SearchRow] {
         var rows: [SearchRow] = []
         let name = try String.fetchOne(
             db.cachedStatement(sql: "SELECT id FROM conversation WHERE number = ?"), arguments: [run.conversation])
@@ -97,7 +97,7 @@ extension LocalReader {
                 .map { MessageContent(known: type, json: RawJSON(known: $0)) }
             let (id, sender) = (row.optionalUUID().map { MessageID($0) }, UserID(known: row.text()))
             let text = content.flatMap { content in
-                id.flatMap { SearchableText.of(sealing?.open(content, in: conversation, $0, by: sender)) }
+                id.flatMap { SearchableText.of(messageEncryption?.open(content, in: conversation, $0, by: sender)) }
             }
             rows.append(SearchRow(seq: seq, time: Timetoken(rawValue: time), text: text))
             return true
@@ -106,7 +106,7 @@ extension LocalReader {
     }
 
     /// Returns the message of an index entry, if it still exists.
-    func message(at place: SearchPlace) throws -> Message? {
+    func message(at place: IndexPosition) throws -> Message? {
         let known = try Row.fetchOne(
             db.cachedStatement(sql: "SELECT id, epoch FROM conversation WHERE number = ? AND epoch IS NOT NULL"),
             arguments: [place.conversation])
@@ -126,7 +126,7 @@ extension LocalWriter {
     /// Schedules everything for indexing if the encryption keys changed since the last time.
     ///
     /// Messages that became readable can then be found, and unreadable ones no longer can.
-    func noteKeys(of cipher: MessageCipher?) throws {
+    func recordKeys(of cipher: MessageCipher?) throws {
         let known = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'cipher'") ?? ""
         let given = cipher?.fingerprint ?? ""
         guard given != known else { return }
@@ -175,7 +175,7 @@ extension LocalWriter {
     }
 
     /// Deletes the record of the index.
-    func forgetIndex() throws {
+    func deleteIndexRecord() throws {
         try db.execute(sql: "DELETE FROM meta WHERE key = 'search'")
         try db.execute(sql: "DELETE FROM unindexed")
     }

@@ -16,7 +16,7 @@ package final class LocalStore: Sendable {
     private let hasClosed = Atomic<Bool>(false)
     package let user: UserID
     /// Decrypts messages for readers; the store holds them as they were transmitted.
-    package let sealing: MessageSealing
+    package let messageEncryption: MessageEncryption
     /// Encrypts the store's texts at rest.
     let cipher: StoreCipher?
     /// The directory of the store's files; `nil` for a store in memory.
@@ -31,23 +31,23 @@ package final class LocalStore: Sendable {
     /// Whether the triggers for `recentsEvents` are installed; used only by the writer connection.
     private let watchesRecents = Atomic<Bool>(false)
     /// The unread totals after the last transaction for which events were sent.
-    private let toldTotals = Mutex<UnreadTotals?>(nil)
+    private let notifiedTotals = Mutex<UnreadTotals?>(nil)
 
     /// Opens the store in a directory, or in memory if `directory` is `nil`.
     ///
     /// - Parameters:
     ///   - keys: The keys that the store is encrypted with.
     ///   - keysName: The name of the keys in error messages.
-    ///   - adoptsKeys: Whether to encrypt the whole store with the newest key from now on.
+    ///   - reencryptsExistingRows: Whether to encrypt the whole store with the newest key from now on.
     /// - Throws: `local-storage` if the store can't be opened, is already open, belongs to another user, or was written
     ///   by a newer version. `invalid-parameter` if keys that the store is encrypted with are missing.
     package init(
         directory: URL?, user: UserID, eventCapacity: Int = 1_000, cipher: MessageCipher? = nil,
-        keys: StoreKeys? = nil, keysName: String = "storeEncryption", adoptsKeys: Bool = true
+        keys: StoreKeys? = nil, keysName: String = "storeEncryption", reencryptsExistingRows: Bool = true
     ) throws(ChatError) {
         self.user = user
-        sealing = MessageSealing(user: user, cipher: cipher)
-        self.cipher = keys.map { StoreCipher($0, as: .blob, damage: .localStorage) }
+        messageEncryption = MessageEncryption(user: user, cipher: cipher)
+        self.cipher = keys.map { StoreCipher($0, as: .blob, errorCode: .localStorage) }
         recentsEvents = EventCenter(capacity: eventCapacity) { .missed($0) }
         self.directory = directory
         files = LocalFiles(
@@ -66,7 +66,7 @@ package final class LocalStore: Sendable {
             configuration.busyMode = .timeout(5)
             if let directory {
                 try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-                lock = try DirectoryLock(directory, else: .localStorage, "only one client can open it at a time")
+                lock = try DirectoryLock(directory, errorCode: .localStorage, "only one client can open it at a time")
                 database = try DatabasePool(
                     path: directory.appending(path: Self.fileName).path, configuration: configuration)
             } else {
@@ -78,9 +78,9 @@ package final class LocalStore: Sendable {
                 try checkOwner(db)
                 let reader = reader(of: db)
                 try reader.checkKeys(name: keysName)
-                if adoptsKeys { try LocalWriter(reader: reader).adoptKeys() }
+                if reencryptsExistingRows { try LocalWriter(reader: reader).adoptKeys() }
             }
-            if let directory, isSealed, adoptsKeys { try SearchIndex.erase(in: directory) }
+            if let directory, isEncrypted, reencryptsExistingRows { try SearchIndex.erase(in: directory) }
         } catch let error as ChatError {
             throw error
         } catch {
@@ -98,7 +98,7 @@ package final class LocalStore: Sendable {
     }
 
     private func reader(of db: Database) -> LocalReader {
-        LocalReader(db: db, user: user, sealing: sealing, cipher: cipher)
+        LocalReader(db: db, user: user, messageEncryption: messageEncryption, cipher: cipher)
     }
 
     /// Opens an existing store of any user; returns `nil` if the directory has none.
@@ -112,7 +112,8 @@ package final class LocalStore: Sendable {
         }
         guard let owner else { return nil }
         return try LocalStore(
-            directory: directory, user: UserID(owner), keys: keys, keysName: "store-keys", adoptsKeys: false)
+            directory: directory, user: UserID(owner), keys: keys, keysName: "store-keys", reencryptsExistingRows: false
+        )
     }
 
     private static let fileName = "client.sqlite"
@@ -175,9 +176,9 @@ package final class LocalStore: Sendable {
     ///
     /// - Parameters:
     ///   - scope: The conversations that the transaction marks as read, for ``RecentsEvent/read(_:totalUnread:)``.
-    ///   - tellsRecents: Whether to send events about changes to the list of recent conversations.
+    ///   - notifiesRecents: Whether to send events about changes to the list of recent conversations.
     package func write<Answer: Sendable>(
-        reading scope: RecentsEvent.ReadScope? = nil, tellsRecents: Bool = true,
+        reading scope: RecentsEvent.ReadScope? = nil, notifiesRecents: Bool = true,
         _ body: @escaping @Sendable (LocalWriter) throws -> Answer
     ) async throws(ChatError) -> Answer {
         defer { written.yield() }
@@ -189,25 +190,25 @@ package final class LocalStore: Sendable {
                     var events: [RecentsEvent] = []
                     let isWatched = self.recentsEvents.isObserved
                     if isWatched != self.watchesRecents.load(ordering: .relaxed) {
-                        try isWatched ? Self.watchRecents(db) : Self.stopWatchingRecents(db)
+                        try isWatched ? Self.installRecentsTriggers(db) : Self.removeRecentsTriggers(db)
                         self.watchesRecents.store(isWatched, ordering: .relaxed)
-                        self.toldTotals.withLock { $0 = nil }
+                        self.notifiedTotals.withLock { $0 = nil }
                     }
-                    var told = self.toldTotals.withLock { $0 }
+                    var lastTotals = self.notifiedTotals.withLock { $0 }
                     let changesBefore = db.totalChangesCount
                     try db.inTransaction(.immediate) {
                         let reader = self.reader(of: db)
-                        if isWatched, told == nil { told = try reader.totals() }
+                        if isWatched, lastTotals == nil { lastTotals = try reader.totals() }
                         answer = .success(try body(LocalWriter(reader: reader)))
-                        if isWatched { events = try Self.recentsEvents(reader, scope: scope, told: &told) }
+                        if isWatched { events = try Self.recentsEvents(reader, scope: scope, lastTotals: &lastTotals) }
                         return .commit
                     }
-                    self.toldTotals.withLock { $0 = told }
+                    self.notifiedTotals.withLock { $0 = lastTotals }
                     // A consumer that subscribed during the transaction may have read the list as it was before.
                     if !isWatched, db.totalChangesCount != changesBefore, self.recentsEvents.isObserved {
                         events = [.missed(1)]
                     }
-                    if tellsRecents { for event in events { self.recentsEvents.send(event) } }
+                    if notifiesRecents { for event in events { self.recentsEvents.send(event) } }
                 } catch {
                     answer = .failure(self.failure(error))
                 }
@@ -229,14 +230,14 @@ package struct LocalReader {
     let db: Database
     let user: UserID
     /// Decrypts messages; if it is `nil`, messages are returned as they are stored.
-    var sealing: MessageSealing?
+    var messageEncryption: MessageEncryption?
     /// Encrypts and decrypts the store's texts.
     var cipher: StoreCipher?
 
     /// A reader that returns messages as they are stored.
     var asStored: LocalReader {
         var reader = self
-        reader.sealing = nil
+        reader.messageEncryption = nil
         return reader
     }
 

@@ -29,9 +29,10 @@ enum MessageColumns {
         _ message: Message, conversation: Int64, _ reader: LocalReader
     ) throws -> StatementArguments {
         let attributes = message.attributes
-        let row = SealedRow.message(conversation, message.seq)
+        let row = EncryptedRow.message(conversation, message.seq)
         return [
-            conversation, message.seq, message.n, Int64(bitPattern: message.timetoken.rawValue), message.id.data,
+            conversation, message.seq, message.countedIndex, Int64(bitPattern: message.timetoken.rawValue),
+            message.id.data,
             message.sender.text, message.type.rawValue,
             try reader.stored(message.content?.json.text, "content", of: row), message.rev, attributes.flagBits,
             try reader.stored(attributes.mentions?.json, "mentions", of: row),
@@ -48,8 +49,8 @@ enum MessageColumns {
         _ row: inout Columns, in conversation: ConversationID, number: Int64, epoch: Epoch
     ) throws -> Message {
         let seq = row.integer()
-        let sealed = SealedRow.message(number, seq)
-        let n = row.integer()
+        let sealed = EncryptedRow.message(number, seq)
+        let countedIndex = row.integer()
         let timetoken = Timetoken(rawValue: row.bits())
         guard let id = row.optionalUUID() else { throw ChatError(.localStorage, "A stored message has no ID.") }
         let sender = UserID(known: row.text())
@@ -72,7 +73,8 @@ enum MessageColumns {
         let lastReply = Timetoken(rawValue: row.bits())
         let actions = try row.optionalText("actions", of: sealed).map { try [ActionSummary](json: $0) }
         return Message(
-            conversation: conversation, seq: seq, n: n, id: MessageID(id), timetoken: timetoken, epoch: epoch,
+            conversation: conversation, seq: seq, countedIndex: countedIndex, id: MessageID(id), timetoken: timetoken,
+            epoch: epoch,
             sender: sender, type: type, content: content, rev: rev, attributes: attributes, editedAt: editedAt,
             thread: thread, replies: replyCount.map { ReplySummary(count: $0, lastReplyAt: lastReply) },
             actions: actions ?? [])
@@ -105,7 +107,7 @@ extension LocalReader {
     ) throws -> Message? {
         var found: Message?
         try eachMessage(in: conversation, number: number, epoch: epoch, where: condition, bind: bind) {
-            found = opened($0)
+            found = decrypted($0)
             return false
         }
         return found

@@ -41,7 +41,7 @@ public final class Timeline: Sendable {
         /// The time at which the message was queued, by this device's clock.
         public let createdAt: Date
         /// The progress; never `sent` or `gone`.
-        public let state: Sending.State
+        public let state: SendHandle.State
         /// The error if the message can't be decrypted here because its key is missing; the message is sent
         /// nevertheless.
         public let decryptionError: ChatError?
@@ -60,7 +60,7 @@ public final class Timeline: Sendable {
         /// The items, oldest first.
         public var items: [Item]
         /// The known profiles of the messages' senders.
-        public var people: [UserID: UserProfile]
+        public var profiles: [UserID: UserProfile]
         /// The first unread message, if it is in the window.
         public var firstUnread: MessageID?
         /// Whether the window contains the newest message.
@@ -73,7 +73,7 @@ public final class Timeline: Sendable {
         public var peerReadSeq: Int64
         /// Whether only moderators, owners and administrators may currently write.
         public var isFrozen: Bool
-        /// The user's mute, which expires automatically (``Mute/holds(at:)``); `nil` if the user may write.
+        /// The user's mute, which expires automatically (``Mute/isActive(at:)``); `nil` if the user may write.
         public var mute: Mute?
     }
 
@@ -87,7 +87,7 @@ public final class Timeline: Sendable {
         var fill = GapFill()
         var isSeeking = false
         /// The newest sequence number of a room when the timeline was first read.
-        var entrance: Seq?
+        var headAtEntry: Seq?
         var isFetchingPeople = false
         /// The last snapshot.
         var snapshot: TimelineSnapshot?
@@ -113,9 +113,9 @@ public final class Timeline: Sendable {
         state.withLock { state in
             guard let places = state.snapshot?.places(from: first, to: last) else { return }
             state.visible = places
-            state.fill.somethingChanged()
+            state.fill.allowRequests()
         }
-        lookAgain()
+        refreshViews()
     }
 
     /// Extends the window by half its size toward older messages, and returns once they can be shown.
@@ -144,13 +144,13 @@ public final class Timeline: Sendable {
     ///   position and can't be reached.
     public func jump(to point: HistoryPoint) async throws(ChatError) {
         let page = try await conversation.history(.around(point, before: 10, after: 10))
-        if let shortfall = page.shortfall, page.messages.isEmpty { throw shortfall }
+        if let remoteError = page.remoteError, page.messages.isEmpty { throw remoteError }
         state.withLock { state in
             state.window = TimelineWindow(at: point, count: size)
             state.visible = nil
-            state.fill.somethingChanged()
+            state.fill.allowRequests()
         }
-        lookAgain()
+        refreshViews()
     }
 
     private func extend(_ direction: GapRequest.Direction) async throws(ChatError) {
@@ -162,19 +162,19 @@ public final class Timeline: Sendable {
             case .newer: .after(.seq(shown.upperBound))
             }
         let page = try await conversation.history(anchor, limit: min(step, Limits.standard.pageSize))
-        if let shortfall = page.shortfall, page.messages.isEmpty { throw shortfall }
+        if let remoteError = page.remoteError, page.messages.isEmpty { throw remoteError }
         let log = try await core.store.read { [id = conversation.id] in try $0.log(of: id) }
         guard let log else { return }
         state.withLock { state in
-            state.window = .extending(shown, direction, by: step, most: size * 2, in: log)
+            state.window = .extending(shown, direction, by: step, maximum: size * 2, in: log)
             state.shown = state.window.places(in: log, visible: nil, size: size)
             state.visible = nil
-            state.fill.somethingChanged()
+            state.fill.allowRequests()
         }
-        lookAgain()
+        refreshViews()
     }
 
-    private func lookAgain() {
+    private func refreshViews() {
         core.changes.changed(only: conversation.id)
     }
 
@@ -189,7 +189,7 @@ public final class Timeline: Sendable {
         let task = Task { [self] in
             await withDiscardingTaskGroup { group in
                 for await _ in changes {
-                    guard let (view, work) = try? await conversation.core.insisting(read) else { break }
+                    guard let (view, work) = try? await conversation.core.retryingReads(read) else { break }
                     continuation.yield(view)
                     switch work {
                     case .fill(let gap): group.addTask { await self.fill(gap) }
@@ -215,19 +215,19 @@ public final class Timeline: Sendable {
 
     /// Reads the window from one snapshot of the store, and determines the next request.
     private func read() async throws(ChatError) -> (View, Work?) {
-        let (window, visible, seen) = state.withLock { ($0.window, $0.visible, $0.entrance) }
+        let (window, visible, seen) = state.withLock { ($0.window, $0.visible, $0.headAtEntry) }
         let (id, user, size) = (conversation.id, core.user, size)
         let now = core.clock()
-        let entered = core.entrance(of: id)
-        let (snapshot, entrance) = try await core.store.read { reader in
-            let entrance = try [entered, seen ?? reader.log(of: id)?.head].compactMap { $0 }.max()
+        let entered = core.headAtEntry(of: id)
+        let (snapshot, headAtEntry) = try await core.store.read { reader in
+            let headAtEntry = try [entered, seen ?? reader.log(of: id)?.head].compactMap { $0 }.max()
             let snapshot = try TimelineSnapshot(
-                window, size: size, visible: visible, entrance: entrance,
+                window, size: size, visible: visible, headAtEntry: headAtEntry,
                 peopleSince: now - ClientCore.profileLifetime, of: id, user, reader)
-            return (snapshot, entrance)
+            return (snapshot, headAtEntry)
         }
         return state.withLock { state in
-            state.entrance = entrance
+            state.headAtEntry = headAtEntry
             // Keep the window if the app has moved it in the meantime.
             if state.window == window { state.window = snapshot.window }
             state.snapshot = snapshot
@@ -238,9 +238,9 @@ public final class Timeline: Sendable {
                 work = .seek(point)
             } else if case .ask(let request) = state.fill.next(snapshot.wanted, now: now) {
                 work = .fill(request)
-            } else if !snapshot.people.wanted.isEmpty, !state.isFetchingPeople {
+            } else if !snapshot.people.outdated.isEmpty, !state.isFetchingPeople {
                 state.isFetchingPeople = true
-                work = .fetch(Array(snapshot.people.wanted.sorted().prefix(FetchUsers.maximum)))
+                work = .fetch(Array(snapshot.people.outdated.sorted().prefix(FetchUsers.maximum)))
             }
             return (snapshot.view(loading: state.fill.inFlight?.gap, uploaded: core.uploads.fraction), work)
         }
@@ -260,18 +260,18 @@ public final class Timeline: Sendable {
             state.withLock { $0.fill.failed(request, error, now: now, using: &generator) }
             try? await Task.sleep(for: .seconds(1))
         }
-        lookAgain()
+        refreshViews()
     }
 
     private func fetch(_ people: [UserID]) async {
         do {
-            try await core.fetchPeople(people)
+            try await core.fetchProfiles(people)
         } catch {
             // Retry after a delay, because no other change may trigger another attempt.
             try? await Task.sleep(for: .seconds(5))
         }
         state.withLock { $0.isFetchingPeople = false }
-        lookAgain()
+        refreshViews()
     }
 
     /// Fetches the messages around a point whose position this device doesn't know.
@@ -301,7 +301,7 @@ public final class Timeline: Sendable {
             state.isSeeking = false
             if let found, state.window == .seeking(point) { state.window = found }
         }
-        lookAgain()
+        refreshViews()
     }
 }
 

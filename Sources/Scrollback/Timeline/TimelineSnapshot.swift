@@ -8,10 +8,10 @@ struct TimelineSnapshot: Sendable {
     private var gaps: [SeqRange] = []
     private var pending: [PendingMessage] = []
     private var firstUnread: MessageID?
-    private(set) var people = LocalPeople()
+    private(set) var people = LocalProfiles()
     private var isAtNewest = true
     private var hasOlder = false
-    private var standing = LocalStanding()
+    private var userState = LocalUserState()
     /// The window after the read: a point that was located becomes a range of sequence numbers.
     private(set) var window: TimelineWindow
     /// The sequence numbers that are shown.
@@ -22,15 +22,15 @@ struct TimelineSnapshot: Sendable {
     /// - Parameters:
     ///   - size: The requested number of messages; the window holds up to twice as many.
     ///   - visible: The visible range of sequence numbers.
-    ///   - entrance: The newest sequence number of a room when the client entered it.
+    ///   - headAtEntry: The newest sequence number of a room when the client entered it.
     ///   - time: Profiles that were fetched before this time are fetched again.
     init(
-        _ window: TimelineWindow, size: Int, visible: SeqRange?, entrance: Seq?, peopleSince time: Date,
+        _ window: TimelineWindow, size: Int, visible: SeqRange?, headAtEntry: Seq?, peopleSince time: Date,
         of id: ConversationID, _ user: UserID, _ reader: LocalReader
     ) throws {
         self.window = window
         pending = try reader.pending(in: id)
-        standing = try reader.standing(in: id)
+        userState = try reader.userState(in: id)
         guard let local = try reader.localLog(of: id), case let log = local.state, let range = log.range else { return }
         if case .seeking(let point) = window, let place = try reader.place(point, in: local) {
             self.window = TimelineWindow(around: place, count: size, in: log)
@@ -45,8 +45,8 @@ struct TimelineSnapshot: Sendable {
         self.shown = shown
         let changes = try reader.pendingChanges(in: id)
         rows = try reader.asStored.messages(in: local, shown, newestFirst: false, limit: .max, filter: .all)
-            .map { reader.opened(changes.isEmpty ? $0 : $0.applying(changes, by: user)) }
-        people = try reader.people(Set(rows.map(\.sender)), fetchedSince: time)
+            .map { reader.decrypted(changes.isEmpty ? $0 : $0.applying(changes, by: user)) }
+        people = try reader.profiles(Set(rows.map(\.sender)), fetchedSince: time)
         gaps = log.gaps.clipped(to: shown).ranges
         isAtNewest = shown.upperBound == range.upperBound
         hasOlder = shown.lowerBound > range.lowerBound
@@ -54,11 +54,12 @@ struct TimelineSnapshot: Sendable {
             firstUnread = rows.first { $0.seq > read.position && $0.sender != user && $0.countsUnread }?.id
         }
         guard !gaps.isEmpty else { return }
-        let eye = visible?.upperBound ?? self.window.eye ?? shown.upperBound
-        let request = log.gapToFill(nearest: min(max(eye, shown.lowerBound), shown.upperBound))
+        let focus = visible?.upperBound ?? self.window.focus ?? shown.upperBound
+        let request = log.gapToFill(nearest: min(max(focus, shown.lowerBound), shown.upperBound))
         if let request, request.gap.overlaps(shown) { wanted = request }
-        if id.kind.traits.streamsUnderLoadByPriority, !self.window.isAway(from: visible, in: shown, size: size) {
-            wanted = log.gapToFill(below: entrance ?? .max, in: shown)
+        if id.kind.traits.streamsUnderLoadByPriority, !self.window.isScrolledAway(from: visible, in: shown, size: size)
+        {
+            wanted = log.gapToFill(below: headAtEntry ?? .max, in: shown)
         }
     }
 
@@ -97,13 +98,14 @@ struct TimelineSnapshot: Sendable {
                     Timeline.Pending(
                         id: message.id, content: message.submission.content, attributes: message.submission.attributes,
                         createdAt: message.createdAt,
-                        state: Sending.State(message.state, uploaded: { fraction(message.id) }),
+                        state: SendHandle.State(message.state, uploaded: { fraction(message.id) }),
                         decryptionError: message.decryptionError))
             }
         }
         return Timeline.View(
-            items: items, people: people.profiles, firstUnread: firstUnread, isAtNewest: isAtNewest, hasOlder: hasOlder,
-            peerReadSeq: standing.peerReadSeq, isFrozen: standing.isFrozen, mute: standing.mute)
+            items: items, profiles: people.profiles, firstUnread: firstUnread, isAtNewest: isAtNewest,
+            hasOlder: hasOlder,
+            peerReadSeq: userState.peerReadSeq, isFrozen: userState.isFrozen, mute: userState.mute)
     }
 
     private static func item(_ gap: SeqRange, _ loading: SeqRange?) -> Timeline.Item {
@@ -111,7 +113,7 @@ struct TimelineSnapshot: Sendable {
     }
 }
 
-extension Sending.State {
+extension SendHandle.State {
     init(_ state: PendingMessage.State, uploaded fraction: () -> Double) {
         self =
             switch state {

@@ -17,7 +17,7 @@ enum TimelineWindow: Hashable, Sendable {
     }
 
     /// Creates a window with the same number of sequence numbers on both sides of a position.
-    init(around place: LocalPlace, count: Int, in log: LogState) {
+    init(around place: LocalPosition, count: Int, in log: LogState) {
         guard place.newestOlder < log.head else {
             self = .newest(count: count)
             return
@@ -28,30 +28,30 @@ enum TimelineWindow: Hashable, Sendable {
         self = upper == log.head ? .newest(count: count) : .places(lower...upper, log.epoch)
     }
 
-    /// Returns a window extended by `count` sequence numbers on one side of `shown`, with at most `most` in total.
+    /// Returns a window extended by `count` sequence numbers on one side of `shown`, with at most `maximum` in total.
     ///
-    /// Sequence numbers beyond `most` are removed from the other side.
+    /// Sequence numbers beyond `maximum` are removed from the other side.
     static func extending(
-        _ shown: SeqRange, _ direction: GapRequest.Direction, by count: Int, most: Int, in log: LogState
+        _ shown: SeqRange, _ direction: GapRequest.Direction, by count: Int, maximum: Int, in log: LogState
     ) -> TimelineWindow {
         var lower = shown.lowerBound
         var upper = min(shown.upperBound, log.head)
         switch direction {
         case .older:
             lower = log.lowerEnd(of: count, through: lower - 1)
-            upper = min(upper, log.upperEnd(of: most, from: lower))
+            upper = min(upper, log.upperEnd(of: maximum, from: lower))
         case .newer:
             upper = log.upperEnd(of: count, from: upper + 1)
-            lower = max(lower, log.lowerEnd(of: most, through: upper))
+            lower = max(lower, log.lowerEnd(of: maximum, through: upper))
         }
         guard lower <= upper else { return .newest(count: count) }
         // If the log is shorter than the window, leave space for new messages.
         return upper == log.head
-            ? .newest(count: max(most / 2, log.places(in: lower...upper))) : .places(lower...upper, log.epoch)
+            ? .newest(count: max(maximum / 2, log.places(in: lower...upper))) : .places(lower...upper, log.epoch)
     }
 
     /// The assumed position of the user if the visible range is unknown.
-    var eye: Seq? {
+    var focus: Seq? {
         if case .places(let places, _) = self { (places.lowerBound + places.upperBound) / 2 } else { nil }
     }
 
@@ -78,6 +78,6 @@ enum TimelineWindow: Hashable, Sendable {
 extension LogState {
     /// Returns the number of sequence numbers in a range that are not in a void.
     func places(in range: SeqRange) -> Int {
-        Int(range.upperBound - range.lowerBound + 1 - voids.clipped(to: range).count)
+        Int(range.upperBound - range.lowerBound + 1 - deletedRanges.clipped(to: range).count)
     }
 }

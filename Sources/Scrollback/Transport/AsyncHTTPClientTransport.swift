@@ -20,9 +20,9 @@ package final class AsyncHTTPClientTransport: HTTPTransport {
 
     /// - Parameters:
     ///   - certificate: A PEM file to trust instead of the system's certificates.
-    ///   - silence: The read timeout during a response, if there is a certificate. Without a certificate it is 90
+    ///   - readTimeout: The read timeout during a response, if there is a certificate. Without a certificate it is 90
     ///     seconds.
-    package init(trusting certificate: URL? = nil, silence: TimeAmount = .seconds(60)) {
+    package init(trusting certificate: URL? = nil, readTimeout: TimeAmount = .seconds(60)) {
         guard let certificate else {
             client = Self.shared
             isOwn = false
@@ -31,7 +31,7 @@ package final class AsyncHTTPClientTransport: HTTPTransport {
         client = HTTPClient(
             eventLoopGroupProvider: .singleton,
             configuration: HTTPClient.Configuration(
-                tlsConfiguration: .client(trusting: certificate), timeout: .init(read: silence)))
+                tlsConfiguration: .client(trusting: certificate), timeout: .init(read: readTimeout)))
         isOwn = true
     }
 

@@ -37,8 +37,10 @@ package struct NIOTransport: Transport {
                         }
                         let upgrade = try Self.upgrade(channel, url, host, events)
                         // Close the connection if the server accepts it but doesn't complete the handshake.
-                        let patience = channel.eventLoop.scheduleTask(in: .seconds(10)) { channel.close(promise: nil) }
-                        upgrade.whenComplete { _ in patience.cancel() }
+                        let handshakeTimeout = channel.eventLoop.scheduleTask(in: .seconds(10)) {
+                            channel.close(promise: nil)
+                        }
+                        upgrade.whenComplete { _ in handshakeTimeout.cancel() }
                         return upgrade
                     }
                 }

@@ -42,7 +42,7 @@ package final class URLSessionHTTPTransport: HTTPTransport {
         }
         let body: Data
         switch outcome {
-        case .whole(let data): body = data
+        case .complete(let data): body = data
         case .tooLarge: throw ChatError(.malformed, "The response is larger than requested.")
         case .failed(let error):
             throw ChatError(.unreachable, "\(exchange.url.host() ?? "The server") can't be reached.", cause: error)
@@ -61,7 +61,7 @@ package final class URLSessionHTTPTransport: HTTPTransport {
 /// Collects response bodies and cancels requests whose response exceeds its limit.
 private final class Receiver: NSObject, URLSessionDataDelegate, Sendable {
     enum Outcome: Sendable {
-        case whole(Data)
+        case complete(Data)
         case tooLarge
         case failed(any Error)
     }
@@ -81,7 +81,7 @@ private final class Receiver: NSObject, URLSessionDataDelegate, Sendable {
 
         func outcome(_ error: (any Error)?) -> Outcome {
             if isTooLarge { return .tooLarge }
-            return error.map { .failed($0) } ?? .whole(body)
+            return error.map { .failed($0) } ?? .complete(body)
         }
     }
 

@@ -86,11 +86,11 @@ private final class URLSessionConnection: NSObject, TransportConnection, URLSess
     }
 
     private func end(_ closure: TransportClosure) {
-        let mustTell = state.withLock { state in
+        let mustNotify = state.withLock { state in
             defer { state.hasEnded = true }
             return state.isOpen && !state.hasEnded
         }
-        if mustTell { events(.closed(closure)) }
+        if mustNotify { events(.closed(closure)) }
     }
 
     // MARK: URLSessionWebSocketDelegate

@@ -34,7 +34,7 @@ struct ListOptions: ParsableArguments {
 extension ServerAPI {
     /// Prints the elements of a paged list, either as JSON or as one line of text each.
     func print(
-        _ path: String, _ name: String, _ options: ListOptions, json: Bool, words: (JSONFields) -> String
+        _ path: String, _ name: String, _ options: ListOptions, json: Bool, text: (JSONFields) -> String
     ) async throws(ChatError) {
         var left = options.limit ?? .max
         var cursor: String?
@@ -56,7 +56,7 @@ extension ServerAPI {
                 return (elements, next)
             }
             for element in elements {
-                if json { Output.json(element) } else { Output.line(words(try JSONFields(element))) }
+                if json { Output.json(element) } else { Output.line(text(try JSONFields(element))) }
             }
             left -= elements.count
             cursor = next
@@ -86,6 +86,6 @@ struct JSONFields {
 }
 
 /// Joins texts into one line and replaces line breaks, so that user content can't start a new line.
-func joined(_ words: String...) -> String {
-    words.filter { !$0.isEmpty }.map { word in String(word.map { $0.isNewline ? " " : $0 }) }.joined(separator: "  ")
+func joined(_ parts: String...) -> String {
+    parts.filter { !$0.isEmpty }.map { word in String(word.map { $0.isNewline ? " " : $0 }) }.joined(separator: "  ")
 }

@@ -3,7 +3,7 @@ import Foundation
 import ScrollbackModel
 
 /// The option that limits a command to one conversation.
-struct PlaceOption: ParsableArguments {
+struct BanScopeOptions: ParsableArguments {
     @Option(
         name: .customLong("in"), help: "The conversation (default: the whole server).",
         transform: { text in try checked { () throws(ChatError) in try ConversationID(text) } })
@@ -20,7 +20,7 @@ struct AdminBan: AsyncParsableCommand {
     @Argument(help: "The user to ban.", transform: ScrollbackCLI.user)
     var user: UserID
 
-    @OptionGroup var place: PlaceOption
+    @OptionGroup var scope: BanScopeOptions
 
     @Option(
         name: .customLong("for"),
@@ -35,7 +35,7 @@ struct AdminBan: AsyncParsableCommand {
 
     func run() async throws {
         try await reporting {
-            try await connection.adminAPI().perform("PUT", "\(place.path)/\(ServerAPI.escape(user))") { writer in
+            try await connection.adminAPI().perform("PUT", "\(scope.path)/\(ServerAPI.escape(user))") { writer in
                 writer.field("expiresIn", duration)
                 writer.field("reason", reason)
             }
@@ -57,12 +57,12 @@ struct AdminUnban: AsyncParsableCommand {
     @Argument(help: "The banned user.", transform: ScrollbackCLI.user)
     var user: UserID
 
-    @OptionGroup var place: PlaceOption
+    @OptionGroup var scope: BanScopeOptions
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
         try await reporting {
-            try await connection.adminAPI().perform("DELETE", "\(place.path)/\(ServerAPI.escape(user))")
+            try await connection.adminAPI().perform("DELETE", "\(scope.path)/\(ServerAPI.escape(user))")
             if connection.json {
                 Output.json { writer in
                     writer.field("user", user)
@@ -78,13 +78,13 @@ struct AdminUnban: AsyncParsableCommand {
 struct AdminBans: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "bans", abstract: "List banned users, sorted by user.")
 
-    @OptionGroup var place: PlaceOption
+    @OptionGroup var scope: BanScopeOptions
     @OptionGroup var list: ListOptions
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
         try await reporting {
-            try await connection.adminAPI().print(place.path, "bans", list, json: connection.json) { ban in
+            try await connection.adminAPI().print(scope.path, "bans", list, json: connection.json) { ban in
                 joined(
                     ban["user"], ban["until"].isEmpty ? "permanent" : "until \(ban["until"])", "by \(ban["by"])",
                     ban["reason"])

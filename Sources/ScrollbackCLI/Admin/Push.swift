@@ -69,7 +69,7 @@ struct PushTest: AsyncParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    private struct Trial {
+    private struct TestResult {
         var device = ""
         var service = ""
         var outcome = ""
@@ -77,47 +77,48 @@ struct PushTest: AsyncParsableCommand {
     }
 
     func run() async throws {
-        var trials: [Trial] = []
+        var results: [TestResult] = []
         try await reporting {
-            trials = try await connection.adminAPI().object(
+            results = try await connection.adminAPI().object(
                 "POST", "/v1/admin/users/\(ServerAPI.escape(user))/push", body: { $0.field("device", device) }
             ) { (reader) throws(ChatError) in
-                var trials: [Trial] = []
+                var results: [TestResult] = []
                 try reader.object { (name, value) throws(ChatError) in
                     guard name == "devices" else { return try value.skip() }
-                    trials = try value.list(name, limit: 1000) { (trial) throws(ChatError) in try Self.trial(&trial) }
+                    results = try value.list(name, limit: 1000) { (result) throws(ChatError) in try Self.result(&result)
+                    }
                 }
-                return trials
+                return results
             }
-            for trial in trials { show(trial) }
+            for result in results { show(result) }
         }
-        guard trials.allSatisfy({ $0.outcome == "sent" }) else { throw Exit.failed }
+        guard results.allSatisfy({ $0.outcome == "sent" }) else { throw Exit.failed }
     }
 
-    private static func trial(_ reader: inout JSONReader) throws(ChatError) -> Trial {
-        var trial = Trial()
+    private static func result(_ reader: inout JSONReader) throws(ChatError) -> TestResult {
+        var result = TestResult()
         try reader.object { (name, value) throws(ChatError) in
             switch name {
-            case "device": trial.device = try value.string()
-            case "service": trial.service = try value.string()
-            case "outcome": trial.outcome = try value.string()
-            case "reason": trial.reason = try value.string()
+            case "device": result.device = try value.string()
+            case "service": result.service = try value.string()
+            case "outcome": result.outcome = try value.string()
+            case "reason": result.reason = try value.string()
             default: try value.skip()
             }
         }
-        return trial
+        return result
     }
 
-    private func show(_ trial: Trial) {
+    private func show(_ result: TestResult) {
         guard connection.json else {
-            let reason = trial.reason.map { ": \($0)" } ?? ""
-            return Output.line("\(trial.device)  \(trial.service)  \(trial.outcome)\(reason)")
+            let reason = result.reason.map { ": \($0)" } ?? ""
+            return Output.line("\(result.device)  \(result.service)  \(result.outcome)\(reason)")
         }
         Output.json { writer in
-            writer.field("device", trial.device)
-            writer.field("service", trial.service)
-            writer.field("outcome", trial.outcome)
-            writer.field("reason", trial.reason)
+            writer.field("device", result.device)
+            writer.field("service", result.service)
+            writer.field("outcome", result.outcome)
+            writer.field("reason", result.reason)
         }
     }
 }

@@ -36,7 +36,7 @@ struct Chat: AsyncParsableCommand {
                 var screen = ChatScreen(user: user)
                 for await view in chat.timeline(at: .latest, window: 50).views {
                     if isJSON {
-                        for message in screen.news(in: view) { Output.json { message.writeMembers(to: &$0) } }
+                        for message in screen.newMessages(in: view) { Output.json { message.writeMembers(to: &$0) } }
                     } else {
                         for line in screen.lines(for: view) { Output.line(line) }
                     }
@@ -56,7 +56,7 @@ struct Chat: AsyncParsableCommand {
                     Output.error("not sent: \(error)")
                 }
             }
-            await client.flushed()
+            await client.waitForOutbox()
             printing.cancel()
             typing.cancel()
             states.cancel()

@@ -19,13 +19,13 @@ struct ChatScreen {
     }
 
     /// Returns the messages that were not in earlier views.
-    mutating func news(in view: Timeline.View) -> [Message] {
-        var news: [Message] = []
+    mutating func newMessages(in view: Timeline.View) -> [Message] {
+        var newMessages: [Message] = []
         for case .message(let message) in view.items where message.seq > newest {
             newest = message.seq
-            news.append(message)
+            newMessages.append(message)
         }
-        return news
+        return newMessages
     }
 
     /// Returns lines for everything in the view that has not been printed yet.
@@ -35,13 +35,13 @@ struct ChatScreen {
         for case .message(let message) in view.items where message.seq <= before {
             lines += changes(of: message)
         }
-        for message in news(in: view) {
+        for message in newMessages(in: view) {
             if let replyTo = message.attributes.replyTo {
                 let quoted = shown[replyTo]?.text ?? "a message"
                 lines.append("       ┌ \(quoted)")
             }
             let time = message.sentAt.formatted(date: .omitted, time: .shortened)
-            lines.append("\(time)  \(message.sender): \(message.words)")
+            lines.append("\(time)  \(message.sender): \(message.displayText)")
             remember(message)
         }
         return lines + refusals(in: view)
@@ -62,10 +62,10 @@ struct ChatScreen {
         remember(message)
         if message.isDeleted { return ["       ✗ \(known.text) was deleted"] }
         var lines: [String] = []
-        let words = Self.summary(of: message)
-        if words != known.text { lines.append("       ✎ \(known.text) → \(words)") }
+        let summary = Self.summary(of: message)
+        if summary != known.text { lines.append("       ✎ \(known.text) → \(summary)") }
         for (emoji, count) in Self.reactions(on: message) where count > known.reactions[emoji] ?? 0 {
-            lines.append("       \(emoji) \(count)  \(words)")
+            lines.append("       \(emoji) \(count)  \(summary)")
         }
         return lines
     }
@@ -87,7 +87,7 @@ struct ChatScreen {
 
     /// A short text that identifies a message.
     private static func summary(of message: Message) -> String {
-        let words = message.words.replacing("\n", with: " ")
-        return words.count > 40 ? "\(words.prefix(39))…" : words
+        let summary = message.displayText.replacing("\n", with: " ")
+        return summary.count > 40 ? "\(summary.prefix(39))…" : summary
     }
 }

@@ -16,8 +16,8 @@ extension ConnectionOptions {
     }
 
     /// Returns the message encryption for a user, for commands that send requests without an SDK client.
-    func sealing(for user: UserID) throws -> MessageSealing {
-        MessageSealing(user: user, cipher: try CipherKeys.cipher())
+    func messageEncryption(for user: UserID) throws -> MessageEncryption {
+        MessageEncryption(user: user, cipher: try CipherKeys.cipher())
     }
 }
 
@@ -39,7 +39,7 @@ extension ChatClient {
     /// Connects and waits until the client is online.
     ///
     /// - Throws: `unreachable` if the first attempt fails, or the reason why the server rejects the client.
-    func connected() async throws(ChatError) {
+    func waitUntilOnline() async throws(ChatError) {
         connect()
         for await state in connection {
             switch state {

@@ -50,7 +50,7 @@ struct ServerAPI: Sendable {
     /// Streams all data of a user to standard output.
     ///
     /// - Throws: The server's error, `unreachable`, or `internal-error` if the export is incomplete.
-    func writeEverything(about user: UserID) async throws(ChatError) {
+    func writeExport(about user: UserID) async throws(ChatError) {
         var request = HTTPClientRequest(url: base + "/v1/users/\(Self.escape(user))/export")
         request.headers.add(name: "Authorization", value: "Bearer \(token)")
         // The beginning of an incomplete line. A part of the body may end within a character.

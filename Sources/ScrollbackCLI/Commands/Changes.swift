@@ -50,14 +50,14 @@ struct Edit: AsyncParsableCommand {
         try await reporting {
             let api = try await connection.api(as: editor)
             let id = try await message.id(in: conversation.id, api)
-            let sealing = try connection.sealing(for: editor)
-            let edit = try sealing.seal(MessageEdit(.text(text)), of: id, by: editor, in: conversation.id)
+            let encryption = try connection.messageEncryption(for: editor)
+            let edit = try encryption.seal(MessageEdit(.text(text)), of: id, by: editor, in: conversation.id)
             let edited = try await api.object("PATCH", ServerAPI.path(conversation.id, "/messages/\(id)")) {
                 edit.writeMembers(to: &$0)
             } read: { (reader) throws(ChatError) in
                 try Message(from: &reader)
             }
-            Output.show(sealing.open(edited), json: connection.json)
+            Output.show(encryption.open(edited), json: connection.json)
         }
     }
 }

@@ -43,12 +43,12 @@ struct Download: AsyncParsableCommand {
             guard let media = found.content?.media else {
                 throw ChatError(.unknownMedia, "Message \(id) has no file.", parameter: "message")
             }
-            let place = try place(of: media)
+            let destination = try destination(of: media)
             let client = try await connection.client(for: user, store: store)
             let copy: URL
             do {
                 copy = try await fetch(media, client)
-                try put(copy, at: place)
+                try put(copy, at: destination)
             } catch {
                 await client.close()
                 throw error
@@ -56,11 +56,11 @@ struct Download: AsyncParsableCommand {
             await client.close()
             if connection.json {
                 Output.json { writer in
-                    writer.field("file", place.path)
-                    writer.field("size", (try? place.resourceValues(forKeys: [.fileSizeKey]).fileSize) ?? 0)
+                    writer.field("file", destination.path)
+                    writer.field("size", (try? destination.resourceValues(forKeys: [.fileSizeKey]).fileSize) ?? 0)
                 }
             } else {
-                Output.line(place.path)
+                Output.line(destination.path)
             }
         }
     }
@@ -90,36 +90,36 @@ struct Download: AsyncParsableCommand {
 
     // MARK: Destination
 
-    private func place(of media: Media) throws -> URL {
+    private func destination(of media: Media) throws -> URL {
         // The sender chose the name. Use only its last component, and reject hidden names.
         let given = media.name.map { ($0 as NSString).lastPathComponent } ?? ""
         let name = given.isEmpty || given.hasPrefix(".") || given == "/" ? "file-\(media.id?.description ?? "")" : given
         let target = URL(filePath: output ?? ".")
         var isDirectory: ObjCBool = false
         let exists = FileManager.default.fileExists(atPath: target.path, isDirectory: &isDirectory)
-        let place =
+        let destination =
             exists && isDirectory.boolValue
             ? target.appending(path: thumbnail ? "thumbnail-\(name)" : name) : target
-        if FileManager.default.fileExists(atPath: place.path, isDirectory: &isDirectory), isDirectory.boolValue {
+        if FileManager.default.fileExists(atPath: destination.path, isDirectory: &isDirectory), isDirectory.boolValue {
             throw ChatError(
-                .invalidParameter, "\(place.path) is a directory. Use another --output.", parameter: "output")
-        } else if !force, FileManager.default.fileExists(atPath: place.path) {
+                .invalidParameter, "\(destination.path) is a directory. Use another --output.", parameter: "output")
+        } else if !force, FileManager.default.fileExists(atPath: destination.path) {
             throw ChatError(
-                .invalidParameter, "\(place.path) already exists. Use --force or another --output.",
+                .invalidParameter, "\(destination.path) already exists. Use --force or another --output.",
                 parameter: "output")
         }
-        return place
+        return destination
     }
 
-    private func put(_ copy: URL, at place: URL) throws {
+    private func put(_ copy: URL, at destination: URL) throws {
         // Keep the existing file until the new one is complete.
-        let partial = place.appendingPathExtension("part-\(UUID().uuidString)")
+        let partial = destination.appendingPathExtension("part-\(UUID().uuidString)")
         do {
             try FileManager.default.copyItem(at: copy, to: partial)
-            guard rename(partial.path, place.path) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+            guard rename(partial.path, destination.path) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
         } catch {
             try? FileManager.default.removeItem(at: partial)
-            throw ChatError(.localStorage, "Can't write \(place.path).", parameter: "output", cause: error)
+            throw ChatError(.localStorage, "Can't write \(destination.path).", parameter: "output", cause: error)
         }
     }
 }

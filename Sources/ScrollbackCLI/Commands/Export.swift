@@ -32,13 +32,13 @@ struct Export: AsyncParsableCommand {
 
     func run() async throws {
         try await reporting {
-            if let user { return try await connection.adminAPI().writeEverything(about: user) }
+            if let user { return try await connection.adminAPI().writeExport(about: user) }
             guard let conversation else { return }
             let api = try connection.adminAPI()
             let channel = conversation.part ?? conversation.target
             var progress: Progress?
             var count = 0
-            try await api.everyPage(of: conversation, HistoryQuery(.earliest, limit: 100, sort: .oldestFirst)) {
+            try await api.forEachPage(of: conversation, HistoryQuery(.earliest, limit: 100, sort: .oldestFirst)) {
                 page in
                 if progress == nil { progress = Progress("exporting", total: Int(page.state.head)) }
                 for message in page.messages where !message.isDeleted {
@@ -70,14 +70,14 @@ extension ServerAPI {
     }
 
     /// Requests pages in the direction of the query's anchor, until `body` returns `false` or the history ends.
-    func everyPage(
+    func forEachPage(
         of id: ConversationID, _ query: HistoryQuery, _ body: (LogPage) -> Bool
     ) async throws(ChatError) {
         var query = query
-        let goesNewer = if case .after = query.anchor { true } else { false }
+        let readsForward = if case .after = query.anchor { true } else { false }
         while true {
             let page = try await history(of: id, query)
-            guard body(page), let next = goesNewer ? page.newer : page.older else { return }
+            guard body(page), let next = readsForward ? page.newer : page.older else { return }
             query.anchor = .cursor(next)
         }
     }

@@ -70,23 +70,23 @@ struct History: AsyncParsableCommand {
         try await reporting {
             if source != .remote || store != nil { return try await readWithClient() }
             let api = try await connection.api(as: reader)
-            let sealing = try connection.sealing(for: reader)
+            let encryption = try connection.messageEncryption(for: reader)
             let query = try query()
             if all {
-                try await api.everyPage(of: conversation.id, query) { page in
-                    for message in page.messages { show(sealing.open(message)) }
+                try await api.forEachPage(of: conversation.id, query) { page in
+                    for message in page.messages { show(encryption.open(message)) }
                     return true
                 }
             } else {
                 let page = try await api.history(of: conversation.id, query)
-                for message in page.messages { show(sealing.open(message)) }
+                for message in page.messages { show(encryption.open(message)) }
             }
         }
     }
 
     private func readWithClient() async throws {
         let client = try await connection.client(for: reader, store: store)
-        if source != .local { try await client.connected() }
+        if source != .local { try await client.waitUntilOnline() }
         let chat = client.conversation(conversation.id)
         let query = try query()
         let from: HistorySource =
@@ -103,7 +103,7 @@ struct History: AsyncParsableCommand {
             let page = try await chat.history(
                 query.anchor, limit: query.limit, sort: query.sort, matching: query.filter, from: from)
             for message in page.messages { show(message) }
-            if let shortfall = page.shortfall { Output.error("incomplete: \(shortfall.message)") }
+            if let remoteError = page.remoteError { Output.error("incomplete: \(remoteError.message)") }
             if let gap = page.gap { Output.error("incomplete: \(gap) is not in the local store") }
         }
         await client.close()
@@ -177,7 +177,7 @@ extension Output {
     /// Prints a message as one line.
     static func show(_ message: Message, json isJSON: Bool) {
         if isJSON { return json { message.writeMembers(to: &$0) } }
-        let content = message.words
+        let content = message.displayText
         let notes = [
             message.editedAt == nil ? nil : "edited",
             message.replies.map { "\($0.count) replies" },

@@ -71,9 +71,9 @@ struct Import: AsyncParsableCommand {
                 writer.field("imported", report.imported)
                 writer.field("skipped", report.skipped)
                 writer.field("conversations", report.conversations.count)
-                if let leftOut = report.leftOut {
-                    writer.field("channelsLeftOut", leftOut.channels)
-                    writer.field("messagesLeftOut", leftOut.messages)
+                if let ignored = report.ignored {
+                    writer.field("channelsLeftOut", ignored.channels)
+                    writer.field("messagesLeftOut", ignored.messages)
                 }
             }
             return
@@ -81,9 +81,9 @@ struct Import: AsyncParsableCommand {
         Output.line(
             "imported \(report.imported) messages into \(report.conversations.count) conversations, "
                 + "\(report.skipped) already existed")
-        if let leftOut = report.leftOut, leftOut.channels > 0 {
+        if let ignored = report.ignored, ignored.channels > 0 {
             Output.line(
-                "skipped \(leftOut.channels) channels with \(leftOut.messages) messages, because they don't have "
+                "skipped \(ignored.channels) channels with \(ignored.messages) messages, because they don't have "
                     + "exactly two senders")
         }
     }

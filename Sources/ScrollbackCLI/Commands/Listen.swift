@@ -27,7 +27,7 @@ struct Listen: AsyncParsableCommand {
             let events = client.events
             var subscriptions: [Conversation.Subscription] = []
             for name in subscribe { subscriptions.append(client.conversation(try ConversationID(name)).subscribe()) }
-            try await client.connected()
+            try await client.waitUntilOnline()
             Output.error("listening as \(user)")
             var left = count
             for await event in events {

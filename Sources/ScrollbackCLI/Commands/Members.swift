@@ -60,8 +60,8 @@ struct Members: AsyncParsableCommand {
         ServerAPI.path(conversation.id, "/members/\(ServerAPI.escape(user))")
     }
 
-    private func show(_ user: UserID, _ words: String) {
-        guard connection.json else { return Output.line("\(user) \(words) of \(conversation.id)") }
+    private func show(_ user: UserID, _ text: String) {
+        guard connection.json else { return Output.line("\(user) \(text) of \(conversation.id)") }
         Output.json { writer in
             writer.field("conversation", conversation.id)
             writer.field("user", user)

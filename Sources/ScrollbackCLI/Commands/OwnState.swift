@@ -95,11 +95,11 @@ extension ConnectionOptions {
             try ReadSummary(from: &reader)
         }
         if json { return Output.json { summary.writeMembers(to: &$0) } }
-        var words: [String] = []
-        if summary.isPinned { words.append("pinned") }
-        if summary.isMuted { words.append("muted") }
-        if summary.isMarkedUnread { words.append("marked unread") }
-        words += ["\(summary.unread) unread", "\(summary.mentions) mentions"]
-        Output.line("\(id)  \(words.joined(separator: ", "))")
+        var parts: [String] = []
+        if summary.isPinned { parts.append("pinned") }
+        if summary.isMuted { parts.append("muted") }
+        if summary.isMarkedUnread { parts.append("marked unread") }
+        parts += ["\(summary.unread) unread", "\(summary.mentions) mentions"]
+        Output.line("\(id)  \(parts.joined(separator: ", "))")
     }
 }

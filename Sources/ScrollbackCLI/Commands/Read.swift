@@ -71,12 +71,12 @@ struct Read: AsyncParsableCommand {
         var isWhole = true
         // Use one request for each conversation, so that a lost connection keeps the completed ones.
         for id in conversations {
-            let answer: ReadAnswer
+            let answer: ReadResult
             do throws(ChatError) {
-                answer = ReadAnswer(conversation: id, result: .success(try await read(id, api)))
+                answer = ReadResult(conversation: id, result: .success(try await read(id, api)))
             } catch {
                 guard error.code != .unreachable else { throw error }
-                answer = ReadAnswer(conversation: id, result: .failure(error))
+                answer = ReadResult(conversation: id, result: .failure(error))
                 isWhole = false
             }
             show(answer)
@@ -84,7 +84,7 @@ struct Read: AsyncParsableCommand {
         if !isWhole { throw Exit.failed }
     }
 
-    private func show(_ answer: ReadAnswer) {
+    private func show(_ answer: ReadResult) {
         if connection.json {
             var writer = JSONWriter()
             answer.write(to: &writer)
@@ -92,7 +92,7 @@ struct Read: AsyncParsableCommand {
         }
         switch answer.result {
         case .success(let summary):
-            if !connection.json { Output.line("\(answer.conversation)  \(summary.words)") }
+            if !connection.json { Output.line("\(answer.conversation)  \(summary.displayText)") }
         case .failure(let error): Output.error("error: \(answer.conversation): \(error.message) (\(error.code))")
         }
     }
@@ -115,12 +115,12 @@ struct Read: AsyncParsableCommand {
     }
 
     private func show(_ summary: ReadSummary) {
-        if connection.json { Output.json { summary.writeMembers(to: &$0) } } else { Output.line(summary.words) }
+        if connection.json { Output.json { summary.writeMembers(to: &$0) } } else { Output.line(summary.displayText) }
     }
 }
 
 extension ReadSummary {
-    fileprivate var words: String { "read to \(readSeq), \(unread) unread, \(mentions) mentions" }
+    fileprivate var displayText: String { "read to \(readSeq), \(unread) unread, \(mentions) mentions" }
 }
 
 extension ServerAPI {

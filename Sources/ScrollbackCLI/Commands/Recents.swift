@@ -84,9 +84,9 @@ struct Recents: AsyncParsableCommand {
                 }
             }
         }
-        let sealing = try connection.sealing(for: user)
+        let encryption = try connection.messageEncryption(for: user)
         for var head in heads {
-            head.lastMessage = head.lastMessage.map(sealing.open)
+            head.lastMessage = head.lastMessage.map(encryption.open)
             if connection.json {
                 var writer = JSONWriter()
                 head.write(to: &writer)
@@ -101,7 +101,7 @@ struct Recents: AsyncParsableCommand {
                 totals.write(to: &writer)
             }
         } else {
-            Output.line(totals.words)
+            Output.line(totals.displayText)
         }
     }
 
@@ -110,7 +110,7 @@ struct Recents: AsyncParsableCommand {
     private func follow() async throws {
         let client = try await connection.client(for: user, store: store)
         // With a persistent store, the list can be printed without a connection.
-        if store == nil { try await client.connected() } else { client.connect() }
+        if store == nil { try await client.waitUntilOnline() } else { client.connect() }
         let states = client.reportConnection()
         defer { states.cancel() }
         let filter = RecentsFilter(
@@ -129,7 +129,7 @@ struct Recents: AsyncParsableCommand {
         let isTerminal = isatty(STDOUT_FILENO) == 1
         if isTerminal { Output.write("\u{1B}[H\u{1B}[2J", to: STDOUT_FILENO) }
         for recent in view.conversations { Output.line(Entry(recent).line) }
-        Output.line(view.totals.words + (isTerminal ? "" : "\n"))
+        Output.line(view.totals.displayText + (isTerminal ? "" : "\n"))
     }
 }
 
@@ -159,14 +159,14 @@ private struct Entry {
         if isMuted { marks.append("muted") }
         if unread > 0 { marks.append("\(unread) unread") } else if isMarkedUnread { marks.append("marked unread") }
         if mentions > 0 { marks.append("@\(mentions)") }
-        let last = lastMessage.map { "\($0.sender): \($0.words)" } ?? ""
+        let last = lastMessage.map { "\($0.sender): \($0.displayText)" } ?? ""
         return "\(id)  \(marks.joined(separator: " "))  \(last.replacing("\n", with: " ").prefix(100))"
     }
 }
 
 extension UnreadTotals {
     /// The totals as one line of text.
-    fileprivate var words: String {
+    fileprivate var displayText: String {
         let muted = unread(muted: true)
         return "in all: \(unread) unread\(muted > 0 ? ", \(muted) of them muted" : ""), \(mentions) mentions"
     }

@@ -38,7 +38,7 @@ struct Restore: AsyncParsableCommand {
             """)
     var erasures: String?
 
-    @OptionGroup var sealing: StoreKeyOptions
+    @OptionGroup var storeKeyOptions: StoreKeyOptions
 
     @Flag(help: "Print a JSON object.")
     var json = false
@@ -49,7 +49,7 @@ struct Restore: AsyncParsableCommand {
             var progress: Progress?
             let (manifest, contents, erased) = try ScrollbackServer.Backup.restore(
                 URL(filePath: directory, directoryHint: .isDirectory), to: url,
-                erasures: erasures.map { URL(filePath: $0) }, keys: try sealing.keysFromEnvironment()
+                erasures: erasures.map { URL(filePath: $0) }, keys: try storeKeyOptions.keysFromEnvironment()
             ) { done, total in
                 if progress == nil { progress = Progress("restoring", total: Int(total)) }
                 progress?.show(Int(done))

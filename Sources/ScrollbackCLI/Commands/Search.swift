@@ -70,7 +70,7 @@ struct Search: AsyncParsableCommand {
                 page = try await searchWithClient(query)
             }
             for hit in page.hits { show(hit) }
-            if let shortfall = page.shortfall { Output.error("incomplete: \(shortfall.message)") }
+            if let remoteError = page.remoteError { Output.error("incomplete: \(remoteError.message)") }
             if page.isIndexing { Output.error("incomplete: the server is still indexing messages, search again later") }
             if let next = page.next { Output.error("more results: --cursor \(next.rawValue)") }
         }
@@ -85,9 +85,9 @@ struct Search: AsyncParsableCommand {
                 case .remote: .remote
                 case .merged: .merged
                 }
-            if source == .remote { try await client.connected() }
+            if source == .remote { try await client.waitUntilOnline() }
             // Without a connection, a merged search returns local results.
-            if source == .merged { try? await client.connected() }
+            if source == .merged { try? await client.waitUntilOnline() }
             let page =
                 if let conversation {
                     try await client.conversation(conversation)

@@ -77,7 +77,7 @@ struct Send: AsyncParsableCommand {
         let id =
             try id.map { (text) throws(ChatError) in try MessageID(text) }
             ?? MessageID(at: Date(), using: &generator)
-        let submission = try connection.sealing(for: sender)
+        let submission = try connection.messageEncryption(for: sender)
             .seal(Submission(id: id, content: content, attributes: attributes), to: conversation.id)
         let result = try await api.object("POST", ServerAPI.path(conversation.id, "/messages")) {
             submission.writeMembers(to: &$0)
@@ -95,7 +95,7 @@ struct Send: AsyncParsableCommand {
     private func send(_ attachment: MediaAttachment, _ attributes: MessageAttributes) async throws {
         let client = try await connection.client(for: sender, store: nil)
         defer { Task { await client.close() } }
-        try await client.connected()
+        try await client.waitUntilOnline()
         let sending = try await client.conversation(conversation.id).send(
             attachment, mentioning: attributes.mentions, replyingTo: attributes.replyTo)
         let size = Int(try await sending.content()?.media?.size ?? 0)
@@ -103,7 +103,7 @@ struct Send: AsyncParsableCommand {
         for await state in sending.states {
             if case .uploading(let fraction) = state { progress.show(Int(fraction * Double(size))) }
         }
-        let message = try await sending.delivered()
+        let message = try await sending.waitUntilSent()
         progress.finish(size)
         Output.show(message, json: connection.json)
         await client.close()

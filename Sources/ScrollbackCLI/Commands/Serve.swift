@@ -36,7 +36,7 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "A PEM file with the certificate's private key.")
     var tlsKey: String?
 
-    @OptionGroup var sealing: StoreKeyOptions
+    @OptionGroup var storeKeyOptions: StoreKeyOptions
 
     @Option(
         help: """
@@ -106,7 +106,7 @@ struct Serve: AsyncParsableCommand {
             options.announcesUploads =
                 announceUploads ?? settings.bool(forKey: "announce.uploads") ?? options.announcesUploads
 
-            options.storeKeys = try sealing.keys { settings.string(forKey: ConfigKey($0)) }
+            options.storeKeys = try storeKeyOptions.keys { settings.string(forKey: ConfigKey($0)) }
             options.pushCredentials = pushCredentials ?? settings.string(forKey: "push.credentials")
             options.pushAuthorities = settings.string(forKey: "push.authorities")
             options.pushRetrySeconds = settings.double(forKey: "push.retry.seconds") ?? options.pushRetrySeconds

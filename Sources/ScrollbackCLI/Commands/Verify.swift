@@ -23,7 +23,7 @@ struct Verify: AsyncParsableCommand {
     @Argument(help: "The data directory, backup or client's store to check.")
     var directory = "./scrollback-data"
 
-    @OptionGroup var sealing: StoreKeyOptions
+    @OptionGroup var storeKeyOptions: StoreKeyOptions
 
     @Flag(help: "Print each violation and then a summary as JSON objects, one per line.")
     var json = false
@@ -37,7 +37,7 @@ struct Verify: AsyncParsableCommand {
                 (violations, olderSchema) = try verifyBackup(url)
             } else if FileManager.default.fileExists(atPath: url.appending(path: SQLiteStore.fileName).path) {
                 violations = try verifyServer(url)
-            } else if let store = try LocalStore.existing(in: url, keys: sealing.keysFromEnvironment()) {
+            } else if let store = try LocalStore.existing(in: url, keys: storeKeyOptions.keysFromEnvironment()) {
                 violations = try await store.read { try $0.violations() }
                 try store.close()
             } else {
@@ -51,8 +51,8 @@ struct Verify: AsyncParsableCommand {
 
     private func verifyServer(_ url: URL) throws -> [String] {
         var options = SQLiteStore.Options()
-        options.keys = try sealing.keysFromEnvironment()
-        options.adoptsKeys = false
+        options.keys = try storeKeyOptions.keysFromEnvironment()
+        options.reencryptsExistingRows = false
         let store = try SQLiteStore(directory: url, options: options)
         defer { try? store.close() }
         return try checking { progress in
@@ -61,7 +61,7 @@ struct Verify: AsyncParsableCommand {
     }
 
     private func verifyBackup(_ url: URL) throws -> (violations: [String], olderSchema: Int?) {
-        let keys = try sealing.keysFromEnvironment()
+        let keys = try storeKeyOptions.keysFromEnvironment()
         var reading: Progress?
         do {
             _ = try ScrollbackServer.Backup.check(url, keys: keys) { done, total in

@@ -11,7 +11,7 @@ struct CertificateCheck {
     let address: URL
 
     private static let check = "certificate"
-    private static let soon: TimeInterval = 14 * 86_400
+    private static let expiryWarning: TimeInterval = 14 * 86_400
 
     /// Runs the check.
     ///
@@ -30,7 +30,7 @@ struct CertificateCheck {
                     fix: "Renew the file of --tls-certificate. The server reloads it automatically.")
             ]
         }
-        if left < Self.soon {
+        if left < Self.expiryWarning {
             return [
                 .warning(
                     Self.check, "The certificate expires in \(days) days, on \(end.iso8601).",
@@ -58,9 +58,9 @@ struct CertificateCheck {
                     }
                     try channel.pipeline.syncOperations.addHandler(tls)
                     channel.closeFuture.whenComplete { _ in end.fail(ChannelError.eof) }
-                    let patience = channel.eventLoop.scheduleTask(in: .seconds(10)) { channel.close(promise: nil) }
+                    let timeout = channel.eventLoop.scheduleTask(in: .seconds(10)) { channel.close(promise: nil) }
                     end.futureResult.whenComplete { _ in
-                        patience.cancel()
+                        timeout.cancel()
                         channel.close(promise: nil)
                     }
                     return end.futureResult

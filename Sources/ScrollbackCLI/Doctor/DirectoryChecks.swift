@@ -13,7 +13,7 @@ struct DirectoryChecks {
     /// The minimum free disk space in bytes.
     ///
     /// With less, the operating system itself may fail.
-    private static let leastFree: Int64 = 200 << 20
+    private static let minimumFreeBytes: Int64 = 200 << 20
     /// The maximum size of the write-ahead log in bytes.
     ///
     /// The server checkpoints it at about 16 MiB.
@@ -41,12 +41,13 @@ struct DirectoryChecks {
                     fix: "Run this command as the server's user.")
             ]
         }
-        return [privacy("data directory", directory, 0o700)]
-            + ["secrets.json", "admin.key"].map { privacy($0, directory.appending(component: $0), 0o600) } + store()
+        return [filePermissions("data directory", directory, 0o700)]
+            + ["secrets.json", "admin.key"].map { filePermissions($0, directory.appending(component: $0), 0o600) }
+            + store()
     }
 
     /// Checks that other users can't read a file or directory with secrets.
-    private func privacy(_ check: String, _ file: URL, _ wanted: Int) -> Finding {
+    private func filePermissions(_ check: String, _ file: URL, _ wanted: Int) -> Finding {
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: file.path),
             let permissions = attributes[.posixPermissions] as? Int
         else {
@@ -88,7 +89,10 @@ struct DirectoryChecks {
                     fix: "Stop the server and run scrollback verify. If that fails, restore a backup.")
             ]
         }
-        return [schema(inspection), seals(inspection), use(inspection), space(inspection), commits(inspection)]
+        return [
+            schema(inspection), encryption(inspection), usage(inspection), diskSpace(inspection),
+            writeAheadLog(inspection),
+        ]
     }
 
     private func schema(_ store: SQLiteStore.Inspection) -> Finding {
@@ -104,9 +108,9 @@ struct DirectoryChecks {
                 fix: "Create a backup, then start this version. It upgrades the store.")
     }
 
-    private func seals(_ store: SQLiteStore.Inspection) -> Finding {
+    private func encryption(_ store: SQLiteStore.Inspection) -> Finding {
         let keys = store.keys.map(\.description).joined(separator: ", ")
-        guard !store.isBeingSealed else {
+        guard !store.isReencrypting else {
             return .warning(
                 "encryption", "The encryption is still being changed. Keys in use: \(keys.isEmpty ? "none" : keys).",
                 fix: "Keep these keys and let the server run until it logs that the storage encryption has changed.")
@@ -116,7 +120,7 @@ struct DirectoryChecks {
             keys.isEmpty ? "Messages and files are not encrypted." : "Messages and files use the key \(keys).")
     }
 
-    private func use(_ store: SQLiteStore.Inspection) -> Finding {
+    private func usage(_ store: SQLiteStore.Inspection) -> Finding {
         .ok(
             "in use",
             store.isOpen
@@ -124,10 +128,10 @@ struct DirectoryChecks {
                 : "No process uses the directory.")
     }
 
-    private func space(_ store: SQLiteStore.Inspection) -> Finding {
+    private func diskSpace(_ store: SQLiteStore.Inspection) -> Finding {
         let check = "disk space"
         let detail = "\(store.freeBytes.bytesText) are free. The store has \(store.databaseBytes.bytesText)."
-        if store.freeBytes < Self.leastFree {
+        if store.freeBytes < Self.minimumFreeBytes {
             return .failed(check, detail, fix: "Free disk space. Without it, the server rejects all writes.")
         }
         if store.freeBytes < store.databaseBytes + store.walBytes {
@@ -137,7 +141,7 @@ struct DirectoryChecks {
         return .ok(check, detail)
     }
 
-    private func commits(_ store: SQLiteStore.Inspection) -> Finding {
+    private func writeAheadLog(_ store: SQLiteStore.Inspection) -> Finding {
         let check = "write-ahead log"
         let detail = "scrollback.sqlite-wal has \(store.walBytes.bytesText)."
         guard store.walBytes > Self.largestWAL else { return .ok(check, detail) }

@@ -16,10 +16,10 @@ struct KeyChecks {
         guard let path = path ?? ProcessInfo.processInfo.environment["SCROLLBACK_TOKEN_KEYS"] else { return [] }
         do {
             let keys = try await TokenKeys.read(path)
-            guard keys.passedOver.isEmpty else {
+            guard keys.ignoredKeys.isEmpty else {
                 return [
                     .warning(
-                        Self.check, "\(keys.summary). Ignored: \(keys.passedOver.joined(separator: "; ")).",
+                        Self.check, "\(keys.summary). Ignored: \(keys.ignoredKeys.joined(separator: "; ")).",
                         fix: "If tokens are signed with an ignored key, use RS256, ES256 or EdDSA instead.")
                 ]
             }

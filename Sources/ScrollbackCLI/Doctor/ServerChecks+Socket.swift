@@ -27,11 +27,11 @@ extension ServerChecks {
                 writer.field("device", "doctor")
             }
             connection.send(hello.bytes)
-            let patience = Task {
+            let timeout = Task {
                 try await Task.sleep(for: .seconds(10))
                 continuation.yield("no response within 10 s")
             }
-            defer { patience.cancel() }
+            defer { timeout.cancel() }
             let answer = await frames.first { _ in true } ?? ""
             if answer.contains(#""type":"welcome""#) {
                 return .ok("WebSocket", "The upgrade and frames in both directions succeed.")

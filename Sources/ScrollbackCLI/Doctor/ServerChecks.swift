@@ -21,7 +21,7 @@ struct ServerChecks {
         do {
             (health, body) = try await get("/healthz")
         } catch {
-            let unreachable = unanswered(error)
+            let unreachable = connectionFailure(error)
             return certificate + [unreachable] + Self.names.map { .skipped($0, "The server does not respond.") }
         }
         let answered = Date()
@@ -46,7 +46,7 @@ struct ServerChecks {
     }
 
     /// Keep only the first line, because errors of libraries can be long.
-    private func unanswered(_ error: any Error) -> Finding {
+    private func connectionFailure(_ error: any Error) -> Finding {
         let story = "\(error)".prefix { $0 != "\n" }
         if story.contains("CERTIFICATE_VERIFY_FAILED") {
             return .failed(

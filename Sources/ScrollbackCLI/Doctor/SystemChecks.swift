@@ -5,7 +5,7 @@ import ScrollbackSQLite
 /// Checks the machine and the shell's limits.
 enum SystemChecks {
     /// Each connection needs one descriptor.
-    private static let comfortableDescriptors = 4096
+    private static let recommendedDescriptors = 4096
 
     static func run() -> [Finding] { [descriptors(), sqlite()] }
 
@@ -19,7 +19,7 @@ enum SystemChecks {
         #endif
         guard outcome == 0 else { return .skipped(check, "The system reports no limit.") }
         let count = limit.rlim_cur > UInt64(Int.max) ? Int.max : Int(limit.rlim_cur)
-        guard count < comfortableDescriptors else {
+        guard count < recommendedDescriptors else {
             return .ok(check, count == .max ? "There is no limit." : "The limit is \(count) per process.")
         }
         return .warning(

@@ -10,16 +10,16 @@ import ScrollbackModel
 struct DirectPairs {
     /// The position of a line in the file.
     struct Line {
-        var place: Range<Data.Index>
+        var range: Range<Data.Index>
         var number: Int
         var time: Date
     }
 
     /// The conversations by ID with their lines, sorted by time and then by position in the file.
     private(set) var conversations: [(id: ConversationID, lines: [Line])] = []
-    private(set) var channelsLeftOut = 0
-    private(set) var messagesLeftOut = 0
-    private(set) var bytesLeftOut = 0
+    private(set) var ignoredChannels = 0
+    private(set) var ignoredMessages = 0
+    private(set) var ignoredBytes = 0
 
     private struct Channel {
         /// The first three senders.
@@ -43,8 +43,8 @@ struct DirectPairs {
             let line = try ImportLine(bytes, number: number)
             if let onlyChannel, line.channel != onlyChannel { continue }
             let name = try line.requiredChannel(line: number)
-            let place = Line(place: bytes.startIndex..<bytes.endIndex, number: number, time: line.time)
-            channels[name, default: Channel()].add(place, by: line.sender)
+            let position = Line(range: bytes.startIndex..<bytes.endIndex, number: number, time: line.time)
+            channels[name, default: Channel()].add(position, by: line.sender)
         }
         var pairs: [ConversationID: [Line]] = [:]
         for channel in channels.values {
@@ -52,9 +52,9 @@ struct DirectPairs {
             if senders.count == 2 {
                 pairs[.direct(between: senders[0], and: senders[1]), default: []] += channel.lines
             } else {
-                channelsLeftOut += 1
-                messagesLeftOut += channel.lines.count
-                bytesLeftOut += channel.lines.reduce(0) { $0 + $1.place.count + 1 }
+                ignoredChannels += 1
+                ignoredMessages += channel.lines.count
+                ignoredBytes += channel.lines.reduce(0) { $0 + $1.range.count + 1 }
             }
         }
         conversations = pairs.sorted { $0.key < $1.key }.map { pair in

@@ -71,8 +71,8 @@ struct ImportLine {
     /// conversations, the derived ID includes the channel, because IDs are unique only within a channel.
     func messageID(in conversation: ConversationID) -> MessageID {
         if let uuid = try? MessageID(id) { return uuid }
-        let place = conversation.kind == .direct ? "\(conversation)\u{0}\(channel ?? "")" : "\(conversation)"
-        let digest = SHA256.hash(data: Data("scrollback import\u{0}\(place)\u{0}\(id)".utf8))
+        let namespace = conversation.kind == .direct ? "\(conversation)\u{0}\(channel ?? "")" : "\(conversation)"
+        let digest = SHA256.hash(data: Data("scrollback import\u{0}\(namespace)\u{0}\(id)".utf8))
         return digest.withUnsafeBytes { bytes in
             let high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
             let low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))

@@ -13,26 +13,26 @@ struct Importer {
     private(set) var skipped = 0
     private(set) var conversations: Set<ConversationID> = []
     /// The number of channels and messages that are not direct conversations, or `nil` for other kinds.
-    private(set) var leftOut: (channels: Int, messages: Int)?
+    private(set) var ignored: (channels: Int, messages: Int)?
 
-    private let door: ImportDoor
+    private let client: ImportClient
     private var batches: [ConversationID: [ImportLine]] = [:]
-    private var linesHeld = 0
+    private var bufferedLines = 0
     private var bytesRead = 0
 
     private static let batchSize = 500
     /// The number of concurrent requests.
     ///
     /// Each waits for the server's disk, and one sync commits all waiting writes.
-    private static let conversationsAtOnce = 8
+    private static let maximumConcurrentRequests = 8
     /// The number of buffered lines of direct conversations at which the importer sends them.
-    private static let mostLinesHeld = 5_000
+    private static let maximumBufferedLines = 5_000
 
     init(
         api: ServerAPI, kind: Import.Kind, community: Identifier, onlyChannel: String?, countsUnread: Bool,
         progress: Progress
     ) {
-        door = ImportDoor(api: api, countsUnread: countsUnread)
+        client = ImportClient(api: api, countsUnread: countsUnread)
         self.kind = kind
         self.community = community
         self.onlyChannel = onlyChannel
@@ -46,7 +46,7 @@ struct Importer {
         case .group: try await importChannels(of: data) { .group($0) }
         case .room: try await importChannels(of: data) { .room($0) }
         case .community:
-            try await door.create(.community(community), name: community.text)
+            try await client.create(.community(community), name: community.text)
             try await importChannels(of: data) { .community(community, channel: $0) }
         }
         try await flushAll()
@@ -67,36 +67,36 @@ struct Importer {
             if line.isEmpty { continue }
             let read = try ImportLine(line, number: number)
             if let onlyChannel, read.channel != onlyChannel { continue }
-            try await hold(read, for: conversation(try read.requiredChannel(line: number)))
+            try await buffer(read, for: conversation(try read.requiredChannel(line: number)))
         }
     }
 
     private mutating func importPairs(of data: Data) async throws(ChatError) {
         let pairs = try DirectPairs(of: data, onlyChannel: onlyChannel)
-        leftOut = (pairs.channelsLeftOut, pairs.messagesLeftOut)
-        bytesRead = pairs.bytesLeftOut
+        ignored = (pairs.ignoredChannels, pairs.ignoredMessages)
+        bytesRead = pairs.ignoredBytes
         for (id, lines) in pairs.conversations {
             for line in lines {
-                bytesRead = min(bytesRead + line.place.count + 1, data.count)
-                try await hold(try ImportLine(data[line.place], number: line.number), for: id)
+                bytesRead = min(bytesRead + line.range.count + 1, data.count)
+                try await buffer(try ImportLine(data[line.range], number: line.number), for: id)
             }
-            if linesHeld >= Self.mostLinesHeld { try await flushAll() }
+            if bufferedLines >= Self.maximumBufferedLines { try await flushAll() }
         }
     }
 
     // MARK: Batches
 
-    private mutating func hold(_ line: ImportLine, for id: ConversationID) async throws(ChatError) {
+    private mutating func buffer(_ line: ImportLine, for id: ConversationID) async throws(ChatError) {
         batches[id, default: []].append(line)
-        linesHeld += 1
+        bufferedLines += 1
         guard let batch = batches[id], batch.count == Self.batchSize else { return }
         let isNew = conversations.insert(id).inserted
         batches[id] = nil
-        linesHeld -= batch.count
-        note(try await door.put(batch, into: id, isNew: isNew))
+        bufferedLines -= batch.count
+        record(try await client.put(batch, into: id, isNew: isNew))
     }
 
-    private mutating func note(_ report: ImportDoor.Report) {
+    private mutating func record(_ report: ImportClient.Report) {
         imported += report.imported
         skipped += report.skipped
         progress.show(bytesRead, "\(imported) messages")
@@ -107,25 +107,25 @@ struct Importer {
         var rest = batches.sorted { $0.key < $1.key }[...]
         let isNew = rest.map { conversations.insert($0.key).inserted }
         batches = [:]
-        linesHeld = 0
-        let door = self.door
-        var news = isNew[...]
-        let failure = await withTaskGroup(of: Result<ImportDoor.Report, ChatError>.self) { group -> ChatError? in
+        bufferedLines = 0
+        let client = self.client
+        var newFlags = isNew[...]
+        let failure = await withTaskGroup(of: Result<ImportClient.Report, ChatError>.self) { group -> ChatError? in
             func addNext() {
-                guard let (id, batch) = rest.popFirst(), let isNew = news.popFirst() else { return }
+                guard let (id, batch) = rest.popFirst(), let isNew = newFlags.popFirst() else { return }
                 group.addTask {
                     do throws(ChatError) {
-                        return .success(try await door.put(batch, into: id, isNew: isNew))
+                        return .success(try await client.put(batch, into: id, isNew: isNew))
                     } catch {
                         return .failure(error)
                     }
                 }
             }
-            for _ in 0..<Self.conversationsAtOnce { addNext() }
+            for _ in 0..<Self.maximumConcurrentRequests { addNext() }
             var failure: ChatError?
             for await result in group {
                 switch result {
-                case .success(let report): note(report)
+                case .success(let report): record(report)
                 case .failure(let error): failure = failure ?? error
                 }
                 if failure == nil { addNext() }
@@ -137,7 +137,7 @@ struct Importer {
 }
 
 /// Sends batches to the server.
-struct ImportDoor: Sendable {
+struct ImportClient: Sendable {
     let api: ServerAPI
     let countsUnread: Bool
 

@@ -35,7 +35,7 @@ package struct Access {
     /// The log's head and counters as the reader sees them.
     package let state: LogHead
     /// The counted index at or below which no message counts as unread for the reader.
-    package let baseN: Int64
+    package let baseCountedIndex: Int64
     /// The head when the reader last joined; messages at or below it were never unread for the reader.
     package let joinSeq: Seq
     /// The reader's change counter when the reader last changed state here or in the community.
@@ -44,7 +44,7 @@ package struct Access {
     private let isActiveSinceJoin: Bool
     /// The sequence number above which the reader can see every message, unless messages are deleted or access is
     /// revoked.
-    package let seesAllAbove: Seq
+    package let fullyVisibleAfter: Seq
 
     /// Computes what a user can see of a conversation.
     ///
@@ -64,7 +64,7 @@ package struct Access {
     ) throws {
         let standing = try Standing(of: caller.user, in: row, store)
         let required = permissions[.read, row.id.kind]
-        let seesWithoutStanding = required.isMet(by: nil, isAdmin: caller.isAdmin)
+        let canReadWithoutMembership = required.isMet(by: nil, isAdmin: caller.isAdmin)
         // Former members can still see the part of the history from their time as members.
         guard
             required.isMet(by: standing.role, isAdmin: caller.isAdmin)
@@ -82,7 +82,7 @@ package struct Access {
         member = standing.row
         role = standing.role
         var visible = SeqRangeSet()
-        if seesWithoutStanding || row.visibility == .everything && standing.isMember {
+        if canReadWithoutMembership || row.visibility == .everything && standing.isMember {
             if row.head > 0 { visible.insert(1...row.head) }
         } else if row.visibility == .everything {
             let left = standing.spans.compactMap(\.upper).max() ?? 0
@@ -92,51 +92,56 @@ package struct Access {
                 visible.insert((span.lower + 1)...(span.upper ?? row.head))
             }
         }
-        if row.hasVoids { for void in try store.voids(of: nil, in: row.number) { visible.remove(void.places) } }
-        var takenThrough = member?.clearSeq ?? 0
-        if member?.hasVoids == true {
-            for void in try store.voids(of: caller.user, in: row.number) {
-                visible.remove(void.places)
-                takenThrough = max(takenThrough, void.places.upperBound)
+        if row.hasDeletedRanges {
+            for deletedRange in try store.deletedRanges(of: nil, in: row.number) { visible.remove(deletedRange.places) }
+        }
+        var hiddenThrough = member?.clearSeq ?? 0
+        if member?.hasDeletedRanges == true {
+            for deletedRange in try store.deletedRanges(of: caller.user, in: row.number) {
+                visible.remove(deletedRange.places)
+                hiddenThrough = max(hiddenThrough, deletedRange.places.upperBound)
             }
         }
         let floor = max(row.firstSeq, (member?.clearSeq ?? 0) + 1)
         self.visible = floor <= row.head ? visible.clipped(to: floor...row.head) : SeqRangeSet()
 
-        let isFollowing = standing.isMember || seesWithoutStanding
+        let isFollowing = standing.isMember || canReadWithoutMembership
         // A head never moves back. The head of a former member is therefore the position where they left, even if they
         // can't see the messages before it.
         let head = isFollowing ? row.head : min(row.head, standing.spans.compactMap(\.upper).max() ?? 0)
-        let headN =
-            head == row.head ? row.n : try store.place(atOrBelow: head, in: row.number)?.n ?? row.floorN
+        let headCountedIndex =
+            head == row.head
+            ? row.countedIndex
+            : try store.position(atOrBelow: head, in: row.number)?.countedIndex ?? row.floorCountedIndex
         state = LogHead(
             epoch: row.epoch(in: generation), view: row.view + (member?.view ?? 0) + (standing.communityView),
             head: head,
-            firstSeq: self.visible.lowest ?? head + 1, n: headN, rev: row.rev)
+            firstSeq: self.visible.lowest ?? head + 1, countedIndex: headCountedIndex, rev: row.rev)
         let joined = try standing.join(in: row, store)
         joinSeq = joined.seq
         userRev = max(standing.row?.userRev ?? 0, standing.communityRev)
         isActiveSinceJoin = standing.joinTime.map { row.head > 0 && row.timetoken > $0 } ?? (row.head > joined.seq)
-        let seesAll = seesWithoutStanding || row.visibility == .everything
+        let seesAll = canReadWithoutMembership || row.visibility == .everything
         let joinedAt = seesAll ? 0 : isFollowing ? standing.spans.first { $0.upper == nil }?.lower ?? 0 : .max
-        seesAllAbove = max(joinedAt, takenThrough)
-        baseN = max(row.floorN, joined.n, member?.readN ?? 0, member?.clearN ?? 0)
+        fullyVisibleAfter = max(joinedAt, hiddenThrough)
+        baseCountedIndex = max(
+            row.floorCountedIndex, joined.countedIndex, member?.readCountedIndex ?? 0, member?.clearCountedIndex ?? 0)
     }
 
     /// When the conversation was last active, if the member can no longer see any of its messages; `nil` otherwise.
-    var goneTime: Timetoken? {
+    var activeTimeIfEmpty: Timetoken? {
         visible.isEmpty && role != nil && isActiveSinceJoin ? conversation.activeAt : nil
     }
 
     /// The conversations whose mutes and freezes apply here: this conversation and, for a channel, its community.
-    var places: [ConversationRow] { [conversation] + (community.map { [$0] } ?? []) }
+    var restrictingConversations: [ConversationRow] { [conversation] + (community.map { [$0] } ?? []) }
 
     static func unknown(_ id: ConversationID) -> ChatError {
         ChatError(.unknownConversation, "The conversation does not exist, or you may not see it.")
     }
 
     /// Returns the sequence numbers in a range that the reader can't see and never will.
-    package func voids(in range: SeqRange) -> SeqRangeSet {
+    package func invisibleRanges(in range: SeqRange) -> SeqRangeSet {
         visible.missing(in: range)
     }
 }
@@ -146,12 +151,14 @@ extension StoreReader {
     ///
     /// For a community itself, the result is a time instead: the member can see everything sent to its channels after
     /// it.
-    func seesAllAbove(_ member: MemberRow, in row: ConversationRow) throws -> Seq {
-        if row.id.isCommunityItself {
+    func fullyVisibleAfter(_ member: MemberRow, in row: ConversationRow) throws -> Seq {
+        if row.id.isCommunityRoot {
             return try spans(of: member.user, in: row.number).last { $0.left == nil }?.joined ?? .max
         }
         let joinedAt = row.visibility == .everything ? 0 : member.joinSeq
-        let hidden = member.hasVoids ? try voids(of: member.user, in: row.number).last?.places.upperBound ?? 0 : 0
+        let hidden =
+            member.hasDeletedRanges
+            ? try deletedRanges(of: member.user, in: row.number).last?.places.upperBound ?? 0 : 0
         return max(joinedAt, member.clearSeq, hidden)
     }
 }
@@ -184,7 +191,7 @@ private struct Standing {
 
     init(of user: UserID, in conversation: ConversationRow, _ store: any StoreReader) throws {
         row = try store.member(user, of: conversation.number)
-        guard conversation.id.kind == .community, !conversation.id.isCommunityItself else {
+        guard conversation.id.kind == .community, !conversation.id.isCommunityRoot else {
             isMember = row?.standing == .member
             role = isMember ? row?.role : nil
             spans = try store.spans(of: user, in: conversation.number).map { Span(lower: $0.joined, upper: $0.left) }
@@ -212,19 +219,21 @@ private struct Standing {
             joinTime = (times.first { $0.left == nil } ?? times.last).map { Timetoken(span: $0.joined) }
             spans = try times.map { span in
                 Span(
-                    lower: try store.place(atOrBefore: Timetoken(span: span.joined), in: conversation),
-                    upper: try span.left.map { try store.place(atOrBefore: Timetoken(span: $0), in: conversation) })
+                    lower: try store.position(atOrBefore: Timetoken(span: span.joined), in: conversation),
+                    upper: try span.left.map { try store.position(atOrBefore: Timetoken(span: $0), in: conversation) })
             }
         }
     }
 
     /// Returns the sequence number and the counted index at which the user last joined.
-    func join(in conversation: ConversationRow, _ store: any StoreReader) throws -> (seq: Seq, n: Int64) {
-        if let row, row.standing != .reader, !isByCommunity { return (row.joinSeq, row.joinN) }
+    func join(in conversation: ConversationRow, _ store: any StoreReader) throws -> (seq: Seq, countedIndex: Int64) {
+        if let row, row.standing != .reader, !isByCommunity { return (row.joinSeq, row.joinCountedIndex) }
         guard let last = spans.first(where: { $0.upper == nil }) ?? spans.last, last.lower > 0 else { return (0, 0) }
-        if last.lower >= conversation.head { return (conversation.head, conversation.n) }
-        let n = try store.message(atOrBelow: last.lower, in: conversation.number)?.n ?? conversation.floorN
-        return (last.lower, n)
+        if last.lower >= conversation.head { return (conversation.head, conversation.countedIndex) }
+        let countedIndex =
+            try store.message(atOrBelow: last.lower, in: conversation.number)?.countedIndex
+            ?? conversation.floorCountedIndex
+        return (last.lower, countedIndex)
     }
 }
 

@@ -78,7 +78,7 @@ extension Engine {
     /// Advances the caller's read positions in several conversations, as one change.
     ///
     /// Completes with one answer per conversation.
-    package func read(_ marks: [ReadMark], by caller: Caller, completion: @escaping Completion<[ReadAnswer]>) {
+    package func read(_ marks: [ReadMark], by caller: Caller, completion: @escaping Completion<[ReadResult]>) {
         log.submit(
             { [permissions] in try $0.read(marks, by: caller, permissions: permissions) }, completion: completion)
     }
@@ -104,7 +104,7 @@ extension Engine {
             guard permissions[.listMembers, id.kind].isMet(by: access.role, isAdmin: caller.isAdmin) else {
                 throw ChatError(.forbidden, "You need permission to list the members of \(id).")
             }
-            if id.kind == .community, !row.isPrivate, !id.isCommunityItself,
+            if id.kind == .community, !row.isPrivate, !id.isCommunityRoot,
                 let community = try store.conversation(.community(id.target))
             {
                 row = community
@@ -129,7 +129,7 @@ extension Engine {
             var seen: Set<ConversationID> = []
             var bytes = 0
             for (index, id) in ids.enumerated() where seen.insert(id.log).inserted {
-                if bytes >= PageRoom.answerBytes { return (heads, Array(ids[index...])) }
+                if bytes >= ResponseBudget.answerBytes { return (heads, Array(ids[index...])) }
                 guard let row = try store.conversation(id.log.absolute(for: caller.user)), !row.isDeleted,
                     let head = try visibleHead(of: row, for: caller, in: store)
                 else { continue }
@@ -190,13 +190,15 @@ extension Engine {
         let name = row.id.relative(to: user)
         let summary = try access.summary(for: user, in: store)
         var last = try lastMessage(of: access, in: store)
-        var recentTime = last?.timetoken ?? access.goneTime
-        if let member = access.member, member.roamSeq > 0, last?.seq ?? access.state.head <= member.roamSeq {
-            // This conversation is excluded from new devices up to `roamSeq`. Devices that already have it keep showing
+        var recentTime = last?.timetoken ?? access.activeTimeIfEmpty
+        if let member = access.member, member.newDeviceFloor > 0,
+            last?.seq ?? access.state.head <= member.newDeviceFloor
+        {
+            // This conversation is excluded from new devices up to `newDeviceFloor`. Devices that already have it keep showing
             // it; others receive it only if it is unread or pinned.
             last = nil
-            let isToRead = summary.unread > 0 || summary.mentions > 0 || summary.isMarkedUnread
-            if !isToRead, !summary.isPinned { recentTime = nil }
+            let hasUnread = summary.unread > 0 || summary.mentions > 0 || summary.isMarkedUnread
+            if !hasUnread, !summary.isPinned { recentTime = nil }
         }
         return ConversationHead(
             conversation: name, name: row.name, avatar: row.avatar, state: access.state, unread: summary.unread,
@@ -204,10 +206,12 @@ extension Engine {
             lastMessage: last?.message(in: name, epoch: access.state.epoch), isMuted: summary.isMuted,
             notifications: summary.notifications, isPinned: summary.isPinned, isMarkedUnread: summary.isMarkedUnread,
             removedSeq: summary.removedSeq,
-            roamSeq: access.member?.roamSeq ?? 0, recentTime: row.id.kind.traits.hasRecents ? recentTime : nil,
+            newDeviceFloor: access.member?.newDeviceFloor ?? 0,
+            recentTime: row.id.kind.traits.hasRecents ? recentTime : nil,
             isMember: access.role != nil,
-            moved: row.moved, userRev: summary.userRev, isFrozen: access.places.contains(where: \.isFrozen),
-            mute: try mute(of: user, in: access.places, store),
+            lastCommit: row.lastCommit, userRev: summary.userRev,
+            isFrozen: access.restrictingConversations.contains(where: \.isFrozen),
+            mute: try mute(of: user, in: access.restrictingConversations, store),
             peerReadSeq: try peerReadSeq(of: access, for: user, in: store))
     }
 
@@ -221,7 +225,7 @@ extension Engine {
             access.visible.contains(newest.seq)
         else { return nil }
         var message = newest
-        while message.attributes.traits.bits & MessageTraits.passedOver != 0 {
+        while message.attributes.traits.bits & MessageTraits.skipsRecentsBit != 0 {
             let next = message.seq - 1
             guard next > newest.seq - MessageTraits.recentsDepth,
                 let older = try store.message(atOrBelow: next, in: number), access.visible.contains(older.seq)
@@ -235,7 +239,7 @@ extension Engine {
     private func mute(of user: UserID, in places: [ConversationRow], _ store: any StoreReader) throws -> Mute? {
         let now = clock()
         return try places.filter(\.hasMutes).compactMap { try store.mute(of: user, in: $0.number) }
-            .filter { $0.holds(at: now) }.max { $0.end < $1.end }
+            .filter { $0.isActive(at: now) }.max { $0.end < $1.end }
     }
 }
 

@@ -40,7 +40,7 @@ extension Transaction {
     /// Creates a conversation whose name lists its users, who become members from the beginning.
     func createNamed(_ id: ConversationID, by caller: UserID) throws -> ConversationRow {
         let row = try makeLog(id)
-        for user in id.namedUsers { try admit(user, as: .member, to: row, sinceBeginning: true, by: caller) }
+        for user in id.namedUsers { try addMember(user, as: .member, to: row, sinceBeginning: true, by: caller) }
         return row
     }
 
@@ -49,21 +49,23 @@ extension Transaction {
     /// The other user learns of the conversation with the first message.
     func prepareNamed(_ id: ConversationID, for caller: Caller) throws {
         let known = try conversation(id).flatMap { $0.isDeleted ? nil : $0 }
-        if let known, try !isYetToBegin(known, for: caller.user) { return }
+        if let known, try !isNotStarted(known, for: caller.user) { return }
         try store.checkIsNotBlocked(caller, in: id)
         var row = try known ?? makeLog(id)
         if id.namedUsers.contains(where: { $0 != caller.user }) {
-            row.marks.insert(.lostPerson)
+            row.flags.insert(.missingParticipant)
             row = try put(row)
         }
-        try admit(caller.user, as: .member, to: row, sinceBeginning: true, by: caller.user)
+        try addMember(caller.user, as: .member, to: row, sinceBeginning: true, by: caller.user)
     }
 
     /// Returns whether a direct conversation does not exist yet from a user's point of view.
     ///
     /// This is the case if it has no messages and exists only because the other user changed their settings in it.
-    func isYetToBegin(_ row: ConversationRow, for user: UserID) throws -> Bool {
-        guard row.marks.contains(.lostPerson), row.head == 0, row.id.namedUsers.contains(user) else { return false }
+    func isNotStarted(_ row: ConversationRow, for user: UserID) throws -> Bool {
+        guard row.flags.contains(.missingParticipant), row.head == 0, row.id.namedUsers.contains(user) else {
+            return false
+        }
         return try member(user, of: row.number)?.standing != .member
     }
 
@@ -71,18 +73,18 @@ extension Transaction {
     ///
     /// - Parameter sender: The user who acts, and so uses the name. Other users whose data was erased stay missing
     ///   until their name is used again.
-    func admitMissing(_ sender: UserID, to row: ConversationRow) throws -> ConversationRow {
-        var areAllThere = true
+    func addMissingParticipants(_ sender: UserID, to row: ConversationRow) throws -> ConversationRow {
+        var areAllPresent = true
         for user in row.id.namedUsers where try member(user, of: row.number)?.standing != .member {
             let state = try store.user(user)?.state
             if user == sender || state != .erased && state != .erasing {
-                try admit(user, as: .member, to: row, sinceBeginning: false, by: sender)
+                try addMember(user, as: .member, to: row, sinceBeginning: false, by: sender)
             } else {
-                areAllThere = false
+                areAllPresent = false
             }
         }
-        guard areAllThere, var row = try conversation(row.id) else { return try conversation(row.id) ?? row }
-        row.marks.remove(.lostPerson)
+        guard areAllPresent, var row = try conversation(row.id) else { return try conversation(row.id) ?? row }
+        row.flags.remove(.missingParticipant)
         return try put(row)
     }
 
@@ -105,7 +107,7 @@ extension Transaction {
         _ id: ConversationID, _ settings: ConversationSettings, by caller: Caller, permissions: Permissions
     ) throws -> Bool {
         let known = try conversation(id).flatMap { $0.isDeleted ? nil : $0 }
-        let isNew = try known.map { try isYetToBegin($0, for: caller.user) } ?? true
+        let isNew = try known.map { try isNotStarted($0, for: caller.user) } ?? true
         var row: ConversationRow
         if let known, !isNew {
             try checkMayChange(known, settings, by: caller, permissions: permissions)
@@ -114,7 +116,7 @@ extension Transaction {
             try checkMayCreate(id, by: caller, permissions: permissions)
             try check(settings, for: id)
             if let known {
-                row = try admitMissing(caller.user, to: known)
+                row = try addMissingParticipants(caller.user, to: known)
             } else {
                 row = id.kind.traits.membership == .named ? try createNamed(id, by: caller.user) : try makeLog(id)
             }
@@ -134,7 +136,7 @@ extension Transaction {
             row.visibility = visibility
             if !isNew {
                 row.view += 1
-                if visibility == .sinceJoin { publish(.narrowed(id, head: row.head)) }
+                if visibility == .sinceJoin { publish(.visibilityReduced(id, head: row.head)) }
             }
         }
         row.retention = settings.retention.map { $0?.stored } ?? row.retention
@@ -142,14 +144,14 @@ extension Transaction {
         row.capacity = settings.capacity.map { $0.map(Int64.init) } ?? row.capacity
         row = try put(row)
         if isNew {
-            try admitFirst(settings.members, to: row, by: caller)
-            if id.isCommunityItself { _ = try makeLog(id.log) }
+            try addInitialMembers(settings.members, to: row, by: caller)
+            if id.isCommunityRoot { _ = try makeLog(id.log) }
         } else if row.isPrivate, !old.isPrivate, !caller.isAdmin {
             // Otherwise the channel would have no member who could add others.
-            try admit(caller.user, as: .owner, to: row, sinceBeginning: false, by: caller.user)
+            try addMember(caller.user, as: .owner, to: row, sinceBeginning: false, by: caller.user)
         }
         publish(.conversationChanged(id))
-        if !isNew { try noteChanges(since: old, now: row, by: caller.user) }
+        if !isNew { try writeChangeNotices(since: old, now: row, by: caller.user) }
         return isNew
     }
 
@@ -157,7 +159,7 @@ extension Transaction {
         _ row: ConversationRow, _ settings: ConversationSettings, by caller: Caller, permissions: Permissions
     ) throws {
         let id = row.id
-        guard try maySee(row, caller, permissions: permissions) else {
+        guard try canSee(row, caller, permissions: permissions) else {
             // The errors match those for a conversation that does not exist, as far as possible.
             try checkMayCreate(id, by: caller, permissions: permissions)
             throw Access.unknown(id)
@@ -174,7 +176,7 @@ extension Transaction {
 
     /// Checks that the settings apply to this kind of conversation, before anything changes.
     private func check(_ settings: ConversationSettings, for id: ConversationID) throws {
-        let isChannel = id.kind == .community && !id.isCommunityItself
+        let isChannel = id.kind == .community && !id.isCommunityRoot
         if case .some(.some(let retention)) = settings.retention { _ = try retention.validated() }
         guard isChannel || settings.isPrivate != true else {
             throw ChatError.invalidParameter("private", "can be set only for channels of a community")
@@ -198,7 +200,7 @@ extension Transaction {
         }
         guard !settings.members.isEmpty else { return }
         for user in settings.members { try checkIsNotErased(user) }
-        guard id.kind.traits.membership == .listed || id.isCommunityItself || settings.isPrivate == true else {
+        guard id.kind.traits.membership == .listed || id.isCommunityRoot || settings.isPrivate == true else {
             throw ChatError.invalidParameter("members", "can't be set, because \(id) does not list its members")
         }
         if isChannel, let community = try conversation(.community(id.target)) {
@@ -214,7 +216,7 @@ extension Transaction {
     }
 
     private func checkMayCreate(_ id: ConversationID, by caller: Caller, permissions: Permissions) throws {
-        if id.kind == .community, !id.isCommunityItself {
+        if id.kind == .community, !id.isCommunityRoot {
             let community = try conversation(.community(id.target), seenBy: caller, permissions: permissions)
             let role = try role(of: caller.user, in: community)
             guard permissions[.changeSettings, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
@@ -231,14 +233,14 @@ extension Transaction {
         try store.checkIsNotBlocked(caller, in: id)
     }
 
-    private func admitFirst(_ users: [UserID], to row: ConversationRow, by caller: Caller) throws {
-        guard row.id.kind.traits.membership == .listed || row.id.isCommunityItself || row.isPrivate else { return }
+    private func addInitialMembers(_ users: [UserID], to row: ConversationRow, by caller: Caller) throws {
+        guard row.id.kind.traits.membership == .listed || row.id.isCommunityRoot || row.isPrivate else { return }
         // Administrators create conversations for others; other callers own what they create.
         if !caller.isAdmin {
-            try admit(caller.user, as: .owner, to: row, sinceBeginning: false, by: caller.user)
+            try addMember(caller.user, as: .owner, to: row, sinceBeginning: false, by: caller.user)
         }
         for user in users where caller.isAdmin || user != caller.user {
-            try admit(user, as: .member, to: row, sinceBeginning: false, by: caller.user)
+            try addMember(user, as: .member, to: row, sinceBeginning: false, by: caller.user)
         }
     }
 
@@ -251,7 +253,7 @@ extension Transaction {
         guard permissions[.delete, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
             throw ChatError(.forbidden, "You need permission to delete \(id).")
         }
-        if id.isCommunityItself {
+        if id.isCommunityRoot {
             var after: Identifier?
             while case let channels = try store.channels(of: id.target, after: after, limit: 100),
                 let last = channels.last
@@ -269,17 +271,17 @@ extension Transaction {
         var row = try conversation(row.id) ?? row
         row.isDeleted = true
         row.head = 0
-        row.n = 0
+        row.countedIndex = 0
         row.recentSeq = 0
         row.recentTime = Timetoken(rawValue: 0)
         row.firstSeq = 1
-        row.floorN = 0
+        row.floorCountedIndex = 0
         row.floorTime = Timetoken(rawValue: 0)
         row.sweptSeq = 1
         row.changeFloor = row.rev
-        row.hasVoids = false
+        row.hasDeletedRanges = false
         row.hasMutes = false
-        row.marks = []
+        row.flags = []
         try put(row)
         publish(.conversationDeleted(row.id))
     }

@@ -7,8 +7,8 @@ extension Transaction {
     package func putMember(
         _ user: UserID, role: Role?, of id: ConversationID, by caller: Caller, permissions: Permissions
     ) throws -> Bool {
-        if role ?? .member == .member, try joinAsInvited(user, id, by: caller) {
-            try note(Notice(.memberJoined, user: user), in: id, by: user)
+        if role ?? .member == .member, try acceptInvitation(user, id, by: caller) {
+            try writeNotice(Notice(.memberJoined, user: user), in: id, by: user)
             return true
         }
         let row = try conversationWithMembers(id, seenBy: caller, permissions: permissions)
@@ -22,8 +22,8 @@ extension Transaction {
             changed.role = role
             put(changed)
             try put(row)
-            publish(.joined(id, user, role, seesAllAbove: try store.seesAllAbove(known, in: row)))
-            try note(Notice(.roleChanged, user: user, role: role), in: id, by: caller.user)
+            publish(.joined(id, user, role, fullyVisibleAfter: try store.fullyVisibleAfter(known, in: row)))
+            try writeNotice(Notice(.roleChanged, user: user, role: role), in: id, by: caller.user)
             return false
         }
         guard permissions[.addMember, id.kind].isMet(by: callerRole, isAdmin: caller.isAdmin) else {
@@ -37,10 +37,10 @@ extension Transaction {
         if row.isPrivate, let community = try conversation(.community(id.target)) {
             try checkIsMember(user, of: community)
         }
-        try checkIsNotBanned(user, from: row, toldTo: caller.user)
+        try checkIsNotBanned(user, from: row, shownTo: caller.user)
         try checkIsNotErased(user)
-        try admit(user, as: role ?? .member, to: row, sinceBeginning: false, by: caller.user)
-        try note(Notice(user == caller.user ? .memberJoined : .memberAdded, user: user), in: id, by: caller.user)
+        try addMember(user, as: role ?? .member, to: row, sinceBeginning: false, by: caller.user)
+        try writeNotice(Notice(user == caller.user ? .memberJoined : .memberAdded, user: user), in: id, by: caller.user)
         return true
     }
 
@@ -54,40 +54,40 @@ extension Transaction {
         }
         let callerRole = try role(of: caller.user, in: row)
         // A role in the community also applies in its private channels.
-        let theirRole = try role(of: user, in: row) ?? known.role
+        let targetRole = try role(of: user, in: row) ?? known.role
         let isLeaving = user == caller.user
         guard permissions[isLeaving ? .leave : .removeMember, id.kind].isMet(by: callerRole, isAdmin: caller.isAdmin),
-            isLeaving || caller.isAdmin || theirRole <= callerRole ?? .member
+            isLeaving || caller.isAdmin || targetRole <= callerRole ?? .member
         else {
             throw ChatError(.forbidden, "You need permission to remove \(user) from \(id).")
         }
-        if id.isCommunityItself { try takeOutOfChannels(user, of: id, by: caller.user) }
-        try takeOut(user, of: id, by: caller.user)
+        if id.isCommunityRoot { try removeFromChannels(user, of: id, by: caller.user) }
+        try endMembership(user, of: id, by: caller.user)
     }
 
     /// Removes a user from the private channels of a community that the user is removed from.
     ///
     /// A user who rejoins the community must be added to its private channels again.
-    func takeOutOfChannels(_ user: UserID, of community: ConversationID, by other: UserID) throws {
+    func removeFromChannels(_ user: UserID, of community: ConversationID, by other: UserID) throws {
         try flush()
         for member in try store.memberships(of: user) where member.standing == .member {
             guard let row = try store.conversation(numbered: member.conversation), row.id.community == community,
                 row.id != community
             else { continue }
-            try takeOut(user, of: row.id, by: other)
+            try endMembership(user, of: row.id, by: other)
         }
     }
 
     /// Ends a membership and writes a notice about it.
     ///
     /// - Parameter event: The event of the notice, which is the last message the removed user can see.
-    func takeOut(
+    func endMembership(
         _ user: UserID, of id: ConversationID, by other: UserID, as event: Notice.Event = .memberRemoved
     ) throws {
-        try note(Notice(user == other ? .memberLeft : event, user: user), in: id, by: other)
+        try writeNotice(Notice(user == other ? .memberLeft : event, user: user), in: id, by: other)
         guard var row = try conversation(id), var member = try member(user, of: row.number) else { return }
         let left: Int64
-        if row.id.isCommunityItself {
+        if row.id.isCommunityRoot {
             row.timetoken = boundary()
             left = row.timetoken.span
         } else {
@@ -109,7 +109,7 @@ extension Transaction {
     /// - Parameters:
     ///   - sinceBeginning: Whether the member can see all earlier messages.
     ///   - caller: The user who adds the member; the same as `user` if they join themselves.
-    func admit(
+    func addMember(
         _ user: UserID, as role: Role, to row: ConversationRow, sinceBeginning: Bool, by caller: UserID
     ) throws {
         var member =
@@ -118,14 +118,14 @@ extension Transaction {
         member.standing = .member
         member.role = role
         member.joinSeq = sinceBeginning ? 0 : row.head
-        member.joinN = sinceBeginning ? 0 : row.n
+        member.joinCountedIndex = sinceBeginning ? 0 : row.countedIndex
         member.userRev = try advanceRev(of: user, by: caller)
         var row = try conversation(row.id) ?? row
         var joined: Int64 = 0
         if sinceBeginning {
             // A returning member can now see more of the history than before.
             if try !store.spans(of: user, in: row.number).isEmpty { member.view += 1 }
-        } else if row.id.isCommunityItself {
+        } else if row.id.isCommunityRoot {
             // Stored as the newest time of the community, so that no later message gets an earlier timetoken if the
             // clock goes back.
             row.timetoken = boundary()
@@ -134,10 +134,10 @@ extension Transaction {
             joined = row.head
         }
         put(member)
-        try useInvitation(of: user, to: row)
+        try consumeInvitation(of: user, to: row)
         try store.put(SpanRow(joined: joined), of: user, in: row.number)
         try put(row)
-        publish(.joined(row.id, user, role, seesAllAbove: try store.seesAllAbove(member, in: row)))
+        publish(.joined(row.id, user, role, fullyVisibleAfter: try store.fullyVisibleAfter(member, in: row)))
     }
 
     /// Returns a conversation with its own list of members.

@@ -13,18 +13,18 @@ extension Transaction {
     }
 
     /// Advances the read positions of several conversations, as one change of the caller's state.
-    package func read(_ marks: [ReadMark], by caller: Caller, permissions: Permissions) throws -> [ReadAnswer] {
+    package func read(_ marks: [ReadMark], by caller: Caller, permissions: Permissions) throws -> [ReadResult] {
         var events: [ReadEvent] = []
         let revision = try advanceRev(of: caller.user, by: caller.user)
         let answers = try marks.map { mark in
             let id = mark.conversation.log.absolute(for: caller.user)
-            let change = StateChange.read(seq: mark.place.seq, epoch: mark.place.epoch, userRev: mark.userRev)
+            let change = StateChange.read(seq: mark.position.seq, epoch: mark.position.epoch, userRev: mark.userRev)
             do {
                 let (summary, event) = try changed(id, change, by: caller, permissions: permissions, as: revision)
                 if let event { events.append(event) }
-                return ReadAnswer(conversation: mark.conversation, result: .success(summary))
+                return ReadResult(conversation: mark.conversation, result: .success(summary))
             } catch let error as ChatError where error.status < 500 {
-                return ReadAnswer(conversation: mark.conversation, result: .failure(error))
+                return ReadResult(conversation: mark.conversation, result: .failure(error))
             }
         }
         if !events.isEmpty { publish(.reads(events)) }
@@ -53,19 +53,19 @@ extension Transaction {
         guard row.id.kind.traits.hasRecents else {
             throw ChatError.invalidParameter("conversation", "is a \(row.id.kind.rawValue), which has no read state")
         }
-        guard try hasStanding(user, in: row) else {
+        guard try isOrWasMember(user, in: row) else {
             // Administrators can see conversations without being a member.
             throw ChatError(.notMember, "Only members of \(id) have their own state there.")
         }
         var known = access.member ?? MemberRow(conversation: row.number, user: user, standing: .reader)
-        if known.standing == .reader { known.joinN = access.baseN }
+        if known.standing == .reader { known.joinCountedIndex = access.baseCountedIndex }
         var member = known
         let next = try revision ?? (store.user(user)?.rev ?? 0) + 1
         try apply(change, to: &member, access, next)
         // The other user of a direct conversation is notified only of explicit reads. The receipt can be new even if
         // the position was already there, because sending a message also advances the position.
         var receipt: Seq?
-        if case .read(let seq, _, _) = change { receipt = try keepReceipt(of: user, through: seq, in: row) }
+        if case .read(let seq, _, _) = change { receipt = try storeReceipt(of: user, through: seq, in: row) }
         guard member != known || receipt != nil else { return (try access.summary(for: user, in: store), nil) }
         if member != known {
             member.userRev = try revision ?? advanceRev(of: user, by: user)
@@ -83,7 +83,7 @@ extension Transaction {
     ) throws {
         switch change {
         case .read(let seq, let epoch, let userRev):
-            try checkPlace(LogPlace(seq: seq, epoch: epoch), access)
+            try checkPlace(EpochPosition(seq: seq, epoch: epoch), access)
             try read(through: seq, &member, access)
             // If the reader did not know of the mark, it was set after they read, and stays.
             if member.isMarkedUnread, userRev.map({ member.markedRev <= $0 }) ?? true { member.isMarkedUnread = false }
@@ -95,15 +95,15 @@ extension Transaction {
         case .settings(let isMuted, let isPinned):
             member.isMuted = isMuted ?? member.isMuted
             member.isPinned = isPinned ?? member.isPinned
-        case .removeRecent(let place, let stopsRoaming):
+        case .removeRecent(let place, let excludesFromNewDevices):
             try place.map { try checkPlace($0, access) }
             let seq = place?.seq ?? access.state.head
             member.removedSeq = max(member.removedSeq, seq)
-            if stopsRoaming { member.roamSeq = max(member.roamSeq, seq) }
+            if excludesFromNewDevices { member.newDeviceFloor = max(member.newDeviceFloor, seq) }
         case .addRecent: member.removedSeq = 0
-        case .stopRoaming(let place):
+        case .excludeFromNewDevices(let place):
             try place.map { try checkPlace($0, access) }
-            member.roamSeq = max(member.roamSeq, place?.seq ?? access.state.head)
+            member.newDeviceFloor = max(member.newDeviceFloor, place?.seq ?? access.state.head)
         }
     }
 
@@ -112,12 +112,14 @@ extension Transaction {
         guard seq > member.readSeq else { return }
         let row = access.conversation
         member.readSeq = seq
-        member.readN = try max(member.readN, store.place(atOrBelow: seq, in: row.number)?.n ?? row.floorN)
+        member.readCountedIndex = try max(
+            member.readCountedIndex,
+            store.position(atOrBelow: seq, in: row.number)?.countedIndex ?? row.floorCountedIndex)
         try store.dropBits(
-            .uncounted(member.user), of: row.number, below: BitBlock.index(of: member.readN + 1))
+            .uncounted(member.user), of: row.number, below: BitBlock.index(of: member.readCountedIndex + 1))
     }
 
-    private func checkPlace(_ place: LogPlace, _ access: Access) throws {
+    private func checkPlace(_ place: EpochPosition, _ access: Access) throws {
         guard place.epoch == access.state.epoch else {
             throw ChatError(
                 .epochChanged, "The conversation was recreated with a new epoch. Fetch its head again.",

@@ -15,7 +15,7 @@ extension Engine {
         if let refusal = checkIsOther(user, caller, "Erasing users") { throw refusal }
         let id = UUID()
         let new = ErasureRow(
-            id: id, user: user, messages: messages, replacement: .standIn(), createdAt: clock())
+            id: id, user: user, messages: messages, replacement: .erasedUser(), createdAt: clock())
         let row: ErasureRow
         do {
             row = try await submit { [erasing] transaction in
@@ -46,7 +46,7 @@ extension Engine {
     }
 
     /// The number of erasures started so far; requests from before a user's erasure are refused afterwards.
-    package var shutOuts: Int { erasing.count }
+    package var erasureCount: Int { erasing.count }
 
     private func isNotErasing(_ user: UserID) throws(ChatError) -> Bool {
         do {
@@ -71,7 +71,7 @@ extension Engine {
     ///
     /// - Returns: The number of restarted erasures.
     @discardableResult
-    package func eraseAgain() async throws(ChatError) -> Int {
+    package func restartMissingErasures() async throws(ChatError) -> Int {
         let registered = try erasures.all()
         let missing: [RegisteredErasure]
         do {
@@ -102,18 +102,18 @@ extension Engine {
     /// Runs pending and new erasures until the task is cancelled.
     ///
     /// - Parameter failed: Called with the error of a failed step, which is retried later.
-    package func carryOutErasures(failed: @Sendable (ChatError) -> Void) async {
+    package func runErasures(failed: @Sendable (ChatError) -> Void) async {
         for await _ in erasing.wakes {
             do {
                 while let row = try store.read({ try $0.openErasures(limit: 1).first }) {
-                    try await carryOut(row)
+                    try await runErasure(row)
                 }
             } catch is CancellationError {
                 return
             } catch {
                 let error = ChatError(wrapping: error)
                 failed(error)
-                await note(error)
+                await recordError(error)
                 try? await Task.sleep(for: .seconds(5))
                 erasing.begin()
             }
@@ -122,7 +122,7 @@ extension Engine {
     }
 
     /// Stores the error of the oldest pending erasure.
-    private func note(_ error: ChatError) async {
+    private func recordError(_ error: ChatError) async {
         _ = try? await submit { transaction in
             guard var row = try transaction.store.openErasures(limit: 1).first else { return }
             row.error = "\(error)"
@@ -133,19 +133,19 @@ extension Engine {
     // MARK: Steps
 
     /// Runs one erasure to its end; each step stores its progress.
-    package func carryOut(_ row: ErasureRow) async throws {
+    package func runErasure(_ row: ErasureRow) async throws {
         try erasures.add(RegisteredErasure(row))
         // After this, the log has all requests from before the user was banned.
         try await submit { _ in }
         var work = ErasureWork(row)
-        while !work.row.isOver {
+        while !work.row.hasEnded {
             try Task.checkCancellation()
             let start = ContinuousClock.now
             let step = try store.read { try work.next(in: $0) }
             guard let step else { continue }
             let row = work.row
             let (changed, blobs) = try await submit { [permissions, settings] transaction in
-                try transaction.carryOut(
+                try transaction.applyErasureStep(
                     step, row, permissions: permissions, lowersUnread: settings.recallLowersUnread)
             }
             work.row = changed
@@ -158,5 +158,5 @@ extension Engine {
 }
 
 extension ErasureRow {
-    package var isOver: Bool { endedAt != nil }
+    package var hasEnded: Bool { endedAt != nil }
 }

@@ -46,8 +46,8 @@ package final class MemoryErasureRegister: ErasureRegister {
 }
 
 /// The users whose erasure is in progress or ended recently.
-final class Erasing: Sendable {
-    private struct ShutOut {
+final class ActiveErasures: Sendable {
+    private struct Entry {
         /// The number of erasures started up to this one.
         var number: Int
         var endedAt: ContinuousClock.Instant?
@@ -55,11 +55,11 @@ final class Erasing: Sendable {
 
     private struct State {
         var count = 0
-        var users: [UserID: ShutOut] = [:]
+        var users: [UserID: Entry] = [:]
     }
 
     /// The maximum time that a request can be in progress, for example while it waits for a webhook.
-    private static let longestWay = Duration.seconds(60 * 60)
+    private static let maximumRequestDuration = Duration.seconds(60 * 60)
 
     private let state = Mutex(State())
     let wakes: AsyncStream<Void>
@@ -77,7 +77,7 @@ final class Erasing: Sendable {
     func insert(_ user: UserID) {
         state.withLock { state in
             state.count += 1
-            state.users[user] = ShutOut(number: state.count)
+            state.users[user] = Entry(number: state.count)
         }
     }
 
@@ -90,7 +90,9 @@ final class Erasing: Sendable {
         let now = ContinuousClock.now
         state.withLock { state in
             state.users[user]?.endedAt = now
-            state.users = state.users.filter { known in known.value.endedAt.map { now - $0 < Self.longestWay } ?? true }
+            state.users = state.users.filter { known in
+                known.value.endedAt.map { now - $0 < Self.maximumRequestDuration } ?? true
+            }
         }
     }
 
@@ -101,7 +103,7 @@ final class Erasing: Sendable {
     /// - Parameter count: The value of ``count`` when the request was received.
     /// - Throws: `user-deactivated`.
     func check(_ user: UserID, since count: Int) throws(ChatError) {
-        guard let shutOut = state.withLock({ $0.users[user] }), shutOut.endedAt == nil || count < shutOut.number else {
+        guard let entry = state.withLock({ $0.users[user] }), entry.endedAt == nil || count < entry.number else {
             return
         }
         throw ChatError(.userDeactivated, "\(user) was erased.")

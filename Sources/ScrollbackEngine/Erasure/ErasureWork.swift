@@ -67,7 +67,7 @@ struct ErasureWork {
     private mutating func nextInConversations(_ store: any StoreReader) throws -> Step? {
         let found = [
             try store.memberships(of: row.user, after: row.through, limit: 1).first?.conversation,
-            try store.guestbook(of: row.user, after: row.through, limit: 1).first,
+            try store.participations(of: row.user, after: row.through, limit: 1).first,
         ].compactMap(\.self).min()
         guard let number = found, let conversation = try store.conversation(numbered: number) else {
             return .stage(.mentions)

@@ -37,7 +37,7 @@ package struct PersonalData: Sendable {
     /// The progress within the next conversation.
     private var seq: Seq = 0
     private var action: Timetoken? = Timetoken(rawValue: 0)
-    private var isStandingGiven = false
+    private var didExportMembership = false
     private var lastFile: MediaID?
     private var lastBlocked: UserID?
     private var lastInvited: InvitationRow?
@@ -103,7 +103,7 @@ package struct PersonalData: Sendable {
 
     /// Returns the user's push preferences, if they are set, and their devices.
     private func push(_ store: any StoreReader) throws -> [Record] {
-        let preferences = try store.pushPerson(user)?.preferences ?? PushPreferences()
+        let preferences = try store.pushUser(user)?.preferences ?? PushPreferences()
         return (preferences == PushPreferences() ? [] : [.pushPreferences(preferences)])
             + (try store.pushDevices(of: user).map { .pushDevice($0) })
     }
@@ -116,16 +116,16 @@ package struct PersonalData: Sendable {
 
     private mutating func readConversation(_ store: any StoreReader, _ generation: UInt64) throws -> [Record] {
         let member = try store.memberships(of: user, after: through, limit: 1).first
-        let guest = try store.guestbook(of: user, after: through, limit: 1).first
-        guard let number = [member?.conversation, guest].compactMap(\.self).min(),
+        let participation = try store.participations(of: user, after: through, limit: 1).first
+        guard let number = [member?.conversation, participation].compactMap(\.self).min(),
             let row = try store.conversation(numbered: number)
         else {
             stage = .files
             through = 0
             return []
         }
-        if !isStandingGiven {
-            isStandingGiven = true
+        if !didExportMembership {
+            didExportMembership = true
             return try standing(in: row, member?.conversation == number ? member : nil, store)
         }
         let epoch = row.epoch(in: generation)
@@ -140,7 +140,9 @@ package struct PersonalData: Sendable {
                 in: number, lower...upper, newestFirst: false, limit: Self.batch, filter: .senders([user]),
                 reader: user)
             seq = found.count == Self.batch ? found.last?.seq ?? upper : upper
-            let gone = row.hasVoids ? SeqRangeSet(try store.voids(of: nil, in: number).map(\.places)) : SeqRangeSet()
+            let gone =
+                row.hasDeletedRanges
+                ? SeqRangeSet(try store.deletedRanges(of: nil, in: number).map(\.places)) : SeqRangeSet()
             return found.filter { !gone.contains($0.seq) }.map { .message($0.message(in: row.id, epoch: epoch)) }
         }
         if let after = action {
@@ -153,7 +155,7 @@ package struct PersonalData: Sendable {
         through = number
         seq = 0
         action = Timetoken(rawValue: 0)
-        isStandingGiven = false
+        didExportMembership = false
         return []
     }
 

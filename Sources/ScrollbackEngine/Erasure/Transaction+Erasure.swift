@@ -11,7 +11,7 @@ extension Transaction {
         let row = try store.user(user)
         if let row, row.state != .erased { return true }
         let hasTraces =
-            try !store.guestbook(of: user, after: 0, limit: 1).isEmpty
+            try !store.participations(of: user, after: 0, limit: 1).isEmpty
             || !store.memberships(of: user, after: 0, limit: 1).isEmpty
             || !store.blocked(by: user, after: nil, limit: 1).isEmpty
             || !store.reports(by: user, after: 0, limit: 1).isEmpty
@@ -29,8 +29,8 @@ extension Transaction {
     /// Records a user in a conversation's participants if they have no membership row there.
     ///
     /// An erasure or an export uses this to find their messages, actions, mutes and bans.
-    func signGuestbook(of number: Int64, as user: UserID) throws {
-        if try member(user, of: number) == nil { try store.sign(user, guestbookOf: number) }
+    func recordParticipant(in number: Int64, as user: UserID) throws {
+        if try member(user, of: number) == nil { try store.insertParticipant(user, in: number) }
     }
 
     /// Bans a user permanently and stores the erasure.
@@ -42,7 +42,7 @@ extension Transaction {
         try store.put(user)
         var row = new
         try store.put(&row)
-        publish(.shutOut(new.user, user.refusal))
+        publish(.accessRevoked(new.user, user.refusal))
         return row
     }
 
@@ -58,7 +58,7 @@ extension Transaction {
     /// Performs one step and stores the progress.
     ///
     /// - Returns: The updated erasure, and blobs that may be unused now.
-    func carryOut(
+    func applyErasureStep(
         _ step: ErasureWork.Step, _ erasure: ErasureRow, permissions: Permissions, lowersUnread: Bool
     ) throws -> (row: ErasureRow, blobs: Set<BlobID>) {
         try flush()
@@ -67,21 +67,21 @@ extension Transaction {
         var blobs: Set<BlobID> = []
         switch step {
         case .messages(let places, let number, let through):
-            erasure.messageCount += try disown(places, in: number, erasure, lowersUnread: lowersUnread)
+            erasure.messageCount += try detach(places, in: number, erasure, lowersUnread: lowersUnread)
             erasure.throughSeq = through
-        case .actions(let times, let number): try disownActions(times, in: number, erasure)
-        case .mentions(let places, let number): try unname(at: places, in: number, erasure)
-        case .notices(let places, let number): try rename(at: places, in: number, erasure)
+        case .actions(let times, let number): try detachActions(times, in: number, erasure)
+        case .mentions(let places, let number): try replaceInMentions(at: places, in: number, erasure)
+        case .notices(let places, let number): try replaceInNotices(at: places, in: number, erasure)
         case .keys(let ids, let number):
             for id in ids { try store.setSender(erasure.replacement, ofKey: id, in: number) }
         case .conversation(let number):
-            try depart(from: number, erasure)
+            try removeErasedUser(from: number, erasure)
             erasure.through = number
             erasure.throughSeq = 0
             erasure.conversationCount += 1
         case .files(let files):
-            for id in files { blobs.formUnion(try disown(id, &erasure)) }
-        case .reports(let own, let about): try disownReports(by: own, about: about, erasure)
+            for id in files { blobs.formUnion(try detach(id, &erasure)) }
+        case .reports(let own, let about): try detachReports(by: own, about: about, erasure)
         case .stage(let stage):
             erasure.stage = stage
             erasure.through = 0
@@ -93,13 +93,13 @@ extension Transaction {
     }
 
     /// Replaces the sender of messages, or replaces the messages with tombstones.
-    private func disown(
+    private func detach(
         _ places: [Seq], in number: Int64, _ erasure: ErasureRow, lowersUnread: Bool
     ) throws -> Int64 {
         guard let found = try store.conversation(numbered: number), var row = try conversation(found.id) else {
             return 0
         }
-        let seen = try placesSeen(in: row)
+        let seen = try visiblePositions(in: row)
         var count: Int64 = 0
         for seq in places {
             guard var message = try store.message(at: seq, in: number), message.sender == erasure.user else { continue }
@@ -107,7 +107,7 @@ extension Transaction {
             message.sender = erasure.replacement
             try store.setSender(erasure.replacement, at: seq, in: number)
             if erasure.messages == .erase, !message.isDeleted, seen.contains(seq) {
-                try makeStub(of: &message, in: &row, lowersUnread: lowersUnread)
+                try makeTombstone(of: &message, in: &row, lowersUnread: lowersUnread)
                 continue
             }
             message.rename(erasure.user, to: erasure.replacement)
@@ -125,11 +125,13 @@ extension Transaction {
     }
 
     /// Returns the positions of messages that any user can see; other rows are removed soon anyway.
-    private func placesSeen(in row: ConversationRow) throws -> SeqRangeSet {
+    private func visiblePositions(in row: ConversationRow) throws -> SeqRangeSet {
         guard row.firstSeq <= row.head else { return SeqRangeSet() }
         var seen = SeqRangeSet()
         seen.insert(row.firstSeq...row.head)
-        if row.hasVoids { for void in try store.voids(of: nil, in: row.number) { seen.remove(void.places) } }
+        if row.hasDeletedRanges {
+            for deletedRange in try store.deletedRanges(of: nil, in: row.number) { seen.remove(deletedRange.places) }
+        }
         return seen
     }
 
@@ -144,9 +146,9 @@ extension Transaction {
         }
     }
 
-    private func disownActions(_ times: [Timetoken], in number: Int64, _ erasure: ErasureRow) throws {
+    private func detachActions(_ times: [Timetoken], in number: Int64, _ erasure: ErasureRow) throws {
         guard let found = try store.conversation(numbered: number), var row = try conversation(found.id) else { return }
-        let seen = try placesSeen(in: row)
+        let seen = try visiblePositions(in: row)
         for time in times {
             guard var action = try store.action(at: time, in: number), action.sender == erasure.user,
                 var message = try store.message(at: action.seq, in: number)
@@ -168,9 +170,9 @@ extension Transaction {
     }
 
     /// Replaces the user's name in mentions.
-    private func unname(at places: [Seq], in number: Int64, _ erasure: ErasureRow) throws {
+    private func replaceInMentions(at places: [Seq], in number: Int64, _ erasure: ErasureRow) throws {
         guard let found = try store.conversation(numbered: number), var row = try conversation(found.id) else { return }
-        let seen = try placesSeen(in: row)
+        let seen = try visiblePositions(in: row)
         for seq in places {
             // A stored mention may exist without its message.
             try store.dropMention(of: erasure.user, at: seq, in: number)
@@ -186,9 +188,9 @@ extension Transaction {
     }
 
     /// Replaces the user's name in notices.
-    private func rename(at places: [Seq], in number: Int64, _ erasure: ErasureRow) throws {
+    private func replaceInNotices(at places: [Seq], in number: Int64, _ erasure: ErasureRow) throws {
         guard let found = try store.conversation(numbered: number), var row = try conversation(found.id) else { return }
-        let seen = try placesSeen(in: row)
+        let seen = try visiblePositions(in: row)
         for seq in places {
             guard var message = try store.message(at: seq, in: number) else { continue }
             message.rename(erasure.user, to: erasure.replacement)
@@ -197,7 +199,7 @@ extension Transaction {
     }
 
     /// Removes a user from a conversation, and deletes a conversation that only they could read.
-    private func depart(from number: Int64, _ erasure: ErasureRow) throws {
+    private func removeErasedUser(from number: Int64, _ erasure: ErasureRow) throws {
         let user = erasure.user
         guard let found = try store.conversation(numbered: number), var row = try conversation(found.id) else { return }
         let wasMember = try member(user, of: number)?.standing == .member
@@ -208,18 +210,18 @@ extension Transaction {
         try forget(user, in: number)
         guard !row.isDeleted else { return }
         if row.id.namedUsers.contains(user) {
-            row.marks.insert(.lostPerson)
+            row.flags.insert(.missingParticipant)
             row.blocks = []
             // A new user of the name must not see earlier messages; the other user is a member from the beginning.
             row.visibility = .sinceJoin
-            try put(row, isNews: false)
+            try put(row, isClientVisible: false)
         } else if wasMember {
             try put(row)
             publish(.left(row.id, user))
         }
     }
 
-    private func disown(_ id: MediaID, _ erasure: inout ErasureRow) throws -> Set<BlobID> {
+    private func detach(_ id: MediaID, _ erasure: inout ErasureRow) throws -> Set<BlobID> {
         guard let row = try store.media(id), row.owner == erasure.user else { return [] }
         if try store.conversation(using: id, after: 0) != nil {
             if erasure.messages != .keep { try store.setOwner(erasure.replacement, of: id) }
@@ -230,7 +232,7 @@ extension Transaction {
         return Set([row.blob, row.thumbnail?.blob].compactMap(\.self))
     }
 
-    private func disownReports(by own: [Int64], about: [Int64], _ erasure: ErasureRow) throws {
+    private func detachReports(by own: [Int64], about: [Int64], _ erasure: ErasureRow) throws {
         for number in Set(own).union(about) {
             guard var report = try store.report(number) else { continue }
             if report.reporter == erasure.user {
@@ -249,7 +251,7 @@ extension Transaction {
     private func endErasure(_ erasure: inout ErasureRow) throws {
         let user = erasure.user
         guard try store.memberships(of: user, after: 0, limit: 1).isEmpty,
-            try store.guestbook(of: user, after: 0, limit: 1).isEmpty
+            try store.participations(of: user, after: 0, limit: 1).isEmpty
         else {
             // New data arrived in the meantime, for example a conversation that another user's message created.
             erasure.stage = .conversations

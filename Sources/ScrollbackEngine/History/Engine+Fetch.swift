@@ -8,9 +8,9 @@ extension Engine {
     package func fetch(_ query: FetchQuery, by caller: Caller) throws -> [FetchedPage] {
         try query.check()
         try checkHistory(by: caller)
-        let limit = query.limit ?? query.mostMessages
+        let limit = query.limit ?? query.maximumMessages
         return try store.read { store in
-            var room = PageRoom(messages: .max)
+            var budget = ResponseBudget(messages: .max)
             return try query.conversations.map { id, cursor in
                 let one = HistoryQuery(
                     cursor.map { .cursor($0) } ?? query.anchor, limit: limit, sort: query.sort, filter: query.filter,
@@ -18,8 +18,8 @@ extension Engine {
                 do {
                     try one.check(pageSize: limits.pageSize)
                     let access = try access(to: id.log.absolute(for: caller.user), for: caller, in: store)
-                    let page = try room.lend(limit) {
-                        try Self.page(one, access, store, reader: caller.user, room: &$0)
+                    let page = try budget.slice(limit) {
+                        try Self.page(one, access, store, reader: caller.user, budget: &$0)
                     }
                     return FetchedPage(conversation: id, result: .success(page))
                 } catch let error as ChatError where error.status < 500 {

@@ -11,24 +11,24 @@ extension Engine {
         let log = id.log.absolute(for: caller.user)
         return try store.read { store in
             let access = try access(to: log, for: caller, in: store)
-            var room = PageRoom(messages: query.limit)
-            return try Self.page(query, access, store, reader: caller.user, room: &room)
+            var budget = ResponseBudget(messages: query.limit)
+            return try Self.page(query, access, store, reader: caller.user, budget: &budget)
         }
     }
 
     /// Reads the page that a query describes.
     ///
-    /// - Parameter room: The limit of messages and bytes. Queries with the anchor `around` use their own limits of
+    /// - Parameter budget: The limit of messages and bytes. Queries with the anchor `around` use their own limits of
     ///   messages.
     static func page(
-        _ query: HistoryQuery, _ access: Access, _ store: any StoreReader, reader: UserID, room: inout PageRoom
+        _ query: HistoryQuery, _ access: Access, _ store: any StoreReader, reader: UserID, budget: inout ResponseBudget
     ) throws -> LogPage {
-        room.includesActions = query.includesActions
-        var page = try messages(query, access, store, reader: reader, room: &room)
+        budget.includesActions = query.includesActions
+        var page = try messages(query, access, store, reader: reader, budget: &budget)
         if query.includesActions {
             page.actions = try page.messages.filter { !$0.actions.isEmpty }.flatMap { message in
                 try store.actions(
-                    at: message.seq, in: access.conversation.number, after: nil, limit: LogPage.mostActions
+                    at: message.seq, in: access.conversation.number, after: nil, limit: LogPage.maximumActionsPerMessage
                 ).map { $0.action(on: message.id) }
             }
         }
@@ -36,7 +36,7 @@ extension Engine {
     }
 
     private static func messages(
-        _ query: HistoryQuery, _ access: Access, _ store: any StoreReader, reader: UserID, room: inout PageRoom
+        _ query: HistoryQuery, _ access: Access, _ store: any StoreReader, reader: UserID, budget: inout ResponseBudget
     ) throws -> LogPage {
         var query = query
         var cursor: PageCursor?
@@ -55,22 +55,22 @@ extension Engine {
         case .cursor:
             guard let cursor else { throw ChatError.invalidParameter("cursor", "must be a page's cursor") }
             return switch cursor.direction {
-            case .older: try pages.older(than: cursor.seq, downTo: cursor.end, &room)
-            case .newer: try pages.newer(than: cursor.seq, before: cursor.end, &room)
+            case .older: try pages.older(than: cursor.seq, downTo: cursor.end, &budget)
+            case .newer: try pages.newer(than: cursor.seq, before: cursor.end, &budget)
             }
         case .before(let point):
-            return try pages.older(than: pages.place(point, "before").newestOlder + 1, &room)
+            return try pages.older(than: pages.position(point, "before").newestOlder + 1, &budget)
         case .after(let point):
-            return try pages.newer(than: pages.place(point, "after").oldestNewer - 1, before: nil, &room)
+            return try pages.newer(than: pages.position(point, "after").oldestNewer - 1, before: nil, &budget)
         case .around(let point, let before, let after):
-            return try pages.around(try pages.place(point, "around"), before: before, after: after, in: room)
+            return try pages.around(try pages.position(point, "around"), before: before, after: after, in: budget)
         case .backward(let from, let to):
-            let bound = try pages.place(from, "before").newestOlder + 1
-            return try pages.older(than: bound, downTo: try pages.place(to, "from").newestOlder + 1, &room)
+            let bound = try pages.position(from, "before").newestOlder + 1
+            return try pages.older(than: bound, downTo: try pages.position(to, "from").newestOlder + 1, &budget)
         case .between(let from, let to):
-            let first = try pages.place(from, "from").newestOlder
-            let end = try pages.place(to, "to").newestOlder + 1
-            return try pages.newer(than: first, before: end, &room)
+            let first = try pages.position(from, "from").newestOlder
+            let end = try pages.position(to, "to").newestOlder + 1
+            return try pages.newer(than: first, before: end, &budget)
         }
     }
 

@@ -35,52 +35,52 @@ struct PageReader {
     // MARK: Pages
 
     /// Returns messages below `bound`, newest first, down to `end`.
-    func older(than bound: Seq, downTo end: Seq? = nil, _ room: inout PageRoom) throws -> LogPage {
+    func older(than bound: Seq, downTo end: Seq? = nil, _ budget: inout ResponseBudget) throws -> LogPage {
         let last = max(state.firstSeq, end ?? 0)
-        let run = try readOlder(from: min(bound - 1, state.head), downTo: last, &room)
+        let run = try readOlder(from: min(bound - 1, state.head), downTo: last, &budget)
         return page(
             run, hasOlder: run.lower > last, hasNewer: end == nil && run.upper < state.head, end: end)
     }
 
     /// Returns messages above `bound` and below `end`, oldest first.
-    func newer(than bound: Seq, before end: Seq?, _ room: inout PageRoom) throws -> LogPage {
+    func newer(than bound: Seq, before end: Seq?, _ budget: inout ResponseBudget) throws -> LogPage {
         let last = min(state.head, (end ?? .max) - 1)
-        let run = try readNewer(from: max(bound + 1, state.firstSeq), to: last, &room)
+        let run = try readNewer(from: max(bound + 1, state.firstSeq), to: last, &budget)
         let hasOlder = end == nil && run.lower > state.firstSeq
         return page(run, hasOlder: hasOlder, hasNewer: run.upper < last, end: end)
     }
 
     /// Returns the messages on both sides of a position, and the message at the position.
-    func around(_ place: Place, before: Int, after: Int, in room: PageRoom) throws -> LogPage {
+    func around(_ place: Position, before: Int, after: Int, in budget: ResponseBudget) throws -> LogPage {
         var place = place
         // If several messages have the same time, the first is the one at the position and the others are newer.
         place.oldestNewer = min(place.oldestNewer, place.newestOlder + 2)
-        var room = room.with(messages: 1)
-        var itself: [MessageRow] = []
-        if let seq = place.itself, access.visible.contains(seq) {
-            itself = try messages(seq...seq, newestFirst: true, &room)
+        var budget = budget.with(messages: 1)
+        var exact: [MessageRow] = []
+        if let seq = place.exact, access.visible.contains(seq) {
+            exact = try messages(seq...seq, newestFirst: true, &budget)
         }
-        var roomBelow = room.with(messages: before, bytes: room.bytes / 2)
-        var roomAbove = room.with(messages: after, bytes: room.bytes / 2)
-        let below = try readOlder(from: min(place.newestOlder, state.head), downTo: state.firstSeq, &roomBelow)
-        let above = try readNewer(from: max(place.oldestNewer, state.firstSeq), to: state.head, &roomAbove)
+        var budgetBelow = budget.with(messages: before, bytes: budget.bytes / 2)
+        var budgetAbove = budget.with(messages: after, bytes: budget.bytes / 2)
+        let below = try readOlder(from: min(place.newestOlder, state.head), downTo: state.firstSeq, &budgetBelow)
+        let above = try readNewer(from: max(place.oldestNewer, state.firstSeq), to: state.head, &budgetAbove)
         var run = Run(lower: below.lower, upper: above.upper)
-        run.rows = above.rows + itself + below.rows
+        run.rows = above.rows + exact + below.rows
         return page(run, hasOlder: run.lower > state.firstSeq, hasNewer: run.upper < state.head)
     }
 
     // MARK: Runs
 
-    private func readOlder(from top: Seq, downTo bottom: Seq, _ room: inout PageRoom) throws -> Run {
-        guard !room.isFull, top >= bottom else { return nothing(above: max(top, bottom - 1)) }
+    private func readOlder(from top: Seq, downTo bottom: Seq, _ budget: inout ResponseBudget) throws -> Run {
+        guard !budget.isFull, top >= bottom else { return empty(above: max(top, bottom - 1)) }
         var run = Run(lower: bottom, upper: top)
         var left = longestScan
         for range in access.visible.clipped(to: bottom...top).ranges.reversed() {
             // Gaps are not examined, so they cost nothing.
             let part = max(range.lowerBound, range.upperBound - min(left, range.upperBound) + 1)...range.upperBound
-            run.rows += try messages(part, newestFirst: true, &room)
-            if room.isFull {
-                guard let last = run.rows.last else { return nothing(above: top) }
+            run.rows += try messages(part, newestFirst: true, &budget)
+            if budget.isFull {
+                guard let last = run.rows.last else { return empty(above: top) }
                 run.lower = last.seq
                 return run
             }
@@ -93,16 +93,16 @@ struct PageReader {
         return run
     }
 
-    private func readNewer(from bottom: Seq, to last: Seq, _ room: inout PageRoom) throws -> Run {
-        guard !room.isFull, bottom <= last else { return nothing(above: min(bottom - 1, state.head)) }
+    private func readNewer(from bottom: Seq, to last: Seq, _ budget: inout ResponseBudget) throws -> Run {
+        guard !budget.isFull, bottom <= last else { return empty(above: min(bottom - 1, state.head)) }
         var run = Run(lower: bottom, upper: last)
         var left = longestScan
         var rows: [MessageRow] = []
         for range in access.visible.clipped(to: bottom...last).ranges {
             let part = range.lowerBound...min(range.upperBound, range.lowerBound + min(left, last) - 1)
-            rows += try messages(part, newestFirst: false, &room)
-            if room.isFull {
-                guard let newest = rows.last else { return nothing(above: bottom - 1) }
+            rows += try messages(part, newestFirst: false, &budget)
+            if budget.isFull {
+                guard let newest = rows.last else { return empty(above: bottom - 1) }
                 run.upper = newest.seq
                 break
             }
@@ -116,18 +116,18 @@ struct PageReader {
         return run
     }
 
-    private func messages(_ range: SeqRange, newestFirst: Bool, _ room: inout PageRoom) throws -> [MessageRow] {
+    private func messages(_ range: SeqRange, newestFirst: Bool, _ budget: inout ResponseBudget) throws -> [MessageRow] {
         try store.messages(
-            in: row.number, range, newestFirst: newestFirst, room: &room, filter: filter, reader: reader)
+            in: row.number, range, newestFirst: newestFirst, budget: &budget, filter: filter, reader: reader)
     }
 
-    private func nothing(above seq: Seq) -> Run { Run(lower: seq + 1, upper: seq) }
+    private func empty(above seq: Seq) -> Run { Run(lower: seq + 1, upper: seq) }
 
     private func page(_ run: Run, hasOlder: Bool, hasNewer: Bool, end: Seq? = nil) -> LogPage {
         let rows = sort == .newestFirst ? run.rows : run.rows.reversed()
         let coverage = Coverage(
             lower: run.lower, upper: run.upper,
-            voids: run.lower <= run.upper ? access.voids(in: run.lower...run.upper) : SeqRangeSet())
+            deletedRanges: run.lower <= run.upper ? access.invisibleRanges(in: run.lower...run.upper) : SeqRangeSet())
         return LogPage(
             messages: rows.map { $0.message(in: row.id.relative(to: reader), epoch: state.epoch) }, coverage: coverage,
             isFiltered: filter != .all,
@@ -142,16 +142,16 @@ struct PageReader {
     // MARK: Positions
 
     /// A position in the log: the sequence numbers before and after it, and possibly a message between them.
-    struct Place {
+    struct Position {
         var newestOlder: Seq
         var oldestNewer: Seq
-        var itself: Seq? { oldestNewer - newestOlder == 2 ? newestOlder + 1 : nil }
+        var exact: Seq? { oldestNewer - newestOlder == 2 ? newestOlder + 1 : nil }
 
-        static func at(_ seq: Seq) -> Place { Place(newestOlder: seq - 1, oldestNewer: seq + 1) }
-        static func between(_ seq: Seq) -> Place { Place(newestOlder: seq, oldestNewer: seq + 1) }
+        static func at(_ seq: Seq) -> Position { Position(newestOlder: seq - 1, oldestNewer: seq + 1) }
+        static func between(_ seq: Seq) -> Position { Position(newestOlder: seq, oldestNewer: seq + 1) }
     }
 
-    func place(_ point: HistoryPoint, _ parameter: String) throws -> Place {
+    func position(_ point: HistoryPoint, _ parameter: String) throws -> Position {
         switch point {
         case .latest: return .between(state.head)
         case .earliest: return .between(state.firstSeq - 1)
@@ -165,32 +165,33 @@ struct PageReader {
                     .unknownMessage, "Message \(id) does not exist, or you may not see it.", parameter: parameter)
             }
             return .at(found.seq)
-        case .timetoken(let time): return try place(from: time, through: time)
+        case .timetoken(let time): return try position(from: time, through: time)
         case .date(let date):
             let times = Timetoken.millisecond(of: date)
-            return try place(from: times.lowerBound, through: times.upperBound)
+            return try position(from: times.lowerBound, through: times.upperBound)
         case .firstUnread: return try firstUnread()
         }
     }
 
-    private func place(from first: Timetoken, through last: Timetoken) throws -> Place {
-        let newestOlder = try store.lastPlace(in: row) { $0.timetoken < first }
-        let newestWithin = try store.lastPlace(in: row) { $0.timetoken <= last }
+    private func position(from first: Timetoken, through last: Timetoken) throws -> Position {
+        let newestOlder = try store.lastPosition(in: row) { $0.timetoken < first }
+        let newestWithin = try store.lastPosition(in: row) { $0.timetoken <= last }
         guard newestWithin > newestOlder else { return .between(newestOlder) }
         // Positions of removed messages may be below the first message with this time.
         let first = try store.messages(
             in: row.number, newestOlder + 1...newestWithin, newestFirst: false, limit: 1, filter: .all, reader: reader
         ).first
-        return Place(newestOlder: (first?.seq ?? newestWithin) - 1, oldestNewer: newestWithin + 1)
+        return Position(newestOlder: (first?.seq ?? newestWithin) - 1, oldestNewer: newestWithin + 1)
     }
 
     /// Returns the position of the first unread message that counts, or the end of the log if there is none.
-    private func firstUnread() throws -> Place {
-        guard access.baseN < state.n,
-            let n = try store.firstCounted(by: reader, in: row.number, numbers: access.baseN + 1...state.n)
+    private func firstUnread() throws -> Position {
+        guard access.baseCountedIndex < state.countedIndex,
+            let countedIndex = try store.firstCounted(
+                by: reader, in: row.number, numbers: access.baseCountedIndex + 1...state.countedIndex)
         else { return .between(state.head) }
         // The counted index belongs to the first existing message with this index or a higher one.
-        let below = try store.lastPlace(in: row) { $0.n < n }
+        let below = try store.lastPosition(in: row) { $0.countedIndex < countedIndex }
         let first = try access.visible.first(atOrAbove: below + 1).flatMap { range in
             try store.messages(
                 in: row.number, range.lowerBound...state.head, newestFirst: false, limit: 1, filter: .all,

@@ -8,15 +8,15 @@ package protocol Connection: AnyObject, Sendable {
     /// Whether the connection is open and the client has not reported that it is in the background.
     var isInForeground: Bool { get }
     /// Returns whether the connection is subscribed to a conversation.
-    func hears(_ id: ConversationID) -> Bool
+    func isSubscribed(to id: ConversationID) -> Bool
     /// Subscribes the connection to a conversation that its user joined.
     ///
     /// - Parameter seq: The sequence number above which the user can see every message.
-    func joined(_ id: ConversationID, seesAllAbove seq: Seq)
+    func joined(_ id: ConversationID, fullyVisibleAfter seq: Seq)
     /// Ends the subscription to a conversation and, for a community, to its channels, because the user left.
     func left(_ id: ConversationID)
     /// Invalidates earlier permission checks, because the user can see less of some conversation.
-    func seesLess()
+    func visibilityReduced()
     /// Closes the connection.
     func close(_ reason: CloseReason)
     /// Closes the connection with an explanation for the client.
@@ -25,7 +25,7 @@ package protocol Connection: AnyObject, Sendable {
 
 extension Connection {
     package var isInForeground: Bool { true }
-    package func seesLess() {}
+    package func visibilityReduced() {}
     package func close(_ reason: CloseReason, _ text: String) { close(reason) }
 }
 
@@ -84,7 +84,7 @@ struct Audience {
         var lane: any Lane
         var connections: [any Connection]
         /// For each connection, the sequence number above which its user can see every message.
-        var seesAllAbove: [Seq]
+        var fullyVisibleAfter: [Seq]
     }
 
     private var lanes: [Group] = []
@@ -98,14 +98,14 @@ struct Audience {
         lanes.contains { $0.lane === connection.lane && $0.connections.contains { $0 === connection } }
     }
 
-    mutating func add(_ connection: any Connection, seesAllAbove seq: Seq) {
+    mutating func add(_ connection: any Connection, fullyVisibleAfter seq: Seq) {
         highest = max(highest, seq)
         if let index = lanes.firstIndex(where: { $0.lane === connection.lane }) {
             guard !lanes[index].connections.contains(where: { $0 === connection }) else { return }
             lanes[index].connections.append(connection)
-            lanes[index].seesAllAbove.append(seq)
+            lanes[index].fullyVisibleAfter.append(seq)
         } else {
-            lanes.append(Group(lane: connection.lane, connections: [connection], seesAllAbove: [seq]))
+            lanes.append(Group(lane: connection.lane, connections: [connection], fullyVisibleAfter: [seq]))
         }
     }
 
@@ -114,17 +114,17 @@ struct Audience {
             let index = lanes[lane].connections.firstIndex(where: { $0 === connection })
         else { return }
         lanes[lane].connections.remove(at: index)
-        lanes[lane].seesAllAbove.remove(at: index)
+        lanes[lane].fullyVisibleAfter.remove(at: index)
         if lanes[lane].connections.isEmpty { lanes.remove(at: lane) }
     }
 
     /// Raises the sequence number above which messages are visible, for one user or for all.
-    mutating func narrow(to seq: Seq, for user: UserID? = nil) {
+    mutating func reduceVisibility(to seq: Seq, for user: UserID? = nil) {
         highest = max(highest, seq)
         for lane in lanes.indices {
             for (index, connection) in lanes[lane].connections.enumerated()
             where user.map({ $0 == connection.user }) ?? true {
-                lanes[lane].seesAllAbove[index] = max(lanes[lane].seesAllAbove[index], seq)
+                lanes[lane].fullyVisibleAfter[index] = max(lanes[lane].fullyVisibleAfter[index], seq)
             }
         }
     }
@@ -140,7 +140,7 @@ struct Audience {
         }
     }
 
-    func deliver(_ frame: [UInt8], exceptOf users: Set<UserID>) {
+    func deliver(_ frame: [UInt8], excluding users: Set<UserID>) {
         for group in lanes {
             let rest = group.connections.filter { !users.contains($0.user) }
             if !rest.isEmpty { group.lane.deliver(frame, to: rest, except: nil) }
@@ -148,11 +148,12 @@ struct Audience {
     }
 
     /// Delivers a frame to the connections that are not in another audience, which already has the frame.
-    func deliver(_ frame: [UInt8], except origin: Origin?, or others: Audience?) {
-        let told = Set((others?.lanes ?? []).flatMap { lane in lane.connections.map { ObjectIdentifier($0) } })
+    func deliver(_ frame: [UInt8], except origin: Origin?, notIn others: Audience?) {
+        let delivered = Set((others?.lanes ?? []).flatMap { lane in lane.connections.map { ObjectIdentifier($0) } })
         for group in lanes {
             let rest =
-                told.isEmpty ? group.connections : group.connections.filter { !told.contains(ObjectIdentifier($0)) }
+                delivered.isEmpty
+                ? group.connections : group.connections.filter { !delivered.contains(ObjectIdentifier($0)) }
             if !rest.isEmpty { group.lane.deliver(frame, to: rest, except: origin) }
         }
     }
@@ -166,17 +167,17 @@ struct Audience {
 
     /// Delivers one frame to subscribers who can see a sequence number and another to the rest, for one user or for
     /// all.
-    func deliver(_ frame: [UInt8], about seq: Seq, to user: UserID?, orElse bare: @autoclosure () -> [UInt8]) {
+    func deliver(_ frame: [UInt8], about seq: Seq, to user: UserID?, orElse headOnly: @autoclosure () -> [UInt8]) {
         guard user != nil || seq <= highest else { return deliver(frame, except: nil) }
-        let bare = seq <= highest ? bare() : []
+        let headOnly = seq <= highest ? headOnly() : []
         for group in lanes {
-            var parts: (sure: [any Connection], rest: [any Connection]) = ([], [])
-            for (connection, above) in zip(group.connections, group.seesAllAbove)
+            var parts: (allowed: [any Connection], rest: [any Connection]) = ([], [])
+            for (connection, above) in zip(group.connections, group.fullyVisibleAfter)
             where user.map({ $0 == connection.user }) ?? true {
-                if above < seq { parts.sure.append(connection) } else { parts.rest.append(connection) }
+                if above < seq { parts.allowed.append(connection) } else { parts.rest.append(connection) }
             }
-            if !parts.sure.isEmpty { group.lane.deliver(frame, to: parts.sure, except: nil) }
-            if !parts.rest.isEmpty { group.lane.deliver(bare, to: parts.rest, except: nil) }
+            if !parts.allowed.isEmpty { group.lane.deliver(frame, to: parts.allowed, except: nil) }
+            if !parts.rest.isEmpty { group.lane.deliver(headOnly, to: parts.rest, except: nil) }
         }
     }
 }

@@ -7,16 +7,16 @@ package import ScrollbackWire
 package enum Event: Sendable {
     /// A message was stored.
     ///
-    /// - Parameter isListed: Whether all members of the community are notified of the channel's new head.
-    case message(Message, isListed: Bool, origin: Origin?)
+    /// - Parameter notifiesCommunity: Whether all members of the community are notified of the channel's new head.
+    case message(Message, notifiesCommunity: Bool, origin: Origin?)
     /// A message or a range of messages changed; users who can't see the message receive only the new head.
-    case changed(ConversationID, LogChange, LogMark, isListed: Bool)
+    case changed(ConversationID, LogChange, HeadAnnouncement, notifiesCommunity: Bool)
     /// A user hid messages from their own view; sent to the user's devices, with the new counts.
     case hidden([SeqRange], ReadEvent)
     /// The visible history was reduced.
-    case narrowed(ConversationID, head: Seq)
+    case visibilityReduced(ConversationID, head: Seq)
     /// The log advanced without an event per message, because of an import, for example.
-    case moved(ConversationID, LogMark, isListed: Bool)
+    case headChanged(ConversationID, HeadAnnouncement, notifiesCommunity: Bool)
     case transient(TransientMessage, origin: Origin?)
     /// A user changed their own state; sent to their devices, and as a read receipt to the other user of a direct
     /// conversation.
@@ -24,12 +24,12 @@ package enum Event: Sendable {
     /// A user read several conversations at once.
     case reads([ReadEvent])
     /// A user became a member or has a new role, and can see every message above a sequence number.
-    case joined(ConversationID, UserID, Role, seesAllAbove: Seq)
+    case joined(ConversationID, UserID, Role, fullyVisibleAfter: Seq)
     /// A user is no longer a member and receives nothing more.
     case left(ConversationID, UserID)
     case conversationChanged(ConversationID)
     /// A user's permissions or counts changed; sent to the user's devices, which fetch them.
-    case standingChanged(ConversationID, UserID)
+    case memberStateChanged(ConversationID, UserID)
     /// The conversation was deleted; subscribers are notified and unsubscribed.
     case conversationDeleted(ConversationID)
     /// A channel became private; subscribers are unsubscribed until they subscribe again.
@@ -40,9 +40,9 @@ package enum Event: Sendable {
     /// An invitation was revoked, declined or used; sent to the user's devices.
     case invitationEnded(ConversationID, UserID)
     /// A user's tokens were revoked, so their connections are closed.
-    case revoked(UserID)
+    case tokensRevoked(UserID)
     /// A user was banned, deactivated or erased, so their connections are closed with the error.
-    case shutOut(UserID, ChatError)
+    case accessRevoked(UserID, ChatError)
     /// A user was banned from a room, which has no list of members.
     case banned(ConversationID, UserID)
     /// A message was reported; sent to the webhook only.

@@ -5,16 +5,16 @@ import Synchronization
 
 extension Hub {
     /// Sends a typing indicator to the subscribers of a conversation, unless its rate limit is exceeded.
-    func tellTyping(
-        in id: ConversationID, of user: UserID, isTyping: Bool, except deaf: Set<UserID>, now: Date
+    func sendTypingIndicator(
+        in id: ConversationID, of user: UserID, isTyping: Bool, except excluded: Set<UserID>, now: Date
     ) {
         guard typing.take(id, now: now), let audience = audience(of: id) else { return }
         let names = id.namedUsers
         guard !names.isEmpty else {
             return audience.deliver(
-                ServerEvent.typing(id, user, isTyping: isTyping).encoded(), exceptOf: deaf)
+                ServerEvent.typing(id, user, isTyping: isTyping).encoded(), excluding: excluded)
         }
-        for peer in names where !deaf.contains(peer) {
+        for peer in names where !excluded.contains(peer) {
             let event = ServerEvent.typing(id.relative(to: peer), user, isTyping: isTyping)
             audience.deliver(event.encoded(), to: peer, except: nil)
         }
@@ -24,15 +24,15 @@ extension Hub {
 /// The rate limit for typing indicators per conversation.
 ///
 /// With many typing users, indicators are of little use, and each is sent to all subscribers.
-final class TypingPace: Sendable {
+final class TypingRateLimiter: Sendable {
     static let perSecond = 5.0
     static let burst = 10.0
-    private let buckets = Mutex(Buckets<ConversationID, TokenBucket>(most: 10_000))
+    private let buckets = Mutex(Buckets<ConversationID, TokenBucket>(pruningThreshold: 10_000))
 
     /// Returns whether another indicator can be sent.
     func take(_ id: ConversationID, now: Date) -> Bool {
         buckets.withLock { buckets in
-            buckets.change(id, orNew: TokenBucket(perSecond: Self.perSecond, burst: Self.burst), now: now) {
+            buckets.change(id, default: TokenBucket(perSecond: Self.perSecond, burst: Self.burst), now: now) {
                 $0.take(now: now)
             }
         }

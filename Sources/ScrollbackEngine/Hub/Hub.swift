@@ -13,12 +13,12 @@ package final class Hub: Sendable {
     private static let shardCount = 32
 
     private let shards: [Shard]
-    private let people = Mutex<[UserID: [any Connection]]>([:])
-    private let dismissed = Atomic<Int>(0)
+    private let connectionsByUser = Mutex<[UserID: [any Connection]]>([:])
+    private let accessReductionCount = Atomic<Int>(0)
     /// The channels with new heads of which their community's members have not been notified yet.
-    private let movedChannels = Mutex<[ConversationID: LogMark]>([:])
-    let rooms = RoomStreams()
-    let typing = TypingPace()
+    private let channelsWithNewHeads = Mutex<[ConversationID: HeadAnnouncement]>([:])
+    let rooms = RoomRateLimits()
+    let typing = TypingRateLimiter()
     let clock: @Sendable () -> Date
 
     private final class Shard: Sendable {
@@ -43,23 +43,23 @@ package final class Hub: Sendable {
     @discardableResult
     package func add(_ connection: any Connection) -> [any Connection] {
         let user = connection.user
-        return people.withLock { people in
-            let before = people[user] ?? []
-            people[user] = before + [connection]
+        return connectionsByUser.withLock { connectionsByUser in
+            let before = connectionsByUser[user] ?? []
+            connectionsByUser[user] = before + [connection]
             return before
         }
     }
 
     package func remove(_ connection: any Connection) {
         let user = connection.user
-        people.withLock { people in
-            people[user]?.removeAll { $0 === connection }
-            if people[user]?.isEmpty == true { people[user] = nil }
+        connectionsByUser.withLock { connectionsByUser in
+            connectionsByUser[user]?.removeAll { $0 === connection }
+            if connectionsByUser[user]?.isEmpty == true { connectionsByUser[user] = nil }
         }
     }
 
     package func connections(of user: UserID) -> [any Connection] {
-        people.withLock { $0[user] ?? [] }
+        connectionsByUser.withLock { $0[user] ?? [] }
     }
 
     /// Returns whether the user has no connection in the foreground.
@@ -67,51 +67,53 @@ package final class Hub: Sendable {
 
     /// Returns connected users ordered by ID: at most `limit`, starting with `first` or only `first`.
     func users(from first: UserID?, isOnly: Bool, limit: Int) -> [UserID] {
-        let names = people.withLock { people in
-            guard let first else { return Array(people.keys) }
-            return isOnly ? (people[first] == nil ? [] : [first]) : people.keys.filter { $0 >= first }
+        let names = connectionsByUser.withLock { connectionsByUser in
+            guard let first else { return Array(connectionsByUser.keys) }
+            return isOnly
+                ? (connectionsByUser[first] == nil ? [] : [first]) : connectionsByUser.keys.filter { $0 >= first }
         }
         return Array(names.sorted().prefix(limit))
     }
 
     /// A counter that increases whenever subscribers of a conversation are dismissed or their visible history is
     /// reduced.
-    package var dismissals: Int { dismissed.load(ordering: .sequentiallyConsistent) }
+    package var accessReductions: Int { accessReductionCount.load(ordering: .sequentiallyConsistent) }
 
     /// Subscribes a connection to a conversation.
     ///
-    /// - Parameter mark: The value of ``dismissals`` before the permission check.
-    /// - Returns: Whether the connection is subscribed; `false` if ``dismissals`` increased since, for any
+    /// - Parameter mark: The value of ``accessReductions`` before the permission check.
+    /// - Returns: Whether the connection is subscribed; `false` if ``accessReductions`` increased since, for any
     ///   conversation.
     @discardableResult
     package func subscribe(
-        _ connection: any Connection, to id: ConversationID, seesAllAbove seq: Seq, since mark: Int? = nil
+        _ connection: any Connection, to id: ConversationID, fullyVisibleAfter seq: Seq, since mark: Int? = nil
     ) -> Bool {
         shard(id).audiences.withLock { audiences in
-            if let mark, mark != dismissals { return false }
-            audiences[id, default: Audience()].add(connection, seesAllAbove: seq)
+            if let mark, mark != accessReductions { return false }
+            audiences[id, default: Audience()].add(connection, fullyVisibleAfter: seq)
             return true
         }
     }
 
-    /// Subscribes a connection as ``subscribe(_:to:seesAllAbove:since:)`` does, if the capacity allows it.
+    /// Subscribes a connection as ``subscribe(_:to:fullyVisibleAfter:since:)`` does, if the capacity allows it.
     ///
     /// - Throws: `room-full`.
     package func subscribe(
-        _ connection: any Connection, to id: ConversationID, seesAllAbove seq: Seq, since mark: Int, capacity: Int64
+        _ connection: any Connection, to id: ConversationID, fullyVisibleAfter seq: Seq, since mark: Int,
+        capacity: Int64
     ) throws(ChatError) -> Bool {
-        let isHeard: Bool? = shard(id).audiences.withLock { audiences in
-            if mark != dismissals { return false }
+        let isSubscribed: Bool? = shard(id).audiences.withLock { audiences in
+            if mark != accessReductions { return false }
             let audience = audiences[id] ?? Audience()
             guard audience.contains(connection) || audience.count < capacity else { return nil }
-            audiences[id, default: Audience()].add(connection, seesAllAbove: seq)
+            audiences[id, default: Audience()].add(connection, fullyVisibleAfter: seq)
             return true
         }
-        guard let isHeard else {
+        guard let isSubscribed else {
             throw ChatError(
                 .roomFull, "\(id) has reached its capacity of \(capacity).", limit: Int(capacity), retryAfter: 10)
         }
-        return isHeard
+        return isSubscribed
     }
 
     package func unsubscribe(_ connection: any Connection, from id: ConversationID) {
@@ -122,16 +124,16 @@ package final class Hub: Sendable {
     }
 
     /// Removes all subscribers of a conversation.
-    private func dismiss(_ id: ConversationID) {
+    private func unsubscribeAll(from id: ConversationID) {
         // The counter increases first. A concurrent subscription then either fails or exists already and is removed.
-        dismissed.add(1, ordering: .sequentiallyConsistent)
+        accessReductionCount.add(1, ordering: .sequentiallyConsistent)
         shard(id).audiences.withLock { $0[id] = nil }
-        movedChannels.withLock { $0[id] = nil }
+        channelsWithNewHeads.withLock { $0[id] = nil }
     }
 
     /// Whether the hub has no connections and no subscriptions; used by tests.
     package var isEmpty: Bool {
-        people.withLock { $0.isEmpty } && shards.allSatisfy { $0.audiences.withLock { $0.isEmpty } }
+        connectionsByUser.withLock { $0.isEmpty } && shards.allSatisfy { $0.audiences.withLock { $0.isEmpty } }
     }
 
     func audience(of id: ConversationID) -> Audience? {
@@ -146,43 +148,43 @@ package final class Hub: Sendable {
 
     private func publish(_ event: Event) {
         switch event {
-        case .message(var message, let isListed, let origin):
+        case .message(var message, let notifiesCommunity, let origin):
             let id = message.conversation
-            if id.kind.traits.streamsUnderLoadByPriority { return stream(message, except: origin) }
-            if isListed { note(LogMark(message), of: id) }
+            if id.kind.traits.streamsUnderLoadByPriority { return deliverRoomMessage(message, except: origin) }
+            if notifiesCommunity { recordHead(HeadAnnouncement(message), of: id) }
             deliver(id, except: origin) { name in
                 message.conversation = name
                 return .message(message)
             }
-            if isListed { tellConcerned(message, named: id, except: origin) }
-        case .changed(let id, let change, let mark, let isListed):
+            if notifiesCommunity { deliverToAffectedUsers(message, named: id, except: origin) }
+        case .changed(let id, let change, let mark, let notifiesCommunity):
             let mark = mark.after(change)
-            if isListed { note(mark, of: id) }
-            guard streams(change, in: id, mark) else { return }
+            if notifiesCommunity { recordHead(mark, of: id) }
+            guard shouldDeliver(change, in: id, mark) else { return }
             deliver(change, id, mark)
         case .hidden(let places, let event):
             let places = places.sorted { $0.lowerBound < $1.lowerBound }
             let devices = connections(of: event.user)
             // The devices are updated first. A concurrent subscription then either fails or exists already and is
             // narrowed.
-            for device in devices { device.seesLess() }
+            for device in devices { device.visibilityReduced() }
             if let last = places.last?.upperBound {
                 shard(event.conversation).audiences.withLock {
-                    $0[event.conversation]?.narrow(to: last, for: event.user)
+                    $0[event.conversation]?.reduceVisibility(to: last, for: event.user)
                 }
             }
             let name = event.conversation.relative(to: event.user)
             send(.hidden(name, event.summary.epoch, places), to: devices)
             send(.read(name, event.summary), to: devices)
-        case .narrowed(let id, let head):
-            // The counter increases first, as in `dismiss`.
-            dismissed.add(1, ordering: .sequentiallyConsistent)
-            shard(id).audiences.withLock { $0[id]?.narrow(to: head) }
-        case .moved(let id, let mark, let isListed):
-            if isListed { note(mark, of: id) }
+        case .visibilityReduced(let id, let head):
+            // The counter increases first, as in `unsubscribeAll(from:)`.
+            accessReductionCount.add(1, ordering: .sequentiallyConsistent)
+            shard(id).audiences.withLock { $0[id]?.reduceVisibility(to: head) }
+        case .headChanged(let id, let mark, let notifiesCommunity):
+            if notifiesCommunity { recordHead(mark, of: id) }
             deliver(id) { mark.event($0) }
         case .transient(var message, let origin):
-            guard streams(message, except: origin) else { return }
+            guard shouldDeliver(message, except: origin) else { return }
             deliver(message.conversation, except: origin) { name in
                 message.conversation = name
                 return .transient(message)
@@ -190,14 +192,14 @@ package final class Hub: Sendable {
         case .read(let event):
             send(
                 .read(event.conversation.relative(to: event.user), event.summary), to: connections(of: event.user))
-            tellPeer(of: event)
+            sendReadReceipt(of: event)
         case .reads(let events):
             guard let user = events.first?.user else { return }
             let reads = events.map { (conversation: $0.conversation.relative(to: user), summary: $0.summary) }
             send(.reads(reads), to: connections(of: user))
-            for event in events { tellPeer(of: event) }
+            for event in events { sendReadReceipt(of: event) }
         case .joined(let id, let user, let role, let seq):
-            for connection in connections(of: user) { connection.joined(id, seesAllAbove: seq) }
+            for connection in connections(of: user) { connection.joined(id, fullyVisibleAfter: seq) }
             guard id.kind.traits.membership != .named else {
                 // The name lists the members, and a user's own settings are not for the other user to see.
                 return send(.member(id.relative(to: user), user, role), to: connections(of: user))
@@ -208,44 +210,44 @@ package final class Hub: Sendable {
             for connection in connections(of: user) { connection.left(id) }
             send(.member(id.relative(to: user), user, nil), to: connections(of: user))
             deliver(id) { .member($0, user, nil) }
-        case .standingChanged(let id, let user):
+        case .memberStateChanged(let id, let user):
             send(.conversation(id.relative(to: user), isDeleted: false), to: connections(of: user))
         case .conversationChanged(let id): deliver(id) { .conversation($0, isDeleted: false) }
         case .conversationDeleted(let id):
             deliver(id) { .conversation($0, isDeleted: true) }
-            dismiss(id)
+            unsubscribeAll(from: id)
         case .madePrivate(let id):
             deliver(id) { .resync($0) }
-            dismiss(id)
+            unsubscribeAll(from: id)
         case .userChanged(let profile): send(.user(profile), to: connections(of: profile.id))
         case .invited(let invitation): send(.invitation(invitation), to: connections(of: invitation.user))
         case .invitationEnded(let id, let user): send(.invitationEnded(id), to: connections(of: user))
-        case .revoked(let user):
+        case .tokensRevoked(let user):
             for connection in connections(of: user) { connection.close(.signedOut) }
-        case .shutOut(let user, let error):
+        case .accessRevoked(let user, let error):
             for connection in connections(of: user) { connection.close(.signedOut, "\(error)") }
         case .banned(let id, let user):
-            let hearers = connections(of: user).filter { $0.hears(id) }
+            let subscribers = connections(of: user).filter { $0.isSubscribed(to: id) }
             for connection in connections(of: user) { connection.left(id) }
-            send(.member(id, user, nil), to: hearers)
+            send(.member(id, user, nil), to: subscribers)
         case .reported: break
         }
     }
 
     /// Records a channel's new head until its community's members are notified.
-    private func note(_ mark: LogMark, of id: ConversationID) {
-        movedChannels.withLock { moved in
-            if moved[id]?.follow(mark) == nil { moved[id] = mark }
+    private func recordHead(_ mark: HeadAnnouncement, of id: ConversationID) {
+        channelsWithNewHeads.withLock { heads in
+            if heads[id]?.merge(mark) == nil { heads[id] = mark }
         }
     }
 
     /// Delivers a message to users it concerns who are not subscribed to the channel.
     ///
     /// These are the sender's other devices, which must not count the message as unread, and mentioned users.
-    private func tellConcerned(_ message: Message, named id: ConversationID, except origin: Origin?) {
-        let hearers = audience(of: id)
+    private func deliverToAffectedUsers(_ message: Message, named id: ConversationID, except origin: Origin?) {
+        let subscribers = audience(of: id)
         if message.attributes.mentions?.everyone == true, let community = id.community {
-            audience(of: community)?.deliver(ServerEvent.message(message).encoded(), except: origin, or: hearers)
+            audience(of: community)?.deliver(ServerEvent.message(message).encoded(), except: origin, notIn: subscribers)
             return
         }
         let users = Set(message.attributes.mentions?.users ?? []).union([message.sender])
@@ -253,7 +255,7 @@ package final class Hub: Sendable {
         for user in users.sorted() {
             let concerned = connections(of: user).filter { connection in
                 Origin(connection) != origin && members?.contains(connection) == true
-                    && hearers?.contains(connection) != true
+                    && subscribers?.contains(connection) != true
             }
             send(.message(message), to: concerned)
         }
@@ -272,7 +274,7 @@ package final class Hub: Sendable {
     }
 
     /// Delivers a change to subscribers who can see the message; the others receive the new head and fetch the rest.
-    private func deliver(_ change: LogChange, _ id: ConversationID, _ mark: LogMark) {
+    private func deliver(_ change: LogChange, _ id: ConversationID, _ mark: HeadAnnouncement) {
         guard let audience = audience(of: id) else { return }
         guard case .message(var message) = change else {
             return deliver(id) { .changed($0, mark.epoch, change) }
@@ -286,7 +288,7 @@ package final class Hub: Sendable {
         }
     }
 
-    private func tellPeer(of event: ReadEvent) {
+    private func sendReadReceipt(of event: ReadEvent) {
         let id = event.conversation
         guard id.kind == .direct, let receipt = event.receipt else { return }
         for peer in id.namedUsers where peer != event.user {
@@ -303,13 +305,13 @@ package final class Hub: Sendable {
     /// Notifies members of communities of new channel heads, and subscribers of rooms of heads they have not received.
     ///
     /// Each channel is reported once, however many messages it got. Call this a few times per second.
-    package func announceMovedChannels() {
-        announceRooms()
-        let moved = movedChannels.withLock { moved in
-            defer { moved = [:] }
-            return moved
+    package func announceChannelHeads() {
+        deliverPendingHeads()
+        let heads = channelsWithNewHeads.withLock { heads in
+            defer { heads = [:] }
+            return heads
         }
-        for (id, mark) in moved {
+        for (id, mark) in heads {
             guard let community = id.community, let members = audience(of: community) else { continue }
             guard let last = mark.last else {
                 members.deliver(mark.event(id).encoded(), except: nil)
@@ -317,19 +319,20 @@ package final class Hub: Sendable {
             }
             // Users who joined after the message was sent receive the head without the message.
             members.deliver(
-                mark.event(id).encoded(), about: last.timetoken.span, to: nil, orElse: mark.bare.event(id).encoded())
+                mark.event(id).encoded(), about: last.timetoken.span, to: nil,
+                orElse: mark.withoutMessage.event(id).encoded())
         }
     }
 }
 
 /// The head of a log, for clients that receive the head but not every message.
-package struct LogMark: Sendable {
+package struct HeadAnnouncement: Sendable {
     package var epoch: Epoch
     package var seq: Seq
-    package var n: Int64
+    package var countedIndex: Int64
     package var rev: Int64
     /// The oldest available sequence number, if it changed.
-    package var floor: Seq?
+    package var firstSeq: Seq?
     /// The newest message that recents don't skip, if there is a new one.
     var last: Message?
     /// The message that changed.
@@ -342,26 +345,28 @@ package struct LogMark: Sendable {
     init(_ row: ConversationRow, generation: UInt64) {
         epoch = row.epoch(in: generation)
         seq = row.head
-        n = row.n
+        countedIndex = row.countedIndex
         rev = row.rev
-        floor = row.firstSeq > 1 ? row.firstSeq : nil
+        firstSeq = row.firstSeq > 1 ? row.firstSeq : nil
     }
 
     func event(_ name: ConversationID) -> ServerEvent {
         .head(
             name,
-            LogNews(epoch: epoch, seq: seq, n: n, rev: rev, floor: floor, last: last, altersCounts: altersCounts))
+            HeadUpdate(
+                epoch: epoch, seq: seq, countedIndex: countedIndex, rev: rev, firstSeq: firstSeq, last: last,
+                altersCounts: altersCounts))
     }
 
     /// The head without the message.
-    var bare: LogMark {
+    var withoutMessage: HeadAnnouncement {
         var mark = self
         mark.last = nil
         return mark
     }
 
     /// Returns the head after a change.
-    func after(_ change: LogChange) -> LogMark {
+    func after(_ change: LogChange) -> HeadAnnouncement {
         var mark = self
         switch change {
         case .removed(let places, _):
@@ -378,13 +383,13 @@ package struct LogMark: Sendable {
     }
 
     /// Merges a newer head into this one, without losing information that was not yet delivered.
-    mutating func follow(_ newer: LogMark) {
+    mutating func merge(_ newer: HeadAnnouncement) {
         guard newer.epoch == epoch else { return self = newer }
         var merged = newer
         merged.seq = max(seq, newer.seq)
-        merged.n = max(n, newer.n)
+        merged.countedIndex = max(countedIndex, newer.countedIndex)
         merged.rev = max(rev, newer.rev)
-        merged.floor = newer.floor ?? floor
+        merged.firstSeq = newer.firstSeq ?? firstSeq
         merged.last = newer.last ?? (newer.changed?.seq == last?.seq ? newer.changed : last)
         if let last = merged.last, newer.removed?.contains(last.seq) == true { merged.last = nil }
         merged.altersCounts = altersCounts || newer.altersCounts
@@ -394,8 +399,8 @@ package struct LogMark: Sendable {
     init(_ message: Message) {
         epoch = message.epoch
         seq = message.seq
-        n = message.n
+        countedIndex = message.countedIndex
         rev = message.rev
-        if message.attributes.traits.bits & MessageTraits.passedOver == 0 { last = message }
+        if message.attributes.traits.bits & MessageTraits.skipsRecentsBit == 0 { last = message }
     }
 }

@@ -23,14 +23,14 @@ extension Engine {
         by caller: Caller, origin: Origin? = nil, completion: @escaping Completion<Message>
     ) {
         let request = request(conversation, caller, operation)
-        let proposal = Proposal(
+        let filterRequest = FilterRequest(
             .edit, in: request.conversation, by: caller.user, id: id, content: edit.content,
             attributes: edit.applied(to: .init()))
-        screen(proposal, by: caller, origin: origin, refuse: { completion(.failure($0)) }) {
-            [self] judgement in
+        moderate(filterRequest, by: caller, origin: origin, refuse: { completion(.failure($0)) }) {
+            [self] filterResult in
             log.submit(
                 { [self] in
-                    let message = try $0.edit(id, edit, request, permissions: permissions, judgement: judgement)
+                    let message = try $0.edit(id, edit, request, permissions: permissions, filterResult: filterResult)
                     return answer(message, request, try $0.conversation(request.conversation))
                 }, completion: completion)
         }
@@ -126,16 +126,16 @@ extension Engine {
 
     /// Attaches an action to a message.
     ///
-    /// - Parameter shutOuts: As for ``send(_:to:by:origin:since:completion:)``.
+    /// - Parameter erasureCount: As for ``send(_:to:by:origin:since:completion:)``.
     package func addAction(
         to id: MessageID, in conversation: ConversationID, type: String, value: String, operation: MessageID? = nil,
-        by caller: Caller, since shutOuts: Int? = nil, completion: @escaping Completion<MessageAction>
+        by caller: Caller, since erasureCount: Int? = nil, completion: @escaping Completion<MessageAction>
     ) {
         let request = request(conversation, caller, operation)
-        let shutOuts = shutOuts ?? self.shutOuts
+        let erasureCount = erasureCount ?? self.erasureCount
         log.submit(
             { [permissions, erasing] in
-                try erasing.check(caller.user, since: shutOuts)
+                try erasing.check(caller.user, since: erasureCount)
                 return try $0.addAction(to: id, type: type, value: value, request, permissions: permissions)
             }, completion: completion)
     }

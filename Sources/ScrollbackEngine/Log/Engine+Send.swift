@@ -7,21 +7,22 @@ extension Engine {
     ///
     /// - Parameters:
     ///   - origin: The connection that sent the message, which gets the completion instead of an event.
-    ///   - shutOuts: The value of ``shutOuts`` when the caller was authenticated, if that was earlier than this call.
+    ///   - erasureCount: The value of ``erasureCount`` when the caller was authenticated, if that was earlier than this call.
     package func send(
         _ submission: Submission, to id: ConversationID, by caller: Caller, origin: Origin? = nil,
-        since shutOuts: Int? = nil, completion: @escaping Completion<SendResult>
+        since erasureCount: Int? = nil, completion: @escaping Completion<SendResult>
     ) {
         let log = id.log.absolute(for: caller.user)
-        let shutOuts = shutOuts ?? self.shutOuts
-        let proposal = Proposal(
+        let erasureCount = erasureCount ?? self.erasureCount
+        let filterRequest = FilterRequest(
             in: log, by: caller.user, id: submission.id, content: submission.content, attributes: submission.attributes)
-        screen(proposal, by: caller, origin: origin, refuse: { completion(.failure($0)) }) { [self] judgement in
-            let append = Append(
-                conversation: log, sender: caller, submission: submission, origin: origin, judgement: judgement)
+        moderate(filterRequest, by: caller, origin: origin, refuse: { completion(.failure($0)) }) {
+            [self] filterResult in
+            let append = AppendRequest(
+                conversation: log, sender: caller, submission: submission, origin: origin, filterResult: filterResult)
             self.log.submit(
                 { [permissions, erasing] in
-                    try erasing.check(caller.user, since: shutOuts)
+                    try erasing.check(caller.user, since: erasureCount)
                     return try $0.append(append, permissions: permissions)
                 }, completion: completion)
         }

@@ -24,8 +24,8 @@ package final class Log: Sendable {
     private let store: any MessageStore
     private let clock: @Sendable () -> Date
     private let publish: @Sendable ([Event], _ commit: Int64) -> Void
-    private let record: @Sendable (Transaction) throws -> Recorded
-    private let recorded: @Sendable (Recorded) -> Void
+    private let record: @Sendable (Transaction) throws -> OutboundSummary
+    private let recorded: @Sendable (OutboundSummary) -> Void
     private let observe: @Sendable (CommitReport) -> Void
     private let settings: @Sendable () -> ServerSettings
     private let execution: Execution
@@ -58,8 +58,8 @@ package final class Log: Sendable {
         store: any MessageStore, execution: Execution, maximumQueue: Int = 10_000,
         settings: @escaping @Sendable () -> ServerSettings = { ServerSettings() },
         clock: @escaping @Sendable () -> Date, publish: @escaping @Sendable ([Event], _ commit: Int64) -> Void,
-        record: @escaping @Sendable (Transaction) throws -> Recorded = { _ in Recorded() },
-        recorded: @escaping @Sendable (Recorded) -> Void = { _ in },
+        record: @escaping @Sendable (Transaction) throws -> OutboundSummary = { _ in OutboundSummary() },
+        recorded: @escaping @Sendable (OutboundSummary) -> Void = { _ in },
         observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
     ) throws {
         self.record = record
@@ -119,7 +119,7 @@ package final class Log: Sendable {
     }
 
     private func drain() {
-        while let batch = takeBatch() { carryOut(batch) }
+        while let batch = takeBatch() { execute(batch) }
     }
 
     private func takeBatch() -> [any Job]? {
@@ -135,24 +135,24 @@ package final class Log: Sendable {
         }
     }
 
-    private func carryOut(_ batch: [any Job]) {
+    private func execute(_ batch: [any Job]) {
         let start = DispatchTime.now()
         do {
             let now = max(Timetoken(clock()), Timetoken(rawValue: newest.withLock { $0.rawValue } + 1))
             let settings = settings()
-            let (events, commit, noted) = try store.write { writer, commit in
+            let (events, commit, summary) = try store.write { writer, commit in
                 let transaction = Transaction(
                     store: writer, now: now, commit: commit, generation: store.generation,
                     mediaLimits: settings.mediaLimits, settings: settings.people)
                 for job in batch { try job.run(in: transaction) }
                 try transaction.flush()
-                let noted = try record(transaction)
+                let summary = try record(transaction)
                 newest.withLock { $0 = max($0, transaction.newest) }
-                return (transaction.events, commit, noted)
+                return (transaction.events, commit, summary)
             }
             let nanoseconds = DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds
             publish(events, commit)
-            recorded(noted)
+            recorded(summary)
             for job in batch { job.finish(nil) }
             load.add(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds)
             observe(CommitReport(jobs: batch.count, seconds: Double(nanoseconds) / 1e9, failed: false))
@@ -161,7 +161,7 @@ package final class Log: Sendable {
             observe(CommitReport(jobs: batch.count, seconds: 0, failed: true))
             if batch.count > 1, failure.code != .storageFull {
                 // One job may have caused the failure, so each job is retried in a transaction of its own.
-                for job in batch { carryOut([job]) }
+                for job in batch { execute([job]) }
             } else {
                 for job in batch { job.finish(failure) }
             }
@@ -170,7 +170,7 @@ package final class Log: Sendable {
 }
 
 /// A summary of the webhook deliveries and pushes that a transaction stored.
-package struct Recorded: Sendable {
+package struct OutboundSummary: Sendable {
     /// The number of webhook deliveries.
     var deliveries = 0
     /// Whether there are new pushes.

@@ -15,7 +15,7 @@ extension Transaction {
         func action(_ timetoken: Timetoken) -> MessageAction {
             MessageAction(message: id, timetoken: timetoken, sender: sender, type: type, value: value)
         }
-        if let known = try earlier(request, digest, in: row) {
+        if let known = try previousChange(request, digest, in: row) {
             return action(Timetoken(rawValue: UInt64(bitPattern: known.answer)))
         }
         var message = try message(id, of: subject)
@@ -32,7 +32,7 @@ extension Transaction {
         let time = timetoken(after: try store.lastAction(in: row.number) ?? Timetoken(rawValue: 0))
         let new = ActionRow(seq: message.seq, timetoken: time, sender: sender, type: type, value: value)
         try store.insert(new, in: row.number)
-        try signGuestbook(of: row.number, as: sender)
+        try recordParticipant(in: row.number, as: sender)
         add(new, to: &message)
         try change(
             &message, in: &row, operation: request.operation, digest: digest,
@@ -49,7 +49,7 @@ extension Transaction {
         let subject = try subject(of: request, permissions: permissions)
         var row = subject.row
         let digest = request.digest("remove-action", id.description, "\(reference)")
-        if try earlier(request, digest, in: row) != nil { return }
+        if try previousChange(request, digest, in: row) != nil { return }
         var message = try message(id, of: subject)
         let action =
             switch reference {

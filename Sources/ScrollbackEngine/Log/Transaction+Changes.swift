@@ -61,7 +61,7 @@ extension Transaction {
     /// Returns the earlier change with the request's operation ID.
     ///
     /// - Throws: `conflict` if the ID was used for a different request.
-    func earlier(_ request: ChangeRequest, _ digest: Int64, in row: ConversationRow) throws -> ChangeRow? {
+    func previousChange(_ request: ChangeRequest, _ digest: Int64, in row: ConversationRow) throws -> ChangeRow? {
         guard let operation = request.operation, let known = try store.change(operation, in: row.number) else {
             return nil
         }
@@ -98,8 +98,9 @@ extension Transaction {
         let epoch = row.epoch(in: generation)
         publish(
             .changed(
-                row.id, .message(message.message(in: row.id, epoch: epoch)), LogMark(row, generation: generation),
-                isListed: isListed(row)))
+                row.id, .message(message.message(in: row.id, epoch: epoch)),
+                HeadAnnouncement(row, generation: generation),
+                notifiesCommunity: isListed(row)))
     }
 
     /// Checks that the caller may change a message, as its sender or by their role.
@@ -107,8 +108,8 @@ extension Transaction {
     /// Notices about a user's actions don't count as the user's own messages.
     ///
     /// - Parameter what: A verb phrase for the error message, such as "edit this message".
-    func require(
-        _ own: Permission, orToOthers others: Permission, _ message: MessageRow, of subject: Subject,
+    func requirePermission(
+        _ own: Permission, orForOthers others: Permission, _ message: MessageRow, of subject: Subject,
         _ request: ChangeRequest,
         permissions: Permissions, to what: String
     ) throws {

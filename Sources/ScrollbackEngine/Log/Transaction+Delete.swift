@@ -17,8 +17,8 @@ extension Transaction {
         for id in Set(ids) {
             guard let message = try store.message(id, in: row.number), subject.access.visible.contains(message.seq)
             else { continue }
-            try require(
-                .recall, orToOthers: .deleteOthers, message, of: subject, request, permissions: permissions,
+            try requirePermission(
+                .recall, orForOthers: .deleteOthers, message, of: subject, request, permissions: permissions,
                 to: "delete message \(id)")
             found.append(message)
         }
@@ -28,21 +28,21 @@ extension Transaction {
             // The row is read again, because deleting a reply changes the first message of its thread.
             guard var message = try store.message(at: seq, in: row.number), !message.isDeleted else { continue }
             if message.attributes.mayBePushed(as: message.type) {
-                recalled[row.id, default: [:]][seq] = message.attributes.findingNotification
+                recalled[row.id, default: [:]][seq] = message.attributes.recallAttributes
             }
-            try makeStub(of: &message, in: &row, lowersUnread: lowersUnread)
+            try makeTombstone(of: &message, in: &row, lowersUnread: lowersUnread)
             deleted += 1
             last = message
         }
         return (deleted, last)
     }
 
-    func makeStub(of message: inout MessageRow, in row: inout ConversationRow, lowersUnread: Bool) throws {
+    func makeTombstone(of message: inout MessageRow, in row: inout ConversationRow, lowersUnread: Bool) throws {
         let traits = message.traits
         try replaceMentions(message.attributes.mentions, with: nil, of: message, in: row.number)
         try store.removeActions(at: message.seq, in: row.number)
         if MessageContent.mayHaveFiles(message.type) {
-            try dropUses(at: message.seq...message.seq, in: row.number)
+            try removeReferences(at: message.seq...message.seq, in: row.number)
         }
         message.content = nil
         message.editedAt = nil
@@ -51,7 +51,7 @@ extension Transaction {
         if traits.countsUnread, lowersUnread {
             // The tombstone shows that the message does not count.
             message.attributes.traits.countsUnread = false
-            try store.insert(message.n...message.n, into: .removed, of: row.number)
+            try store.insert(message.countedIndex...message.countedIndex, into: .removed, of: row.number)
         }
         try store.insert(message.seq...message.seq, into: .deleted, of: row.number)
         try change(&message, in: &row)
@@ -67,34 +67,36 @@ extension Transaction {
         var member =
             try self.member(user, of: row.number)
             ?? MemberRow(conversation: row.number, user: user, standing: .reader)
-        if member.standing == .reader { member.joinN = subject.access.baseN }
+        if member.standing == .reader { member.joinCountedIndex = subject.access.baseCountedIndex }
         member.userRev = try advanceRev(of: user, by: user)
-        member.hasVoids = true
+        member.hasDeletedRanges = true
         for places in places {
             let before = try number(at: places.lowerBound - 1, in: row)
             let last = try number(at: places.upperBound, in: row)
             if before < last { try store.insert(before + 1...last, into: .uncounted(user), of: row.number) }
         }
-        try insert(places.map { VoidRow($0, userRev: member.userRev) }, of: user, in: row.number)
+        try insert(places.map { DeletedRangeRow($0, userRev: member.userRev) }, of: user, in: row.number)
         put(member)
         try flush()
     }
 
     /// Returns the counted index at a sequence number, or at the next lower existing message if that one was removed.
     func number(at seq: Seq, in row: ConversationRow) throws -> Int64 {
-        if seq >= row.head { return row.n }
-        if seq < row.firstSeq { return row.floorN }
-        return try max(row.floorN, store.place(atOrBelow: seq, in: row.number)?.n ?? row.floorN)
+        if seq >= row.head { return row.countedIndex }
+        if seq < row.firstSeq { return row.floorCountedIndex }
+        return try max(
+            row.floorCountedIndex, store.position(atOrBelow: seq, in: row.number)?.countedIndex ?? row.floorCountedIndex
+        )
     }
 
     /// Adds deleted ranges, and merges each with the ranges that it touches or overlaps.
-    func insert(_ voids: [VoidRow], of user: UserID?, in number: Int64) throws {
-        var known = try store.voids(of: user, in: number)
-        for void in voids {
-            var whole = void
-            let touching = known.partition { $0.touches(void) }
+    func insert(_ deletedRanges: [DeletedRangeRow], of user: UserID?, in number: Int64) throws {
+        var known = try store.deletedRanges(of: user, in: number)
+        for deletedRange in deletedRanges {
+            var whole = deletedRange
+            let touching = known.partition { $0.touches(deletedRange) }
             for other in known[touching...] {
-                try store.dropVoid(from: other.places.lowerBound, of: user, in: number)
+                try store.dropDeletedRange(from: other.places.lowerBound, of: user, in: number)
                 whole.formUnion(other)
             }
             known.replaceSubrange(touching..., with: CollectionOfOne(whole))
@@ -103,13 +105,13 @@ extension Transaction {
     }
 }
 
-extension VoidRow {
+extension DeletedRangeRow {
     /// Whether the ranges overlap or are adjacent.
-    fileprivate func touches(_ other: VoidRow) -> Bool {
+    fileprivate func touches(_ other: DeletedRangeRow) -> Bool {
         places.lowerBound <= other.places.upperBound + 1 && other.places.lowerBound <= places.upperBound + 1
     }
 
-    fileprivate mutating func formUnion(_ other: VoidRow) {
+    fileprivate mutating func formUnion(_ other: DeletedRangeRow) {
         places =
             min(places.lowerBound, other.places.lowerBound)...max(places.upperBound, other.places.upperBound)
         userRev = max(userRev, other.userRev)

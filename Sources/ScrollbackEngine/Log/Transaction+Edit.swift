@@ -7,7 +7,7 @@ extension Transaction {
     ///   `forbidden`.
     func edit(
         _ id: MessageID, _ edit: MessageEdit, _ request: ChangeRequest, permissions: Permissions,
-        judgement: Judgement = .allowed
+        filterResult: FilterResult = .allowed
     ) throws -> MessageRow {
         let subject = try subject(of: request, permissions: permissions)
         var row = subject.row
@@ -15,10 +15,10 @@ extension Transaction {
             "edit", id.description, edit.content.type.rawValue, edit.content.json.text, "\(edit.mentions)",
             "\(edit.metadata)", "\(edit.extra)", "\(edit.customType)")
         // A retry returns the current message, if the caller can still see it.
-        if try earlier(request, digest, in: row) != nil { return try message(id, of: subject) }
+        if try previousChange(request, digest, in: row) != nil { return try message(id, of: subject) }
         var message = try message(id, of: subject)
-        try require(
-            .editOwn, orToOthers: .editOthers, message, of: subject, request, permissions: permissions,
+        try requirePermission(
+            .editOwn, orForOthers: .editOthers, message, of: subject, request, permissions: permissions,
             to: "edit this message")
         try checkMayWrite(request.caller, in: row, role: subject.access.role)
         guard !message.isDeleted else {
@@ -27,9 +27,9 @@ extension Transaction {
         guard message.type == edit.content.type else {
             throw ChatError.invalidParameter("type", "must be \(message.type), because an edit can't change the type")
         }
-        try edit.content.checkIsNoEvent(byAdmin: request.caller.isAdmin)
-        try judgement.check()
-        let edit = edit.judged(judgement)
+        try edit.content.checkIsNotEvent(byAdmin: request.caller.isAdmin)
+        try filterResult.check()
+        let edit = edit.applying(filterResult)
         let mayHaveFiles = MessageContent.mayHaveFiles(message.type)
         let uses = mayHaveFiles ? try store.uses(at: message.seq...message.seq, in: row.number, limit: .max) : []
         let known = Set(uses.map(\.media))
@@ -40,7 +40,7 @@ extension Transaction {
         message.attributes = edit.applied(to: message.attributes)
         message.editedAt = now.date
         try replaceMentions(old, with: message.attributes.mentions, of: message, in: row.number)
-        if !known.isEmpty || !files.isEmpty { try replaceUses(with: files, of: message, in: row.number) }
+        if !known.isEmpty || !files.isEmpty { try replaceReferences(with: files, of: message, in: row.number) }
         try change(&message, in: &row, operation: request.operation, digest: digest)
         return message
     }
@@ -62,12 +62,12 @@ extension Transaction {
 
 extension MessageEdit {
     /// Returns the edit with the content and mentions that the moderation filters replaced.
-    fileprivate func judged(_ judgement: Judgement) -> MessageEdit {
+    fileprivate func applying(_ filterResult: FilterResult) -> MessageEdit {
         var edit = self
-        if let content = judgement.replacement {
+        if let content = filterResult.replacement {
             edit.content = MessageContent(known: self.content.type, json: content)
         }
-        if let mentions = judgement.attributes?.mentions { edit.mentions = .set(mentions) }
+        if let mentions = filterResult.attributes?.mentions { edit.mentions = .set(mentions) }
         return edit
     }
 }

@@ -9,7 +9,7 @@ extension Transaction {
     func hide(_ ids: [MessageID], _ request: ChangeRequest, permissions: Permissions) throws -> Int {
         let user = request.caller.user
         var subject = try subject(of: request, permissions: permissions, needsMember: false)
-        try requireStanding(of: user, in: subject.row)
+        try checkIsOrWasMember(of: user, in: subject.row)
         var places = SeqRangeSet()
         for id in ids {
             guard let message = try store.message(id, in: subject.row.number),
@@ -19,7 +19,7 @@ extension Transaction {
         }
         guard !places.isEmpty else { return 0 }
         try hide(places.ranges, &subject, by: user)
-        try tell(user, that: places.ranges, areHiddenIn: request, permissions: permissions)
+        try publishHidden(user, ranges: places.ranges, request: request, permissions: permissions)
         return Int(places.count)
     }
 
@@ -29,7 +29,7 @@ extension Transaction {
     ) throws -> ReadSummary {
         let user = request.caller.user
         let subject = try subject(of: request, permissions: permissions, needsMember: false)
-        try requireStanding(of: user, in: subject.row)
+        try checkIsOrWasMember(of: user, in: subject.row)
         guard epoch == subject.access.state.epoch else {
             throw ChatError(
                 .epochChanged, "The conversation was recreated with a new epoch. Fetch its head again.",
@@ -41,18 +41,19 @@ extension Transaction {
         }
         var member =
             subject.access.member ?? MemberRow(conversation: subject.row.number, user: user, standing: .reader)
-        if member.standing == .reader { member.joinN = subject.access.baseN }
+        if member.standing == .reader { member.joinCountedIndex = subject.access.baseCountedIndex }
         if seq > member.clearSeq {
             member.clearSeq = seq
-            member.clearN = try max(member.clearN, number(at: seq, in: subject.row))
-            for void in try store.voids(of: user, in: subject.row.number) where void.places.upperBound <= seq {
-                try store.dropVoid(from: void.places.lowerBound, of: user, in: subject.row.number)
+            member.clearCountedIndex = try max(member.clearCountedIndex, number(at: seq, in: subject.row))
+            for deletedRange in try store.deletedRanges(of: user, in: subject.row.number)
+            where deletedRange.places.upperBound <= seq {
+                try store.dropDeletedRange(from: deletedRange.places.lowerBound, of: user, in: subject.row.number)
             }
-            member.hasVoids = try !store.voids(of: user, in: subject.row.number).isEmpty
+            member.hasDeletedRanges = try !store.deletedRanges(of: user, in: subject.row.number).isEmpty
             member.userRev = try advanceRev(of: user, by: user)
             put(member)
             try flush()
-            try tell(user, that: [1...seq], areHiddenIn: request, permissions: permissions)
+            try publishHidden(user, ranges: [1...seq], request: request, permissions: permissions)
         }
         return try Access(
             to: request.conversation, for: request.caller, in: store, permissions: permissions, generation: generation,
@@ -62,14 +63,14 @@ extension Transaction {
 
     /// Checks that the user is or was a member, because administrators can also see conversations without being a
     /// member.
-    private func requireStanding(of user: UserID, in row: ConversationRow) throws {
-        guard try hasStanding(user, in: row) else {
+    private func checkIsOrWasMember(of user: UserID, in row: ConversationRow) throws {
+        guard try isOrWasMember(user, in: row) else {
             throw ChatError(.notMember, "Only members of \(row.id) can hide its messages.")
         }
     }
 
-    private func tell(
-        _ user: UserID, that places: [SeqRange], areHiddenIn request: ChangeRequest, permissions: Permissions
+    private func publishHidden(
+        _ user: UserID, ranges places: [SeqRange], request: ChangeRequest, permissions: Permissions
     ) throws {
         let access = try Access(
             to: request.conversation, for: request.caller, in: store, permissions: permissions, generation: generation,

@@ -13,25 +13,26 @@ extension Transaction {
         guard permissions[.deleteHistory, row.id.kind].isMet(by: subject.access.role, isAdmin: request.caller.isAdmin)
         else { throw ChatError(.forbidden, "You need permission to delete history in \(row.id).") }
         let digest = request.digest("range", range.from?.text ?? "", range.to?.text ?? "")
-        if let known = try earlier(request, digest, in: row) { return known.answer }
-        let places = PageReader(
+        if let known = try previousChange(request, digest, in: row) { return known.answer }
+        let pages = PageReader(
             access: subject.access, store: store, reader: request.caller.user, sort: .oldestFirst, filter: .all)
-        let lower = try range.from.map { try places.place($0, "from").newestOlder + 1 } ?? row.firstSeq
-        let upper = try range.to.map { try places.place($0, "to").newestOlder } ?? row.head
+        let lower = try range.from.map { try pages.position($0, "from").newestOlder + 1 } ?? row.firstSeq
+        let upper = try range.to.map { try pages.position($0, "to").newestOlder } ?? row.head
         guard max(lower, row.firstSeq) <= min(upper, row.head) else {
-            try rememberNothing(of: request, digest, in: &row)
+            try recordEmptyDeletion(of: request, digest, in: &row)
             return 0
         }
-        let gone = max(lower, row.firstSeq)...min(upper, row.head)
-        let count = try messageCount(in: SeqRangeSet([gone]), of: row)
-        try remove(gone, of: &row)
-        if gone.contains(row.recentSeq) { try findRecent(below: gone.lowerBound, in: &row) }
+        let deletedRange = max(lower, row.firstSeq)...min(upper, row.head)
+        let count = try messageCount(in: SeqRangeSet([deletedRange]), of: row)
+        try remove(deletedRange, of: &row)
+        if deletedRange.contains(row.recentSeq) { try findRecent(below: deletedRange.lowerBound, in: &row) }
         let rev = try log(
-            .removal, gone, in: &row, operation: request.operation, digest: digest, answer: count)
+            .removal, deletedRange, in: &row, operation: request.operation, digest: digest, answer: count)
         row = try put(row)
         publish(
             .changed(
-                row.id, .removed(gone, rev: rev), LogMark(row, generation: generation), isListed: isListed(row)))
+                row.id, .removed(deletedRange, rev: rev), HeadAnnouncement(row, generation: generation),
+                notifiesCommunity: isListed(row)))
         return count
     }
 
@@ -39,19 +40,20 @@ extension Transaction {
     private func findRecent(below seq: Seq, in row: inout ConversationRow) throws {
         row.recentSeq = 0
         // Messages in a deleted range stay in the store until they are removed.
-        let holes =
-            row.hasVoids ? SeqRangeSet(try store.voids(of: nil, in: row.number).map(\.places)) : SeqRangeSet()
+        let deletedRanges =
+            row.hasDeletedRanges
+            ? SeqRangeSet(try store.deletedRanges(of: nil, in: row.number).map(\.places)) : SeqRangeSet()
         var place = seq - 1
         var depth = MessageTraits.recentsDepth
         while depth > 0 {
             guard let message = try store.message(atOrBelow: place, in: row.number), message.seq >= row.firstSeq else {
                 return
             }
-            if let hole = holes.range(containing: message.seq) {
-                place = hole.lowerBound - 1
+            if let deletedRange = deletedRanges.range(containing: message.seq) {
+                place = deletedRange.lowerBound - 1
                 continue
             }
-            if message.attributes.traits.bits & MessageTraits.passedOver == 0 {
+            if message.attributes.traits.bits & MessageTraits.skipsRecentsBit == 0 {
                 row.recentSeq = message.seq
                 row.recentTime = message.timetoken
                 return
@@ -64,47 +66,50 @@ extension Transaction {
     /// Stores a request that deleted nothing, so that a retry deletes nothing either.
     ///
     /// The entry of the change log covers no message, so clients don't see a change.
-    private func rememberNothing(of request: ChangeRequest, _ digest: Int64, in row: inout ConversationRow) throws {
+    private func recordEmptyDeletion(of request: ChangeRequest, _ digest: Int64, in row: inout ConversationRow) throws {
         guard request.operation != nil else { return }
         _ = try log(.message, 0...0, in: &row, operation: request.operation, digest: digest)
         row = try put(row)
-        publish(.moved(row.id, LogMark(row, generation: generation), isListed: isListed(row)))
+        publish(.headChanged(row.id, HeadAnnouncement(row, generation: generation), notifiesCommunity: isListed(row)))
     }
 
     /// Removes a range from the log, by raising the retention floor at its beginning or by adding a deleted range
     /// elsewhere.
-    private func remove(_ gone: SeqRange, of row: inout ConversationRow) throws {
-        if gone.lowerBound <= row.firstSeq {
-            try raiseFloor(of: &row, through: gone.upperBound)
+    private func remove(_ deletedRange: SeqRange, of row: inout ConversationRow) throws {
+        if deletedRange.lowerBound <= row.firstSeq {
+            try raiseFloor(of: &row, through: deletedRange.upperBound)
         } else {
-            let before = try number(at: gone.lowerBound - 1, in: row)
-            let last = try number(at: gone.upperBound, in: row)
+            let before = try number(at: deletedRange.lowerBound - 1, in: row)
+            let last = try number(at: deletedRange.upperBound, in: row)
             if before < last { try store.insert(before + 1...last, into: .removed, of: row.number) }
-            try insert([VoidRow(gone, holdsMessages: true)], of: nil, in: row.number)
-            row.hasVoids = true
+            try insert([DeletedRangeRow(deletedRange, holdsMessages: true)], of: nil, in: row.number)
+            row.hasDeletedRanges = true
         }
     }
 
     /// Raises the retention floor to above `seq` and above deleted ranges next to it; the rows are removed later.
     func raiseFloor(of row: inout ConversationRow, through seq: Seq) throws {
         row.firstSeq = seq + 1
-        for void in try store.voids(of: nil, in: row.number) where void.places.lowerBound <= row.firstSeq {
-            try store.dropVoid(from: void.places.lowerBound, of: nil, in: row.number)
-            guard void.places.upperBound >= row.firstSeq else { continue }
-            row.firstSeq = void.places.upperBound + 1
+        for deletedRange in try store.deletedRanges(of: nil, in: row.number)
+        where deletedRange.places.lowerBound <= row.firstSeq {
+            try store.dropDeletedRange(from: deletedRange.places.lowerBound, of: nil, in: row.number)
+            guard deletedRange.places.upperBound >= row.firstSeq else { continue }
+            row.firstSeq = deletedRange.places.upperBound + 1
         }
-        row.hasVoids = try !store.voids(of: nil, in: row.number).isEmpty
+        row.hasDeletedRanges = try !store.deletedRanges(of: nil, in: row.number).isEmpty
         let first = try store.message(at: row.firstSeq, in: row.number)
         row.floorTime = first?.timetoken ?? row.timetoken
         // The counted index comes from the message above, because the rows in the deleted range may be removed already.
-        row.floorN = first.map { $0.n - ($0.traits.countsUnread ? 1 : 0) } ?? row.n
-        try store.dropBits(.removed, of: row.number, below: BitBlock.index(of: row.floorN + 1))
+        row.floorCountedIndex = first.map { $0.countedIndex - ($0.traits.countsUnread ? 1 : 0) } ?? row.countedIndex
+        try store.dropBits(.removed, of: row.number, below: BitBlock.index(of: row.floorCountedIndex + 1))
     }
 
     /// Returns how many undeleted messages a set of ranges has, computed from ranges and bit sets without reading rows.
     func messageCount(in places: SeqRangeSet, of row: ConversationRow) throws -> Int64 {
         var places = places
-        if row.hasVoids { for void in try store.voids(of: nil, in: row.number) { places.remove(void.places) } }
+        if row.hasDeletedRanges {
+            for deletedRange in try store.deletedRanges(of: nil, in: row.number) { places.remove(deletedRange.places) }
+        }
         return try store.messageCount(in: places, of: row.number)
     }
 
@@ -116,11 +121,11 @@ extension Transaction {
         guard var row = try conversation(id), !row.isDeleted, row.firstSeq <= row.head, row.floorTime < time else {
             return false
         }
-        let last = try store.lastPlace(in: row) { $0.timetoken < time }
+        let last = try store.lastPosition(in: row) { $0.timetoken < time }
         guard last >= row.firstSeq else { return false }
         try raiseFloor(of: &row, through: last)
         row = try put(row)
-        publish(.moved(id, LogMark(row, generation: generation), isListed: isListed(row)))
+        publish(.headChanged(id, HeadAnnouncement(row, generation: generation), notifiesCommunity: isListed(row)))
         return true
     }
 
@@ -135,9 +140,12 @@ extension Transaction {
     /// - Returns: The number of removed rows, and whether there are more.
     package func sweep(_ id: ConversationID, limit: Int) throws -> (removed: Int, hasMore: Bool) {
         guard var row = try conversation(id), !row.isDeleted else { return (0, false) }
-        let holes = row.hasVoids ? try store.voids(of: nil, in: row.number).filter(\.holdsMessages) : []
+        let deletedRanges =
+            row.hasDeletedRanges ? try store.deletedRanges(of: nil, in: row.number).filter(\.holdsMessages) : []
         let isFloor = row.sweptSeq < row.firstSeq
-        guard let places = isFloor ? row.sweptSeq...row.firstSeq - 1 : holes.first?.places else { return (0, false) }
+        guard let places = isFloor ? row.sweptSeq...row.firstSeq - 1 : deletedRanges.first?.places else {
+            return (0, false)
+        }
         let rows = try store.messages(
             in: row.number, places, newestFirst: false, limit: limit, filter: .all, reader: UserID(known: ""))
         for message in rows {
@@ -147,7 +155,7 @@ extension Transaction {
             try replaceMentions(message.attributes.mentions, with: nil, of: message, in: row.number)
         }
         if let first = rows.first, let last = rows.last {
-            try dropUses(at: first.seq...last.seq, in: row.number)
+            try removeReferences(at: first.seq...last.seq, in: row.number)
             try store.removeMessages(first.seq...last.seq, in: row.number)
         }
         if !isFloor {
@@ -161,12 +169,12 @@ extension Transaction {
         if isFloor {
             row.sweptSeq = isDone ? row.firstSeq : (rows.last?.seq ?? row.firstSeq - 1) + 1
             try store.dropBits(.deleted, of: row.number, below: BitBlock.index(of: row.sweptSeq))
-        } else if isDone, var hole = holes.first {
-            hole.holdsMessages = false
-            try store.put(hole, of: nil, in: row.number)
+        } else if isDone, var deletedRange = deletedRanges.first {
+            deletedRange.holdsMessages = false
+            try store.put(deletedRange, of: nil, in: row.number)
         }
-        try put(row, isNews: false)
-        return (rows.count, !isDone || holes.count > (isFloor ? 0 : 1))
+        try put(row, isClientVisible: false)
+        return (rows.count, !isDone || deletedRanges.count > (isFloor ? 0 : 1))
     }
 }
 

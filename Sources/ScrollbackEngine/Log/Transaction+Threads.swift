@@ -18,7 +18,7 @@ extension Transaction {
     private func isVisible(
         _ message: MessageRow, to user: UserID, seesAll: Bool, in row: ConversationRow
     ) throws -> Bool {
-        if try isGone(message.seq, in: row) { return false }
+        if try isInDeletedRange(message.seq, in: row) { return false }
         if seesAll || row.visibility == .everything { return true }
         if let member = try member(user, of: row.number), member.standing == .member, message.seq > member.joinSeq {
             return true
@@ -35,15 +35,15 @@ extension Transaction {
     }
 
     /// Returns whether a sequence number is in a deleted range.
-    private func isGone(_ seq: Seq, in row: ConversationRow) throws -> Bool {
-        guard row.hasVoids else { return false }
-        return try store.voids(of: nil, in: row.number).contains { $0.places.contains(seq) }
+    private func isInDeletedRange(_ seq: Seq, in row: ConversationRow) throws -> Bool {
+        guard row.hasDeletedRanges else { return false }
+        return try store.deletedRanges(of: nil, in: row.number).contains { $0.places.contains(seq) }
     }
 
     /// Adds `difference` to the reply count of the first message of a thread, even if that message is a tombstone.
     func countReply(of reply: MessageRow, by difference: Int64, in row: inout ConversationRow) throws {
         guard let thread = reply.thread, var root = try store.message(thread, in: row.number),
-            root.seq >= row.firstSeq, try !isGone(root.seq, in: row)
+            root.seq >= row.firstSeq, try !isInDeletedRange(root.seq, in: row)
         else { return }
         let count = max(0, (root.replies?.count ?? 0) + difference)
         var last = max(root.replies?.lastReplyAt ?? reply.timetoken, reply.timetoken)
@@ -57,7 +57,9 @@ extension Transaction {
         -> Timetoken?
     {
         var places = SeqRangeSet([row.firstSeq...row.head])
-        if row.hasVoids { for void in try store.voids(of: nil, in: row.number) { places.remove(void.places) } }
+        if row.hasDeletedRanges {
+            for deletedRange in try store.deletedRanges(of: nil, in: row.number) { places.remove(deletedRange.places) }
+        }
         for range in places.ranges.reversed() {
             var top = range.upperBound
             while top >= range.lowerBound {

@@ -26,14 +26,14 @@ package final class Transaction {
     var recalled: [ConversationID: [Seq: MessageAttributes]] = [:]
 
     /// Whether the changes are reported to the webhook, if that was decided for this transaction.
-    package var isTold: Bool?
+    package var notifiesWebhook: Bool?
 
     private var conversations: [ConversationID: ConversationRow] = [:]
     private var changed: Set<ConversationID> = []
     private var members: [MemberKey: MemberRow?] = [:]
     private var changedMembers: Set<MemberKey> = []
     /// The members whose pushes may be affected by a changed membership, mute or notification level.
-    private var movedReach: Set<MemberKey> = []
+    private var changedPushLevels: Set<MemberKey> = []
 
     private struct MemberKey: Hashable {
         var conversation: Int64
@@ -69,7 +69,7 @@ package final class Transaction {
     }
 
     /// Records the time of an imported message, which may be slightly later than now if several had equal times.
-    func note(_ time: Timetoken) {
+    func recordTime(_ time: Timetoken) {
         newest = max(newest, time)
     }
 
@@ -93,11 +93,11 @@ package final class Transaction {
 
     /// Stores a conversation's row with the number of this commit; the row is written once, when the cache is flushed.
     ///
-    /// - Parameter isNews: Whether the change is visible to clients, so that they receive it on their next sync.
+    /// - Parameter isClientVisible: Whether the change is visible to clients, so that they receive it on their next sync.
     @discardableResult
-    package func put(_ row: ConversationRow, isNews: Bool = true) throws -> ConversationRow {
+    package func put(_ row: ConversationRow, isClientVisible: Bool = true) throws -> ConversationRow {
         var row = row
-        if isNews { row.moved = commit }
+        if isClientVisible { row.lastCommit = commit }
         if row.number == 0 { try store.put(&row) } else { changed.insert(row.id) }
         conversations[row.id] = row
         return row
@@ -117,7 +117,7 @@ package final class Transaction {
         let key = MemberKey(conversation: row.conversation, user: row.user)
         let known = members[key] ?? nil
         if known?.standing != row.standing || known?.isMuted != row.isMuted || known?.level != row.level {
-            movedReach.insert(key)
+            changedPushLevels.insert(key)
         }
         members[key] = .some(row)
         changedMembers.insert(key)
@@ -133,7 +133,7 @@ package final class Transaction {
     /// Deletes a conversation's contents, and removes its members from the cache.
     package func erase(contentsOf conversation: ConversationRow) throws {
         try flush()
-        try dropUses(at: 1...Seq.max, in: conversation.number)
+        try removeReferences(at: 1...Seq.max, in: conversation.number)
         try store.erase(conversation.number)
         members = members.filter { $0.key.conversation != conversation.number }
     }
@@ -162,9 +162,9 @@ package final class Transaction {
         }
         changed.removeAll(keepingCapacity: true)
         changedMembers.removeAll(keepingCapacity: true)
-        for key in movedReach {
-            if case .some(.some(let row)) = members[key] { try updateReach(of: row) }
+        for key in changedPushLevels {
+            if case .some(.some(let row)) = members[key] { try updatePushLevel(of: row) }
         }
-        movedReach.removeAll(keepingCapacity: true)
+        changedPushLevels.removeAll(keepingCapacity: true)
     }
 }

@@ -8,14 +8,16 @@ extension Engine {
     /// - Throws: The error that sending a message to the conversation would throw.
     package func signalTyping(in id: ConversationID, isTyping: Bool, by caller: Caller) throws {
         let name = id.log.absolute(for: caller.user)
-        let deaf: Set<UserID>? = try store.read { store in
+        let excluded: Set<UserID>? = try store.read { store in
             // A direct conversation without messages has no subscribers yet.
             guard try checkMaySend(in: name, by: caller, store) != nil else { return nil }
-            return Set(try store.blockers(of: caller.user, limit: Self.mostBlockers)).union([caller.user])
+            return Set(try store.blockers(of: caller.user, limit: Self.maximumBlockers)).union([caller.user])
         }
-        if let deaf { hub.tellTyping(in: name, of: caller.user, isTyping: isTyping, except: deaf, now: clock()) }
+        if let excluded {
+            hub.sendTypingIndicator(in: name, of: caller.user, isTyping: isTyping, except: excluded, now: clock())
+        }
     }
 
     /// The maximum number of users whose blocks of the typing user are taken into account.
-    static let mostBlockers = 10_000
+    static let maximumBlockers = 10_000
 }

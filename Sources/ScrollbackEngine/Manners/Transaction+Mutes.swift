@@ -6,16 +6,16 @@ extension Transaction {
     /// The caller's permission must already have been checked. A mute persists when the user leaves and rejoins.
     func putMute(_ mute: Mute?, of user: UserID, in id: ConversationID, by caller: Caller) throws {
         guard var row = try conversation(id) else { throw Access.unknown(id) }
-        let isNews = try store.mute(of: user, in: row.number) != mute
+        let isChanged = try store.mute(of: user, in: row.number) != mute
         try store.put(mute, of: user, in: row.number)
-        if mute != nil { try signGuestbook(of: row.number, as: user) }
+        if mute != nil { try recordParticipant(in: row.number, as: user) }
         if mute != nil, !row.hasMutes {
             row.hasMutes = true
-            try put(row, isNews: false)
+            try put(row, isClientVisible: false)
         }
-        publish(.standingChanged(id, user))
-        guard isNews else { return }
-        try note(
+        publish(.memberStateChanged(id, user))
+        guard isChanged else { return }
+        try writeNotice(
             Notice(mute == nil ? .memberUnmuted : .memberMuted, user: user, mute: mute), in: id, by: caller.user)
     }
 

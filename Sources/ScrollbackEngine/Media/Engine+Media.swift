@@ -49,15 +49,15 @@ extension Engine {
         }
         // The owner is checked before any other error, and before bytes are written.
         try checkOwner(of: id, caller)
-        let facts = try MediaFacts(of: Data(bytes), for: .image)
-        guard let pixels = facts.pixels,
-            ["image/jpeg", "image/png", "image/webp", "image/gif"].contains(facts.mediaType)
+        let properties = try MediaProperties(of: Data(bytes), for: .image)
+        guard let pixels = properties.pixels,
+            ["image/jpeg", "image/png", "image/webp", "image/gif"].contains(properties.mediaType)
         else {
             throw ChatError(.invalidMedia, "A thumbnail must be a JPEG, PNG, WebP or GIF image.")
         }
         let blob = BlobID(of: bytes)
         let thumbnail = MediaRow.Thumbnail(
-            blob: blob, size: Int64(bytes.count), mediaType: facts.mediaType, pixels: pixels)
+            blob: blob, size: Int64(bytes.count), mediaType: properties.mediaType, pixels: pixels)
         let old = try await pinning(blob) { () throws(ChatError) in
             try await media.put(bytes, as: blob)
             return try await submit { [self] transaction -> BlobID? in

@@ -37,7 +37,7 @@ package struct UploadRequest: Sendable {
 }
 
 /// The result of beginning an upload.
-package enum UploadBeginning<Upload: Sendable>: Sendable {
+package enum UploadStart<Upload: Sendable>: Sendable {
     case upload(Upload)
     /// The file exists already, from an earlier upload whose answer was lost.
     case file(MediaRow)
@@ -53,7 +53,7 @@ extension Engine {
     ///   `conflict` if another user's file has the ID; and the errors of sending to the conversation.
     package func beginUpload(
         _ request: UploadRequest, by caller: Caller
-    ) async throws(ChatError) -> UploadBeginning<UploadRow> {
+    ) async throws(ChatError) -> UploadStart<UploadRow> {
         let row = try newRow(request, by: caller)
         return switch try await admit(row, isResumable: true, by: caller) {
         case let file?: .file(file)
@@ -70,17 +70,18 @@ extension Engine {
     /// - Throws: The errors of ``beginUpload(_:by:)``.
     package func beginTransfer(
         _ request: UploadRequest, by caller: Caller, isResumable: Bool, interrupt: @escaping @Sendable () -> Void
-    ) async throws(ChatError) -> UploadBeginning<Transfer> {
+    ) async throws(ChatError) -> UploadStart<Transfer> {
         let row = try newRow(request, by: caller)
-        let hold = await transfers.take(row.id, plainOf: isResumable ? nil : caller.user, interrupt: interrupt)
+        let hold = await transfers.acquire(
+            row.id, nonResumableOwner: isResumable ? nil : caller.user, interrupt: interrupt)
         do throws(ChatError) {
             guard let file = try await admit(row, isResumable: isResumable, by: caller) else {
                 return .upload(Transfer(engine: self, row: row, hold: hold, isResumable: isResumable))
             }
-            transfers.letGo(row.id, hold)
+            transfers.release(row.id, hold)
             return .file(file)
         } catch {
-            transfers.letGo(row.id, hold)
+            transfers.release(row.id, hold)
             throw error
         }
     }
@@ -102,7 +103,8 @@ extension Engine {
             _ = try transaction.checkSending(to: row.conversation, by: caller, permissions: permissions)
             if let file = try transaction.file(row.media, ownedBy: caller.user) { return file }
             // A transfer that can't be resumed is already counted by `transfers`.
-            let others = try transaction.store.openUploads(of: caller.user) + transfers.plain(of: caller.user)
+            let others =
+                try transaction.store.openUploads(of: caller.user) + transfers.nonResumableCount(of: caller.user)
             guard others < limit + (isResumable ? 0 : 1) else {
                 throw ChatError(
                     .rateLimited, "You have \(limit) open uploads. Finish or delete one first.",
@@ -138,11 +140,11 @@ extension Engine {
     ) async throws(ChatError) -> Transfer {
         do {
             _ = try upload(id, by: user)
-            let hold = await transfers.take(id, interrupt: interrupt)
+            let hold = await transfers.acquire(id, interrupt: interrupt)
             do {
                 return Transfer(engine: self, row: try upload(id, by: user), hold: hold, isResumable: true)
             } catch {
-                transfers.letGo(id, hold)
+                transfers.release(id, hold)
                 throw error
             }
         } catch {
@@ -165,11 +167,12 @@ extension Engine {
         request.length = Int64(bytes.count)
         let row = try newRow(request, by: caller)
         let blob = BlobID(of: bytes)
-        let media = try row.media(facts: try MediaFacts(of: Data(bytes), for: row.type), blob: blob, at: clock())
+        let media = try row.media(
+            properties: try MediaProperties(of: Data(bytes), for: row.type), blob: blob, at: clock())
         mediaCounts.receivedBytes.wrappingAdd(bytes.count, ordering: .relaxed)
         let known = try await pinning(blob) { () throws(ChatError) in
             try await self.media.put(bytes, as: blob)
-            return try await submit { [self] in try keep(media, by: caller, in: $0) }
+            return try await submit { [self] in try insertFile(media, by: caller, in: $0) }
         }
         guard let known else {
             mediaCounts.files.wrappingAdd(1, ordering: .relaxed)
@@ -184,7 +187,7 @@ extension Engine {
     ///
     /// - Returns: The existing row with the same ID, if any. If two uploads create the same file, the first creates the
     ///   row.
-    func keep(_ media: MediaRow, by caller: Caller, in transaction: Transaction) throws -> MediaRow? {
+    func insertFile(_ media: MediaRow, by caller: Caller, in transaction: Transaction) throws -> MediaRow? {
         _ = try transaction.checkSending(to: media.conversation, by: caller, permissions: permissions)
         if let known = try transaction.file(media.id, ownedBy: media.owner) { return known }
         try transaction.store.put(media)
@@ -196,16 +199,17 @@ extension UploadRow {
     /// Returns the file that the upload becomes.
     ///
     /// - Throws: `invalid-media` if the bytes don't have the expected hash.
-    func media(facts: MediaFacts, blob: BlobID, at time: Date) throws(ChatError) -> MediaRow {
+    func media(properties: MediaProperties, blob: BlobID, at time: Date) throws(ChatError) -> MediaRow {
         if let expected, expected != blob {
             throw ChatError(
                 .invalidMedia, "The file's SHA-256 hash differs from the one in the request. Upload the file again.",
                 parameter: "Repr-Digest")
         }
         var row = MediaRow(
-            id: media, owner: owner, conversation: conversation, type: type, name: name, mediaType: facts.mediaType,
+            id: media, owner: owner, conversation: conversation, type: type, name: name,
+            mediaType: properties.mediaType,
             size: length ?? offset, blob: blob, createdAt: time)
-        row.pixels = facts.pixels
+        row.pixels = properties.pixels
         return row
     }
 }

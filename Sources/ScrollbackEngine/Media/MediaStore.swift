@@ -45,7 +45,7 @@ package protocol UploadFile: AnyObject, Sendable {
         _ body: @escaping @Sendable (Data) throws(ChatError) -> Answer
     ) async throws(ChatError) -> Answer
     /// Stores the bytes as a blob, durable when this method returns; the upload keeps its bytes.
-    func keep(as blob: BlobID) async throws(ChatError)
+    func persist(as blob: BlobID) async throws(ChatError)
     func close() async
 }
 

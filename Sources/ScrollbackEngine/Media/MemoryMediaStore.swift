@@ -16,13 +16,13 @@ package final class MemoryMediaStore: MediaStore {
     package init() {}
 
     package func open(_ upload: UploadID, at offset: Int64) async throws(ChatError) -> any UploadFile {
-        let isThere = state.withLock { state in
+        let exists = state.withLock { state in
             let known = state.uploads[upload] ?? []
             guard known.count >= offset else { return false }
             state.uploads[upload] = Array(known.prefix(Int(offset)))
             return true
         }
-        guard isThere else { throw ChatError(.unknownUpload, "Bytes of the upload were lost. Begin a new upload.") }
+        guard exists else { throw ChatError(.unknownUpload, "Bytes of the upload were lost. Begin a new upload.") }
         return MemoryUpload(store: self, id: upload)
     }
 
@@ -81,7 +81,7 @@ private final class MemoryUpload: UploadFile {
         try body(Data(bytes))
     }
 
-    func keep(as blob: BlobID) async throws(ChatError) {
+    func persist(as blob: BlobID) async throws(ChatError) {
         let bytes = bytes
         store.state.withLock { $0.blobs[blob] = bytes }
     }

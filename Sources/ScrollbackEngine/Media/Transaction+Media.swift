@@ -12,9 +12,9 @@ extension Transaction {
     ) throws -> [MediaID] {
         guard MessageContent.mayHaveFiles(content.type) else { return [] }
         let files = content.fileReferences
-        guard files.count <= Self.mostFiles else {
+        guard files.count <= Self.maximumFiles else {
             throw ChatError.invalidParameter(
-                "files", "must refer to at most \(Self.mostFiles) files", limit: Self.mostFiles)
+                "files", "must refer to at most \(Self.maximumFiles) files", limit: Self.maximumFiles)
         }
         var ids: [MediaID] = []
         for file in files {
@@ -31,7 +31,7 @@ extension Transaction {
         return ids
     }
 
-    private static let mostFiles = 50
+    private static let maximumFiles = 50
 
     private func maySend(_ row: MediaRow, _ sender: Caller, _ permissions: Permissions) throws -> Bool {
         if sender.isAdmin || row.owner == sender.user { return true }
@@ -51,7 +51,7 @@ extension Transaction {
         }
         guard let type = file.type else { return }
         let needsPixels = type == .image || type == .gif
-        guard FileType(row.mediaType).fits(type), !needsPixels || row.pixels != nil else {
+        guard FileType(row.mediaType).isAllowed(in: type), !needsPixels || row.pixels != nil else {
             throw .invalidParameter(
                 "type", "must be a type that accepts \(row.mediaType), such as file")
         }
@@ -59,7 +59,7 @@ extension Transaction {
     }
 
     /// Stores a message's references to files.
-    func use(_ files: [MediaID], at seq: Seq, in number: Int64) throws {
+    func addReferences(to files: [MediaID], at seq: Seq, in number: Int64) throws {
         for id in files {
             try store.insert(MediaUseRow(media: id, conversation: number, seq: seq))
             guard var row = try store.media(id), row.unusedSince != nil else { continue }
@@ -69,7 +69,7 @@ extension Transaction {
     }
 
     /// Deletes the file references of messages in a range; files without references are removed a day later.
-    func dropUses(at places: SeqRange, in number: Int64) throws {
+    func removeReferences(at places: SeqRange, in number: Int64) throws {
         while case let uses = try store.uses(at: places, in: number, limit: 500), !uses.isEmpty {
             for use in uses { try drop(use) }
         }
@@ -85,9 +85,9 @@ extension Transaction {
     }
 
     /// Replaces a message's references to files.
-    func replaceUses(with files: [MediaID], of message: MessageRow, in number: Int64) throws {
+    func replaceReferences(with files: [MediaID], of message: MessageRow, in number: Int64) throws {
         let before = Set(try store.uses(at: message.seq...message.seq, in: number, limit: .max).map(\.media))
-        try use(files.filter { !before.contains($0) }, at: message.seq, in: number)
+        try addReferences(to: files.filter { !before.contains($0) }, at: message.seq, in: number)
         for id in before.subtracting(files) {
             try drop(MediaUseRow(media: id, conversation: number, seq: message.seq))
         }

@@ -24,7 +24,7 @@ package actor Transfer {
     private var count: Int64
     /// The first bytes, as long as more of them can reveal an invalid file.
     private var prefix: Data?
-    private var lookedAt = 0
+    private var examinedCount = 0
 
     init(engine: Engine, row: UploadRow, hold: UInt64, isResumable: Bool) {
         self.engine = engine
@@ -59,7 +59,7 @@ package actor Transfer {
         let end = count + Int64(bytes.count)
         if let length = row.length, end > length { throw Self.wrongLength(length, end) }
         try engine.settings.mediaLimits.check(end, for: row.type)
-        try look(at: bytes)
+        try examinePrefix(with: bytes)
         let file = try await open()
         try await file.append(bytes)
         count = end
@@ -69,15 +69,17 @@ package actor Transfer {
         if engine.log.load.share > Self.busy { try? await Task.sleep(for: Self.pause) }
     }
 
-    private func look(at bytes: [UInt8]) throws(ChatError) {
+    private func examinePrefix(with bytes: [UInt8]) throws(ChatError) {
         guard var known = prefix else { return }
         known.append(contentsOf: bytes.prefix(Self.beginning - known.count))
         prefix = known
         // The prefix is examined each time it has doubled.
-        guard known.count >= max(FileType.prefixLength, 2 * lookedAt) || known.count >= Self.beginning else { return }
-        lookedAt = known.count
-        let tellsMore = try MediaFacts.check(beginning: known, for: row.type)
-        if !tellsMore || known.count >= Self.beginning { prefix = nil }
+        guard known.count >= max(FileType.prefixLength, 2 * examinedCount) || known.count >= Self.beginning else {
+            return
+        }
+        examinedCount = known.count
+        let needsMoreBytes = try MediaProperties.check(beginning: known, for: row.type)
+        if !needsMoreBytes || known.count >= Self.beginning { prefix = nil }
     }
 
     private func open() async throws(ChatError) -> any UploadFile {
@@ -112,18 +114,18 @@ package actor Transfer {
         if let length = row.length, count != length { throw Self.wrongLength(length, count) }
         let file = try await open()
         let type = row.type
-        let facts = try await file.examine { (data) throws(ChatError) in try MediaFacts(of: data, for: type) }
+        let properties = try await file.examine { (data) throws(ChatError) in try MediaProperties(of: data, for: type) }
         let blob = try await file.hash()
         var done = row
         done.state = .done
         done.length = count
         done.offset = count
         done.touchedAt = engine.clock()
-        let (finished, media) = (done, try done.media(facts: facts, blob: blob, at: done.touchedAt))
+        let (finished, media) = (done, try done.media(properties: properties, blob: blob, at: done.touchedAt))
         let known = try await engine.pinning(blob) { [engine, isResumable] () throws(ChatError) in
-            try await file.keep(as: blob)
+            try await file.persist(as: blob)
             return try await engine.submit { transaction in
-                let known = try engine.keep(media, by: caller, in: transaction)
+                let known = try engine.insertFile(media, by: caller, in: transaction)
                 guard known.map({ $0.blob == blob }) ?? true else { throw Transaction.takenID }
                 // The row stays so that a client that lost the answer can get it.
                 if isResumable { try transaction.store.put(finished) }
@@ -167,6 +169,6 @@ package actor Transfer {
     private func release() {
         guard !isEnded else { return }
         isEnded = true
-        engine.transfers.letGo(row.id, hold)
+        engine.transfers.release(row.id, hold)
     }
 }

@@ -7,7 +7,7 @@ final class Transfers: Sendable {
     private struct Hold {
         var number: UInt64
         /// The owner of an upload that can't be resumed.
-        var plainOf: UserID?
+        var nonResumableOwner: UserID?
         /// Stops the request that holds the upload.
         var interrupt: @Sendable () -> Void
         var waiting: [CheckedContinuation<Void, Never>] = []
@@ -27,14 +27,16 @@ final class Transfers: Sendable {
     /// A device that lost its connection may return before the server detects the loss, so the old request must not
     /// block the new one.
     ///
-    /// - Parameter plainOf: The owner of an upload that can't be resumed.
+    /// - Parameter nonResumableOwner: The owner of an upload that can't be resumed.
     /// - Returns: A number with which to release the upload.
-    func take(_ id: UploadID, plainOf: UserID? = nil, interrupt: @escaping @Sendable () -> Void) async -> UInt64 {
+    func acquire(_ id: UploadID, nonResumableOwner: UserID? = nil, interrupt: @escaping @Sendable () -> Void) async
+        -> UInt64
+    {
         while true {
             let step: Step = state.withLock { state in
                 if let hold = state.holds[id] { return .wait(hold.interrupt) }
                 state.last += 1
-                state.holds[id] = Hold(number: state.last, plainOf: plainOf, interrupt: interrupt)
+                state.holds[id] = Hold(number: state.last, nonResumableOwner: nonResumableOwner, interrupt: interrupt)
                 return .taken(state.last)
             }
             switch step {
@@ -52,7 +54,7 @@ final class Transfers: Sendable {
         }
     }
 
-    func letGo(_ id: UploadID, _ number: UInt64) {
+    func release(_ id: UploadID, _ number: UInt64) {
         let waiting = state.withLock { state -> [CheckedContinuation<Void, Never>] in
             guard let hold = state.holds[id], hold.number == number else { return [] }
             state.holds[id] = nil
@@ -64,7 +66,9 @@ final class Transfers: Sendable {
     func isHeld(_ id: UploadID) -> Bool { state.withLock { $0.holds[id] != nil } }
 
     /// Returns the number of a user's current uploads that can't be resumed.
-    func plain(of user: UserID) -> Int { state.withLock { $0.holds.values.count { $0.plainOf == user } } }
+    func nonResumableCount(of user: UserID) -> Int {
+        state.withLock { $0.holds.values.count { $0.nonResumableOwner == user } }
+    }
 
     /// Interrupts all current transfers.
     func interruptAll() {

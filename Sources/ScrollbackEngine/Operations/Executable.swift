@@ -61,27 +61,27 @@ package struct OperationContext: Sendable {
     package let caller: Caller
     /// When the request arrived.
     package let arrival: Date
-    /// ``Engine/shutOuts`` when the caller's token was checked: users who were erased since are refused.
-    package let shutOuts: Int
+    /// ``Engine/erasureCount`` when the caller's token was checked: users who were erased since are refused.
+    package let erasureCount: Int
     /// The connection the request came over, or `nil` for HTTP.
     package let session: Session?
     /// Runs a closure on a thread that may wait for the disk.
     let offload: @Sendable (@escaping @Sendable () -> Void) -> Void
     /// Starts removing expired messages and files in the background.
-    package let tidy: @Sendable () -> Void
+    package let startCleanup: @Sendable () -> Void
 
     package init(
-        engine: Engine, caller: Caller, shutOuts: Int? = nil, session: Session? = nil,
+        engine: Engine, caller: Caller, erasureCount: Int? = nil, session: Session? = nil,
         offload: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
-        tidy: @escaping @Sendable () -> Void = {}
+        startCleanup: @escaping @Sendable () -> Void = {}
     ) {
         self.engine = engine
         self.caller = caller
         arrival = engine.clock()
-        self.shutOuts = shutOuts ?? engine.shutOuts
+        self.erasureCount = erasureCount ?? engine.erasureCount
         self.session = session
         self.offload = offload
-        self.tidy = tidy
+        self.startCleanup = startCleanup
     }
 
     var permissions: Permissions { engine.permissions }

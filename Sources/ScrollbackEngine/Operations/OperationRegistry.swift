@@ -10,7 +10,8 @@ package enum OperationRegistry {
         ListConversations.self, ListChannels.self, PutConversation.self, GetConversation.self,
         DeleteConversation.self, GetHeads.self, SyncConversations.self, MarkRead.self, MarkUnread.self,
         ChangeConversationSettings.self, SetNotificationLevel.self, RemoveRecent.self, AddRecent.self,
-        StopRoaming.self, MarkSeveralRead.self, Subscribe.self, Unsubscribe.self, SignalTyping.self, SetActivity.self,
+        ExcludeFromNewDevices.self, MarkSeveralRead.self, Subscribe.self, Unsubscribe.self, SignalTyping.self,
+        SetActivity.self,
         RenewToken.self, Ping.self,
     ]
 

@@ -2,7 +2,7 @@ import ScrollbackModel
 
 extension Engine {
     /// Deletes bans that have ended.
-    func forgetBans() async throws {
+    func deleteExpiredBans() async throws {
         let now = clock()
         while !Task.isCancelled {
             guard try !store.read({ try $0.bans(endedBefore: now, limit: 1) }).isEmpty else { return }

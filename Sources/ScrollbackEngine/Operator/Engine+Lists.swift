@@ -26,7 +26,7 @@ extension Engine {
             let entries = try rows.prefix(limit).map { row in
                 let ban = row.isBanned ? try store.ban(of: row.profile.id, in: 0)?.ban : nil
                 return UserEntry(
-                    profile: row.profile, state: row.state.name, ban: ban.flatMap { $0.holds(at: now) ? $0 : nil })
+                    profile: row.profile, state: row.state.name, ban: ban.flatMap { $0.isActive(at: now) ? $0 : nil })
             }
             return (entries, rows.count > limit ? rows[limit - 1].profile.id : nil)
         }
@@ -138,7 +138,8 @@ extension ConversationEntry {
     fileprivate init(_ row: ConversationRow, _ member: MemberRow?) {
         self.init(
             conversation: row.id, name: row.name, isPrivate: row.isPrivate, isFrozen: row.isFrozen, head: row.head,
-            n: row.n, createdAt: row.createdAt, lastActivity: row.head > 0 ? row.timetoken.date : nil,
+            countedIndex: row.countedIndex, createdAt: row.createdAt,
+            lastActivity: row.head > 0 ? row.timetoken.date : nil,
             membership: member.map {
                 Membership(standing: $0.standing.name, role: $0.role, readSeq: $0.readSeq)
             })

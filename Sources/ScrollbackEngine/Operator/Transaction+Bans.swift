@@ -14,22 +14,22 @@ extension StoreReader {
     ///   - caller: The user who receives the error, if it is not `user`.
     /// - Throws: `banned`.
     func checkIsNotBanned(
-        _ user: UserID, from places: [ConversationRow], now: Date, toldTo caller: UserID? = nil
+        _ user: UserID, from places: [ConversationRow], now: Date, shownTo caller: UserID? = nil
     ) throws {
-        for place in places where place.marks.contains(.bans) && !place.isPublicChannel {
-            if let ban = try ban(of: user, in: place.number)?.ban, ban.holds(at: now) {
-                throw ban.refusal("\(place.id)", now: now, toldTo: caller ?? user)
+        for place in places where place.flags.contains(.bans) && !place.isPublicChannel {
+            if let ban = try ban(of: user, in: place.number)?.ban, ban.isActive(at: now) {
+                throw ban.refusal("\(place.id)", now: now, shownTo: caller ?? user)
             }
         }
     }
 }
 
 extension Transaction {
-    /// Checks a user as ``StoreReader/checkIsNotBanned(_:from:now:toldTo:)`` does, including uncommitted rows of this
+    /// Checks a user as ``StoreReader/checkIsNotBanned(_:from:now:shownTo:)`` does, including uncommitted rows of this
     /// batch.
-    func checkIsNotBanned(_ user: UserID, from row: ConversationRow, toldTo caller: UserID? = nil) throws {
-        let community = row.id.isCommunityItself ? nil : try row.id.community.flatMap { try conversation($0) }
+    func checkIsNotBanned(_ user: UserID, from row: ConversationRow, shownTo caller: UserID? = nil) throws {
+        let community = row.id.isCommunityRoot ? nil : try row.id.community.flatMap { try conversation($0) }
         try store.checkIsNotBanned(
-            user, from: [row] + (community.map { [$0] } ?? []), now: now.date, toldTo: caller)
+            user, from: [row] + (community.map { [$0] } ?? []), now: now.date, shownTo: caller)
     }
 }

@@ -44,10 +44,10 @@ extension Engine {
         return try store.read { store in
             let access = try access(to: id.absolute(for: caller.user), for: caller, in: store)
             try permissions.checkMayInvite(to: access.conversation.id, as: access.role, by: caller)
-            guard access.conversation.takesInvitations else { throw ChatError.publicChannel(access.conversation.id) }
+            guard access.conversation.supportsInvitations else { throw ChatError.publicChannel(access.conversation.id) }
             let rows = try store.invitations(to: access.conversation.number, after: after, limit: limit)
             return ListPage(
-                rows.filter { $0.holds(at: now) }.map { $0.invitation(to: access.conversation) },
+                rows.filter { $0.isActive(at: now) }.map { $0.invitation(to: access.conversation) },
                 after: rows.count == limit ? rows.last?.user : nil)
         }
     }
@@ -62,9 +62,9 @@ extension Engine {
         let now = clock()
         return try store.read { store in
             let rows = try store.invitations(of: caller.user, after: after ?? 0, limit: limit)
-            let invitations = try rows.filter { $0.holds(at: now) }.compactMap { row in
+            let invitations = try rows.filter { $0.isActive(at: now) }.compactMap { row in
                 try store.conversation(numbered: row.conversation).flatMap { conversation in
-                    conversation.isDeleted || !conversation.takesInvitations
+                    conversation.isDeleted || !conversation.supportsInvitations
                         ? nil : row.invitation(to: conversation)
                 }
             }

@@ -5,7 +5,7 @@ extension Engine {
     /// Returns the members who have read a message, ordered by user ID and without the sender.
     ///
     /// The result is computed from the members' read positions, so no receipts are stored per message. One call
-    /// examines at most ``rowsOfReaders`` members. A page can therefore be empty although more pages follow.
+    /// examines at most ``maximumReadersExamined`` members. A page can therefore be empty although more pages follow.
     ///
     /// - Throws: `feature-off` if read receipts are off, `invalid-parameter` for a room, `unknown-message`,
     ///   `forbidden`.
@@ -28,27 +28,28 @@ extension Engine {
             else { throw ChatError(.unknownMessage, "Message \(id) does not exist, or you may not see it.") }
             guard name.kind != .direct else { return try reader(of: message, access, after: after, store) }
             var found: [MessageReader] = []
-            let rows = try store.positions(in: access.conversation.number, after: after, limit: Self.rowsOfReaders)
+            let rows = try store.positions(
+                in: access.conversation.number, after: after, limit: Self.maximumReadersExamined)
             for row in rows where row.readSeq >= message.seq && row.user != message.sender {
                 guard try isReader(row, of: message, access, store) else { continue }
                 found.append(MessageReader(id: row.user, readSeq: row.readSeq))
                 if found.count == limit { break }
             }
-            let looked = found.count == limit ? found.last?.id : rows.last?.user
-            let isLast = rows.count < Self.rowsOfReaders && looked == rows.last?.user
-            return ListPage(found, after: isLast ? nil : looked)
+            let lastExamined = found.count == limit ? found.last?.id : rows.last?.user
+            let isLast = rows.count < Self.maximumReadersExamined && lastExamined == rows.last?.user
+            return ListPage(found, after: isLast ? nil : lastExamined)
         }
     }
 
     /// The maximum number of members that one call to `readers` examines.
-    package static let rowsOfReaders = 500
+    package static let maximumReadersExamined = 500
 
     /// Returns the other user of a direct conversation if their receipt covers the message.
     private func reader(
         of message: MessageRow, _ access: Access, after: UserID?, _ store: any StoreReader
     ) throws -> ListPage<MessageReader> {
         let row = access.conversation
-        guard let reader = row.otherPerson(than: message.sender), after.map({ $0 < reader }) ?? true else {
+        guard let reader = row.otherUser(than: message.sender), after.map({ $0 < reader }) ?? true else {
             return ListPage([], cursor: nil)
         }
         let seq = try store.receipt(of: reader, in: row.number)
@@ -80,7 +81,7 @@ extension Engine {
     /// Returns the newest sequence number that the other user of a direct conversation has read, limited to what `user`
     /// can see.
     func peerReadSeq(of access: Access, for user: UserID, in store: any StoreReader) throws -> Seq {
-        guard let peer = access.conversation.otherPerson(than: user), settings.people.readReceipts else { return 0 }
+        guard let peer = access.conversation.otherUser(than: user), settings.people.readReceipts else { return 0 }
         return try min(store.receipt(of: peer, in: access.conversation.number), access.state.head)
     }
 }

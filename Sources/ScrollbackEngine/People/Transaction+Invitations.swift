@@ -16,7 +16,7 @@ extension Transaction {
             throw ChatError(.conflict, "\(user) is already a member of \(id).", parameter: "user")
         }
         try checkIsNotErased(user)
-        try checkIsNotBanned(user, from: row, toldTo: caller.user)
+        try checkIsNotBanned(user, from: row, shownTo: caller.user)
         if row.isPrivate, let community = try conversation(.community(id.target)) {
             try checkIsMember(user, of: community)
         }
@@ -56,20 +56,20 @@ extension Transaction {
     /// Adds an invited user as a member.
     ///
     /// - Returns: Whether the user had an open invitation.
-    func joinAsInvited(_ user: UserID, _ id: ConversationID, by caller: Caller) throws -> Bool {
-        guard user == caller.user, let row = try conversation(id), !row.isDeleted, row.takesInvitations,
+    func acceptInvitation(_ user: UserID, _ id: ConversationID, by caller: Caller) throws -> Bool {
+        guard user == caller.user, let row = try conversation(id), !row.isDeleted, row.supportsInvitations,
             try openInvitation(of: user, to: row) != nil, try member(user, of: row.number)?.standing != .member
         else { return false }
         try checkIsNotBanned(user, from: row)
         if row.isPrivate, let community = try conversation(.community(id.target)) {
             try checkIsMember(user, of: community)
         }
-        try admit(user, as: .member, to: row, sinceBeginning: false, by: user)
+        try addMember(user, as: .member, to: row, sinceBeginning: false, by: user)
         return true
     }
 
     /// Deletes the invitation of a user who joined or was banned.
-    func useInvitation(of user: UserID, to row: ConversationRow) throws {
+    func consumeInvitation(of user: UserID, to row: ConversationRow) throws {
         if try store.invitation(of: user, to: row.number) != nil { try endInvitation(of: user, to: row) }
     }
 
@@ -88,7 +88,7 @@ extension Transaction {
     }
 
     private func openInvitation(of user: UserID, to row: ConversationRow) throws -> InvitationRow? {
-        try store.invitation(of: user, to: row.number).flatMap { $0.holds(at: now.date) ? $0 : nil }
+        try store.invitation(of: user, to: row.number).flatMap { $0.isActive(at: now.date) ? $0 : nil }
     }
 
     private func conversationWithInvitations(
@@ -116,7 +116,7 @@ extension Permissions {
 
 extension ConversationRow {
     /// Whether the conversation lists its members, so that users can be invited.
-    var takesInvitations: Bool { id.kind.traits.membership == .listed || id.isCommunityItself || isPrivate }
+    var supportsInvitations: Bool { id.kind.traits.membership == .listed || id.isCommunityRoot || isPrivate }
 }
 
 extension InvitationRow {

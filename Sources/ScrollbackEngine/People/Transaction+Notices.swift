@@ -8,31 +8,34 @@ extension Transaction {
     /// The notice is part of the transaction of the change. Notices about a removal come before it and those about a
     /// join after it, so the affected user sees both. The caller's copies of the conversation row and of the row of
     /// `user` are stale afterwards.
-    func note(_ notice: Notice, in id: ConversationID, by user: UserID) throws {
+    func writeNotice(_ notice: Notice, in id: ConversationID, by user: UserID) throws {
         guard settings.notices, var row = try conversation(id), !row.isDeleted,
             id.kind.traits.membership == .listed || row.isPrivate
         else { return }
         var generator = SystemRandomNumberGenerator()
         let submission = Submission(
             id: MessageID(at: now.date, using: &generator), content: .notice(notice, by: user), attributes: .init())
-        let append = Append(
+        let append = AppendRequest(
             conversation: id, sender: Caller(user: user, isAdmin: true), submission: submission)
         let message = try insert(
             submission, of: append, at: timetoken(after: row.timetoken), in: &row, permissions: .standard)
-        try passOwn(message, by: user, in: row, countBefore: message.n)
+        try excludeOwnFromUnread(message, by: user, in: row, countBefore: message.countedIndex)
         row = try put(row)
         publish(
             .message(
-                message.message(in: id, epoch: row.epoch(in: generation)), isListed: isListed(row), origin: nil))
+                message.message(in: id, epoch: row.epoch(in: generation)), notifiesCommunity: isListed(row), origin: nil
+            ))
     }
 }
 
 extension Transaction {
     /// Writes notices for changed settings that members see: name, avatar and whether the conversation is frozen.
-    func noteChanges(since old: ConversationRow, now new: ConversationRow, by user: UserID) throws {
-        if new.name != old.name { try note(Notice(.nameChanged, name: new.name), in: new.id, by: user) }
-        if new.avatar != old.avatar { try note(Notice(.avatarChanged), in: new.id, by: user) }
-        if new.isFrozen != old.isFrozen { try note(Notice(new.isFrozen ? .frozen : .unfrozen), in: new.id, by: user) }
+    func writeChangeNotices(since old: ConversationRow, now new: ConversationRow, by user: UserID) throws {
+        if new.name != old.name { try writeNotice(Notice(.nameChanged, name: new.name), in: new.id, by: user) }
+        if new.avatar != old.avatar { try writeNotice(Notice(.avatarChanged), in: new.id, by: user) }
+        if new.isFrozen != old.isFrozen {
+            try writeNotice(Notice(new.isFrozen ? .frozen : .unfrozen), in: new.id, by: user)
+        }
     }
 }
 

@@ -9,8 +9,8 @@ extension Transaction {
     ///
     /// - Returns: The sequence number to report to the other user, or `nil` if the receipt is not newer than the stored
     ///   one.
-    func keepReceipt(of user: UserID, through seq: Seq, in row: ConversationRow) throws -> Seq? {
-        guard settings.readReceipts, row.otherPerson(than: user) != nil, row.blocks.isEmpty,
+    func storeReceipt(of user: UserID, through seq: Seq, in row: ConversationRow) throws -> Seq? {
+        guard settings.readReceipts, row.otherUser(than: user) != nil, row.blocks.isEmpty,
             try store.receipt(of: user, in: row.number) < seq
         else { return nil }
         try store.putReceipt(seq, of: user, in: row.number)
@@ -24,7 +24,7 @@ extension ConversationRow {
     /// Returns the other user of a direct conversation.
     ///
     /// Returns `nil` if `user` is not one of the two, or if the conversation has only one user.
-    func otherPerson(than user: UserID) -> UserID? {
+    func otherUser(than user: UserID) -> UserID? {
         guard id.kind == .direct, id.namedUsers.contains(user) else { return nil }
         return id.namedUsers.first { $0 != user }
     }

@@ -24,61 +24,63 @@ extension Engine {
         if try user != watcher && (store.hasBlocked(user, watcher) || store.hasBlocked(watcher, user)) {
             return Presence(isOnline: false)
         }
-        if presenceBoard.isOnline(user) { return Presence(isOnline: true) }
+        if presenceTracker.isOnline(user) { return Presence(isOnline: true) }
         return Presence(isOnline: false, lastSeen: try store.lastSeen(of: user))
     }
 
     /// Notifies watchers of users who have been offline for a while, and stores when those users were last seen.
     ///
     /// Call this a few times per second, on a thread that may block.
-    package func tellWhoLeft() {
+    package func notifyWatchersOfOfflineUsers() {
         let now = clock()
-        presenceBoard.tell { [self] in left(presenceBoard.takeGone(now: now)) }
+        presenceTracker.runNotification { [self] in recordOffline(presenceTracker.takeOfflineUsers(now: now)) }
     }
 
     /// Stores when users were last seen who went offline a moment ago, because the server stops.
-    package func tellAllLeft() {
+    package func recordAllOffline() {
         let now = clock()
-        presenceBoard.tell { [self] in left(presenceBoard.takeGone(now: now, grace: -.infinity)) }
+        presenceTracker.runNotification { [self] in
+            recordOffline(presenceTracker.takeOfflineUsers(now: now, grace: -.infinity))
+        }
     }
 
-    private func left(_ people: [(user: UserID, at: Date)]) {
-        guard !people.isEmpty, settings.people.presence else { return }
-        let gone = people.map { person in
-            (user: person.user, at: Date(timeIntervalSince1970: person.at.timeIntervalSince1970.rounded(.down)))
+    private func recordOffline(_ offlineUsers: [(user: UserID, at: Date)]) {
+        guard !offlineUsers.isEmpty, settings.people.presence else { return }
+        let gone = offlineUsers.map { entry in
+            (user: entry.user, at: Date(timeIntervalSince1970: entry.at.timeIntervalSince1970.rounded(.down)))
         }
         // The rows are part of the next batch; watchers are notified without waiting for it.
         log.submit({ transaction in
-            for person in gone {
+            for entry in gone {
                 // Erasing a user closes their connections, and the time of that must not be stored.
-                let state = try transaction.store.user(person.user)?.state
+                let state = try transaction.store.user(entry.user)?.state
                 if state == .erasing || state == .erased { continue }
-                try transaction.store.put(lastSeen: person.at, of: person.user)
+                try transaction.store.put(lastSeen: entry.at, of: entry.user)
             }
         }) { _ in }
-        for person in gone { tell(Presence(isOnline: false, lastSeen: person.at), of: person.user) }
+        for entry in gone { notifyWatchers(Presence(isOnline: false, lastSeen: entry.at), of: entry.user) }
     }
 
     /// Sends a user's presence to the connections that watch the user.
-    func tell(_ presence: Presence, of user: UserID) {
-        let watchers = presenceBoard.watchers(of: user)
+    func notifyWatchers(_ presence: Presence, of user: UserID) {
+        let watchers = presenceTracker.watchers(of: user)
         guard !watchers.isEmpty, settings.people.presence else { return }
-        let deaf = try? store.read { store in
-            Set(try store.blockers(of: user, limit: Self.mostBlockers))
+        let excludedUsers = try? store.read { store in
+            Set(try store.blockers(of: user, limit: Self.maximumBlockers))
                 .union(try store.blocked(by: user, after: nil, limit: BlockUser.maximumBlocked))
         }
-        guard let deaf else { return }
-        hub.send(.presence(user, presence), to: watchers.filter { !deaf.contains($0.user) })
+        guard let excludedUsers else { return }
+        hub.send(.presence(user, presence), to: watchers.filter { !excludedUsers.contains($0.user) })
     }
 
     /// Sends two users each other's presence after one has blocked or unblocked the other.
     ///
     /// This happens with the next tick, because the writer thread, which calls this, must not wait for the store.
-    func tellPresence(between a: UserID, and b: UserID) {
+    func notifyPresence(between a: UserID, and b: UserID) {
         guard settings.people.presence else { return }
-        presenceBoard.tellLater { [self] in
+        presenceTracker.enqueueNotification { [self] in
             for (user, watcher) in [(a, b), (b, a)] {
-                let connections = presenceBoard.watchers(of: user).filter { $0.user == watcher }
+                let connections = presenceTracker.watchers(of: user).filter { $0.user == watcher }
                 guard !connections.isEmpty,
                     let presence = try? store.read({ try presence(of: user, for: watcher, $0) })
                 else { continue }
@@ -90,5 +92,5 @@ extension Engine {
 
 extension Engine {
     /// Whether no presence is stored; used by tests.
-    package var isPresenceForgotten: Bool { presenceBoard.isEmpty }
+    package var isPresenceEmpty: Bool { presenceTracker.isEmpty }
 }

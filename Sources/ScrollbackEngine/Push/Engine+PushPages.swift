@@ -24,36 +24,36 @@ struct PushPage: Sendable {
 
 extension Engine {
     /// The number of recipients per page.
-    private static let peopleAtOnce = 100
+    private static let recipientsPerPage = 100
     /// The maximum number of messages per walk; each recipient gets one push for the newest message that concerns them.
-    private static let messagesAtOnce = 100
+    private static let messagesPerWalk = 100
     /// How long a push service keeps a push for a device that is turned off, in seconds.
     private static let lifetime: TimeInterval = 7 * 86_400
 
     /// Returns the next page of a conversation's push walk, or `nil` if no pushes are pending.
     func page(of number: Int64, _ settings: PushSettings) throws -> PushPage? {
         try store.read { store in
-            let waiting = try store.pushes(of: number, limit: Self.messagesAtOnce)
+            let waiting = try store.pushes(of: number, limit: Self.messagesPerWalk)
             guard let newest = waiting.last else { return nil }
             let walk = try store.pushWalk(of: number) ?? PushWalkRow(through: newest.number)
             let pushes = waiting.filter { $0.number <= walk.through }
             guard let row = try store.conversation(numbered: number), !row.isDeleted, !pushes.isEmpty else {
                 return PushPage(due: [], through: walk.through, walk: nil)
             }
-            var scene = PushScene(row: row, store: store, now: clock())
+            var context = PushContext(row: row, store: store, now: clock())
             // Messages that were recalled before they were pushed need neither a push nor a recall.
-            let untold = Set(pushes.filter { $0.kind == .message && $0.seq > 0 }.map(\.seq))
-            let subjects = try pushes.filter { $0.kind == .message || !untold.contains($0.seq) }
-                .compactMap { try scene.subject(of: $0) }
-            let people = try scene.people(for: subjects, after: walk.after, limit: Self.peopleAtOnce)
+            let pendingMessages = Set(pushes.filter { $0.kind == .message && $0.seq > 0 }.map(\.seq))
+            let subjects = try pushes.filter { $0.kind == .message || !pendingMessages.contains($0.seq) }
+                .compactMap { try context.subject(of: $0) }
+            let people = try context.people(for: subjects, after: walk.after, limit: Self.recipientsPerPage)
             var due: [DuePush] = []
             for user in people {
-                for subject in try chosen(from: subjects, for: user, &scene) {
-                    due += try notifications(of: subject, to: user, settings, &scene)
+                for subject in try selectSubjects(from: subjects, for: user, &context) {
+                    due += try notifications(of: subject, to: user, settings, &context)
                 }
             }
             for index in due.indices { due[index].number = index }
-            let isOver = people.count < Self.peopleAtOnce
+            let isOver = people.count < Self.recipientsPerPage
             let next = isOver ? nil : people.last.map { PushWalkRow(through: walk.through, after: $0) }
             return PushPage(due: due, through: walk.through, walk: next)
         }
@@ -68,11 +68,11 @@ extension Engine {
                 guard let row = try store.conversation(numbered: retry.push.conversation), !row.isDeleted else {
                     return (retry, nil)
                 }
-                var scene = PushScene(row: row, store: store, now: clock())
-                guard let subject = try scene.subject(of: retry.push),
-                    try decision(on: subject, for: retry.user, &scene) == .push
+                var context = PushContext(row: row, store: store, now: clock())
+                guard let subject = try context.subject(of: retry.push),
+                    try decision(on: subject, for: retry.user, &context) == .push
                 else { return (retry, nil) }
-                let all = try notifications(of: subject, to: retry.user, settings, &scene)
+                let all = try notifications(of: subject, to: retry.user, settings, &context)
                 var due = all.first { $0.notification.device.id == retry.device }
                 due?.number = index
                 return (retry, due)
@@ -82,16 +82,16 @@ extension Engine {
 
     /// Returns the subjects to push to a user: the newest message that mentions them, or the newest message, and all
     /// recalls.
-    private func chosen(
-        from subjects: [PushScene.Subject], for user: UserID, _ scene: inout PushScene
-    ) throws -> [PushScene.Subject] {
-        var newest: PushScene.Subject?
-        var mention: PushScene.Subject?
-        var recalls: [PushScene.Subject] = []
+    private func selectSubjects(
+        from subjects: [PushContext.Subject], for user: UserID, _ context: inout PushContext
+    ) throws -> [PushContext.Subject] {
+        var newest: PushContext.Subject?
+        var mention: PushContext.Subject?
+        var recalls: [PushContext.Subject] = []
         for subject in subjects.reversed() {
             let isMention = subject.text.mentions?.includes(user) ?? false
             guard subject.text.isRecalled || newest == nil || mention == nil && isMention,
-                try decision(on: subject, for: user, &scene) == .push
+                try decision(on: subject, for: user, &context) == .push
             else { continue }
             if subject.text.isRecalled {
                 recalls.append(subject)
@@ -104,25 +104,25 @@ extension Engine {
     }
 
     private func decision(
-        on subject: PushScene.Subject, for user: UserID, _ scene: inout PushScene
+        on subject: PushContext.Subject, for user: UserID, _ context: inout PushContext
     ) throws -> PushDecision {
         var facts = PushDecision.Facts()
         facts.isOwn = subject.sender == user
         facts.isAway = hub.isAway(user)
         guard !facts.isOwn, facts.isAway else { return PushDecision(facts) }
-        guard let person = try scene.person(user), person.deviceCount > 0 else { return .level }
-        facts.isShutOut = try scene.isShutOut(user)
-        facts.isGone = subject.isGone
-        facts.hasBlockedSender = try scene.store.hasBlocked(user, subject.sender)
+        guard let person = try context.person(user), person.deviceCount > 0 else { return .level }
+        facts.isAccessRevoked = try context.isAccessRevoked(user)
+        facts.isDeleted = subject.isDeleted
+        facts.hasBlockedSender = try context.store.hasBlocked(user, subject.sender)
         facts.isMentioned = subject.text.mentions?.includes(user) ?? false
-        let (row, store) = (scene.row, scene.store)
-        let access = try scene.access(user) { try visible(row, for: Caller(user: user), in: store) }
+        let (row, store) = (context.row, context.store)
+        let access = try context.access(user) { try visible(row, for: Caller(user: user), in: store) }
         if let access, access.role != nil {
             facts.isVisible = subject.seq == 0 || subject.isRecall || access.visible.contains(subject.seq)
             facts.isRead = subject.seq > 0 && subject.seq <= access.readPosition
             facts.level = person.preferences.level(
-                own: access.member?.level, isMuted: access.member?.isMuted ?? false, kind: scene.row.id.kind,
-                at: scene.now)
+                own: access.member?.level, isMuted: access.member?.isMuted ?? false, kind: context.row.id.kind,
+                at: context.now)
         } else {
             facts.isVisible = false
         }
@@ -130,18 +130,19 @@ extension Engine {
     }
 
     private func notifications(
-        of subject: PushScene.Subject, to user: UserID, _ settings: PushSettings, _ scene: inout PushScene
+        of subject: PushContext.Subject, to user: UserID, _ settings: PushSettings, _ context: inout PushContext
     ) throws -> [DuePush] {
-        guard let person = try scene.person(user) else { return [] }
-        let devices = try scene.store.pushDevices(of: user).filter {
+        guard let person = try context.person(user) else { return [] }
+        let devices = try context.store.pushDevices(of: user).filter {
             settings.credentials(for: $0.device.service) != nil
         }
         guard !devices.isEmpty else { return [] }
         let caller = Caller(user: user)
-        let badge = try totals(of: involvements(of: user, in: scene.store), for: caller, in: scene.store).unread
-        let place = PushPlace(
-            conversation: scene.row.id.relative(to: user), seq: subject.seq > 0 ? subject.seq : nil,
-            epoch: subject.seq > 0 ? scene.row.epoch(in: store.generation) : nil, message: subject.message,
+        let badge = try totals(of: membershipSummaries(of: user, in: context.store), for: caller, in: context.store)
+            .unread
+        let target = PushTarget(
+            conversation: context.row.id.relative(to: user), seq: subject.seq > 0 ? subject.seq : nil,
+            epoch: subject.seq > 0 ? context.row.epoch(in: store.generation) : nil, message: subject.message,
             sender: subject.sender, type: subject.text.type, receiver: user)
         return devices.compactMap { row in
             let recipient = PushRecipient(
@@ -150,14 +151,14 @@ extension Engine {
             guard let text = settings.texts.resolve(subject.text, for: recipient) else { return nil }
             let notification = PushNotification(
                 id: Self.id(of: subject, to: user, row.device.id), device: row.device, text: text, badge: badge,
-                place: place, data: subject.text.options.data, link: settings.link(to: place),
-                options: subject.text.options, replaces: subject.isRecall, expiresAt: scene.now + Self.lifetime)
+                target: target, data: subject.text.options.data, link: settings.link(to: target),
+                options: subject.text.options, replaces: subject.isRecall, expiresAt: context.now + Self.lifetime)
             return DuePush(user: user, notification: notification, push: subject.push, number: 0)
         }
     }
 
     /// Returns an ID that is the same for each attempt to send a push.
-    private static func id(of subject: PushScene.Subject, to user: UserID, _ device: Identifier) -> UUID {
+    private static func id(of subject: PushContext.Subject, to user: UserID, _ device: Identifier) -> UUID {
         var hash = SHA256()
         for part in ["\(subject.message)", user.text, device.text, subject.isRecall ? "recall" : "message"] {
             hash.update(data: Data(part.utf8))

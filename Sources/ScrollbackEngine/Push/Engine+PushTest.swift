@@ -2,7 +2,7 @@ import Foundation
 package import ScrollbackModel
 
 /// The result of a test push.
-package struct PushTrial: Hashable, Sendable {
+package struct PushTestResult: Hashable, Sendable {
     package var device: Identifier
     package var service: PushService
     package var outcome: PushOutcome
@@ -14,9 +14,9 @@ extension Engine {
     /// Administrators use it to verify the configuration of a push service. A test push is not retried.
     ///
     /// - Throws: `forbidden`, `feature-off` without a push gateway, and `invalid-parameter` if there is no such device.
-    package func tryPush(
+    package func sendTestPush(
         to user: UserID, device: Identifier? = nil, by caller: Caller
-    ) async throws(ChatError) -> [PushTrial] {
+    ) async throws(ChatError) -> [PushTestResult] {
         guard caller.isAdmin else { throw ChatError(.forbidden, "Test pushes require an administrator token.") }
         guard let gateway else { throw ChatError(.featureOff, "Pushes are not available on this server.") }
         let devices: [PushDeviceRow]
@@ -26,7 +26,9 @@ extension Engine {
                 let devices = try store.pushDevices(of: user).filter { device == nil || $0.device.id == device }
                 // The real badge count, so that the test changes nothing that the user sees.
                 let caller = Caller(user: user)
-                return (devices, try totals(of: involvements(of: user, in: store), for: caller, in: store).unread)
+                return (
+                    devices, try totals(of: membershipSummaries(of: user, in: store), for: caller, in: store).unread
+                )
             }
         } catch { throw ChatError(wrapping: error) }
         guard !devices.isEmpty else {
@@ -35,30 +37,30 @@ extension Engine {
                 "device", "must be registered: \(user) has no device\(name); apps register devices when they start")
         }
         let settings = self.settings.push
-        var trials: [PushTrial] = []
+        var results: [PushTestResult] = []
         for row in devices {
             let service = row.device.service
-            var trial = PushTrial(device: row.device.id, service: service, outcome: .sent)
+            var result = PushTestResult(device: row.device.id, service: service, outcome: .sent)
             if let credentials = settings.credentials(for: service) {
-                let notification = trialNotification(to: row, badge: badge, by: caller)
-                trial.outcome = await gateway.send(notification, with: credentials)
+                let notification = testNotification(to: row, badge: badge, by: caller)
+                result.outcome = await gateway.send(notification, with: credentials)
             } else {
-                trial.outcome = .refused(
+                result.outcome = .refused(
                     "The push service is not configured. Set push.services.\(service.rawValue) with PUT /v1/settings.")
             }
-            trials.append(trial)
+            results.append(result)
         }
-        return trials
+        return results
     }
 
-    private func trialNotification(to row: PushDeviceRow, badge: Int64, by caller: Caller) -> PushNotification {
+    private func testNotification(to row: PushDeviceRow, badge: Int64, by caller: Caller) -> PushNotification {
         let now = clock()
         let id = UUID()
-        let place = PushPlace(
+        let target = PushTarget(
             conversation: .direct(caller.user), seq: nil, epoch: nil, message: MessageID(id), sender: caller.user,
             type: .text, receiver: row.user)
         return PushNotification(
             id: id, device: row.device, text: PushText(title: "Scrollback", body: "This is a test push."),
-            badge: badge, place: place, expiresAt: now + 600)
+            badge: badge, target: target, expiresAt: now + 600)
     }
 }

@@ -4,30 +4,30 @@ package import ScrollbackModel
 package enum PushDecision: Hashable, Sendable {
     case push
     /// The user sent the message.
-    case own
+    case ownMessage
     /// The user has the app open.
-    case here
+    case inForeground
     /// The user can't see the message: they joined later, left, or hid it.
     case invisible
     /// The message was recalled or deleted.
-    case gone
+    case deleted
     /// The user has read the message, or it never counted as unread for them.
     case read
     case blocked
     /// The user's notification level or quiet hours exclude the message.
     case level
     /// The user is banned, deactivated or erased.
-    case shutOut
+    case accessRevoked
 
     /// The facts that the decision is based on.
     package struct Facts: Hashable, Sendable {
         package var isOwn = false
         package var isAway = true
         package var isVisible = true
-        package var isGone = false
+        package var isDeleted = false
         package var isRead = false
         package var hasBlockedSender = false
-        package var isShutOut = false
+        package var isAccessRevoked = false
         package var isMentioned = false
         package var level = NotificationLevel.all
 
@@ -36,9 +36,10 @@ package enum PushDecision: Hashable, Sendable {
 
     package init(_ facts: Facts) {
         let reasons: [(Bool, PushDecision)] = [
-            (facts.isOwn, .own), (facts.isShutOut, .shutOut), (!facts.isVisible, .invisible), (facts.isGone, .gone),
+            (facts.isOwn, .ownMessage), (facts.isAccessRevoked, .accessRevoked), (!facts.isVisible, .invisible),
+            (facts.isDeleted, .deleted),
             (facts.isRead, .read), (facts.hasBlockedSender, .blocked),
-            (!facts.level.allows(mention: facts.isMentioned), .level), (!facts.isAway, .here),
+            (!facts.level.allows(mention: facts.isMentioned), .level), (!facts.isAway, .inForeground),
         ]
         self = reasons.first(where: \.0)?.1 ?? .push
     }

@@ -9,7 +9,7 @@ package struct PushNotification: Hashable, Sendable {
     package var text: PushText
     /// The recipient's number of unread messages in all conversations.
     package var badge: Int64
-    package var place: PushPlace
+    package var target: PushTarget
     /// Data from the sender to the receiving app.
     package var data: String?
     /// The link that the app opens, built from the administrator's pattern.
@@ -21,14 +21,14 @@ package struct PushNotification: Hashable, Sendable {
     package var expiresAt: Date
 
     package init(
-        id: UUID, device: PushDevice, text: PushText, badge: Int64, place: PushPlace, data: String? = nil,
+        id: UUID, device: PushDevice, text: PushText, badge: Int64, target: PushTarget, data: String? = nil,
         link: String? = nil, options: PushOptions = .init(), replaces: Bool = false, expiresAt: Date
     ) {
         self.id = id
         self.device = device
         self.text = text
         self.badge = badge
-        self.place = place
+        self.target = target
         self.data = data
         self.link = link
         self.options = options

@@ -21,11 +21,11 @@ package final class PushQueue: Sendable {
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    package func begin() { wake.yield() }
+    package func wakeUp() { wake.yield() }
 
     func finish(_ step: PushStep) {
         finished.withLock { $0.append(step) }
-        begin()
+        wakeUp()
     }
 
     func takeFinished() -> [PushStep] {
@@ -40,16 +40,16 @@ package final class PushQueue: Sendable {
     /// - Returns: Whether any were stored.
     func record(_ transaction: Transaction) throws -> Bool {
         guard isOn.load(ordering: .relaxed) else { return false }
-        var hasNews = false
+        var hasPushes = false
         for event in transaction.events {
             guard let push = PushDraft(event, recalled: transaction.recalled),
                 let row = try transaction.conversation(push.conversation),
-                try transaction.mayReachSomebody(push, in: row)
+                try transaction.mayHaveRecipients(push, in: row)
             else { continue }
             try transaction.store.insertPush(push.kind, at: push.seq, of: row.number, body: push.body)
-            hasNews = true
+            hasPushes = true
         }
-        return hasNews
+        return hasPushes
     }
 }
 
@@ -116,7 +116,7 @@ struct PushDraft {
             seq = message.seq
             sender = message.sender
             mentions = attributes.mentions
-            body = attributes.whatFindsNotification
+            body = attributes.recallAttributesJSON
         default: return nil
         }
         guard conversation.kind.traits.hasRecents else { return nil }
@@ -137,7 +137,7 @@ extension MessageAttributes {
     /// The attributes of a recalled message that are needed to replace its notification.
     ///
     /// These are the mentions, and the notification's ID and channel. The message's text and images are not included.
-    var findingNotification: MessageAttributes {
+    var recallAttributes: MessageAttributes {
         var left = MessageAttributes()
         left.mentions = mentions.map { Mentions(everyone: $0.everyone, users: $0.users, pushText: nil) }
         guard let all = pushOptions else { return left }
@@ -156,14 +156,14 @@ extension MessageAttributes {
     }
 
     /// The same attributes as JSON; `nil` for most messages, which have none of them.
-    fileprivate var whatFindsNotification: RawJSON? {
+    fileprivate var recallAttributesJSON: RawJSON? {
         guard self != MessageAttributes() else { return nil }
         var writer = JSONWriter()
         writer.object { writeMembers(to: &$0) }
         return writer.json
     }
 
-    init(findingNotification row: RawJSON?) throws(ChatError) {
+    init(recallAttributes row: RawJSON?) throws(ChatError) {
         self.init()
         guard let row else { return }
         var reader = JSONReader(row.text)
@@ -177,15 +177,15 @@ extension Transaction {
     /// Returns whether a push could reach any user.
     ///
     /// Most conversations have no users with devices, which a single lookup shows.
-    func mayReachSomebody(_ push: PushDraft, in row: ConversationRow) throws -> Bool {
+    func mayHaveRecipients(_ push: PushDraft, in row: ConversationRow) throws -> Bool {
         if row.id.kind.traits.membership == .named {
             return try row.id.namedUsers.contains { user in
-                try user != push.sender && store.pushPerson(user)?.deviceCount ?? 0 > 0
+                try user != push.sender && store.pushUser(user)?.deviceCount ?? 0 > 0
             }
         }
         if push.mentions != nil || push.kind == .recall { return true }
         return try store.pushAudiences(of: row).contains { audience in
-            try !store.reached(at: .all, in: audience, after: nil, limit: 1).isEmpty
+            try !store.pushRecipients(at: .all, in: audience, after: nil, limit: 1).isEmpty
         }
     }
 }

@@ -14,7 +14,7 @@ struct PushSchedule {
     }
 
     private let limit: Int
-    private var underWay: Set<Int64> = []
+    private var inProgress: Set<Int64> = []
     /// Conversations that wait after a failure.
     private var notBefore: [Int64: Date] = [:]
     /// When the last walk of a conversation ended.
@@ -27,7 +27,7 @@ struct PushSchedule {
     }
 
     mutating func finished(_ step: PushStep, now: Date) {
-        underWay.remove(step.conversation)
+        inProgress.remove(step.conversation)
         if step.failed {
             notBefore[step.conversation] = now + 1
         } else if step.isOver {
@@ -39,20 +39,20 @@ struct PushSchedule {
     ///
     /// - Parameter interval: The minimum time between the end of a walk and the next walk of the same conversation, in
     ///   seconds.
-    mutating func begin(from store: any StoreReader, every interval: Double, now: Date) throws -> Work {
+    mutating func nextWork(from store: any StoreReader, every interval: Double, now: Date) throws -> Work {
         notBefore = notBefore.filter { $0.value > now }
         endedAt = endedAt.filter { $0.value + interval > now }
         func wait(_ conversation: Int64) -> Date? {
             [notBefore[conversation], endedAt[conversation].map { $0 + interval }].compactMap(\.self).max()
         }
         var work = Work()
-        let free = limit - underWay.subtracting([Self.retries]).count
+        let free = limit - inProgress.subtracting([Self.retries]).count
         for turn in [last..<Int64.max, 0..<last] where work.conversations.count < free {
             var place = turn.lowerBound
             while work.conversations.count < free {
                 let page = try store.conversationsWithPushes(after: place, limit: 100)
                 guard let end = page.last else { break }
-                for conversation in page where conversation <= turn.upperBound && !underWay.contains(conversation) {
+                for conversation in page where conversation <= turn.upperBound && !inProgress.contains(conversation) {
                     if let date = wait(conversation) {
                         work.next = min(work.next ?? date, date)
                     } else if work.conversations.count < free {
@@ -64,12 +64,12 @@ struct PushSchedule {
             }
         }
         last = work.conversations.last ?? last
-        underWay.formUnion(work.conversations)
-        if !underWay.contains(Self.retries), let date = try store.nextPushRetry() {
+        inProgress.formUnion(work.conversations)
+        if !inProgress.contains(Self.retries), let date = try store.nextPushRetry() {
             let date = max(date, notBefore[Self.retries] ?? date)
             if date <= now {
                 work.retries = true
-                underWay.insert(Self.retries)
+                inProgress.insert(Self.retries)
             } else {
                 work.next = min(work.next ?? date, date)
             }

@@ -36,17 +36,17 @@ package struct PushSettings: Hashable, Sendable {
         return cleared
     }
 
-    private static let longestInterval = 3600
-    private static let longestLink = 2048
+    private static let maximumInterval = 3600
+    private static let maximumLinkBytes = 2048
 
     func validate() throws(ChatError) {
-        guard (0...Self.longestInterval).contains(intervalSeconds) else {
+        guard (0...Self.maximumInterval).contains(intervalSeconds) else {
             throw .invalidParameter(
-                "push.intervalSeconds", "must be in 0...\(Self.longestInterval)", limit: Self.longestInterval)
+                "push.intervalSeconds", "must be in 0...\(Self.maximumInterval)", limit: Self.maximumInterval)
         }
-        if let link, !(1...Self.longestLink).contains(link.utf8.count) || !link.contains(":") {
+        if let link, !(1...Self.maximumLinkBytes).contains(link.utf8.count) || !link.contains(":") {
             throw .invalidParameter(
-                "push.link", "must be a URL of at most \(Self.longestLink) bytes", limit: Self.longestLink)
+                "push.link", "must be a URL of at most \(Self.maximumLinkBytes) bytes", limit: Self.maximumLinkBytes)
         }
     }
 
@@ -137,11 +137,11 @@ package struct PushSettings: Hashable, Sendable {
     }
 
     /// Returns the link that the app opens for a message.
-    func link(to place: PushPlace) -> String? {
+    func link(to target: PushTarget) -> String? {
         guard let link else { return nil }
         return [
-            ("{conversation}", "\(place.conversation)"), ("{message}", "\(place.message)"),
-            ("{seq}", place.seq.map { "\($0)" } ?? ""),
+            ("{conversation}", "\(target.conversation)"), ("{message}", "\(target.message)"),
+            ("{seq}", target.seq.map { "\($0)" } ?? ""),
         ].reduce(link) { link, part in
             link.replacing(part.0, with: part.1.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")
         }

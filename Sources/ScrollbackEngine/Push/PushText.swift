@@ -21,7 +21,7 @@ package struct PushSubject: Hashable, Sendable {
     package var conversation: String
     package var type: MessageType
     /// The text of a text message or a quote.
-    package var words: String?
+    package var text: String?
     /// Whether the text is encrypted end to end.
     package var isEncrypted: Bool
     package var mentions: Mentions?
@@ -29,14 +29,14 @@ package struct PushSubject: Hashable, Sendable {
     package var isRecalled: Bool
 
     package init(
-        kind: ConversationKind, sender: String, conversation: String, type: MessageType, words: String? = nil,
+        kind: ConversationKind, sender: String, conversation: String, type: MessageType, text: String? = nil,
         isEncrypted: Bool = false, mentions: Mentions? = nil, options: PushOptions = .init(), isRecalled: Bool = false
     ) {
         self.kind = kind
         self.sender = sender
         self.conversation = conversation
         self.type = type
-        self.words = words
+        self.text = text
         self.isEncrypted = isEncrypted
         self.mentions = mentions
         self.options = options
@@ -85,19 +85,19 @@ extension PushTexts {
     }
 
     private func detailed(_ subject: PushSubject, for reader: PushRecipient) -> PushText? {
-        let said = subject.options.text ?? words(of: subject, in: reader.language)
+        let messageText = subject.options.text ?? standardText(of: subject, in: reader.language)
         func fill(_ form: String) -> String {
             PushPlaceholder.fill(form) { place in
                 switch place {
                 case .sender: subject.sender
                 case .conversation: subject.conversation
-                case .text: said ?? ""
+                case .text: messageText ?? ""
                 case .count: String(reader.unread)
                 }
             }
         }
-        let isOfTwo = subject.kind == .direct || subject.kind == .system
-        let standardTitle = isOfTwo ? subject.sender : subject.conversation
+        let isOneToOne = subject.kind == .direct || subject.kind == .system
+        let standardTitle = isOneToOne ? subject.sender : subject.conversation
         func text(_ body: String, title: String? = nil) -> PushText {
             PushText(title: subject.options.title ?? title.map(fill) ?? standardTitle, body: body)
         }
@@ -108,16 +108,16 @@ extension PushTexts {
         if let match = template?.text(in: reader.language) { return text(fill(match.text), title: match.title) }
         if let own = subject.options.text { return text(own) }
         if let other = template?.fallback { return text(fill(other.text), title: other.title) }
-        guard let said else { return nil }
-        if isOfTwo { return text(said) }
+        guard let messageText else { return nil }
+        if isOneToOne { return text(messageText) }
         return text(fill(phrase(isMentioned ? .mention : .group, in: reader.language)))
     }
 
     /// Returns the text that a message itself provides: its text or its type's phrase, or a generic phrase if
     /// encrypted.
-    private func words(of subject: PushSubject, in language: String?) -> String? {
+    private func standardText(of subject: PushSubject, in language: String?) -> String? {
         switch subject.type {
-        case .text, .reference: subject.isEncrypted ? phrase(.hidden, in: language) : subject.words
+        case .text, .reference: subject.isEncrypted ? phrase(.hidden, in: language) : subject.text
         default: PushPhrase(subject.type).map { phrase($0, in: language) }
         }
     }

@@ -55,9 +55,9 @@ package struct PushTexts: Hashable, Sendable {
 }
 
 extension PushTexts {
-    private static let mostTemplates = 1000
-    private static let mostLanguages = 200
-    private static let longestText = 4096
+    private static let maximumTemplates = 1000
+    private static let maximumLanguages = 200
+    private static let maximumTextBytes = 4096
 
     package func writeMembers(to writer: inout JSONWriter) {
         writer.field("language", language)
@@ -105,7 +105,7 @@ extension PushTexts {
                 try PushLanguage.check(language, "push.texts")
                 phrases[language.lowercased()] = try value.null() ? nil : Self.phrases(&value)
             }
-            try Self.check(phrases.count, Self.mostLanguages, "push.texts")
+            try Self.check(phrases.count, Self.maximumLanguages, "push.texts")
         case "templates":
             try value.object { (id, value) throws(ChatError) in
                 guard (1...128).contains(id.utf8.count) else {
@@ -113,7 +113,7 @@ extension PushTexts {
                 }
                 templates[id] = try value.null() ? nil : Self.template(&value)
             }
-            try Self.check(templates.count, Self.mostTemplates, "push.templates")
+            try Self.check(templates.count, Self.maximumTemplates, "push.templates")
         default: return false
         }
         return true
@@ -159,8 +159,8 @@ extension PushTexts {
 
     private static func text(_ value: inout JSONReader, _ parameter: String) throws(ChatError) -> String {
         let text = try value.string()
-        guard (1...longestText).contains(text.utf8.count) else {
-            throw .invalidParameter(parameter, "must be 1...\(longestText) bytes", limit: longestText)
+        guard (1...maximumTextBytes).contains(text.utf8.count) else {
+            throw .invalidParameter(parameter, "must be 1...\(maximumTextBytes) bytes", limit: maximumTextBytes)
         }
         return text
     }

@@ -2,7 +2,7 @@ import HeapModule
 package import ScrollbackModel
 
 /// A filter for the list of recent conversations.
-package struct ListFilter: Hashable, Sendable {
+package struct RecentsFilter: Hashable, Sendable {
     package var kind: ConversationKind?
     package var isMuted: Bool?
     /// Whether to return only conversations with unread messages or mentions, or marked as unread.
@@ -30,23 +30,23 @@ package struct ReadScope: Hashable, Sendable {
 extension Engine {
     /// Returns the caller's list of recent conversations: pinned conversations first, then by newest activity.
     package func recents(
-        _ filter: ListFilter = .init(), limit: Int, cursor: String? = nil, by caller: Caller
+        _ filter: RecentsFilter = .init(), limit: Int, cursor: String? = nil, by caller: Caller
     ) throws -> (heads: [ConversationHead], next: String?) {
         try checkLimit(limit)
-        let bound = try cursor.map { try RecentsPlace($0) }
+        let bound = try cursor.map { try RecentsPosition($0) }
         return try store.read { store in
             var heads: [ConversationHead] = []
-            var last: RecentsPlace?
+            var last: RecentsPosition?
             var bytes = 0
             // A page has a hundred of possibly ten thousand conversations, so a heap is cheaper than sorting all.
             var places = Heap(try places(filter, below: bound, for: caller, in: store))
             while let place = places.popMax() {
-                if heads.count == limit || bytes >= PageRoom.answerBytes { return (heads, last?.text) }
+                if heads.count == limit || bytes >= ResponseBudget.answerBytes { return (heads, last?.text) }
                 last = place
                 guard let row = try store.conversation(numbered: place.number),
                     let access = try visible(row, for: caller, in: store),
                     case let head = try head(of: access, for: caller.user, in: store),
-                    head.recentTime != nil, !filter.isUnread || head.isToRead,
+                    head.recentTime != nil, !filter.isUnread || head.hasUnread,
                     // Messages sent after the caller left don't bring a removed conversation back.
                     head.isMember || head.state.head > head.removedSeq
                 else { continue }
@@ -59,21 +59,21 @@ extension Engine {
 
     /// Returns the list positions of all conversations that may match, in any order.
     private func places(
-        _ filter: ListFilter, below bound: RecentsPlace?, for caller: Caller, in store: any StoreReader
-    ) throws -> [RecentsPlace] {
-        var places: [RecentsPlace] = []
-        func add(_ place: RecentsPlace, isMember: Bool) throws {
+        _ filter: RecentsFilter, below bound: RecentsPosition?, for caller: Caller, in store: any StoreReader
+    ) throws -> [RecentsPosition] {
+        var places: [RecentsPosition] = []
+        func add(_ place: RecentsPosition, isMember: Bool) throws {
             var place = place
-            if !isMember { place.time = try newestSeen(in: place.number, by: caller, in: store) }
+            if !isMember { place.time = try newestVisibleTime(in: place.number, by: caller, in: store) }
             if bound.map({ place < $0 }) ?? true { places.append(place) }
         }
         for row in try store.listed(of: caller.user, filter) {
-            guard row.isCommunityItself else {
+            guard row.isCommunityRoot else {
                 try add(row.place, isMember: row.isMember)
                 continue
             }
             let channels = try channels(of: row.place.number, isMember: row.isMember, for: caller.user, in: store)
-            for channel in channels where filter.mayTake(channel) {
+            for channel in channels where filter.mayMatch(channel) {
                 try add(channel.place, isMember: channel.isMember)
             }
         }
@@ -81,33 +81,35 @@ extension Engine {
     }
 
     /// Returns the list position's time for a former member: the time of the newest message they can see.
-    private func newestSeen(
+    private func newestVisibleTime(
         in number: Int64, by caller: Caller, in store: any StoreReader
     ) throws -> Timetoken {
         guard let row = try store.conversation(numbered: number) else { return Timetoken(rawValue: 0) }
         let newest = try visible(row, for: caller, in: store)?.visible.highest ?? 0
-        return try store.place(atOrBelow: newest, in: number)?.timetoken ?? Timetoken(rawValue: 0)
+        return try store.position(atOrBelow: newest, in: number)?.timetoken ?? Timetoken(rawValue: 0)
     }
 
     /// Returns the unread counts of all conversations in the caller's list, in total.
     package func totals(by caller: Caller) throws -> UnreadTotals {
         try store.read { store in
-            try totals(of: involvements(of: caller.user, in: store), for: caller, in: store)
+            try totals(of: membershipSummaries(of: caller.user, in: store), for: caller, in: store)
         }
     }
 
     func totals(
-        of involved: [InvolvementRow], for caller: Caller, in store: any StoreReader
+        of memberships: [MembershipSummary], for caller: Caller, in store: any StoreReader
     ) throws -> UnreadTotals {
         var totals = UnreadTotals()
-        let uneven = try store.unevenCounts(of: caller.user)
-        for row in involved where row.isListed && row.isMember {
+        let adjustments = try store.unreadAdjustments(of: caller.user)
+        for row in memberships where row.isListed && row.isMember {
             var (messages, mentions): (Int64, Int64) = (0, 0)
-            let count = uneven[row.number]
+            let count = adjustments[row.number]
             if row.kind == .community || count?.isMentioned == true {
                 (messages, mentions) = try unread(row, for: caller, in: store)
-            } else if row.head > row.position, row.n > row.baseN {
-                messages = row.n - row.baseN - (count?.uncounted(among: row.baseN + 1...row.n) ?? 0)
+            } else if row.head > row.readPosition, row.countedIndex > row.baseCountedIndex {
+                messages =
+                    row.countedIndex - row.baseCountedIndex
+                    - (count?.uncounted(among: row.baseCountedIndex + 1...row.countedIndex) ?? 0)
             }
             totals.add(messages, mentions: mentions, kind: row.kind, isMuted: row.isMuted)
         }
@@ -115,7 +117,7 @@ extension Engine {
     }
 
     private func unread(
-        _ row: InvolvementRow, for caller: Caller, in store: any StoreReader
+        _ row: MembershipSummary, for caller: Caller, in store: any StoreReader
     ) throws -> (messages: Int64, mentions: Int64) {
         guard let conversation = try store.conversation(numbered: row.number),
             let access = try visible(conversation, for: caller, in: store)
@@ -127,17 +129,18 @@ extension Engine {
     /// Returns the read marks that mark a scope as read, for conversations with something unread.
     package func marks(_ scope: ReadScope, by caller: Caller) throws -> [ReadMark] {
         try store.read { store in
-            try involvements(of: caller.user, in: store).compactMap { involved -> ReadMark? in
-                guard involved.isMember, !involved.isDeleted, !involved.isCommunityItself,
-                    involved.kind.traits.hasRecents, scope.kind.map({ $0 == involved.kind }) ?? true,
-                    involved.isPublicChannel || involved.head > involved.position || involved.isMarkedUnread,
-                    let row = try store.conversation(numbered: involved.number),
-                    let position = try position(of: involved, row, for: caller, in: store)
+            try membershipSummaries(of: caller.user, in: store).compactMap { membership -> ReadMark? in
+                guard membership.isMember, !membership.isDeleted, !membership.isCommunityRoot,
+                    membership.kind.traits.hasRecents, scope.kind.map({ $0 == membership.kind }) ?? true,
+                    membership.isPublicChannel || membership.head > membership.readPosition
+                        || membership.isMarkedUnread,
+                    let row = try store.conversation(numbered: membership.number),
+                    let position = try position(of: membership, row, for: caller, in: store)
                 else { return nil }
-                let seq = try scope.upTo.map { try store.place(atOrBefore: $0, in: row) } ?? row.head
-                guard seq > position || involved.isMarkedUnread else { return nil }
-                let place = LogPlace(seq: max(0, seq), epoch: row.epoch(in: self.store.generation))
-                return ReadMark(conversation: row.id.relative(to: caller.user), place: place)
+                let seq = try scope.upTo.map { try store.position(atOrBefore: $0, in: row) } ?? row.head
+                guard seq > position || membership.isMarkedUnread else { return nil }
+                let place = EpochPosition(seq: max(0, seq), epoch: row.epoch(in: self.store.generation))
+                return ReadMark(conversation: row.id.relative(to: caller.user), position: place)
             }
         }
     }
@@ -147,24 +150,24 @@ extension Engine {
     /// For a public channel, the join position comes from the community membership. The user's row in the channel may
     /// be absent, or be from a time when the channel was private.
     private func position(
-        of involved: InvolvementRow, _ row: ConversationRow, for caller: Caller, in store: any StoreReader
+        of membership: MembershipSummary, _ row: ConversationRow, for caller: Caller, in store: any StoreReader
     ) throws -> Seq? {
-        guard involved.isPublicChannel else { return involved.position }
+        guard membership.isPublicChannel else { return membership.readPosition }
         return try visible(row, for: caller, in: store)?.readPosition
     }
 }
 
-extension ListFilter {
+extension RecentsFilter {
     /// Returns whether a conversation may match the filter, as far as its summary row shows.
-    func mayTake(_ row: InvolvementRow) -> Bool {
+    func mayMatch(_ row: MembershipSummary) -> Bool {
         guard row.isListed, kind.map({ $0 == row.kind }) ?? true, isMuted.map({ $0 == row.isMuted }) ?? true else {
             return false
         }
-        return !isUnread || row.kind == .community || row.head > row.position || row.isMarkedUnread
+        return !isUnread || row.kind == .community || row.head > row.readPosition || row.isMarkedUnread
     }
 }
 
 extension ConversationHead {
     /// Whether the conversation has something unread or is marked as unread.
-    var isToRead: Bool { unread > 0 || mentions > 0 || isMarkedUnread }
+    var hasUnread: Bool { unread > 0 || mentions > 0 || isMarkedUnread }
 }

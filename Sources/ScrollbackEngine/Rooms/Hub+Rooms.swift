@@ -5,46 +5,47 @@ import Synchronization
 
 extension Hub {
     /// The number of room messages that were stored but not delivered live, since the start.
-    package var messagesLeftOut: Int { rooms.leftOut.load(ordering: .relaxed) }
+    package var skippedMessageCount: Int { rooms.skippedCount.load(ordering: .relaxed) }
 
     /// Delivers a room's message, unless the room exceeds its rate limit.
     ///
     /// The sender's other devices receive the message in any case.
-    func stream(_ message: Message, except origin: Origin?) {
+    func deliverRoomMessage(_ message: Message, except origin: Origin?) {
         let id = message.conversation
         guard rooms.admit(message, now: clock()) else {
-            return send(.message(message), to: otherHearers(of: id, of: message.sender, than: origin))
+            return send(.message(message), to: otherSubscribers(of: id, of: message.sender, than: origin))
         }
         guard let audience = audience(of: id) else { return }
-        let substitute = message.attributes.priority == .low ? HeadFrame(LogMark(message).bare, of: id) : nil
+        let substitute =
+            message.attributes.priority == .low ? HeadFrame(HeadAnnouncement(message).withoutMessage, of: id) : nil
         audience.deliver(ServerEvent.message(message).encoded(), except: origin, orElse: substitute)
     }
 
     /// Returns whether a transient message is delivered.
     ///
     /// If the room exceeds its rate limit, only the sender's other devices receive the message.
-    func streams(_ message: TransientMessage, except origin: Origin?) -> Bool {
+    func shouldDeliver(_ message: TransientMessage, except origin: Origin?) -> Bool {
         let id = message.conversation
         guard id.kind.traits.streamsUnderLoadByPriority,
             !rooms.admit(id, message.attributes.priority, orElse: nil, now: clock())
         else { return true }
-        send(.transient(message), to: otherHearers(of: id, of: message.sender, than: origin))
+        send(.transient(message), to: otherSubscribers(of: id, of: message.sender, than: origin))
         return false
     }
 
     /// Returns whether a change is delivered; otherwise subscribers soon receive one new head for all skipped changes.
-    func streams(_ change: LogChange, in id: ConversationID, _ mark: LogMark) -> Bool {
+    func shouldDeliver(_ change: LogChange, in id: ConversationID, _ mark: HeadAnnouncement) -> Bool {
         !id.kind.traits.streamsUnderLoadByPriority || rooms.admit(id, .normal, orElse: mark, now: clock())
     }
 
     /// Returns a user's other connections that are subscribed to a room, without iterating over all subscribers.
-    private func otherHearers(of id: ConversationID, of user: UserID, than origin: Origin?) -> [any Connection] {
-        connections(of: user).filter { Origin($0) != origin && $0.hears(id) }
+    private func otherSubscribers(of id: ConversationID, of user: UserID, than origin: Origin?) -> [any Connection] {
+        connections(of: user).filter { Origin($0) != origin && $0.isSubscribed(to: id) }
     }
 
     /// Sends rooms' heads to their subscribers if the newest messages were not delivered.
-    func announceRooms() {
-        for (id, mark) in rooms.takeBehind() {
+    func deliverPendingHeads() {
+        for (id, mark) in rooms.takePendingHeads() {
             audience(of: id)?.deliver(mark.event(id).encoded(), except: nil)
         }
     }
@@ -53,9 +54,9 @@ extension Hub {
 /// The frame that replaces a low-priority message for a slow connection: the room's head.
 package final class HeadFrame: Sendable {
     package let conversation: ConversationID
-    private let mark: LogMark
+    private let mark: HeadAnnouncement
 
-    init(_ mark: LogMark, of conversation: ConversationID) {
+    init(_ mark: HeadAnnouncement, of conversation: ConversationID) {
         self.mark = mark
         self.conversation = conversation
     }

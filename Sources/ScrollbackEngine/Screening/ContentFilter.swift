@@ -7,16 +7,16 @@ package import ScrollbackModel
 /// long messages on another thread, and must not block.
 package protocol ContentFilter: Sendable {
     /// Whether the filter accepts everything, so that no message has to wait for it.
-    var isIdle: Bool { get }
-    func judge(_ proposal: Proposal) -> Judgement
+    var acceptsEverything: Bool { get }
+    func evaluate(_ filterRequest: FilterRequest) -> FilterResult
 }
 
 extension ContentFilter {
-    package var isIdle: Bool { false }
+    package var acceptsEverything: Bool { false }
 }
 
 /// A message or edit for a filter to examine.
-package struct Proposal: Sendable {
+package struct FilterRequest: Sendable {
     package enum Kind: String, Sendable {
         /// A new message.
         case message
@@ -40,11 +40,13 @@ package struct Proposal: Sendable {
     }
 
     /// Returns the request with the content and attributes that a filter replaced.
-    func judged(_ judgement: Judgement) -> Proposal {
-        var proposal = self
-        if let json = judgement.replacement { proposal.content = MessageContent(known: content.type, json: json) }
-        if let attributes = judgement.attributes { proposal.attributes = attributes }
-        return proposal
+    func applying(_ filterResult: FilterResult) -> FilterRequest {
+        var filterRequest = self
+        if let json = filterResult.replacement {
+            filterRequest.content = MessageContent(known: content.type, json: json)
+        }
+        if let attributes = filterResult.attributes { filterRequest.attributes = attributes }
+        return filterRequest
     }
 
     package init(
@@ -61,14 +63,14 @@ package struct Proposal: Sendable {
 }
 
 /// The result of a filter.
-package enum Judgement: Sendable {
+package enum FilterResult: Sendable {
     case allowed
     /// The message is stored with other content of the same type and, if given, other attributes.
     case replaced(RawJSON, attributes: MessageAttributes? = nil)
     case refused(ChatError)
 
     /// Returns a refusal with a reason.
-    package static func rejected(_ reason: String) -> Judgement {
+    package static func rejected(_ reason: String) -> FilterResult {
         .refused(ChatError(.contentRejected, reason, parameter: "content"))
     }
 

@@ -16,19 +16,19 @@ package struct WordFilter: ContentFilter {
         words = BannedWords(setting.words)
     }
 
-    package var isIdle: Bool { words.isEmpty }
+    package var acceptsEverything: Bool { words.isEmpty }
 
-    package func judge(_ proposal: Proposal) -> Judgement {
-        guard !isIdle, proposal.content.type != .command else { return .allowed }
+    package func evaluate(_ filterRequest: FilterRequest) -> FilterResult {
+        guard !acceptsEverything, filterRequest.content.type != .command else { return .allowed }
         do {
             var isFound = false
             func look(_ text: String) -> String? {
                 if setting.action == .replace { return words.masked(text) }
-                isFound = isFound || words.occur(in: text)
+                isFound = isFound || words.hasMatch(in: text)
                 return nil
             }
-            let content = try proposal.content.json.mapTexts(Self.paths, look)
-            var attributes = proposal.attributes
+            let content = try filterRequest.content.json.mapTexts(Self.paths, look)
+            var attributes = filterRequest.attributes
             attributes.push = try attributes.push.map { (push) throws(ChatError) in
                 try push.mapTexts(Self.pushPaths, look) ?? push
             }
@@ -36,9 +36,9 @@ package struct WordFilter: ContentFilter {
                 attributes.mentions = Mentions(everyone: mentions.everyone, users: mentions.users, pushText: text)
             }
             if isFound { return .rejected("The message contains a word that this server does not allow.") }
-            let isOther = attributes != proposal.attributes
+            let isOther = attributes != filterRequest.attributes
             guard content != nil || isOther else { return .allowed }
-            return .replaced(content ?? proposal.content.json, attributes: isOther ? attributes : nil)
+            return .replaced(content ?? filterRequest.content.json, attributes: isOther ? attributes : nil)
         } catch {
             return .refused(error)
         }

@@ -6,7 +6,7 @@ extension Engine {
     package typealias Offload = @Sendable (@escaping @Sendable () -> Void) -> Void
 
     /// How long a search waits for the index to include recent messages.
-    private static let patience: Duration = .seconds(2)
+    private static let indexTimeout: Duration = .seconds(2)
     /// The maximum number of index queries to replace matches that turn out to be invalid.
     private static let rounds = 8
 
@@ -21,16 +21,16 @@ extension Engine {
         _ query: SearchQuery, by caller: Caller, offload: @escaping Offload,
         completion: @escaping Completion<SearchPage>
     ) {
-        @Sendable func answer(isWhole: Bool) {
+        @Sendable func answer(isComplete: Bool) {
             completion(
-                Result { try found(query, by: caller, isWhole: isWhole) }.mapError(ChatError.init(wrapping:)))
+                Result { try found(query, by: caller, isComplete: isComplete) }.mapError(ChatError.init(wrapping:)))
         }
         offload { [self] in
             do {
                 let rows = try conversations(for: query, by: caller)
-                if try index.isWhole(rows) { return answer(isWhole: true) }
-                index.catchUp(with: rows, within: Self.patience) { isWhole in
-                    offload { answer(isWhole: isWhole) }
+                if try index.isComplete(rows) { return answer(isComplete: true) }
+                index.catchUp(with: rows, within: Self.indexTimeout) { isComplete in
+                    offload { answer(isComplete: isComplete) }
                 }
             } catch {
                 completion(.failure(ChatError(wrapping: error)))
@@ -52,21 +52,21 @@ extension Engine {
     }
 
     private func searchedConversations(of caller: Caller, in store: any StoreReader) throws -> [ConversationRow] {
-        try involvements(of: caller.user, in: store).compactMap { try store.conversation(numbered: $0.number) }
+        try membershipSummaries(of: caller.user, in: store).compactMap { try store.conversation(numbered: $0.number) }
             .filter { !$0.isDeleted && $0.id.kind.traits.hasRecents && $0.head > 0 }
     }
 
-    private func found(_ query: SearchQuery, by caller: Caller, isWhole: Bool) throws -> SearchPage {
+    private func found(_ query: SearchQuery, by caller: Caller, isComplete: Bool) throws -> SearchPage {
         let terms = SearchTerms(query.text)
-        var page = SearchPage(hits: [], next: nil, isIndexing: !isWhole)
+        var page = SearchPage(hits: [], next: nil, isIndexing: !isComplete)
         var position = try query.cursor?.position(of: query, by: .server)
         return try store.read { store in
             let readers = try accesses(for: query, by: caller, in: store)
             let scopes = readers.values.flatMap { access in
-                access.visible.ranges.map { SearchScope(conversation: access.conversation.number, places: $0) }
+                access.visible.ranges.map { SearchScope(conversation: access.conversation.number, range: $0) }
             }
             guard !terms.isEmpty, !scopes.isEmpty else { return page }
-            var room = PageRoom(messages: query.limit)
+            var budget = ResponseBudget(messages: query.limit)
             for _ in 0..<Self.rounds {
                 // One more match than wanted shows whether there are more.
                 let wanted = query.limit - page.hits.count
@@ -78,15 +78,15 @@ extension Engine {
                 }
                 for match in found.matches.prefix(wanted) {
                     if let access = readers[match.place.conversation],
-                        let hit = try hit(match, terms, access, &room, store)
+                        let hit = try hit(match, terms, access, &budget, store)
                     {
                         page.hits.append(hit)
                     }
-                    if room.hasRefused { break }
+                    if budget.didOverflow { break }
                     position = found.position(after: match)
                 }
-                guard found.matches.count > wanted || room.hasRefused else { return page }
-                if room.isFull { break }
+                guard found.matches.count > wanted || budget.didOverflow else { return page }
+                if budget.isFull { break }
             }
             page.next = position.map { SearchCursor($0, of: query, by: .server) }
             return page
@@ -116,12 +116,13 @@ extension Engine {
 
     /// Returns the hit for a match, if the message is unchanged, visible and still contains the words.
     private func hit(
-        _ match: SearchMatch, _ terms: SearchTerms, _ access: Access, _ room: inout PageRoom, _ store: any StoreReader
+        _ match: SearchMatch, _ terms: SearchTerms, _ access: Access, _ budget: inout ResponseBudget,
+        _ store: any StoreReader
     ) throws -> SearchHit? {
         let place = match.place
         guard access.visible.contains(place.seq),
             let row = try store.message(at: place.seq, in: place.conversation), row.timetoken == place.time,
-            let text = row.searchableText, let ranges = terms.ranges(in: text), room.take(row)
+            let text = row.searchableText, let ranges = terms.ranges(in: text), budget.take(row)
         else { return nil }
         let name = access.conversation.id.relative(to: access.reader)
         return SearchHit(message: row.message(in: name, epoch: access.state.epoch), ranges: ranges)

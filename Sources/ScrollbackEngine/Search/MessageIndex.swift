@@ -10,11 +10,11 @@ package protocol MessageIndex: AnyObject, Sendable {
     ///
     /// Called on the writer's thread after the commit; it must not block.
     ///
-    /// - Parameter moved: The commit's number.
-    func committed(_ conversations: Set<ConversationID>, moved: Int64)
+    /// - Parameter lastCommit: The commit's number.
+    func committed(_ conversations: Set<ConversationID>, lastCommit: Int64)
 
     /// Returns whether the index includes everything up to the state of these rows.
-    func isWhole(_ conversations: [ConversationRow]) throws -> Bool
+    func isComplete(_ conversations: [ConversationRow]) throws -> Bool
 
     /// Waits until the index includes everything up to the state of these rows.
     ///
@@ -42,9 +42,9 @@ package protocol MessageIndex: AnyObject, Sendable {
 package final class ScanningIndex: MessageIndex {
     package init() {}
 
-    package func committed(_ conversations: Set<ConversationID>, moved: Int64) {}
+    package func committed(_ conversations: Set<ConversationID>, lastCommit: Int64) {}
 
-    package func isWhole(_ conversations: [ConversationRow]) -> Bool { true }
+    package func isComplete(_ conversations: [ConversationRow]) -> Bool { true }
 
     package func catchUp(
         with conversations: [ConversationRow], within time: Duration, completion: @escaping @Sendable (Bool) -> Void
@@ -56,15 +56,15 @@ package final class ScanningIndex: MessageIndex {
         _ terms: SearchTerms, in scopes: [SearchScope], sort: SearchSort, after position: SearchPosition?, limit: Int,
         _ store: any StoreReader
     ) throws -> SearchMatches? {
-        var places: [(place: SearchPlace, text: String)] = []
+        var places: [(place: IndexPosition, text: String)] = []
         for scope in scopes {
             let rows = try store.messages(
-                in: scope.conversation, scope.places, newestFirst: true, limit: .max, filter: .all,
+                in: scope.conversation, scope.range, newestFirst: true, limit: .max, filter: .all,
                 reader: UserID(known: ""))
             for row in rows {
                 guard let text = row.searchableText, terms.ranges(in: text) != nil else { continue }
                 places.append(
-                    (SearchPlace(time: row.timetoken, conversation: scope.conversation, seq: row.seq), text))
+                    (IndexPosition(time: row.timetoken, conversation: scope.conversation, seq: row.seq), text))
             }
         }
         places.sort { $0.place > $1.place }
@@ -76,8 +76,8 @@ package final class ScanningIndex: MessageIndex {
             found.matches = wanted.prefix(limit).map { SearchMatch(place: $0.place, score: 0) }
         case .bestFirst:
             let candidates = places.filter { candidate in position.map { candidate.place <= $0.newest } ?? true }
-                .prefix(SearchTerms.candidates)
-                .map { SearchMatch(place: $0.place, score: terms.score(of: Words($0.text))) }
+                .prefix(SearchTerms.candidateLimit)
+                .map { SearchMatch(place: $0.place, score: terms.score(of: TokenizedText($0.text))) }
             let wanted = position.map { position in candidates.filter { $0 < position.last } } ?? candidates
             found.matches = Array(wanted.sorted(by: >).prefix(limit))
         }
@@ -98,7 +98,7 @@ extension Event {
     var changedConversation: ConversationID? {
         switch self {
         case .message(let message, _, _): message.conversation
-        case .changed(let id, _, _, _), .moved(let id, _, _), .conversationDeleted(let id): id
+        case .changed(let id, _, _, _), .lastCommit(let id, _, _), .conversationDeleted(let id): id
         default: nil
         }
     }

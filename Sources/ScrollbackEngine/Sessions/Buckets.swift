@@ -13,22 +13,22 @@ extension TokenBucket: Bucket {}
 struct Buckets<Key: Hashable, Kind: Bucket> {
     private var buckets: [Key: Kind] = [:]
     private var prunedAt = Date.distantPast
-    private let most: Int
+    private let pruningThreshold: Int
 
-    init(most: Int) {
-        self.most = most
+    init(pruningThreshold: Int) {
+        self.pruningThreshold = pruningThreshold
     }
 
     mutating func change<Answer>(
-        _ key: Key, orNew new: @autoclosure () -> Kind, now: Date, _ body: (inout Kind) -> Answer
+        _ key: Key, default new: @autoclosure () -> Kind, now: Date, _ body: (inout Kind) -> Answer
     ) -> Answer {
         // At most once per second, because all buckets may be in use.
-        if buckets.count > most, abs(now.timeIntervalSince(prunedAt)) >= 1 {
+        if buckets.count > pruningThreshold, abs(now.timeIntervalSince(prunedAt)) >= 1 {
             buckets = buckets.filter { !$0.value.isFull(at: now) }
             prunedAt = now
         }
         return body(&buckets[key, default: new()])
     }
 
-    mutating func forget() { buckets = [:] }
+    mutating func removeAll() { buckets = [:] }
 }

@@ -7,13 +7,13 @@ extension Session {
         _ ref: Int64, _ result: Result<Answer, ChatError>, _ encode: (inout JSONWriter, Answer) -> Void
     ) {
         switch result {
-        case .success(let value): outlet.send(ServerFrame.encodeResult(ref: ref) { encode(&$0, value) })
+        case .success(let value): transport.send(ServerFrame.encodeResult(ref: ref) { encode(&$0, value) })
         case .failure(let error): answer(ref, error)
         }
     }
 
     func answer(_ ref: Int64?, _ error: ChatError) {
-        outlet.send(ServerFrame.encodeError(ref: ref, error))
+        transport.send(ServerFrame.encodeError(ref: ref, error))
     }
 }
 
@@ -31,14 +31,14 @@ extension Engine {
     /// notified of channels with new messages.
     ///
     /// - Returns: Each conversation with the sequence number above which the caller sees every message.
-    package func streams(of caller: Caller) throws -> [ConversationID: Seq] {
+    package func automaticSubscriptions(of caller: Caller) throws -> [ConversationID: Seq] {
         try store.read { store in
             var ids: [ConversationID: Seq] = [:]
             for member in try store.memberships(of: caller.user) where member.standing == .member {
                 guard let row = try store.conversation(numbered: member.conversation), !row.isDeleted,
                     permissions[.read, row.id.kind].isMet(by: member.role, isAdmin: caller.isAdmin)
                 else { continue }
-                ids[row.id] = try store.seesAllAbove(member, in: row)
+                ids[row.id] = try store.fullyVisibleAfter(member, in: row)
             }
             return ids
         }

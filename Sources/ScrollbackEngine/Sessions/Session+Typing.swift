@@ -5,7 +5,7 @@ import Synchronization
 /// Limits the typing indicators of one connection.
 ///
 /// The start of typing is sent at most once a second per conversation, and its end once per start.
-struct TypingGate {
+struct TypingThrottle {
     private struct Signal {
         var begun: Date
         var isTyping: Bool
@@ -13,7 +13,7 @@ struct TypingGate {
 
     private var signals: [ConversationID: Signal] = [:]
     private static let interval: TimeInterval = 1
-    private static let mostConversations = 100
+    private static let maximumConversations = 100
 
     /// Returns whether a typing indicator is to be sent.
     mutating func take(_ id: ConversationID, isTyping: Bool, now: Date) -> Bool {
@@ -23,10 +23,10 @@ struct TypingGate {
             return last?.isTyping ?? false
         }
         if let last, now.timeIntervalSince(last.begun) < Self.interval, now >= last.begun { return false }
-        if signals.count >= Self.mostConversations {
+        if signals.count >= Self.maximumConversations {
             signals = signals.filter { now.timeIntervalSince($0.value.begun) < Self.interval }
         }
-        guard signals.count < Self.mostConversations else { return false }
+        guard signals.count < Self.maximumConversations else { return false }
         signals[id] = Signal(begun: now, isTyping: true)
         return true
     }

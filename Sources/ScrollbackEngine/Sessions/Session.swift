@@ -6,14 +6,14 @@ import Synchronization
 /// The socket of a session.
 ///
 /// Methods are called on any thread and must not block.
-package protocol SessionOutlet: AnyObject, Sendable {
+package protocol SessionTransport: AnyObject, Sendable {
     func send(_ frame: [UInt8])
     func close(_ reason: CloseReason, _ text: String)
     /// The approximate number of bytes that wait for the peer to read them.
     var queuedBytes: Int { get }
 }
 
-extension SessionOutlet {
+extension SessionTransport {
     package var queuedBytes: Int { 0 }
 }
 
@@ -28,22 +28,22 @@ package struct SessionServices: Sendable {
     package var offload: @Sendable (@escaping @Sendable () -> Void) -> Void
     /// The heartbeat interval, in seconds.
     package var heartbeat: Int
-    package var allowance: SendAllowance?
+    package var sendLimiter: SendRateLimiter?
     /// Starts the removal of rows that no user can see.
-    package var tidy: @Sendable () -> Void
+    package var startCleanup: @Sendable () -> Void
 
     package init(
         engine: Engine,
         verify: @escaping @Sendable (String, @escaping @Sendable (Verified) -> Void) -> Void,
         offload: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void, heartbeat: Int = 30,
-        allowance: SendAllowance? = nil, tidy: @escaping @Sendable () -> Void = {}
+        sendLimiter: SendRateLimiter? = nil, startCleanup: @escaping @Sendable () -> Void = {}
     ) {
         self.engine = engine
         self.verify = verify
         self.offload = offload
         self.heartbeat = heartbeat
-        self.allowance = allowance
-        self.tidy = tidy
+        self.sendLimiter = sendLimiter
+        self.startCleanup = startCleanup
     }
 }
 
@@ -53,7 +53,7 @@ package struct SessionServices: Sendable {
 package final class Session: Connection {
     package let lane: any Lane
     let services: SessionServices
-    package let outlet: any SessionOutlet
+    package let transport: any SessionTransport
     let state = Mutex(State())
     /// The user, set by `hello`; it stays set after the session ends, because the hub finds the session by it.
     ///
@@ -63,32 +63,32 @@ package final class Session: Connection {
 
     struct State {
         var phase = Phase.connected
-        var lastHeard: Date
-        var greetedAt: Date
+        var lastReceivedAt: Date
+        var helloReceivedAt: Date
         /// The conversations to which the session is subscribed.
         ///
         /// The hub is updated under this lock, so that both always agree; the hub makes no calls under its own lock.
         var subscriptions: Set<ConversationID> = []
         /// The number of times that the user's access to a conversation, or to part of it, was reduced.
-        var removals = 0
+        var userAccessReductions = 0
         var isActive = true
         /// Whether the user's presence is shared with others.
         var sharesPresence = false
         /// The users whose presence the client watches.
         var watched: Set<UserID> = []
         /// The number of presence requests that wait for their turn.
-        var presenceQuestions = 0
+        var pendingPresenceRequests = 0
         /// Whether the session is subscribed to its conversations; until then, frames wait in order.
         var isReady = false
         var waiting: [[UInt8]] = []
         var waitingBytes = 0
         /// Whether incoming frames are ignored, because the connection is about to close.
-        var isDeaf = false
-        var typing = TypingGate()
+        var ignoresInput = false
+        var typing = TypingThrottle()
 
         init() {
-            lastHeard = Date(timeIntervalSince1970: 0)
-            greetedAt = lastHeard
+            lastReceivedAt = Date(timeIntervalSince1970: 0)
+            helloReceivedAt = lastReceivedAt
         }
 
         var isOpen: Bool {
@@ -134,11 +134,11 @@ package final class Session: Connection {
         case closed
     }
 
-    package init(services: SessionServices, lane: any Lane, outlet: any SessionOutlet) {
+    package init(services: SessionServices, lane: any Lane, transport: any SessionTransport) {
         self.services = services
         self.lane = lane
-        self.outlet = outlet
-        state.withLock { $0.lastHeard = services.engine.clock() }
+        self.transport = transport
+        state.withLock { $0.lastReceivedAt = services.engine.clock() }
     }
 
     var engine: Engine { services.engine }
@@ -163,8 +163,8 @@ package final class Session: Connection {
         let now = engine.clock()
         let limit = engine.limits.frameBytes
         let step: Step = state.withLock { state in
-            state.lastHeard = now
-            if state.isDeaf { return .drop }
+            state.lastReceivedAt = now
+            if state.ignoresInput { return .drop }
             switch state.phase {
             case .connected: return .hello
             case .open where state.isReady: return .request
@@ -174,17 +174,17 @@ package final class Session: Connection {
         }
         switch step {
         case .drop: break
-        case .hello: first(bytes)
+        case .hello: receiveHello(bytes)
         case .request: request(bytes)
-        case .overflow: shut(.tooSlow, "The client sent too much data before it received the welcome.")
+        case .overflow: terminate(.tooSlow, "The client sent too much data before it received the welcome.")
         }
     }
 
-    private func first(_ bytes: [UInt8]) {
+    private func receiveHello(_ bytes: [UInt8]) {
         do throws(ChatError) {
-            greet(try HelloFrame(bytes, limits: engine.limits))
+            authenticate(try HelloFrame(bytes, limits: engine.limits))
         } catch {
-            shut(.badToken, "The first frame must be a valid hello.")
+            terminate(.badToken, "The first frame must be a valid hello.")
         }
     }
 
@@ -213,11 +213,12 @@ package final class Session: Connection {
             let request = try operation.init(from: &reader)
             let ref = try frame.ref.required("ref")
             try operation.endpoint.access.check(caller)
-            if operation.endpoint.isRateLimited, let refusal = services.allowance?.take(caller, now: engine.clock()) {
+            if operation.endpoint.isRateLimited, let refusal = services.sendLimiter?.take(caller, now: engine.clock()) {
                 throw refusal
             }
             let context = OperationContext(
-                engine: engine, caller: caller, session: self, offload: services.offload, tidy: services.tidy)
+                engine: engine, caller: caller, session: self, offload: services.offload,
+                startCleanup: services.startCleanup)
             request.start(context) { [self] result in answer(ref, result) { $1.writeMembers(to: &$0) } }
         } catch {
             answer(frame.ref, error)
@@ -225,8 +226,8 @@ package final class Session: Connection {
     }
 
     /// Ignores further frames; requests that were already received are still answered.
-    package func stopTaking() {
-        state.withLock { $0.isDeaf = true }
+    package func ignoreInput() {
+        state.withLock { $0.ignoresInput = true }
     }
 
     /// Ends the session after its socket was closed.
@@ -241,13 +242,13 @@ package final class Session: Connection {
         let ended = state.withLock { state in
             guard let subscriptions = state.end() else { return false }
             for id in subscriptions { hub.unsubscribe(self, from: id) }
-            for user in state.watched { engine.presenceBoard.unwatch(user, by: self) }
+            for user in state.watched { engine.presenceTracker.unwatch(user, by: self) }
             state.watched = []
             return true
         }
         if ended {
             hub.remove(self)
-            isGone()
+            reportOffline()
         }
         return ended
     }
@@ -258,32 +259,32 @@ package final class Session: Connection {
             if case .open(_, _, let expiresAt?) = state.phase, expiresAt <= now {
                 return (.tokenExpired, "The token expired.")
             }
-            let silence = now.timeIntervalSince(state.lastHeard)
+            let silence = now.timeIntervalSince(state.lastReceivedAt)
             return silence > Double(services.heartbeat) * 2.5 ? (.normal, "The connection was idle for too long.") : nil
         }
-        if let reason { shut(reason.0, reason.1) }
+        if let reason { terminate(reason.0, reason.1) }
     }
 
     package func close(_ reason: CloseReason) {
-        shut(reason, "\(reason)")
+        terminate(reason, "\(reason)")
     }
 
     package func close(_ reason: CloseReason, _ text: String) {
-        shut(reason, text)
+        terminate(reason, text)
     }
 
-    private func shut(_ reason: CloseReason, _ text: String) {
-        if end() { outlet.close(reason, text) }
+    private func terminate(_ reason: CloseReason, _ text: String) {
+        if end() { transport.close(reason, text) }
     }
 
     // MARK: Hello
 
-    private func greet(_ hello: HelloFrame) {
+    private func authenticate(_ hello: HelloFrame) {
         let now = engine.clock()
         let isOpen = state.withLock { state in
             guard case .connected = state.phase else { return false }
             state.phase = .verifying
-            state.greetedAt = now
+            state.helloReceivedAt = now
             return true
         }
         guard isOpen else { return }
@@ -313,7 +314,7 @@ package final class Session: Connection {
         }
         guard isOpen else { return }
         // The welcome precedes every event; requests wait until the session is subscribed to its conversations.
-        outlet.send(
+        transport.send(
             ServerFrame.encodeWelcome(
                 .init(user: caller.user, heartbeat: services.heartbeat, limits: engine.limits)))
         let others = hub.add(self)
@@ -325,14 +326,14 @@ package final class Session: Connection {
         }
         do {
             // Detects bans and revocations after the token was verified and before the hub could close the session.
-            try engine.checkMayEnter(caller.user, issuedAt: state.withLock { $0.greetedAt })
-            try hearStreams(of: caller)
+            try engine.checkMayConnect(caller.user, issuedAt: state.withLock { $0.helloReceivedAt })
+            try subscribeToStreams(of: caller)
         } catch let error as ChatError where error.status < 500 {
             return refuse(error)
         } catch {
-            return shut(.restarting, "The store failed. Reconnect later.")
+            return terminate(.restarting, "The store failed. Reconnect later.")
         }
-        isHere()
+        reportOnline()
         while case let frames = state.withLock({ $0.takeWaiting() }), !frames.isEmpty {
             for frame in frames { request(frame) }
         }
@@ -341,27 +342,29 @@ package final class Session: Connection {
     /// Closes the connection with the reason why a token was refused; the code shows whether a new token would help.
     private func refuse(_ error: ChatError) {
         switch error.code {
-        case .tokenExpired: shut(.tokenExpired, error.message)
-        case .userDeactivated, .banned: shut(.signedOut, "\(error)")
-        case .tokenRevoked where caller != nil: shut(.signedOut, error.message)
-        default: shut(.badToken, error.message)
+        case .tokenExpired: terminate(.tokenExpired, error.message)
+        case .userDeactivated, .banned: terminate(.signedOut, "\(error)")
+        case .tokenRevoked where caller != nil: terminate(.signedOut, error.message)
+        default: terminate(.badToken, error.message)
         }
     }
 
     /// The entry for the administrators' list of connections; `nil` before `hello`.
     package var entry: ConnectionEntry? {
-        let queued = outlet.queuedBytes
+        let queued = transport.queuedBytes
         return state.withLock { state in
             guard case .open(let caller, let device, _) = state.phase else { return nil }
             return ConnectionEntry(
-                user: caller.user, device: device, since: state.greetedAt, lastHeard: state.lastHeard,
+                user: caller.user, device: device, since: state.helloReceivedAt, lastReceivedAt: state.lastReceivedAt,
                 isActive: state.isActive, subscriptions: state.subscriptions.count, queuedBytes: queued)
         }
     }
 
-    private func hearStreams(of caller: Caller) throws {
-        var mark = mark()
-        while try !subscribe(to: engine.streams(of: caller), since: mark) { mark = self.mark() }
+    private func subscribeToStreams(of caller: Caller) throws {
+        var checkpoint = checkpoint()
+        while try !subscribe(to: engine.automaticSubscriptions(of: caller), since: checkpoint) {
+            checkpoint = self.checkpoint()
+        }
     }
 
     private var device: String? {

@@ -55,7 +55,7 @@ extension MemoryRows {
     }
 
     func dropInvitations(endedBy time: Date, limit: Int) -> Int {
-        let ended = people.invitations.filter { !$0.value.holds(at: time) }.keys.prefix(limit)
+        let ended = people.invitations.filter { !$0.value.isActive(at: time) }.keys.prefix(limit)
         for key in ended { change(\.people.invitations[key], nil) }
         return ended.count
     }

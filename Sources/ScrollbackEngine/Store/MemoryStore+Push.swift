@@ -5,9 +5,9 @@ import ScrollbackModel
 ///
 /// This is a value type, so that a rollback restores the old value.
 struct MemoryPush {
-    var people: [UserID: PushPersonRow] = [:]
+    var people: [UserID: PushUserRow] = [:]
     var devices: [UserID: [Identifier: PushDeviceRow]] = [:]
-    var reach: [MemoryRows.Key: NotificationLevel] = [:]
+    var pushLevels: [MemoryRows.Key: NotificationLevel] = [:]
     var pushes: [Int64: [PushRow]] = [:]
     var walks: [Int64: PushWalkRow] = [:]
     var retries: [Int64: PushRetryRow] = [:]
@@ -28,7 +28,7 @@ extension MemoryRows {
 
     // MARK: Reading
 
-    func pushPerson(_ user: UserID) -> PushPersonRow? { push.people[user] }
+    func pushUser(_ user: UserID) -> PushUserRow? { push.people[user] }
 
     func pushDevices(of user: UserID) -> [PushDeviceRow] {
         (push.devices[user] ?? [:]).values.sorted { $0.device.id < $1.device.id }
@@ -38,10 +38,10 @@ extension MemoryRows {
         push.devices.values.lazy.flatMap(\.values).first { $0.device.service == service && $0.device.token == token }
     }
 
-    func reached(
+    func pushRecipients(
         at level: NotificationLevel, in conversation: Int64, after: UserID?, limit: Int
     ) -> [UserID] {
-        let users = push.reach.filter { key, value in
+        let users = push.pushLevels.filter { key, value in
             key.conversation == conversation && value == level && (after.map { $0 < key.user } ?? true)
         }.keys.map(\.user)
         return Array(users.sorted().prefix(limit))
@@ -70,7 +70,7 @@ extension MemoryRows {
 
     // MARK: Writing
 
-    func put(_ person: PushPersonRow) { changePush { $0.people[person.user] = person } }
+    func put(_ person: PushUserRow) { changePush { $0.people[person.user] = person } }
 
     func put(_ device: PushDeviceRow) {
         changePush { push in
@@ -85,8 +85,8 @@ extension MemoryRows {
 
     func dropPushDevice(_ device: Identifier, of user: UserID) { changePush { $0.devices[user]?[device] = nil } }
 
-    func putReach(_ level: NotificationLevel, of user: UserID, in conversation: Int64) {
-        changePush { $0.reach[Key(conversation: conversation, user: user)] = level == .none ? nil : level }
+    func putPushLevel(_ level: NotificationLevel, of user: UserID, in conversation: Int64) {
+        changePush { $0.pushLevels[Key(conversation: conversation, user: user)] = level == .none ? nil : level }
     }
 
     func insertPush(_ kind: PushRow.Kind, at seq: Seq, of conversation: Int64, body: RawJSON?) {
@@ -123,7 +123,7 @@ extension MemoryRows {
 
     func erasePushes(of conversation: Int64) {
         changePush { push in
-            push.reach = push.reach.filter { $0.key.conversation != conversation }
+            push.pushLevels = push.pushLevels.filter { $0.key.conversation != conversation }
             push.pushes[conversation] = nil
             push.walks[conversation] = nil
             push.retries = push.retries.filter { $0.value.push.conversation != conversation }
@@ -134,7 +134,7 @@ extension MemoryRows {
         changePush { push in
             push.people[user] = nil
             push.devices[user] = nil
-            push.reach = push.reach.filter { $0.key.user != user }
+            push.pushLevels = push.pushLevels.filter { $0.key.user != user }
             push.retries = push.retries.filter { $0.value.user != user }
         }
     }

@@ -10,13 +10,13 @@ package final class MemoryStore: MessageStore {
     /// The last commit and the newest time.
     ///
     /// They have their own lock, because reads and transactions hold the rows' lock.
-    private let position = Mutex((moved: Int64(0), newest: Timetoken(rawValue: 0)))
+    private let position = Mutex((lastCommit: Int64(0), newest: Timetoken(rawValue: 0)))
 
     package init(generation: UInt64) {
         self.generation = generation
     }
 
-    package var moved: Int64 { position.withLock { $0.moved } }
+    package var lastCommit: Int64 { position.withLock { $0.lastCommit } }
     package var newest: Timetoken { position.withLock { $0.newest } }
 
     package func read<Answer>(_ body: (any StoreReader) throws -> Answer) throws -> Answer {
@@ -27,7 +27,7 @@ package final class MemoryStore: MessageStore {
         try rows.lock.withLock { _ in
             rows.undo.removeAll()
             do {
-                let commit = moved + 1
+                let commit = lastCommit + 1
                 let answer = try body(rows, commit)
                 position.withLock { $0 = (commit, max($0.newest, rows.newest)) }
                 return answer
@@ -40,7 +40,7 @@ package final class MemoryStore: MessageStore {
 }
 
 extension MemoryStore {
-    package func giveBackRoom() -> Bool { false }
+    package func vacuum() -> Bool { false }
 }
 
 /// The rows of a ``MemoryStore``.
@@ -76,19 +76,19 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
     var members: [Key: MemberRow] = [:]
     var spans: [Key: [SpanRow]] = [:]
     var blocks: [SetKey: [Int64: BitBlock]] = [:]
-    var voids: [OwnerKey: [VoidRow]] = [:]
+    var deletedRanges: [OwnerKey: [DeletedRangeRow]] = [:]
     var keys: [Int64: [MessageID: KeyRow]] = [:]
     private var changes: [Int64: [ChangeRow]] = [:]
     private var actions: [Int64: [ActionRow]] = [:]
-    private var operatorSettings: RawJSON?
+    private var serverSettings: RawJSON?
     var mentions: [Int64: [Mention]] = [:]
     /// The messages, ordered by sequence number.
     var messages: [Int64: [MessageRow]] = [:]
     private var places: [Int64: [MessageID: Seq]] = [:]
     var users: [UserID: UserRow] = [:]
-    var manners = MemoryManners()
+    var moderation = MemoryModeration()
     var people = MemoryPeople()
-    var operations = MemoryOperations()
+    var administration = MemoryAdministration()
     var push = MemoryPush()
 
     var newest: Timetoken { conversations.values.map(\.timetoken).max() ?? Timetoken(rawValue: 0) }
@@ -146,8 +146,8 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
         return all.values.filter { wanted.contains($0.index) }.sorted { $0.index < $1.index }
     }
 
-    func voids(of user: UserID?, in conversation: Int64) -> [VoidRow] {
-        voids[OwnerKey(conversation: conversation, user: user)] ?? []
+    func deletedRanges(of user: UserID?, in conversation: Int64) -> [DeletedRangeRow] {
+        deletedRanges[OwnerKey(conversation: conversation, user: user)] ?? []
     }
 
     func mentions(of user: UserID, in conversation: Int64, above seq: Seq) -> [Seq] {
@@ -166,8 +166,10 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
         places[conversation]?[id].flatMap { message(at: $0, in: conversation) }
     }
 
-    func place(atOrBelow seq: Seq, in conversation: Int64) -> PlaceRow? {
-        message(atOrBelow: seq, in: conversation).map { PlaceRow(seq: $0.seq, n: $0.n, timetoken: $0.timetoken) }
+    func position(atOrBelow seq: Seq, in conversation: Int64) -> PositionRow? {
+        message(atOrBelow: seq, in: conversation).map {
+            PositionRow(seq: $0.seq, countedIndex: $0.countedIndex, timetoken: $0.timetoken)
+        }
     }
 
     func message(atOrBelow seq: Seq, in conversation: Int64) -> MessageRow? {
@@ -177,10 +179,11 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
     }
 
     func messages(
-        in conversation: Int64, _ range: SeqRange, newestFirst: Bool, room: inout PageRoom, filter: MessageFilter,
+        in conversation: Int64, _ range: SeqRange, newestFirst: Bool, budget: inout ResponseBudget,
+        filter: MessageFilter,
         reader: UserID
     ) -> [MessageRow] {
-        guard !room.isFull, let log = messages[conversation] else { return [] }
+        guard !budget.isFull, let log = messages[conversation] else { return [] }
         let slice = log[Self.index(in: log, above: range.lowerBound - 1)..<Self.index(in: log, above: range.upperBound)]
         let unnamed = ConversationID.room("unnamed")
         func passes(_ row: MessageRow) -> Bool {
@@ -190,9 +193,9 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
         for index in 0..<slice.count {
             let row = slice[newestFirst ? slice.endIndex - 1 - index : slice.startIndex + index]
             guard passes(row) else { continue }
-            guard room.take(row) else { break }
+            guard budget.take(row) else { break }
             rows.append(row)
-            if room.isFull { break }
+            if budget.isFull { break }
         }
         return rows
     }
@@ -233,7 +236,7 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
         Array(conversations.values.filter { $0.number > number }.sorted { $0.number < $1.number }.prefix(limit))
     }
 
-    func settings() -> RawJSON? { operatorSettings }
+    func settings() -> RawJSON? { serverSettings }
 
     static func index(in log: [MessageRow], above seq: Seq) -> Int {
         var low = 0
@@ -302,16 +305,16 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
         change(\.blocks[key], blocks[key]?.filter { $0.key >= block })
     }
 
-    func put(_ void: VoidRow, of user: UserID?, in conversation: Int64) {
-        dropVoid(from: void.places.lowerBound, of: user, in: conversation)
+    func put(_ deletedRange: DeletedRangeRow, of user: UserID?, in conversation: Int64) {
+        dropDeletedRange(from: deletedRange.places.lowerBound, of: user, in: conversation)
         let key = OwnerKey(conversation: conversation, user: user)
-        let all = (voids[key] ?? []) + [void]
-        change(\.voids[key], all.sorted { $0.places.lowerBound < $1.places.lowerBound })
+        let all = (deletedRanges[key] ?? []) + [deletedRange]
+        change(\.deletedRanges[key], all.sorted { $0.places.lowerBound < $1.places.lowerBound })
     }
 
-    func dropVoid(from seq: Seq, of user: UserID?, in conversation: Int64) {
+    func dropDeletedRange(from seq: Seq, of user: UserID?, in conversation: Int64) {
         let key = OwnerKey(conversation: conversation, user: user)
-        change(\.voids[key], voids[key]?.filter { $0.places.lowerBound != seq })
+        change(\.deletedRanges[key], deletedRanges[key]?.filter { $0.places.lowerBound != seq })
     }
 
     func insertMention(of user: UserID?, by sender: UserID, at seq: Seq, in conversation: Int64) {
@@ -378,7 +381,7 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
     }
 
     func put(settings: RawJSON) {
-        change(\.operatorSettings, settings)
+        change(\.serverSettings, settings)
     }
 
     func erase(_ conversation: Int64) {
@@ -388,13 +391,13 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
         change(\.keys[conversation], nil)
         change(\.changes[conversation], nil)
         change(\.actions[conversation], nil)
-        changeManners { $0.erase(conversation) }
+        changeModeration { $0.erase(conversation) }
         erasePeople(of: conversation)
         erasePushes(of: conversation)
-        changeOperations { $0.eraseBans(in: conversation) }
+        changeAdministration { $0.eraseBans(in: conversation) }
         for key in spans.keys where key.conversation == conversation { change(\.spans[key], nil) }
         for key in blocks.keys where key.conversation == conversation { change(\.blocks[key], nil) }
-        for key in voids.keys where key.conversation == conversation { change(\.voids[key], nil) }
+        for key in deletedRanges.keys where key.conversation == conversation { change(\.deletedRanges[key], nil) }
         for (key, row) in members where key.conversation == conversation {
             let left = MemberRow(conversation: conversation, user: row.user, standing: .left)
             change(\.members[key], row.standing == .reader ? nil : left)

@@ -10,7 +10,7 @@ package protocol MessageStore: AnyObject, Sendable {
     var generation: UInt64 { get }
 
     /// The number of the last commit that changed a conversation.
-    var moved: Int64 { get throws }
+    var lastCommit: Int64 { get throws }
 
     /// The newest time of any message.
     var newest: Timetoken { get throws }
@@ -27,11 +27,11 @@ package protocol MessageStore: AnyObject, Sendable {
     /// Returns some free space of the store to the file system.
     ///
     /// - Returns: Whether more free space remains.
-    func giveBackRoom() throws -> Bool
+    func vacuum() throws -> Bool
 }
 
 /// The read operations of a snapshot.
-package protocol StoreReader: MannersReader, PeopleReader, OperatorReader, PushReader {
+package protocol StoreReader: ModerationReader, PeopleReader, AdminReader, PushReader {
     func conversation(_ id: ConversationID) throws -> ConversationRow?
     func conversation(numbered number: Int64) throws -> ConversationRow?
     /// Returns the channels of a community ordered by name, including deleted ones.
@@ -44,38 +44,40 @@ package protocol StoreReader: MannersReader, PeopleReader, OperatorReader, PushR
     func memberships(of user: UserID) throws -> [MemberRow]
     /// Returns summaries of a user's memberships, ordered by conversation number.
     ///
-    /// The result contains memberships whose conversation changed after commit `moved`, memberships whose change
+    /// The result contains memberships whose conversation changed after commit `lastCommit`, memberships whose change
     /// counter is above `rev`, and all communities.
-    func involvements(of user: UserID, movedAbove moved: Int64, changedAbove rev: Int64) throws -> [InvolvementRow]
+    func membershipSummaries(of user: UserID, committedAfter lastCommit: Int64, changedAbove rev: Int64) throws
+        -> [MembershipSummary]
     /// Returns the conversations that may be in a user's list of recents, in any order, based on their summary rows.
     ///
     /// A community represents its channels.
-    func listed(of user: UserID, _ filter: ListFilter) throws -> [ListedRow]
+    func listed(of user: UserID, _ filter: RecentsFilter) throws -> [ListedRow]
     /// Returns the corrections to unread counts that are not just the difference of two counted indexes.
     ///
     /// The result covers conversations that list the user, and is keyed by conversation number. It may contain others,
     /// but no channels.
-    func unevenCounts(of user: UserID) throws -> [Int64: UnevenCount]
+    func unreadAdjustments(of user: UserID) throws -> [Int64: UnreadAdjustment]
     /// Returns summaries of a community's channels for a user, ordered by name, including deleted channels.
-    func channelInvolvements(of user: UserID, in community: Identifier) throws -> [InvolvementRow]
+    func channelSummaries(of user: UserID, in community: Identifier) throws -> [MembershipSummary]
     /// Returns a user's membership spans, oldest first.
     func spans(of user: UserID, in conversation: Int64) throws -> [SpanRow]
     /// Returns the blocks of a bit set, lowest first; empty blocks may be left out.
     func bits(_ set: BitSet, of conversation: Int64, blocks: ClosedRange<Int64>) throws -> [BitBlock]
     /// Returns the ranges deleted for one user, or for everyone if `user` is `nil`, lowest first.
-    func voids(of user: UserID?, in conversation: Int64) throws -> [VoidRow]
+    func deletedRanges(of user: UserID?, in conversation: Int64) throws -> [DeletedRangeRow]
     /// Returns sequence numbers above `seq` of messages by others that mention the user or everyone, lowest first.
     func mentions(of user: UserID, in conversation: Int64, above seq: Seq) throws -> [Seq]
 
     func message(at seq: Seq, in conversation: Int64) throws -> MessageRow?
     func message(_ id: MessageID, in conversation: Int64) throws -> MessageRow?
     /// Returns the position of the message with the highest sequence number at or below `seq`.
-    func place(atOrBelow seq: Seq, in conversation: Int64) throws -> PlaceRow?
+    func position(atOrBelow seq: Seq, in conversation: Int64) throws -> PositionRow?
     /// Returns the message with the highest sequence number at or below `seq`.
     func message(atOrBelow seq: Seq, in conversation: Int64) throws -> MessageRow?
-    /// Returns messages of a range that match a filter, from its newest or oldest end, as far as `room` allows.
+    /// Returns messages of a range that match a filter, from its newest or oldest end, as far as `budget` allows.
     func messages(
-        in conversation: Int64, _ range: SeqRange, newestFirst: Bool, room: inout PageRoom, filter: MessageFilter,
+        in conversation: Int64, _ range: SeqRange, newestFirst: Bool, budget: inout ResponseBudget,
+        filter: MessageFilter,
         reader: UserID
     ) throws -> [MessageRow]
 
@@ -127,16 +129,16 @@ extension StoreReader {
     package func messages(
         in conversation: Int64, _ range: SeqRange, newestFirst: Bool, limit: Int, filter: MessageFilter, reader: UserID
     ) throws -> [MessageRow] {
-        var room = PageRoom(messages: limit, bytes: .max)
+        var budget = ResponseBudget(messages: limit, bytes: .max)
         return try messages(
-            in: conversation, range, newestFirst: newestFirst, room: &room, filter: filter, reader: reader)
+            in: conversation, range, newestFirst: newestFirst, budget: &budget, filter: filter, reader: reader)
     }
 }
 
 /// A write transaction.
 ///
 /// Reads within the transaction see its changes.
-package protocol StoreWriter: StoreReader, MannersWriter, PeopleWriter, OperatorWriter, PushWriter {
+package protocol StoreWriter: StoreReader, ModerationWriter, PeopleWriter, AdminWriter, PushWriter {
     /// Stores a conversation, and assigns a number to a new one.
     func put(_ conversation: inout ConversationRow) throws
     func put(_ member: MemberRow) throws
@@ -149,9 +151,9 @@ package protocol StoreWriter: StoreReader, MannersWriter, PeopleWriter, Operator
     /// Deletes the blocks of a bit set below a block.
     func dropBits(_ set: BitSet, of conversation: Int64, below block: Int64) throws
     /// Adds a deleted range, or replaces the range with the same start.
-    func put(_ void: VoidRow, of user: UserID?, in conversation: Int64) throws
+    func put(_ deletedRange: DeletedRangeRow, of user: UserID?, in conversation: Int64) throws
     /// Removes the deleted range that starts at a sequence number.
-    func dropVoid(from seq: Seq, of user: UserID?, in conversation: Int64) throws
+    func dropDeletedRange(from seq: Seq, of user: UserID?, in conversation: Int64) throws
     /// Stores a mention of a user, or of everyone except the sender if `user` is `nil`.
     func insertMention(of user: UserID?, by sender: UserID, at seq: Seq, in conversation: Int64) throws
     func dropMention(of user: UserID?, at seq: Seq, in conversation: Int64) throws

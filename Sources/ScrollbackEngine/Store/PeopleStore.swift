@@ -49,5 +49,5 @@ package struct InvitationRow: Hashable, Sendable {
         self.until = until
     }
 
-    package func holds(at now: Date) -> Bool { until.map { now < $0 } ?? true }
+    package func isActive(at now: Date) -> Bool { until.map { now < $0 } ?? true }
 }

@@ -4,7 +4,7 @@ package import ScrollbackModel
 /// Read operations for push devices, preferences and pending pushes.
 package protocol PushReader {
     /// Returns the push data of a user who has registered a device or set preferences.
-    func pushPerson(_ user: UserID) throws -> PushPersonRow?
+    func pushUser(_ user: UserID) throws -> PushUserRow?
     /// Returns a user's devices, ordered by ID.
     func pushDevices(of user: UserID) throws -> [PushDeviceRow]
     /// Returns the device with a token of a push service.
@@ -12,8 +12,9 @@ package protocol PushReader {
 
     /// Returns users with a notification level in a conversation, ordered by ID.
     ///
-    /// The result comes from the index that ``PushWriter/putReach(_:of:in:)`` maintains.
-    func reached(at level: NotificationLevel, in conversation: Int64, after: UserID?, limit: Int) throws -> [UserID]
+    /// The result comes from the index that ``PushWriter/putPushLevel(_:of:in:)`` maintains.
+    func pushRecipients(at level: NotificationLevel, in conversation: Int64, after: UserID?, limit: Int) throws
+        -> [UserID]
 
     /// Returns conversations with pending pushes, ordered by number.
     func conversationsWithPushes(after conversation: Int64, limit: Int) throws -> [Int64]
@@ -31,12 +32,12 @@ package protocol PushReader {
 
 /// Write operations for push devices, preferences and pending pushes.
 package protocol PushWriter {
-    func put(_ person: PushPersonRow) throws
+    func put(_ person: PushUserRow) throws
     /// Stores a device, and removes the token from any other device that has it.
     func put(_ device: PushDeviceRow) throws
     func dropPushDevice(_ device: Identifier, of user: UserID) throws
     /// Stores which messages of a conversation are pushed to a user: all, mentions or none.
-    func putReach(_ level: NotificationLevel, of user: UserID, in conversation: Int64) throws
+    func putPushLevel(_ level: NotificationLevel, of user: UserID, in conversation: Int64) throws
 
     /// Adds a pending push with a number above all earlier numbers.
     ///
@@ -55,7 +56,7 @@ package protocol PushWriter {
 }
 
 /// The push data of a user.
-package struct PushPersonRow: Hashable, Sendable {
+package struct PushUserRow: Hashable, Sendable {
     package var user: UserID
     package var preferences: PushPreferences
     /// The number of the user's devices.

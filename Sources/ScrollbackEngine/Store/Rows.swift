@@ -24,7 +24,7 @@ package struct ConversationRow: Hashable, Sendable {
     package var salt: UInt64
     package var head: Seq
     /// The counted index at `head`.
-    package var n: Int64
+    package var countedIndex: Int64
     /// The time of the newest message.
     package var timetoken: Timetoken
     /// The sequence number of the newest message that recents don't skip; 0 if there is none.
@@ -35,7 +35,7 @@ package struct ConversationRow: Hashable, Sendable {
     /// The lowest sequence number above the retention floor.
     package var firstSeq: Seq
     /// A counted index that messages below `firstSeq` don't exceed, and that all counted messages above it exceed.
-    package var floorN: Int64
+    package var floorCountedIndex: Int64
     /// The time of the message at `firstSeq`, or of the newest message if there is none; used by retention.
     package var floorTime: Timetoken
     /// The sequence number below which all rows are removed; rows between it and `firstSeq` are yet to be removed.
@@ -45,7 +45,7 @@ package struct ConversationRow: Hashable, Sendable {
     /// The revision up to which changes were deleted; clients with an older state fetch the messages again.
     package var changeFloor: Int64
     /// Whether there are deleted ranges above `firstSeq`.
-    package var hasVoids: Bool
+    package var hasDeletedRanges: Bool
     /// A counter that increases whenever the visible history of all members changes.
     package var view: Int64
     /// Whether only moderators, owners and administrators may write.
@@ -57,9 +57,9 @@ package struct ConversationRow: Hashable, Sendable {
     /// Which user of a direct conversation has blocked the other, so that sending does not look up blocks.
     package var blocks: DirectBlocks
     /// Flags for rare conditions, which are looked up only if their flag is set.
-    package var marks: ConversationMarks
+    package var flags: ConversationFlags
     /// The number of the last commit that changed the conversation.
-    package var moved: Int64
+    package var lastCommit: Int64
 
     package init(id: ConversationID, salt: UInt64, createdAt: Date) {
         number = 0
@@ -70,27 +70,27 @@ package struct ConversationRow: Hashable, Sendable {
         self.createdAt = createdAt
         self.salt = salt
         head = 0
-        n = 0
+        countedIndex = 0
         timetoken = Timetoken(rawValue: 0)
         recentSeq = 0
         recentTime = Timetoken(rawValue: 0)
         rev = 0
         firstSeq = 1
-        floorN = 0
+        floorCountedIndex = 0
         floorTime = Timetoken(rawValue: 0)
         sweptSeq = 1
         changeFloor = 0
-        hasVoids = false
+        hasDeletedRanges = false
         view = 0
         isFrozen = false
         hasMutes = false
         blocks = []
-        marks = []
-        moved = 0
+        flags = []
+        lastCommit = 0
     }
 
     /// Whether this is a channel whose members are its community's.
-    var isPublicChannel: Bool { id.kind == .community && !id.isCommunityItself && !isPrivate }
+    var isPublicChannel: Bool { id.kind == .community && !id.isCommunityRoot && !isPrivate }
 
     /// The time by which the list of recents is sorted.
     package var activeAt: Timetoken { recentSeq > 0 ? recentTime : timetoken }
@@ -114,7 +114,7 @@ package struct DirectBlocks: OptionSet, Hashable, Sendable {
 }
 
 /// Flags for rare conditions of conversations, so that sending looks them up only if necessary.
-package struct ConversationMarks: OptionSet, Hashable, Sendable {
+package struct ConversationFlags: OptionSet, Hashable, Sendable {
     package let rawValue: Int64
 
     package init(rawValue: Int64) {
@@ -122,11 +122,11 @@ package struct ConversationMarks: OptionSet, Hashable, Sendable {
     }
 
     /// A user was banned since the log was created.
-    package static let bans = ConversationMarks(rawValue: 1)
+    package static let bans = ConversationFlags(rawValue: 1)
     /// A user of a direct conversation is not a member, because they were erased or have not received a message yet.
     ///
     /// The missing user is added with the next message, and an erased user when their name is used again.
-    package static let lostPerson = ConversationMarks(rawValue: 2)
+    package static let missingParticipant = ConversationFlags(rawValue: 2)
 }
 
 /// A user's membership and state in one conversation.
@@ -145,16 +145,16 @@ package struct MemberRow: Hashable, Sendable {
     /// The head when the user last joined.
     package var joinSeq: Seq
     /// The counted index when the user last joined.
-    package var joinN: Int64
+    package var joinCountedIndex: Int64
     package var readSeq: Seq
-    package var readN: Int64
+    package var readCountedIndex: Int64
     /// The sequence number up to which the user cleared the history.
     package var clearSeq: Seq
-    package var clearN: Int64
+    package var clearCountedIndex: Int64
     /// The head when the user removed the conversation from their list; it returns with the first message above.
     package var removedSeq: Seq
     /// The sequence number up to which messages are not sent to new devices.
-    package var roamSeq: Seq
+    package var newDeviceFloor: Seq
     package var isMuted: Bool
     /// Which messages are pushed; `nil` for the default.
     package var level: NotificationLevel?
@@ -167,7 +167,7 @@ package struct MemberRow: Hashable, Sendable {
     /// The user's change counter when they last changed something here.
     package var userRev: Int64
     /// Whether the user hid messages.
-    package var hasVoids: Bool
+    package var hasDeletedRanges: Bool
 
     package init(conversation: Int64, user: UserID, standing: Standing, role: Role = .member) {
         self.conversation = conversation
@@ -175,20 +175,20 @@ package struct MemberRow: Hashable, Sendable {
         self.standing = standing
         self.role = role
         joinSeq = 0
-        joinN = 0
+        joinCountedIndex = 0
         readSeq = 0
-        readN = 0
+        readCountedIndex = 0
         clearSeq = 0
-        clearN = 0
+        clearCountedIndex = 0
         removedSeq = 0
-        roamSeq = 0
+        newDeviceFloor = 0
         isMuted = false
         isPinned = false
         isMarkedUnread = false
         markedRev = 0
         view = 0
         userRev = 0
-        hasVoids = false
+        hasDeletedRanges = false
     }
 }
 
@@ -207,14 +207,14 @@ package struct SpanRow: Hashable, Sendable {
 }
 
 /// The position of a message in its log.
-package struct PlaceRow: Hashable, Sendable {
+package struct PositionRow: Hashable, Sendable {
     package var seq: Seq
-    package var n: Int64
+    package var countedIndex: Int64
     package var timetoken: Timetoken
 
-    package init(seq: Seq, n: Int64, timetoken: Timetoken) {
+    package init(seq: Seq, countedIndex: Int64, timetoken: Timetoken) {
         self.seq = seq
-        self.n = n
+        self.countedIndex = countedIndex
         self.timetoken = timetoken
     }
 }
@@ -222,7 +222,7 @@ package struct PlaceRow: Hashable, Sendable {
 /// A deleted range: deleted for everyone, or hidden by one user.
 ///
 /// Ranges of one owner neither overlap nor touch.
-package struct VoidRow: Hashable, Sendable {
+package struct DeletedRangeRow: Hashable, Sendable {
     package var places: SeqRange
     /// The owner's change counter when they last hid messages in this range; 0 if the range is deleted for everyone.
     package var userRev: Int64
@@ -278,24 +278,25 @@ package struct KeyRow: Hashable, Sendable {
     package var sender: UserID
     package var digest: Int64
     package var seq: Seq
-    package var n: Int64
+    package var countedIndex: Int64
     package var timetoken: Timetoken
     /// The thread of a message that still exists; not stored with the key.
     package var thread: MessageID?
 
     package init(_ message: MessageRow) {
         self.init(
-            id: message.id, sender: message.sender, digest: message.digest, seq: message.seq, n: message.n,
+            id: message.id, sender: message.sender, digest: message.digest, seq: message.seq,
+            countedIndex: message.countedIndex,
             timetoken: message.timetoken)
         thread = message.thread
     }
 
-    package init(id: MessageID, sender: UserID, digest: Int64, seq: Seq, n: Int64, timetoken: Timetoken) {
+    package init(id: MessageID, sender: UserID, digest: Int64, seq: Seq, countedIndex: Int64, timetoken: Timetoken) {
         self.id = id
         self.sender = sender
         self.digest = digest
         self.seq = seq
-        self.n = n
+        self.countedIndex = countedIndex
         self.timetoken = timetoken
     }
 }
@@ -320,7 +321,7 @@ package struct ActionRow: Hashable, Sendable {
 /// A stored message.
 package struct MessageRow: Hashable, Sendable {
     package var seq: Seq
-    package var n: Int64
+    package var countedIndex: Int64
     package var timetoken: Timetoken
     package var id: MessageID
     package var sender: UserID
@@ -338,12 +339,13 @@ package struct MessageRow: Hashable, Sendable {
     package var actions: [ActionSummary]
 
     package init(
-        seq: Seq, n: Int64, timetoken: Timetoken, id: MessageID, sender: UserID, type: MessageType, content: RawJSON?,
+        seq: Seq, countedIndex: Int64, timetoken: Timetoken, id: MessageID, sender: UserID, type: MessageType,
+        content: RawJSON?,
         attributes: MessageAttributes, rev: Int64 = 0, editedAt: Date? = nil, digest: Int64, thread: MessageID? = nil,
         replies: ReplySummary? = nil, actions: [ActionSummary] = []
     ) {
         self.seq = seq
-        self.n = n
+        self.countedIndex = countedIndex
         self.timetoken = timetoken
         self.id = id
         self.sender = sender
@@ -362,11 +364,12 @@ package struct MessageRow: Hashable, Sendable {
     package var isDeleted: Bool { content == nil }
 
     /// The message's traits: those of its type, without those that were turned off.
-    package var traits: MessageTraits { type.traits.less(attributes.traits) }
+    package var traits: MessageTraits { type.traits.restricted(by: attributes.traits) }
 
     package func message(in conversation: ConversationID, epoch: Epoch) -> Message {
         Message(
-            conversation: conversation, seq: seq, n: n, id: id, timetoken: timetoken, epoch: epoch, sender: sender,
+            conversation: conversation, seq: seq, countedIndex: countedIndex, id: id, timetoken: timetoken,
+            epoch: epoch, sender: sender,
             type: type, content: content.map { MessageContent(known: type, json: $0) }, rev: rev,
             attributes: attributes, editedAt: editedAt, thread: thread, replies: replies, actions: actions)
     }

@@ -6,7 +6,7 @@ extension Engine {
     /// The maximum number of messages that one `sync` returns of a log.
     package static let syncMessages = 500
     /// The maximum number of messages that one `sync` returns of all requested logs together.
-    package static let syncMessagesInAll = 2_000
+    package static let syncMessagesTotal = 2_000
     /// The maximum number of changes that one `sync` returns of a log.
     package static let syncChanges = 500
 
@@ -25,18 +25,19 @@ extension Engine {
         var cursor = try text.map { try SyncCursor($0) } ?? SyncCursor(generation: store.generation)
         if cursor.generation != store.generation { cursor = SyncCursor(generation: store.generation) }
         // Read before the snapshot: a later number would skip commits between the snapshot and the number.
-        let moved = try store.moved
+        let lastCommit = try store.lastCommit
         return try store.read { store in
-            let involved = try involvements(
-                of: caller.user, movedAbove: cursor.moved, changedAbove: cursor.userRev, in: store)
+            let memberships = try membershipSummaries(
+                of: caller.user, committedAfter: cursor.lastCommit, changedAbove: cursor.userRev, in: store)
             // Commits that the snapshot has beyond this number are part of the pass, because live events may not have
             // reported them.
-            let newest = max(moved, involved.map(\.moved).max() ?? 0)
-            var pass = try cursor.pass ?? .init(moved: newest, userRev: store.user(caller.user)?.rev ?? 0)
+            let newest = max(lastCommit, memberships.map(\.lastCommit).max() ?? 0)
+            var pass = try cursor.pass ?? .init(lastCommit: newest, userRev: store.user(caller.user)?.rev ?? 0)
             let isFirst = cursor.pass == nil
-            var candidates = involved.filter { candidate in
-                pass.isYetToGive(candidate)
-                    && (candidate.follows && candidate.moved > cursor.moved || candidate.changedRev > cursor.userRev)
+            var candidates = memberships.filter { candidate in
+                pass.isPending(candidate)
+                    && (candidate.isReportedBySync && candidate.lastCommit > cursor.lastCommit
+                        || candidate.changedRev > cursor.userRev)
             }
             // A new device starts with the top of the list of recents, for which all conversations are loaded.
             let isTop = isFirst && cursor.isNew && candidates.count > limit
@@ -44,39 +45,42 @@ extension Engine {
                 candidates.sort { $0.place > $1.place }
             } else {
                 // Conversations of one commit share its number, so their own number orders them.
-                candidates.sort { ($0.moved, $0.number) > ($1.moved, $1.number) }
+                candidates.sort { ($0.lastCommit, $0.number) > ($1.lastCommit, $1.number) }
             }
 
             var window = HeadWindow(heads: [], cursor: "", isDone: false)
             var count = 0
             var bytes = 0
             for candidate in candidates {
-                if count >= limit || bytes >= PageRoom.answerBytes { break }
+                if count >= limit || bytes >= ResponseBudget.answerBytes { break }
                 count += 1
                 guard var head = try headOrTombstone(of: candidate, for: caller, in: store) else { continue }
-                if text != nil, candidate.hasVoids {
+                if text != nil, candidate.hasDeletedRanges {
                     // Devices that were offline may still have these messages.
-                    head.hidden = try store.voids(of: caller.user, in: candidate.number)
+                    head.hidden = try store.deletedRanges(of: caller.user, in: candidate.number)
                         .filter { $0.userRev > cursor.userRev }.map(\.places)
                 }
                 window.heads.append(head)
                 bytes += head.weight
             }
             window.isDone = count == candidates.count
-            if isFirst, cursor.isNew { window.totals = try totals(of: involved, for: caller, in: store) }
+            if isFirst, cursor.isNew { window.totals = try totals(of: memberships, for: caller, in: store) }
             if window.isDone {
                 // No later pass includes conversations that the user left and that changed since, so the departure is
                 // reported here.
-                for candidate in involved
-                where !candidate.follows && candidate.moved > pass.moved && candidate.changedRev > cursor.userRev {
+                for candidate in memberships
+                where !candidate.isReportedBySync && candidate.lastCommit > pass.lastCommit
+                    && candidate.changedRev > cursor.userRev
+                {
                     if let head = try headOrTombstone(of: candidate, for: caller, in: store) {
                         window.heads.append(head)
                     }
                 }
-                cursor = SyncCursor(generation: self.store.generation, moved: pass.moved, userRev: pass.userRev)
+                cursor = SyncCursor(
+                    generation: self.store.generation, lastCommit: pass.lastCommit, userRev: pass.userRev)
             } else {
                 let last = candidates[count - 1]
-                if isTop { pass.top = last.place } else { (pass.below, pass.number) = (last.moved, last.number) }
+                if isTop { pass.top = last.place } else { (pass.below, pass.number) = (last.lastCommit, last.number) }
                 cursor.pass = pass
             }
             window.cursor = cursor.text
@@ -88,46 +92,47 @@ extension Engine {
     ///
     /// If a device missed more than that, it gets the newest page, and a gap remains below. When the answer is full,
     /// the remaining answers are empty and the client requests them again.
-    package func syncLogs(_ positions: [LogPosition], by caller: Caller) throws -> [LogSyncAnswer] {
+    package func syncLogs(_ positions: [LogPosition], by caller: Caller) throws -> [LogSyncResult] {
         try store.read { store in
-            var room = PageRoom(messages: Self.syncMessagesInAll)
+            var budget = ResponseBudget(messages: Self.syncMessagesTotal)
             return try positions.map { position in
                 let id = position.conversation.log.absolute(for: caller.user)
                 do {
                     let access = try access(to: id, for: caller, in: store)
-                    let sync = try syncLog(position, access, &room, caller, store)
-                    return LogSyncAnswer(conversation: position.conversation, result: .success(sync))
+                    let sync = try syncLog(position, access, &budget, caller, store)
+                    return LogSyncResult(conversation: position.conversation, result: .success(sync))
                 } catch let error as ChatError where error.status < 500 {
-                    return LogSyncAnswer(conversation: position.conversation, result: .failure(error))
+                    return LogSyncResult(conversation: position.conversation, result: .failure(error))
                 }
             }
         }
     }
 
     private func syncLog(
-        _ position: LogPosition, _ access: Access, _ room: inout PageRoom, _ caller: Caller, _ store: any StoreReader
+        _ position: LogPosition, _ access: Access, _ budget: inout ResponseBudget, _ caller: Caller,
+        _ store: any StoreReader
     ) throws -> LogSync {
         let pages = PageReader(access: access, store: store, reader: caller.user, sort: .oldestFirst, filter: .all)
         let state = access.state
         let isSameLog = position.epoch == state.epoch && position.seq <= state.head
         let start = try isSameLog ? replayStart(after: position.seq, access.conversation, store) : 0
-        let isFew = isSameLog && state.head - start <= Int64(Self.syncMessages)
+        let fitsOneAnswer = isSameLog && state.head - start <= Int64(Self.syncMessages)
         var newest: LogPage?
-        if !isFew {
-            let page = try room.lend(limits.pageSize) { try pages.older(than: state.head + 1, &$0) }
+        if !fitsOneAnswer {
+            let page = try budget.slice(limits.pageSize) { try pages.older(than: state.head + 1, &$0) }
             // An empty page because of a full answer would look as if nothing was missed.
-            if !room.isFull || page.coverage.range != nil { newest = page }
+            if !budget.isFull || page.coverage.range != nil { newest = page }
         }
         let page =
             try newest
-            ?? room.lend(Self.syncMessages) {
+            ?? budget.slice(Self.syncMessages) {
                 try pages.newer(than: start, before: nil, &$0)
             }
         guard isSameLog else { return LogSync(page: page, changes: [], changedThrough: state.rev, mustRefetch: false) }
         guard position.rev >= access.conversation.changeFloor else {
             return LogSync(page: page, changes: [], changedThrough: state.rev, mustRefetch: true)
         }
-        let (changes, through) = try changes(after: position.rev, access, &room, store)
+        let (changes, through) = try changes(after: position.rev, access, &budget, store)
         return LogSync(page: page, changes: changes, changedThrough: through, mustRefetch: false)
     }
 
@@ -137,14 +142,14 @@ extension Engine {
     ) throws -> Seq {
         guard row.id.kind.traits.replaysMissed, seq < row.head else { return seq }
         let days = Double(settings.replayDays)
-        return try max(seq, store.place(atOrBefore: Timetoken(clock().addingTimeInterval(-days * 86_400)), in: row))
+        return try max(seq, store.position(atOrBefore: Timetoken(clock().addingTimeInterval(-days * 86_400)), in: row))
     }
 
     /// Returns the changes after a revision that concern the reader, and the last revision covered.
     ///
     /// Each changed message appears once, in its current state. The answer's size is limited.
     private func changes(
-        after rev: Int64, _ access: Access, _ room: inout PageRoom, _ store: any StoreReader
+        after rev: Int64, _ access: Access, _ budget: inout ResponseBudget, _ store: any StoreReader
     ) throws -> (changes: [LogChange], through: Int64) {
         guard rev < access.state.rev else { return ([], access.state.rev) }
         let number = access.conversation.number
@@ -165,7 +170,7 @@ extension Engine {
                 guard access.visible.contains(seq), let message = try store.message(at: seq, in: number),
                     message.rev == row.rev
                 else { break }
-                guard room.take(message) else { return (changes, through) }
+                guard budget.take(message) else { return (changes, through) }
                 let name = access.conversation.id.relative(to: access.reader)
                 changes.append(.message(message.message(in: name, epoch: access.state.epoch)))
             }
@@ -181,20 +186,20 @@ extension Engine {
 
     /// Returns a conversation's head, or for a deleted one a head without membership, so that devices remove it.
     private func headOrTombstone(
-        of involved: InvolvementRow, for caller: Caller, in store: any StoreReader
+        of membership: MembershipSummary, for caller: Caller, in store: any StoreReader
     ) throws -> ConversationHead? {
-        guard let row = try store.conversation(numbered: involved.number) else { return nil }
+        guard let row = try store.conversation(numbered: membership.number) else { return nil }
         let access = row.isDeleted ? nil : try visible(row, for: caller, in: store)
         if let access { return try head(of: access, for: caller.user, in: store) }
         // A conversation that was recreated without the user is also gone for them. Of a private channel, only former
         // members learn.
-        let wasMember = involved.standing == .left
+        let wasMember = membership.standing == .left
         guard wasMember || row.isDeleted && !row.isPrivate else { return nil }
         let state = LogHead(
-            epoch: row.epoch(in: self.store.generation), view: row.view, head: 0, firstSeq: 1, n: 0, rev: 0)
+            epoch: row.epoch(in: self.store.generation), view: row.view, head: 0, firstSeq: 1, countedIndex: 0, rev: 0)
         return ConversationHead(
             conversation: row.id.relative(to: caller.user), state: state, isMember: false,
-            userRev: involved.changedRev)
+            userRev: membership.changedRev)
     }
 
     /// Returns the caller's access to a conversation, or `nil` if the caller may not see it.
@@ -212,14 +217,14 @@ extension Engine {
 /// The state of a `sync` pass, or the end of the last pass.
 private struct SyncCursor {
     var generation: UInt64
-    var moved: Int64 = 0
+    var lastCommit: Int64 = 0
     var userRev: Int64 = 0
     /// The current pass, if it has not ended.
     var pass: Pass?
 
     struct Pass {
         /// The commit and change counter at the start of the pass, up to which it covers changes.
-        var moved: Int64
+        var lastCommit: Int64
         var userRev: Int64
         /// The commit of the last conversation returned; the pass continues below it and `number`.
         ///
@@ -227,19 +232,20 @@ private struct SyncCursor {
         var below = Int64.max
         var number: Int64 = 0
         /// The list position of the last conversation returned, if the pass started with the top of the list.
-        var top: RecentsPlace?
+        var top: RecentsPosition?
 
-        func isYetToGive(_ row: InvolvementRow) -> Bool {
-            row.moved <= moved && (row.moved, row.number) < (below, number) && top.map { row.place < $0 } ?? true
+        func isPending(_ row: MembershipSummary) -> Bool {
+            row.lastCommit <= lastCommit && (row.lastCommit, row.number) < (below, number)
+                && top.map { row.place < $0 } ?? true
         }
     }
 
     /// Whether the device has no data yet.
-    var isNew: Bool { moved == 0 && userRev == 0 }
+    var isNew: Bool { lastCommit == 0 && userRev == 0 }
 
-    init(generation: UInt64, moved: Int64 = 0, userRev: Int64 = 0) {
+    init(generation: UInt64, lastCommit: Int64 = 0, userRev: Int64 = 0) {
         self.generation = generation
-        self.moved = moved
+        self.lastCommit = lastCommit
         self.userRev = userRev
     }
 
@@ -251,19 +257,19 @@ private struct SyncCursor {
             values.dropFirst().prefix(6).allSatisfy({ $0 <= Int64.max })
         else { throw .invalidParameter("cursor", "must be an unchanged cursor from sync") }
         generation = values[0]
-        moved = Int64(values[1])
+        lastCommit = Int64(values[1])
         userRev = Int64(values[2])
         guard values.count >= 6 else { return }
-        var pass = Pass(moved: Int64(values[3]), userRev: Int64(values[4]), below: Int64(values[5]))
+        var pass = Pass(lastCommit: Int64(values[3]), userRev: Int64(values[4]), below: Int64(values[5]))
         var rest = values[6...]
         if rest.count % 3 == 1, let number = rest.popFirst() { pass.number = Int64(number) }
-        if !rest.isEmpty { pass.top = try RecentsPlace(rest) }
+        if !rest.isEmpty { pass.top = try RecentsPosition(rest) }
         self.pass = pass
     }
 
     var text: String {
-        var values = [generation, UInt64(moved), UInt64(userRev)]
-        if let pass { values += [pass.moved, pass.userRev, pass.below, pass.number].map { UInt64($0) } }
+        var values = [generation, UInt64(lastCommit), UInt64(userRev)]
+        if let pass { values += [pass.lastCommit, pass.userRev, pass.below, pass.number].map { UInt64($0) } }
         if let top = pass?.top { values += top.numbers }
         return values.map { String($0, radix: 36) }.joined(separator: ".")
     }

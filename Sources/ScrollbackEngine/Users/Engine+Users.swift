@@ -42,18 +42,18 @@ extension Engine {
 
     /// Changes the caller's profile, or any profile if the caller is an administrator.
     ///
-    /// - Parameter shutOuts: As for ``send(_:to:by:origin:since:completion:)``.
+    /// - Parameter erasureCount: As for ``send(_:to:by:origin:since:completion:)``.
     package func putUser(
-        _ id: UserID, _ change: ProfileChange, by caller: Caller, since shutOuts: Int? = nil,
+        _ id: UserID, _ change: ProfileChange, by caller: Caller, since erasureCount: Int? = nil,
         completion: @escaping Completion<UserProfile>
     ) {
         guard caller.user == id || caller.isAdmin else {
             return completion(.failure(ChatError(.forbidden, "Only \(id) or an administrator can edit this profile.")))
         }
-        let shutOuts = shutOuts ?? self.shutOuts
+        let erasureCount = erasureCount ?? self.erasureCount
         log.submit(
             { [erasing] transaction in
-                try erasing.check(caller.user, since: shutOuts)
+                try erasing.check(caller.user, since: erasureCount)
                 var row = try transaction.store.user(id) ?? UserRow(profile: UserProfile(id: id))
                 if row.state == .erasing { throw row.unknown }
                 if row.state == .erased { row.state = .active }
@@ -77,7 +77,7 @@ extension Engine {
                 var row = try transaction.store.user(id) ?? UserRow(profile: UserProfile(id: id))
                 row.revokedAt = clock()
                 try transaction.store.put(row)
-                transaction.publish(.revoked(id))
+                transaction.publish(.tokensRevoked(id))
             }, completion: completion)
     }
 }

@@ -18,9 +18,9 @@ package struct DeliverySchedule {
     }
 
     private let limit: Int
-    private let longestWait: TimeInterval
+    private let maximumBackoff: TimeInterval
     private var hook: WebhookSettings.After?
-    private var underWay: Set<Int64> = []
+    private var inProgress: Set<Int64> = []
     private var retries: [Int64: Retry] = [:]
     private var outage = Retry()
     /// The conversations with failed requests since the last success.
@@ -30,13 +30,13 @@ package struct DeliverySchedule {
     /// When the next work may be due without a new event.
     package private(set) var next: Date?
 
-    package init(limit: Int, longestWait: TimeInterval) {
+    package init(limit: Int, maximumBackoff: TimeInterval) {
         self.limit = limit
-        self.longestWait = longestWait
+        self.maximumBackoff = maximumBackoff
     }
 
     /// Applies changed webhook settings, and resets the backoff if they differ.
-    package mutating func follow(_ hook: WebhookSettings.After) {
+    package mutating func apply(_ hook: WebhookSettings.After) {
         guard hook != self.hook else { return }
         self.hook = hook
         retries = [:]
@@ -45,34 +45,34 @@ package struct DeliverySchedule {
     }
 
     /// Records that a request completed.
-    package mutating func finished(_ conversation: Int64, isTaken: Bool, now: Date) {
-        underWay.remove(conversation)
-        guard !isTaken else {
+    package mutating func finished(_ conversation: Int64, isAcknowledged: Bool, now: Date) {
+        inProgress.remove(conversation)
+        guard !isAcknowledged else {
             retries[conversation] = nil
             failed = []
             outage = Retry()
             return
         }
-        retries[conversation, default: Retry()].failed(now: now, longest: longestWait)
+        retries[conversation, default: Retry()].failed(now: now, longest: maximumBackoff)
         failed.insert(conversation)
-        if failed.count >= limit, outage.notBefore <= now { outage.failed(now: now, longest: longestWait) }
+        if failed.count >= limit, outage.notBefore <= now { outage.failed(now: now, longest: maximumBackoff) }
     }
 
     /// Selects the conversations to start now.
-    package mutating func begin(from store: any StoreReader, now: Date) throws -> [Int64] {
+    package mutating func nextWork(from store: any StoreReader, now: Date) throws -> [Int64] {
         guard outage.notBefore <= now else {
             next = outage.notBefore
             return []
         }
         var ready: [Int64] = []
-        let free = limit - underWay.count
+        let free = limit - inProgress.count
         let turns = [last..<Int64.max, 0..<last]
         for turn in turns where ready.count < free {
             var place = turn.lowerBound
             while ready.count < free {
                 let page = try store.conversationsWithDeliveries(after: place, limit: 100)
                 guard let end = page.last else { break }
-                ready += page.filter { $0 <= turn.upperBound && !underWay.contains($0) && isDue($0, now) }
+                ready += page.filter { $0 <= turn.upperBound && !inProgress.contains($0) && isDue($0, now) }
                 place = end
                 if end > turn.upperBound { break }
             }
@@ -80,13 +80,15 @@ package struct DeliverySchedule {
         ready = Array(ready.prefix(free))
         if ready.count < free {
             // All pending conversations were examined, so other conversations that are due have no deliveries.
-            retries = retries.filter { underWay.contains($0.key) || ready.contains($0.key) || $0.value.notBefore > now }
+            retries = retries.filter {
+                inProgress.contains($0.key) || ready.contains($0.key) || $0.value.notBefore > now
+            }
         }
-        underWay.formUnion(ready)
+        inProgress.formUnion(ready)
         last = ready.last ?? last
         // When the limit is reached, the end of a request triggers the next selection.
-        let isBusy = underWay.count >= limit
-        next = isBusy ? nil : retries.filter { !underWay.contains($0.key) }.values.map(\.notBefore).min()
+        let isBusy = inProgress.count >= limit
+        next = isBusy ? nil : retries.filter { !inProgress.contains($0.key) }.values.map(\.notBefore).min()
         return ready
     }
 

@@ -5,40 +5,41 @@ import Synchronization
 
 extension Engine {
     /// The maximum number of conversations with concurrent requests.
-    private static let deliveriesAtOnce = 8
+    private static let maximumConcurrentDeliveries = 8
     /// The maximum number of events in one request.
-    private static let eventsOfPost = 100
+    private static let eventsPerRequest = 100
     /// The approximate maximum number of bytes in one request.
-    private static let bytesOfPost = 1 << 20
+    private static let bytesPerRequest = 1 << 20
     /// How long to wait for the webhook's answer.
     private static let deliveryTimeout = Duration.seconds(10)
     /// The maximum backoff, in seconds.
-    private static let longestWait: TimeInterval = 60
+    private static let maximumBackoff: TimeInterval = 60
 
     /// The number of pending events.
-    package var waitingDeliveries: Int { deliveries.waiting.load(ordering: .relaxed) }
+    package var pendingDeliveries: Int { deliveries.waiting.load(ordering: .relaxed) }
 
     /// Sends pending events to the webhook until the task is cancelled.
     ///
     /// Events of a conversation are delivered in order, and each is repeated until the webhook acknowledges it.
-    package func deliver() async {
+    package func runDeliveryLoop() async {
         guard let webhooks else { return }
         await withDiscardingTaskGroup { group in
-            var schedule = DeliverySchedule(limit: Self.deliveriesAtOnce, longestWait: Self.longestWait)
+            var schedule = DeliverySchedule(
+                limit: Self.maximumConcurrentDeliveries, maximumBackoff: Self.maximumBackoff)
             var wakes = deliveries.wakes.makeAsyncIterator()
             while !Task.isCancelled {
-                for (conversation, isTaken) in deliveries.takeFinished() {
-                    schedule.finished(conversation, isTaken: isTaken, now: clock())
+                for (conversation, isAcknowledged) in deliveries.takeFinished() {
+                    schedule.finished(conversation, isAcknowledged: isAcknowledged, now: clock())
                 }
                 var next: Date?
                 if let hook = deliveries.after.withLock({ $0 }) {
-                    schedule.follow(hook)
+                    schedule.apply(hook)
                     do {
-                        let ready = try store.read { try schedule.begin(from: $0, now: clock()) }
+                        let ready = try store.read { try schedule.nextWork(from: $0, now: clock()) }
                         for conversation in ready {
                             group.addTask { [deliveries] in
-                                let isTaken = await self.deliver(conversation, to: hook, over: webhooks)
-                                deliveries.finish(conversation, isTaken: isTaken)
+                                let isAcknowledged = await self.deliver(conversation, to: hook, over: webhooks)
+                                deliveries.finish(conversation, isAcknowledged: isAcknowledged)
                             }
                         }
                         next = schedule.next
@@ -50,7 +51,7 @@ extension Engine {
                 let alarm = next.map { date in
                     Task { [clock, deliveries] in
                         try? await Task.sleep(for: .seconds(max(0.01, date.timeIntervalSince(clock()))))
-                        if !Task.isCancelled { deliveries.begin() }
+                        if !Task.isCancelled { deliveries.wakeUp() }
                     }
                 }
                 let isOver = await wakes.next() == nil
@@ -66,13 +67,13 @@ extension Engine {
     private func deliver(
         _ conversation: Int64, to hook: WebhookSettings.After, over transport: any WebhookTransport
     ) async -> Bool {
-        guard let rows = try? store.read({ try $0.deliveries(of: conversation, limit: Self.eventsOfPost) }),
+        guard let rows = try? store.read({ try $0.deliveries(of: conversation, limit: Self.eventsPerRequest) }),
             let first = rows.first
         else { return false }
         var bytes = 0
         let batch = rows.prefix { row in
             defer { bytes += row.body.text.utf8.count }
-            return bytes < Self.bytesOfPost
+            return bytes < Self.bytesPerRequest
         }
         var writer = JSONWriter(reserving: bytes + 256)
         writer.object { writer in

@@ -25,7 +25,7 @@ public struct Ban: Hashable, Sendable, Identifiable {
     }
 
     /// Returns whether the ban is in force at `now`.
-    public func holds(at now: Date) -> Bool { until.map { now < $0 } ?? true }
+    public func isActive(at now: Date) -> Bool { until.map { now < $0 } ?? true }
 
     /// The maximum length of a reason in bytes.
     package static let reasonBytes = 500

@@ -40,7 +40,7 @@ public struct ConversationHead: Hashable, Sendable {
     /// The newest sequence number at the time the member removed the conversation from their list; 0 if they did not.
     package var removedSeq: Seq
     /// The sequence number up to which new devices of the member load nothing automatically; 0 for no such limit.
-    package var roamSeq: Seq
+    package var newDeviceFloor: Seq
     /// The time of the last activity, by which the list is sorted; `nil` if the conversation is not in the list.
     ///
     /// It is the time of ``lastMessage``, or of the newest message if the member cleared the conversation.
@@ -54,7 +54,7 @@ public struct ConversationHead: Hashable, Sendable {
     /// The member's mute in this conversation; `nil` if they may write.
     public var mute: Mute?
     /// The last commit that changed the conversation when this head was computed.
-    package var moved: Int64
+    package var lastCommit: Int64
     /// The member's user revision when this head was computed.
     package var userRev: Int64
     /// The messages that the reader deleted for themselves since the cursor of the request.
@@ -64,8 +64,8 @@ public struct ConversationHead: Hashable, Sendable {
         conversation: ConversationID, name: String? = nil, avatar: String? = nil, state: LogHead, unread: Int64 = 0,
         mentions: Int64 = 0, readSeq: Seq = 0, lastMessage: Message? = nil, isMuted: Bool = false,
         notifications: NotificationLevel? = nil,
-        isPinned: Bool = false, isMarkedUnread: Bool = false, removedSeq: Seq = 0, roamSeq: Seq = 0,
-        recentTime: Timetoken? = nil, isMember: Bool = true, moved: Int64 = 0, userRev: Int64 = 0,
+        isPinned: Bool = false, isMarkedUnread: Bool = false, removedSeq: Seq = 0, newDeviceFloor: Seq = 0,
+        recentTime: Timetoken? = nil, isMember: Bool = true, lastCommit: Int64 = 0, userRev: Int64 = 0,
         hidden: [SeqRange] = [], isFrozen: Bool = false, mute: Mute? = nil, peerReadSeq: Seq = 0
     ) {
         self.conversation = conversation
@@ -81,10 +81,10 @@ public struct ConversationHead: Hashable, Sendable {
         self.isPinned = isPinned
         self.isMarkedUnread = isMarkedUnread
         self.removedSeq = removedSeq
-        self.roamSeq = roamSeq
+        self.newDeviceFloor = newDeviceFloor
         self.recentTime = recentTime
         self.isMember = isMember
-        self.moved = moved
+        self.lastCommit = lastCommit
         self.userRev = userRev
         self.hidden = hidden
         self.isFrozen = isFrozen

@@ -48,8 +48,8 @@ public struct ConversationTraits: Hashable, Sendable {
     /// Devices leave the resulting gaps open until a user scrolls to them.
     public let streamsUnderLoadByPriority: Bool
     /// The default notification level.
-    public let pushes: NotificationLevel
-    package let namesHaveTwoParts: Bool
+    public let defaultNotificationLevel: NotificationLevel
+    package let hasTwoPartNames: Bool
 
     fileprivate static func of(_ kind: ConversationKind) -> ConversationTraits {
         switch kind {
@@ -63,17 +63,22 @@ public struct ConversationTraits: Hashable, Sendable {
 
     private static let direct = ConversationTraits(
         membership: .named, replaysMissed: true, hasRecents: true, isImplicit: true,
-        streamsToMembers: true, streamsUnderLoadByPriority: false, pushes: .all, namesHaveTwoParts: true)
+        streamsToMembers: true, streamsUnderLoadByPriority: false, defaultNotificationLevel: .all, hasTwoPartNames: true
+    )
     private static let group = ConversationTraits(
         membership: .listed, replaysMissed: true, hasRecents: true, isImplicit: false,
-        streamsToMembers: true, streamsUnderLoadByPriority: false, pushes: .all, namesHaveTwoParts: false)
+        streamsToMembers: true, streamsUnderLoadByPriority: false, defaultNotificationLevel: .all,
+        hasTwoPartNames: false)
     private static let community = ConversationTraits(
         membership: .community, replaysMissed: false, hasRecents: true, isImplicit: false,
-        streamsToMembers: false, streamsUnderLoadByPriority: false, pushes: .mentions, namesHaveTwoParts: true)
+        streamsToMembers: false, streamsUnderLoadByPriority: false, defaultNotificationLevel: .mentions,
+        hasTwoPartNames: true)
     private static let room = ConversationTraits(
         membership: .subscribers, replaysMissed: false, hasRecents: false, isImplicit: false,
-        streamsToMembers: false, streamsUnderLoadByPriority: true, pushes: .none, namesHaveTwoParts: false)
+        streamsToMembers: false, streamsUnderLoadByPriority: true, defaultNotificationLevel: .none,
+        hasTwoPartNames: false)
     private static let system = ConversationTraits(
         membership: .named, replaysMissed: true, hasRecents: true, isImplicit: true,
-        streamsToMembers: true, streamsUnderLoadByPriority: false, pushes: .all, namesHaveTwoParts: true)
+        streamsToMembers: true, streamsUnderLoadByPriority: false, defaultNotificationLevel: .all, hasTwoPartNames: true
+    )
 }

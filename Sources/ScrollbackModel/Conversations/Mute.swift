@@ -10,7 +10,7 @@ public enum Mute: Hashable, Sendable {
     case forever
 
     /// Returns whether the mute is in force at `now`.
-    public func holds(at now: Date) -> Bool {
+    public func isActive(at now: Date) -> Bool {
         switch self {
         case .until(let date): now < date
         case .forever: true

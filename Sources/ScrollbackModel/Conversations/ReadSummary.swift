@@ -28,7 +28,7 @@ public struct ReadSummary: Hashable, Sendable {
     /// The newest sequence number that the user could see when this was computed; 0 for none.
     public var seq: Seq
     /// The counted index at ``seq``: the number of messages up to it that count as unread.
-    public var n: Int64
+    public var countedIndex: Int64
     /// The conversation's newest revision when this was computed; 0 for none.
     public var rev: Int64
     /// The user revision when this was computed.
@@ -39,7 +39,8 @@ public struct ReadSummary: Hashable, Sendable {
     /// Creates a summary.
     public init(
         epoch: Epoch, readSeq: Seq, unread: Int64, mentions: Int64, isMarkedUnread: Bool, isMuted: Bool = false,
-        notifications: NotificationLevel? = nil, isPinned: Bool = false, removedSeq: Seq = 0, seq: Seq, n: Int64,
+        notifications: NotificationLevel? = nil, isPinned: Bool = false, removedSeq: Seq = 0, seq: Seq,
+        countedIndex: Int64,
         rev: Int64, userRev: Int64
     ) {
         self.epoch = epoch
@@ -52,7 +53,7 @@ public struct ReadSummary: Hashable, Sendable {
         self.isPinned = isPinned
         self.removedSeq = removedSeq
         self.seq = seq
-        self.n = n
+        self.countedIndex = countedIndex
         self.rev = rev
         self.userRev = userRev
     }

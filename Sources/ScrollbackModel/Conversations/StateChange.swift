@@ -15,16 +15,16 @@ package enum StateChange: Hashable, Sendable {
     ///
     /// `nil` means the newest position.
     ///
-    /// - Parameter stopsRoaming: Whether new devices also don't load the messages up to it automatically.
-    case removeRecent(at: LogPlace?, stopsRoaming: Bool)
+    /// - Parameter excludesFromNewDevices: Whether new devices also don't load the messages up to it automatically.
+    case removeRecent(at: EpochPosition?, excludesFromNewDevices: Bool)
     /// The user returned the conversation to the list.
     case addRecent
     /// New devices don't load messages up to a position automatically; `nil` means the newest position.
-    case stopRoaming(at: LogPlace?)
+    case excludeFromNewDevices(at: EpochPosition?)
 }
 
 /// A position in one log.
-package struct LogPlace: Hashable, Sendable {
+package struct EpochPosition: Hashable, Sendable {
     package var seq: Seq
     package var epoch: Epoch
 
@@ -37,19 +37,19 @@ package struct LogPlace: Hashable, Sendable {
 /// A read marker in one of several conversations.
 package struct ReadMark: Hashable, Sendable {
     package var conversation: ConversationID
-    package var place: LogPlace
+    package var position: EpochPosition
     /// The newest user revision that the device knew.
     package var userRev: Int64?
 
-    package init(conversation: ConversationID, place: LogPlace, userRev: Int64? = nil) {
+    package init(conversation: ConversationID, position: EpochPosition, userRev: Int64? = nil) {
         self.conversation = conversation
-        self.place = place
+        self.position = position
         self.userRev = userRev
     }
 }
 
 /// The result for one of several reads.
-package struct ReadAnswer: Sendable {
+package struct ReadResult: Sendable {
     package var conversation: ConversationID
     package var result: Result<ReadSummary, ChatError>
 

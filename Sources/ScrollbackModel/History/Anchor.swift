@@ -201,11 +201,12 @@ extension HistoryQuery {
     ///
     /// - Throws: `invalid-parameter` if a value is out of range.
     package func check(pageSize: Int) throws(ChatError) {
-        let most = includesActions ? min(pageSize, Self.mostWithActions) : pageSize
+        let maximum = includesActions ? min(pageSize, Self.maximumWithActions) : pageSize
         func check(_ count: Int, _ name: String) throws(ChatError) {
-            guard (0...most).contains(count) else {
+            guard (0...maximum).contains(count) else {
                 throw .invalidParameter(
-                    name, "must be in 0...\(most)\(includesActions ? " if actions are included" : "")", limit: most)
+                    name, "must be in 0...\(maximum)\(includesActions ? " if actions are included" : "")",
+                    limit: maximum)
             }
         }
         if case .around(_, let before, let after) = anchor {
@@ -219,7 +220,7 @@ extension HistoryQuery {
     }
 
     /// The maximum number of messages in a page with actions.
-    package static let mostWithActions = 25
+    package static let maximumWithActions = 25
 }
 
 extension Anchor {

@@ -37,10 +37,10 @@ package struct FetchQuery: Hashable, Sendable {
     /// The maximum number of messages per conversation.
     ///
     /// The limit is lower for several conversations or with actions.
-    package static let most = (one: 100, several: HistoryQuery.mostWithActions)
+    package static let maximum = (one: 100, several: HistoryQuery.maximumWithActions)
 
     /// Whether pages continue to older messages.
-    package var goesOlder: Bool {
+    package var readsBackward: Bool {
         switch anchor {
         case .before, .backward, .around: true
         case .after, .between, .cursor: false
@@ -60,13 +60,15 @@ package struct FetchQuery: Hashable, Sendable {
             throw .invalidParameter("conversations", "must contain a single conversation if actions are included")
         }
         // The counts of `around` are limits too.
-        try HistoryQuery(anchor, limit: limit ?? mostMessages, filter: filter).check(pageSize: mostMessages)
+        try HistoryQuery(anchor, limit: limit ?? maximumMessages, filter: filter).check(pageSize: maximumMessages)
     }
 
     /// The maximum number of conversations in a query.
     package static let maximumConversations = 500
 
-    package var mostMessages: Int { conversations.count > 1 || includesActions ? Self.most.several : Self.most.one }
+    package var maximumMessages: Int {
+        conversations.count > 1 || includesActions ? Self.maximum.several : Self.maximum.one
+    }
 }
 
 /// The result for one conversation.

@@ -4,15 +4,15 @@ package struct Coverage: Hashable, Sendable {
     package var lower: Seq
     package var upper: Seq
     /// The covered sequence numbers that this reader can never see.
-    package var voids: SeqRangeSet
+    package var deletedRanges: SeqRangeSet
 
-    package init(lower: Seq, upper: Seq, voids: SeqRangeSet = .init()) {
+    package init(lower: Seq, upper: Seq, deletedRanges: SeqRangeSet = .init()) {
         self.lower = lower
         self.upper = upper
-        self.voids = voids
+        self.deletedRanges = deletedRanges
     }
 
-    package static func nothing(above seq: Seq) -> Coverage { Coverage(lower: seq + 1, upper: seq) }
+    package static func empty(above seq: Seq) -> Coverage { Coverage(lower: seq + 1, upper: seq) }
 
     package var range: SeqRange? { lower <= upper ? lower...upper : nil }
 }
@@ -27,16 +27,16 @@ package struct LogHead: Hashable, Sendable {
     /// The lowest sequence number that may still have a message; `head + 1` if none has.
     package var firstSeq: Seq
     /// The counted index at `head`.
-    package var n: Int64
+    package var countedIndex: Int64
     /// The newest revision.
     package var rev: Int64
 
-    package init(epoch: Epoch, view: Int64, head: Seq, firstSeq: Seq, n: Int64, rev: Int64) {
+    package init(epoch: Epoch, view: Int64, head: Seq, firstSeq: Seq, countedIndex: Int64, rev: Int64) {
         self.epoch = epoch
         self.view = view
         self.head = head
         self.firstSeq = firstSeq
-        self.n = n
+        self.countedIndex = countedIndex
         self.rev = rev
     }
 }
@@ -50,7 +50,7 @@ package struct LogPage: Hashable, Sendable {
     package var older: HistoryCursor?
     package var newer: HistoryCursor?
     package var state: LogHead
-    /// The first ``mostActions`` actions of each message, if the query requested actions.
+    /// The first ``maximumActionsPerMessage`` actions of each message, if the query requested actions.
     package var actions: [MessageAction]
 
     package init(
@@ -67,5 +67,5 @@ package struct LogPage: Hashable, Sendable {
     }
 
     /// The maximum number of actions of one message in a page; the list of a message's actions has all of them.
-    package static let mostActions = 100
+    package static let maximumActionsPerMessage = 100
 }

@@ -18,7 +18,7 @@ extension ConversationID: CustomStringConvertible {
         for part in parts {
             names.append(try Identifier(try Self.unescape(Substring(part), parameter), parameter: parameter))
         }
-        guard names.count == 1 || names.count == 2 && kind.traits.namesHaveTwoParts else {
+        guard names.count == 1 || names.count == 2 && kind.traits.hasTwoPartNames else {
             throw .invalidParameter(parameter, "has too many parts; escape a / inside a name as %2F")
         }
         switch (kind, names.count) {

@@ -48,7 +48,7 @@ public struct ConversationID: Hashable, Sendable {
     public static let defaultChannel: Identifier = "default"
 
     /// Whether this is a community and not one of its channels.
-    public var isCommunityItself: Bool { kind == .community && part == nil }
+    public var isCommunityRoot: Bool { kind == .community && part == nil }
 
     /// The community that a channel belongs to.
     public var community: ConversationID? { kind == .community ? .community(target) : nil }
@@ -97,6 +97,6 @@ extension ConversationID {
 
     /// The log that receives messages sent to this ID; a community uses the log of its default channel.
     package var log: ConversationID {
-        isCommunityItself ? .community(target, channel: Self.defaultChannel) : self
+        isCommunityRoot ? .community(target, channel: Self.defaultChannel) : self
     }
 }

@@ -25,14 +25,15 @@ public struct UserID: Hashable, Comparable, Sendable {
     public var text: String { identifier.text }
 
     /// Returns a random name that replaces an erased user as the sender of messages that remain.
-    package static func standIn() -> UserID { UserID(known: standInPrefix + UUID().uuidString.lowercased()) }
+    package static func erasedUser() -> UserID { UserID(known: erasedUserPrefix + UUID().uuidString.lowercased()) }
 
     /// Whether this is the name of an erased user.
-    package var isStandIn: Bool {
-        text.hasPrefix(Self.standInPrefix) && UUID(uuidString: String(text.dropFirst(Self.standInPrefix.count))) != nil
+    package var isErasedUser: Bool {
+        text.hasPrefix(Self.erasedUserPrefix)
+            && UUID(uuidString: String(text.dropFirst(Self.erasedUserPrefix.count))) != nil
     }
 
-    private static let standInPrefix = "deleted-"
+    private static let erasedUserPrefix = "deleted-"
 
     /// Orders users by their UTF-8 bytes.
     public static func < (a: UserID, b: UserID) -> Bool { a.identifier < b.identifier }

@@ -29,10 +29,11 @@ extension Date {
             }
             return number
         }
-        func stands(_ character: Unicode.Scalar, at index: Int) -> Bool {
+        func hasCharacter(_ character: Unicode.Scalar, at index: Int) -> Bool {
             index < text.count && text[index] == UInt8(ascii: character)
         }
-        guard stands("-", at: 4), stands("-", at: 7), stands("T", at: 10), stands(":", at: 13), stands(":", at: 16),
+        guard hasCharacter("-", at: 4), hasCharacter("-", at: 7), hasCharacter("T", at: 10), hasCharacter(":", at: 13),
+            hasCharacter(":", at: 16),
             let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
             let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
             (1...12).contains(month), (1...daysIn(month, of: year)).contains(day), hour < 24, minute < 60, second < 60
@@ -40,7 +41,7 @@ extension Date {
 
         var index = 19
         var fraction = 0.0
-        if stands(".", at: index) {
+        if hasCharacter(".", at: index) {
             let digits = text[(index + 1)...].prefix { (0x30...0x39).contains($0) }
             guard (1...18).contains(digits.count), let value = number(digits.indices) else { return nil }
             fraction = Double(value)
@@ -48,13 +49,13 @@ extension Date {
             index = digits.endIndex
         }
         var offset: Int64 = 0
-        if stands("+", at: index) || stands("-", at: index) {
-            guard stands(":", at: index + 3), let hours = number(index + 1..<index + 3), hours < 24,
+        if hasCharacter("+", at: index) || hasCharacter("-", at: index) {
+            guard hasCharacter(":", at: index + 3), let hours = number(index + 1..<index + 3), hours < 24,
                 let minutes = number(index + 4..<index + 6), minutes < 60
             else { return nil }
-            offset = (hours * 60 + minutes) * (stands("-", at: index) ? -1 : 1)
+            offset = (hours * 60 + minutes) * (hasCharacter("-", at: index) ? -1 : 1)
             index += 6
-        } else if stands("Z", at: index) {
+        } else if hasCharacter("Z", at: index) {
             index += 1
         } else {
             return nil

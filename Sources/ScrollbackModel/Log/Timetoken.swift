@@ -48,8 +48,8 @@ public struct Timetoken: RawRepresentable, Hashable, Comparable, Sendable {
     /// Returns the timetokens of a date's millisecond, including both ends.
     package static func millisecond(of date: Date) -> ClosedRange<Timetoken> {
         let first = Timetoken(date)
-        let (last, isPastTheEnd) = first.rawValue.addingReportingOverflow(ticksPerMillisecond - 1)
-        return first...Timetoken(rawValue: isPastTheEnd ? .max : last)
+        let (last, overflows) = first.rawValue.addingReportingOverflow(ticksPerMillisecond - 1)
+        return first...Timetoken(rawValue: overflows ? .max : last)
     }
 
     /// Returns the first timetoken that is not before `now` and is after this one.

@@ -16,7 +16,7 @@ extension MessageContent {
     /// `files`. Encrypted content of any type has such a list beside the ciphertext.
     package var fileReferences: [FileReference] {
         guard Self.mayHaveFiles(type) else { return [] }
-        if encrypted != nil { return filesBesideEncrypted }
+        if encrypted != nil { return filesOfEncryptedContent }
         switch type {
         case _ where type.isMedia: return fileReference.map { [$0] } ?? []
         case .reference:
@@ -41,7 +41,7 @@ extension MessageContent {
         return FileReference(id: id, type: type, size: media.size, mediaType: media.mediaType)
     }
 
-    private var filesBesideEncrypted: [FileReference] {
+    private var filesOfEncryptedContent: [FileReference] {
         listedFiles.map { file in
             var file = file
             file.type = type.isMedia ? type : nil

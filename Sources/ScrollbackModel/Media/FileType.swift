@@ -24,7 +24,7 @@ package struct FileType: Hashable, Sendable {
         let bytes = Array(prefix.prefix(Self.prefixLength))
         self =
             Self.signatures.first { $0.matches(bytes) }.map { FileType($0.mediaType) } ?? Self.container(bytes)
-            ?? Self.movingPictures(bytes) ?? Self.text(bytes) ?? .unknown
+            ?? Self.videoType(bytes) ?? Self.text(bytes) ?? .unknown
     }
 
     // MARK: Signatures
@@ -102,7 +102,7 @@ package struct FileType: Hashable, Sendable {
     }
 
     /// Detects streams without a header, which consist of consecutive frames.
-    private static func movingPictures(_ bytes: [UInt8]) -> FileType? {
+    private static func videoType(_ bytes: [UInt8]) -> FileType? {
         guard bytes.count >= 2 else { return nil }
         if bytes[0] == 0xFF {
             // In ADTS the layer is 0 (ISO/IEC 13818-7); in MPEG audio it is 1 to 3 (ISO/IEC 11172-3).
@@ -128,13 +128,13 @@ package struct FileType: Hashable, Sendable {
         }
         guard !bytes.contains(where: isBinary) else { return nil }
         start = start.drop { [0x09, 0x0A, 0x0C, 0x0D, 0x20].contains($0) }
-        func begins(_ text: String) -> Bool {
+        func startsWith(_ text: String) -> Bool {
             start.prefix(text.utf8.count).map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }.elementsEqual(text.utf8)
         }
-        if begins("<?xml") { return FileType(bytes.contains("<svg") ? "image/svg+xml" : "text/xml") }
-        if begins("<svg") { return FileType("image/svg+xml") }
+        if startsWith("<?xml") { return FileType(bytes.contains("<svg") ? "image/svg+xml" : "text/xml") }
+        if startsWith("<svg") { return FileType("image/svg+xml") }
         let isMarkup = markup.contains { tag in
-            guard begins(tag) else { return false }
+            guard startsWith(tag) else { return false }
             let next = start.dropFirst(tag.utf8.count).first
             return tag == "<!--" || next == 0x20 || next == 0x3E || next == nil
         }
@@ -152,7 +152,7 @@ package struct FileType: Hashable, Sendable {
 
 extension FileType {
     /// Returns whether a file of this type can be the file of a message of `type`.
-    package func fits(_ type: MessageType) -> Bool {
+    package func isAllowed(in type: MessageType) -> Bool {
         switch type {
         case .image: isPicture
         case .gif: mediaType == "image/gif"

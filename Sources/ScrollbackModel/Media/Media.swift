@@ -73,7 +73,7 @@ extension Media {
     private static let longestName = 255
     private static let longestURL = 2048
     /// A placeholder until the file's ID is read.
-    private static let unnamed = MediaID(MessageID(high: 0, low: 0).uuid)
+    private static let placeholderID = MediaID(MessageID(high: 0, low: 0).uuid)
 
     func writeMembers(to writer: inout JSONWriter) {
         switch source {
@@ -99,8 +99,8 @@ extension Media {
     /// - Throws: `invalid-parameter` naming the invalid member.
     init(_ json: RawJSON) throws(ChatError) {
         var (hosted, remote): (MediaID?, URL?) = (nil, nil)
-        var (pixels, small) = (PixelFields(), PixelFields())
-        var media = Media(.hosted(Self.unnamed))
+        var (pixels, thumbnailPixels) = (PixelFields(), PixelFields())
+        var media = Media(.hosted(Self.placeholderID))
         var reader = JSONReader(json.text, field: "content")
         try reader.object { (member, value) throws(ChatError) in
             switch member {
@@ -121,12 +121,12 @@ extension Media {
             case "thumbnail":
                 try value.object { (member, value) throws(ChatError) in
                     switch member {
-                    case "width": small.width = try value.pixels()
-                    case "height": small.height = try value.pixels()
+                    case "width": thumbnailPixels.width = try value.pixels()
+                    case "height": thumbnailPixels.height = try value.pixels()
                     default: try value.skip()
                     }
                 }
-                guard small.size != nil else { throw value.mismatch("an object with width and height") }
+                guard thumbnailPixels.size != nil else { throw value.mismatch("an object with width and height") }
             default: try value.skip()
             }
         }
@@ -136,7 +136,7 @@ extension Media {
         default: throw .invalidParameter("content", "must have either media or url if its type is a file type")
         }
         media.pixels = pixels.size
-        media.thumbnail = small.size
+        media.thumbnail = thumbnailPixels.size
         self = media
     }
 

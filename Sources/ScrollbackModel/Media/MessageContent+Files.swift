@@ -29,13 +29,13 @@ extension MessageContent {
     package func with(files: [Media.Source]) throws(ChatError) -> MessageContent {
         var reader = JSONReader(json.text, field: "content")
         var isEmpty = true
-        var isTaken = false
+        var hasFiles = false
         try reader.object { (member, value) throws(ChatError) in
             isEmpty = false
-            if member == Self.filesMember { isTaken = true }
+            if member == Self.filesMember { hasFiles = true }
             try value.skip()
         }
-        guard !isTaken else {
+        guard !hasFiles else {
             throw .invalidParameter("content", "must not have a member \(Self.filesMember) if files are passed")
         }
         var writer = JSONWriter()

@@ -9,7 +9,7 @@ public struct Message: Hashable, Identifiable, Sendable {
     /// The sequence number in the log, dense from 1.
     public var seq: Seq
     /// The counted index: the number of messages up to this one that count as unread.
-    public var n: Int64
+    public var countedIndex: Int64
     /// The ID, which the sender's device creates before the message is sent and which never changes.
     public var id: MessageID
     /// The time, which is unique in the conversation; messages are ordered by ``seq`` and not by time.
@@ -43,20 +43,20 @@ public struct Message: Hashable, Identifiable, Sendable {
     /// Such parts stay encrypted. They are decrypted when the client is opened with the missing key.
     public var decryptionError: ChatError? {
         get { failure.error }
-        set { failure = RareError(newValue) }
+        set { failure = BoxedError(newValue) }
     }
-    private var failure = RareError.none
+    private var failure = BoxedError.none
 
     /// Creates a message.
     public init(
-        conversation: ConversationID, seq: Seq, n: Int64, id: MessageID, timetoken: Timetoken, epoch: Epoch,
+        conversation: ConversationID, seq: Seq, countedIndex: Int64, id: MessageID, timetoken: Timetoken, epoch: Epoch,
         sender: UserID, type: MessageType, content: MessageContent?, rev: Int64 = 0,
         attributes: MessageAttributes = .init(), editedAt: Date? = nil, thread: MessageID? = nil,
         replies: ReplySummary? = nil, actions: [ActionSummary] = []
     ) {
         self.conversation = conversation
         self.seq = seq
-        self.n = n
+        self.countedIndex = countedIndex
         self.id = id
         self.timetoken = timetoken
         self.epoch = epoch
@@ -80,7 +80,7 @@ public struct Message: Hashable, Identifiable, Sendable {
     /// Whether the message counts as unread for everyone except its sender.
     ///
     /// It depends on the type, unless the sender turned it off.
-    package var countsUnread: Bool { type.traits.less(attributes.traits).countsUnread }
+    package var countsUnread: Bool { type.traits.restricted(by: attributes.traits).countsUnread }
 
     /// The text, if the content has one.
     public var text: String? { content?.text }
@@ -159,7 +159,7 @@ public struct Submission: Hashable, Sendable {
     }
 
     /// The traits of the content's type, without those that the sender turned off.
-    package var traits: MessageTraits { content.type.traits.less(attributes.traits) }
+    package var traits: MessageTraits { content.type.traits.restricted(by: attributes.traits) }
 }
 
 /// The result of sending a message.
@@ -194,14 +194,14 @@ public struct SendResult: Hashable, Sendable {
         /// The sequence number, 1 or above.
         public var seq: Seq
         /// The counted index: the number of messages up to this one that count as unread.
-        public var n: Int64
+        public var countedIndex: Int64
         /// The log that the sequence number belongs to.
         public var epoch: Epoch
 
         /// Creates a position.
-        public init(seq: Seq, n: Int64, epoch: Epoch) {
+        public init(seq: Seq, countedIndex: Int64, epoch: Epoch) {
             self.seq = seq
-            self.n = n
+            self.countedIndex = countedIndex
             self.epoch = epoch
         }
     }
@@ -241,9 +241,9 @@ public struct TransientMessage: Hashable, Identifiable, Sendable {
     /// The reason why a part of the message could not be decrypted (`decryption-failed`); such parts stay encrypted.
     public var decryptionError: ChatError? {
         get { failure.error }
-        set { failure = RareError(newValue) }
+        set { failure = BoxedError(newValue) }
     }
-    private var failure = RareError.none
+    private var failure = BoxedError.none
 
     /// Creates a transient message.
     public init(

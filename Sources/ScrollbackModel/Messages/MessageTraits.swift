@@ -26,12 +26,12 @@ public struct MessageTraits: Hashable, Sendable {
     }
 
     /// Returns these traits without those that the sender turned off.
-    package func less(_ off: MessageTraits) -> MessageTraits {
+    package func restricted(by others: MessageTraits) -> MessageTraits {
         MessageTraits(
-            isStored: isStored && off.isStored,
-            countsUnread: countsUnread && off.countsUnread && isStored && off.isStored,
-            notifies: notifies && off.notifies,
-            updatesRecents: updatesRecents && off.updatesRecents && isStored && off.isStored)
+            isStored: isStored && others.isStored,
+            countsUnread: countsUnread && others.countsUnread && isStored && others.isStored,
+            notifies: notifies && others.notifies,
+            updatesRecents: updatesRecents && others.updatesRecents && isStored && others.isStored)
     }
 
     /// The traits as a number for storage, with one bit for each trait that is off.
@@ -40,7 +40,7 @@ public struct MessageTraits: Hashable, Sendable {
     }
 
     /// The bit of a message that does not update recents.
-    package static let passedOver: Int64 = 8
+    package static let skipsRecentsBit: Int64 = 8
 
     /// The number of sequence numbers that the recents list searches for a message that updates it.
     package static let recentsDepth: Int64 = 100

@@ -4,7 +4,7 @@ public struct SendPace: Hashable, Sendable {
     public enum Excess: Hashable, Sendable {
         /// The message waits in the outbox.
         case waits
-        /// The message fails with `rate-limited` and can be sent again (``Sending``'s `retry()`).
+        /// The message fails with `rate-limited` and can be sent again (``SendHandle``'s `retry()`).
         case fails
     }
 

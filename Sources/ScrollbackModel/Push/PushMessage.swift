@@ -12,7 +12,7 @@ public struct PushMessage: Hashable, Sendable {
     }
 
     /// The message and the receiver.
-    public var place: PushPlace
+    public var target: PushTarget
     /// The kind of event.
     public var kind: Kind
     /// The sender's data for the app (``PushOptions/data``).
@@ -26,10 +26,10 @@ public struct PushMessage: Hashable, Sendable {
 
     /// Creates a push about a message.
     public init(
-        place: PushPlace, kind: Kind = .message, data: String? = nil, omitsData: Bool = false, link: String? = nil,
+        target: PushTarget, kind: Kind = .message, data: String? = nil, omitsData: Bool = false, link: String? = nil,
         badge: Int64? = nil
     ) {
-        self.place = place
+        self.target = target
         self.kind = kind
         self.data = data
         self.omitsData = omitsData

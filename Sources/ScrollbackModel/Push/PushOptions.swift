@@ -172,7 +172,7 @@ extension PushOptions {
         do {
             self = try JSONDecoder().decode(PushOptions.self, from: Data(json.text.utf8))
         } catch let error as DecodingError {
-            throw .invalidParameter("push", error.whatIsWrong)
+            throw .invalidParameter("push", error.problemDescription)
         } catch {
             throw .invalidParameter("push", "can't be decoded")
         }
@@ -220,7 +220,7 @@ extension PushOptions {
 
 extension DecodingError {
     /// A description of the error with the path to the member.
-    fileprivate var whatIsWrong: String {
+    fileprivate var problemDescription: String {
         func place(_ path: [any CodingKey], _ key: (any CodingKey)? = nil) -> String {
             (path + (key.map { [$0] } ?? [])).map(\.stringValue).joined(separator: ".")
         }

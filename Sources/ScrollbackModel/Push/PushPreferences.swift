@@ -36,15 +36,15 @@ public struct PushPreferences: Hashable, Sendable {
     package func level(own: NotificationLevel?, isMuted: Bool, kind: ConversationKind, at now: Date)
         -> NotificationLevel
     {
-        let usual = standingLevel(own: own, isMuted: isMuted, kind: kind)
-        guard let quietHours, quietHours.contains(now) else { return usual }
-        return usual == .none ? .none : quietHours.level
+        let base = baseLevel(own: own, isMuted: isMuted, kind: kind)
+        guard let quietHours, quietHours.contains(now) else { return base }
+        return base == .none ? .none : quietHours.level
     }
 
     /// Returns the level that applies outside of quiet hours.
-    package func standingLevel(own: NotificationLevel?, isMuted: Bool, kind: ConversationKind) -> NotificationLevel {
+    package func baseLevel(own: NotificationLevel?, isMuted: Bool, kind: ConversationKind) -> NotificationLevel {
         if isMuted { return own == .mentions ? .mentions : .none }
-        return own ?? level ?? kind.traits.pushes
+        return own ?? level ?? kind.traits.defaultNotificationLevel
     }
 }
 

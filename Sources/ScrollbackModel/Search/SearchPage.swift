@@ -41,15 +41,15 @@ public struct SearchPage: Sendable {
     /// The same query finds more later.
     public var isIndexing: Bool
     /// The reason why the server could not be reached; the page then has only the hits on this device.
-    public var shortfall: ChatError?
+    public var remoteError: ChatError?
 
     /// Creates a page.
     public init(
-        hits: [SearchHit], next: SearchCursor?, isIndexing: Bool = false, shortfall: ChatError? = nil
+        hits: [SearchHit], next: SearchCursor?, isIndexing: Bool = false, remoteError: ChatError? = nil
     ) {
         self.hits = hits
         self.next = next
         self.isIndexing = isIndexing
-        self.shortfall = shortfall
+        self.remoteError = remoteError
     }
 }

@@ -22,14 +22,14 @@ struct Bytes: Sendable {
     var copy: Data { data.subdata(in: range) }
 
     /// Returns whether `count` bytes exist at an offset.
-    func hold(_ count: Int, at place: Int) -> Bool {
-        place >= 0 && count >= 0 && place <= self.count && count <= self.count - place
+    func hasBytes(_ count: Int, at offset: Int) -> Bool {
+        offset >= 0 && count >= 0 && offset <= self.count && count <= self.count - offset
     }
 
     /// Returns the part at an offset.
-    func part(at place: Int, count: Int) throws(PictureError) -> Bytes {
-        guard hold(count, at: place) else { throw .corrupt }
-        let start = range.lowerBound + place
+    func part(at offset: Int, count: Int) throws(PictureError) -> Bytes {
+        guard hasBytes(count, at: offset) else { throw .corrupt }
+        let start = range.lowerBound + offset
         return Bytes(data, start..<start + count)
     }
 
@@ -40,45 +40,45 @@ struct Bytes: Sendable {
         return try part(at: start, count: end - start)
     }
 
-    func byte(at place: Int) throws(PictureError) -> Int {
-        guard hold(1, at: place) else { throw .corrupt }
-        return Int(data[range.lowerBound + place])
+    func byte(at offset: Int) throws(PictureError) -> Int {
+        guard hasBytes(1, at: offset) else { throw .corrupt }
+        return Int(data[range.lowerBound + offset])
     }
 
     /// Reads an integer of up to 8 bytes; a value that exceeds `Int` counts as corrupt.
-    func number(at place: Int, bytes: Int, littleEndian: Bool = false) throws(PictureError) -> Int {
-        guard hold(bytes, at: place), bytes <= 8 else { throw .corrupt }
+    func number(at offset: Int, bytes: Int, littleEndian: Bool = false) throws(PictureError) -> Int {
+        guard hasBytes(bytes, at: offset), bytes <= 8 else { throw .corrupt }
         var number: UInt64 = 0
         for index in 0..<bytes {
             let next = littleEndian ? bytes - 1 - index : index
-            number = number << 8 | UInt64(data[range.lowerBound + place + next])
+            number = number << 8 | UInt64(data[range.lowerBound + offset + next])
         }
         guard let number = Int(exactly: number) else { throw .corrupt }
         return number
     }
 
     /// Reads the name of a chunk or box.
-    func code(at place: Int) throws(PictureError) -> Code {
-        guard hold(4, at: place) else { throw .corrupt }
+    func code(at offset: Int) throws(PictureError) -> Code {
+        guard hasBytes(4, at: offset) else { throw .corrupt }
         var value: UInt32 = 0
-        for index in place..<place + 4 { value = value << 8 | UInt32(data[range.lowerBound + index]) }
+        for index in offset..<offset + 4 { value = value << 8 | UInt32(data[range.lowerBound + index]) }
         return Code(value: value)
     }
 
     /// Returns whether certain bytes are at an offset.
-    func has(_ expected: some Collection<UInt8>, at place: Int = 0) -> Bool {
-        guard hold(expected.count, at: place) else { return false }
-        return data[(range.lowerBound + place)...].starts(with: expected)
+    func matches(_ expected: some Collection<UInt8>, at offset: Int = 0) -> Bool {
+        guard hasBytes(expected.count, at: offset) else { return false }
+        return data[(range.lowerBound + offset)...].starts(with: expected)
     }
 
     /// Returns the first offset of a byte at or after an offset.
-    func place(of byte: UInt8, from place: Int) -> Int? {
-        guard hold(1, at: place) else { return nil }
-        let start = range.lowerBound + place
+    func offset(of byte: UInt8, from offset: Int) -> Int? {
+        guard hasBytes(1, at: offset) else { return nil }
+        let start = range.lowerBound + offset
         return data.withUnsafeBytes { buffer in
             guard let base = buffer.baseAddress else { return nil }
             let from = base + (start - data.startIndex)
-            return memchr(from, Int32(byte), count - place).map { place + (UnsafeRawPointer($0) - from) }
+            return memchr(from, Int32(byte), count - offset).map { offset + (UnsafeRawPointer($0) - from) }
         }
     }
 

@@ -8,15 +8,15 @@ enum Exif {
     }
 
     private static func firstOrientation(in block: Bytes) throws(PictureError) -> Int {
-        let tiff = block.has("Exif\0\0".utf8) ? try block.part(from: 6) : block
-        let littleEndian = tiff.has("II*\0".utf8)
-        guard littleEndian || tiff.has("MM\0*".utf8) else { throw .corrupt }
-        func number(_ place: Int, _ bytes: Int) throws(PictureError) -> Int {
-            try tiff.number(at: place, bytes: bytes, littleEndian: littleEndian)
+        let tiff = block.matches("Exif\0\0".utf8) ? try block.part(from: 6) : block
+        let littleEndian = tiff.matches("II*\0".utf8)
+        guard littleEndian || tiff.matches("MM\0*".utf8) else { throw .corrupt }
+        func number(_ offset: Int, _ bytes: Int) throws(PictureError) -> Int {
+            try tiff.number(at: offset, bytes: bytes, littleEndian: littleEndian)
         }
         // Reads only the first directory, and a bounded number of entries, so loops are impossible.
         let directory = try number(4, 4)
-        guard tiff.hold(2, at: directory) else { throw .corrupt }
+        guard tiff.hasBytes(2, at: directory) else { throw .corrupt }
         for index in 0..<min(try number(directory, 2), 512) {
             let entry = directory + 2 + 12 * index
             guard try number(entry, 2) == 0x0112 else { continue }

@@ -7,9 +7,9 @@ import Foundation
 struct Inflater {
     private let input: Bytes
     private let limit: Int
-    private var place = 2
-    private var held: UInt32 = 0
-    private var heldCount = 0
+    private var offset = 2
+    private var bitBuffer: UInt32 = 0
+    private var bitBufferCount = 0
     private var output = Data()
 
     static func inflate(_ stream: Bytes, atMost limit: Int) throws(PictureError) -> Data {
@@ -35,16 +35,16 @@ struct Inflater {
     }
 
     private mutating func bits(_ count: Int) throws(PictureError) -> Int {
-        while heldCount < count {
-            held |= UInt32(try input.byte(at: place)) << UInt32(heldCount)
-            heldCount += 8
-            place += 1
+        while bitBufferCount < count {
+            bitBuffer |= UInt32(try input.byte(at: offset)) << UInt32(bitBufferCount)
+            bitBufferCount += 8
+            offset += 1
         }
         defer {
-            held >>= UInt32(count)
-            heldCount -= count
+            bitBuffer >>= UInt32(count)
+            bitBufferCount -= count
         }
-        return Int(held & (1 << UInt32(count) - 1))
+        return Int(bitBuffer & (1 << UInt32(count) - 1))
     }
 
     private mutating func put(_ byte: UInt8) throws(PictureError) {
@@ -53,14 +53,14 @@ struct Inflater {
     }
 
     private mutating func stored() throws(PictureError) {
-        held = 0
-        heldCount = 0
-        let count = try input.number(at: place, bytes: 2, littleEndian: true)
-        guard try input.number(at: place + 2, bytes: 2, littleEndian: true) == ~count & 0xFFFF else { throw .corrupt }
-        place += 4
+        bitBuffer = 0
+        bitBufferCount = 0
+        let count = try input.number(at: offset, bytes: 2, littleEndian: true)
+        guard try input.number(at: offset + 2, bytes: 2, littleEndian: true) == ~count & 0xFFFF else { throw .corrupt }
+        offset += 4
         for _ in 0..<count {
-            try put(UInt8(truncatingIfNeeded: try input.byte(at: place)))
-            place += 1
+            try put(UInt8(truncatingIfNeeded: try input.byte(at: offset)))
+            offset += 1
         }
     }
 

@@ -20,8 +20,8 @@ enum GIF {
         var blocks = try GIFBlocks(bytes)
         while let block = try blocks.next() {
             if block.kind == .image {
-                func number(_ place: Int) throws(PictureError) -> Int {
-                    try block.whole.number(at: place, bytes: 2, littleEndian: true)
+                func number(_ offset: Int) throws(PictureError) -> Int {
+                    try block.whole.number(at: offset, bytes: 2, littleEndian: true)
                 }
                 header.frames += 1
                 // Some decoders extend the canvas for a frame that exceeds it.
@@ -44,16 +44,16 @@ private struct GIFBlocks {
     }
 
     private let bytes: Bytes
-    private var place: Int?
+    private var offset: Int?
 
     init(_ bytes: Bytes) throws(PictureError) {
         self.bytes = bytes
         // Skip the screen descriptor and its color table.
-        place = 13 + Self.colourTable(try bytes.byte(at: 10))
+        offset = 13 + Self.colorTable(try bytes.byte(at: 10))
     }
 
     mutating func next() throws(PictureError) -> Block? {
-        guard let start = place else { return nil }
+        guard let start = offset else { return nil }
         let kind: Kind
         let end: Int
         switch try bytes.byte(at: start) {
@@ -63,24 +63,24 @@ private struct GIFBlocks {
             (kind, end) = (.other, try endOfParts(from: start + 2))
         case 0x2C:
             kind = .image
-            end = try endOfParts(from: start + 11 + Self.colourTable(try bytes.byte(at: start + 9)))
+            end = try endOfParts(from: start + 11 + Self.colorTable(try bytes.byte(at: start + 9)))
         default: throw .corrupt
         }
-        place = kind == .end ? nil : end
+        offset = kind == .end ? nil : end
         return Block(kind: kind, whole: try bytes.part(from: start, to: end))
     }
 
     /// Returns the length of the color table that the flags declare.
-    private static func colourTable(_ flags: Int) -> Int {
+    private static func colorTable(_ flags: Int) -> Int {
         flags & 0x80 == 0 ? 0 : 3 << (flags & 7 + 1)
     }
 
     private func endOfParts(from start: Int) throws(PictureError) -> Int {
-        var place = start
+        var offset = start
         while true {
-            let length = try bytes.byte(at: place)
-            place += 1 + length
-            if length == 0 { return place }
+            let length = try bytes.byte(at: offset)
+            offset += 1 + length
+            if length == 0 { return offset }
         }
     }
 }

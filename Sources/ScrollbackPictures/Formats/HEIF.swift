@@ -31,10 +31,10 @@ enum HEIF {
             case "irot": turn = try property.body.byte(at: 0) & 3
             case "imir": mirror = try property.body.byte(at: 0) & 1
             case "colr":
-                guard header.profile.isEmpty, property.body.has("prof".utf8) || property.body.has("rICC".utf8)
+                guard header.profile.isEmpty, property.body.matches("prof".utf8) || property.body.matches("rICC".utf8)
                 else { break }
                 let profile = try property.body.part(from: 4)
-                if profile.count <= ColourProfile.mostBytes { header.profile = profile.copy }
+                if profile.count <= ColorProfile.maximumBytes { header.profile = profile.copy }
             default: break
             }
         }
@@ -62,24 +62,25 @@ enum HEIF {
         let items = try HEIFItems(bytes)
         // A sequence has a second set of metadata in its tracks.
         guard !items.isSequence else { throw .unsupported }
-        let surplus = items.surplus
+        let removableParts = items.removableParts
         var file = bytes.copy
-        for item in surplus.metadata {
-            var filling = item.isExif ? emptyExif : emptyXMP
+        for item in removableParts.metadata {
+            var replacement = item.isExif ? emptyExif : emptyXMP
             for extent in item.extents {
-                if filling.count > extent.count { filling = Data() }
-                filling.append(Data(repeating: item.isExif ? 0 : 0x20, count: extent.count - filling.count))
-                file.replaceSubrange(extent, with: filling)
-                filling = Data()
+                if replacement.count > extent.count { replacement = Data() }
+                replacement.append(Data(repeating: item.isExif ? 0 : 0x20, count: extent.count - replacement.count))
+                file.replaceSubrange(extent, with: replacement)
+                replacement = Data()
             }
         }
-        for box in surplus.boxes {
+        for box in removableParts.boxes {
             file.replaceSubrange(box.name, with: Data("free".utf8))
             file.replaceSubrange(box.body, with: Data(count: box.body.count))
         }
-        file = file.prefix(surplus.end)
+        file = file.prefix(removableParts.end)
         // A crafted file could place metadata over the boxes that describe the file.
-        guard try Self.header(of: Bytes(file)) == header, try HEIFItems(Bytes(file)).surplus == surplus else {
+        guard try Self.header(of: Bytes(file)) == header, try HEIFItems(Bytes(file)).removableParts == removableParts
+        else {
             throw .corrupt
         }
         return file
@@ -102,16 +103,16 @@ struct HEIFBoxes {
 
     private let bytes: Bytes
     /// The start of the next box.
-    private(set) var place: Int
+    private(set) var offset: Int
 
-    init(_ bytes: Bytes, from place: Int = 0) {
+    init(_ bytes: Bytes, from offset: Int = 0) {
         self.bytes = bytes
-        self.place = place
+        self.offset = offset
     }
 
     mutating func next() throws(PictureError) -> Box? {
-        let start = place
-        guard bytes.hold(8, at: start) else { return nil }
+        let start = offset
+        guard bytes.hasBytes(8, at: start) else { return nil }
         var length = try bytes.number(at: start, bytes: 4)
         var head = 8
         if length == 1 {
@@ -120,10 +121,10 @@ struct HEIFBoxes {
         } else if length == 0 {
             length = bytes.count - start
         }
-        guard length >= head, bytes.hold(length, at: start) else { throw .corrupt }
-        place = start + length
+        guard length >= head, bytes.hasBytes(length, at: start) else { throw .corrupt }
+        offset = start + length
         return Box(
-            name: try bytes.code(at: start + 4), start: start, end: place,
-            body: try bytes.part(from: start + head, to: place))
+            name: try bytes.code(at: start + 4), start: start, end: offset,
+            body: try bytes.part(from: start + head, to: offset))
     }
 }

@@ -14,7 +14,7 @@ struct HEIFItems {
     }
 
     /// The parts of the file that the image does not need.
-    struct Surplus: Hashable {
+    struct RemovableParts: Hashable {
         fileprivate(set) var metadata: [Metadata] = []
         fileprivate(set) var boxes: [Box] = []
         /// The end of the last box.
@@ -23,7 +23,7 @@ struct HEIFItems {
 
     /// The properties of the primary image.
     private(set) var properties: [HEIFBoxes.Box] = []
-    private(set) var surplus = Surplus()
+    private(set) var removableParts = RemovableParts()
     /// Whether the file has tracks, as image sequences have.
     private(set) var isSequence = false
 
@@ -41,10 +41,10 @@ struct HEIFItems {
             if box.name == "moov" { isSequence = true }
             if !["ftyp", "meta", "mdat"].contains(box.name) {
                 let name = box.start + 4..<box.start + 8
-                surplus.boxes.append(Box(name: name, body: box.end - box.body.count..<box.end))
+                removableParts.boxes.append(Box(name: name, body: box.end - box.body.count..<box.end))
             }
         }
-        surplus.end = boxes.place
+        removableParts.end = boxes.offset
         guard let meta else { throw .corrupt }
 
         // The boxes refer to each other and come in any order. The version and flags precede them.
@@ -52,13 +52,13 @@ struct HEIFItems {
         boxes = HEIFBoxes(meta.body, from: 4)
         let wanted: Set<Code> = ["pitm", "iinf", "iloc", "iprp", "idat"]
         while let box = try boxes.next() { if wanted.contains(box.name) { parts[box.name] = box } }
-        guard let primary = parts["pitm"], let names = parts["iinf"], let places = parts["iloc"],
+        guard let primary = parts["pitm"], let names = parts["iinf"], let locations = parts["iloc"],
             let properties = parts["iprp"]
         else { throw .corrupt }
         try readNames(names.body)
         // The offset of the item data box in the file.
         let dataBox = parts["idat"].map { meta.end - meta.body.count + $0.end - $0.body.count }
-        try readPlaces(places.body, dataBox: dataBox)
+        try readLocations(locations.body, dataBox: dataBox)
         let isWide = try primary.body.byte(at: 0) != 0
         try readProperties(properties.body, of: try primary.body.number(at: 4, bytes: isWide ? 4 : 2))
     }
@@ -74,23 +74,23 @@ struct HEIFItems {
             // Older versions describe items with a media type, which are never images.
             let kind: Code = version < 2 ? "mime" : try entry.body.code(at: isWide ? 10 : 8)
             if ["Exif", "mime", "uri "].contains(kind) {
-                indices[item] = surplus.metadata.count
-                surplus.metadata.append(Metadata(isExif: kind == "Exif"))
+                indices[item] = removableParts.metadata.count
+                removableParts.metadata.append(Metadata(isExif: kind == "Exif"))
             }
         }
     }
 
     /// Verifies that all items are inside the file, and records the ranges of the metadata.
-    private mutating func readPlaces(_ body: Bytes, dataBox: Int?) throws(PictureError) {
+    private mutating func readLocations(_ body: Bytes, dataBox: Int?) throws(PictureError) {
         let version = try body.byte(at: 0)
         let sizes = try body.number(at: 4, bytes: 2)
         let (offsetSize, lengthSize, baseSize) = (sizes >> 12, sizes >> 8 & 15, sizes >> 4 & 15)
         let indexSize = version == 0 ? 0 : sizes & 15
         let idSize = version == 2 ? 4 : 2
-        var place = 6
+        var position = 6
         func next(_ bytes: Int) throws(PictureError) -> Int {
-            defer { place += bytes }
-            return try body.number(at: place, bytes: bytes)
+            defer { position += bytes }
+            return try body.number(at: position, bytes: bytes)
         }
         // Entries can have a size of 0, so a small file could declare billions of them.
         var left = 65_536
@@ -120,12 +120,12 @@ struct HEIFItems {
         }
         guard let origin = method == 0 ? 0 : dataBox else { throw .corrupt }
         let (sum, overflows) = base.addingReportingOverflow(offset)
-        guard !overflows, sum <= bytes.count - origin, bytes.hold(length, at: origin + sum) else { throw .corrupt }
+        guard !overflows, sum <= bytes.count - origin, bytes.hasBytes(length, at: origin + sum) else { throw .corrupt }
         guard let index else { return }
         // Limit the total, so that a file can't cause repeated overwriting.
         written += length
         guard length > 0, written <= bytes.count else { throw .unsupported }
-        surplus.metadata[index].extents.append(origin + sum..<origin + sum + length)
+        removableParts.metadata[index].extents.append(origin + sum..<origin + sum + length)
     }
 
     /// Reads the properties of the primary image.
@@ -140,7 +140,7 @@ struct HEIFItems {
         boxes = HEIFBoxes(body)
         while let box = try boxes.next() {
             guard box.name == "ipma" else { continue }
-            try Self.readLinks(box.body) { item, index in
+            try Self.readAssociations(box.body) { item, index in
                 guard item == primary, properties.count < 256, all.indices.contains(index) else { return }
                 properties.append(all[index])
             }
@@ -148,19 +148,19 @@ struct HEIFItems {
     }
 
     /// Reads the associations of items and properties.
-    private static func readLinks(
+    private static func readAssociations(
         _ body: Bytes, each: (_ item: Int, _ index: Int) -> Void
     ) throws(PictureError) {
         let idSize = try body.byte(at: 0) == 0 ? 2 : 4
         let indexSize = try body.byte(at: 3) & 1 + 1
-        var place = 8
+        var position = 8
         for _ in 0..<(try body.number(at: 4, bytes: 4)) {
-            let item = try body.number(at: place, bytes: idSize)
-            let count = try body.byte(at: place + idSize)
-            place += idSize + 1
+            let item = try body.number(at: position, bytes: idSize)
+            let count = try body.byte(at: position + idSize)
+            position += idSize + 1
             for _ in 0..<count {
-                each(item, try body.number(at: place, bytes: indexSize) & (indexSize == 2 ? 0x7FFF : 0x7F) - 1)
-                place += indexSize
+                each(item, try body.number(at: position, bytes: indexSize) & (indexSize == 2 ? 0x7FFF : 0x7F) - 1)
+                position += indexSize
             }
         }
     }

@@ -13,7 +13,7 @@ enum JPEG {
             case 0xC0, 0xC1, 0xC2, 0xC9, 0xCA: try readFrame(segment.body, into: &header)
             // Lossless and hierarchical modes.
             case 0xC3, 0xC5...0xC7, 0xCB, 0xCD...0xCF: throw .unsupported
-            case 0xE1: if exif == nil, segment.body.has("Exif\0\0".utf8) { exif = segment.body }
+            case 0xE1: if exif == nil, segment.body.matches("Exif\0\0".utf8) { exif = segment.body }
             case 0xE2: if segment.isProfile { try profile.add(segment.body) }
             case 0xDA: header.scans += 1
             case 0xD9: header.isComplete = true
@@ -73,13 +73,13 @@ enum JPEG {
     static func file(_ cleaned: Data, with profile: Data) -> Data {
         guard profile.count <= 0xFFFF - 16 else { return cleaned }
         let bytes = Bytes(cleaned)
-        let place = bytes.has([0xFF, 0xD8, 0xFF, 0xE0, 0, 16]) ? 20 : 2
-        var file = Data(cleaned.prefix(place))
+        let offset = bytes.matches([0xFF, 0xD8, 0xFF, 0xE0, 0, 16]) ? 20 : 2
+        var file = Data(cleaned.prefix(offset))
         file.append(contentsOf: [0xFF, 0xE2])
         file.append(UInt32(profile.count + 16), bytes: 2)
         file.append(contentsOf: "ICC_PROFILE\0".utf8)
         file.append(contentsOf: [1, 1])
-        return file + profile + cleaned.dropFirst(place)
+        return file + profile + cleaned.dropFirst(offset)
     }
 }
 

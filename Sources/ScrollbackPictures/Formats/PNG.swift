@@ -19,7 +19,7 @@ enum PNG {
 
     private static func readChunks(of bytes: Bytes, into header: inout PictureHeader) throws(PictureError) {
         // Read only the first profile, and only before the pixels.
-        var takesProfile = true
+        var acceptsProfile = true
         var isBeforePixels = true
         var chunks = PNGChunks(bytes)
         while let chunk = try chunks.next() {
@@ -28,8 +28,8 @@ enum PNG {
             case "eXIf": header.orientation = Exif.orientation(in: chunk.body)
             case "acTL": if isBeforePixels { header.frames = max(1, try chunk.body.number(at: 0, bytes: 4)) }
             case "iCCP":
-                if takesProfile, isBeforePixels { header.profile = (try? profile(in: chunk.body)) ?? Data() }
-                takesProfile = false
+                if acceptsProfile, isBeforePixels { header.profile = (try? profile(in: chunk.body)) ?? Data() }
+                acceptsProfile = false
             default: break
             }
         }
@@ -37,8 +37,8 @@ enum PNG {
 
     /// Reads the profile of an `iCCP` chunk: a name, the compression method, the profile.
     private static func profile(in body: Bytes) throws(PictureError) -> Data {
-        guard let end = body.place(of: 0, from: 0), end < 80 else { throw .corrupt }
-        return try Inflater.inflate(try body.part(from: end + 2), atMost: ColourProfile.mostBytes)
+        guard let end = body.offset(of: 0, from: 0), end < 80 else { throw .corrupt }
+        return try Inflater.inflate(try body.part(from: end + 2), atMost: ColorProfile.maximumBytes)
     }
 
     /// The chunks that pixels, colors and animation need.
@@ -94,20 +94,20 @@ private struct PNGChunks {
     }
 
     private let bytes: Bytes
-    private var place: Int? = 8
+    private var offset: Int? = 8
 
     init(_ bytes: Bytes) {
         self.bytes = bytes
     }
 
     mutating func next() throws(PictureError) -> Chunk? {
-        guard let start = place else { return nil }
+        guard let start = offset else { return nil }
         let length = try bytes.number(at: start, bytes: 4)
         let body = try bytes.part(at: start + 8, count: length)
         let end = start + 8 + length
-        guard bytes.hold(4, at: end) else { throw .corrupt }
+        guard bytes.hasBytes(4, at: end) else { throw .corrupt }
         let name = try bytes.code(at: start + 4)
-        place = name == "IEND" ? nil : end + 4
+        offset = name == "IEND" ? nil : end + 4
         return Chunk(name: name, whole: try bytes.part(from: start, to: end + 4), body: body)
     }
 }

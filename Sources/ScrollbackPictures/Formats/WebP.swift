@@ -26,7 +26,7 @@ enum WebP {
         of bytes: Bytes, isExtended: Bool, into header: inout PictureHeader
     ) throws(PictureError) {
         var frames = 0
-        var isThere = false
+        var hasImage = false
         var chunks = try WebPChunks(bytes)
         while let chunk = try chunks.next() {
             switch chunk.name {
@@ -37,12 +37,12 @@ enum WebP {
                 // A still image fills its canvas.
                 let picture = try picture(chunk.name, chunk.body)
                 guard picture.width == header.width, picture.height == header.height else { throw .corrupt }
-                isThere = true
+                hasImage = true
             default: break
             }
         }
         header.frames = max(1, frames)
-        guard isThere || frames > 0 else { throw .corrupt }
+        guard hasImage || frames > 0 else { throw .corrupt }
     }
 
     /// Reads the size from the compressed image (RFC 6386, 9.1; RFC 9649, 3.4).
@@ -51,7 +51,7 @@ enum WebP {
     ) throws(PictureError) -> (width: Int, height: Int) {
         switch name {
         case "VP8 ":
-            guard body.has([0x9D, 0x01, 0x2A], at: 3) else { throw .corrupt }
+            guard body.matches([0x9D, 0x01, 0x2A], at: 3) else { throw .corrupt }
             let width = try body.number(at: 6, bytes: 2, littleEndian: true) & 0x3FFF
             return (width, try body.number(at: 8, bytes: 2, littleEndian: true) & 0x3FFF)
         case "VP8L":
@@ -106,7 +106,7 @@ private struct WebPChunks {
     }
 
     private let bytes: Bytes
-    private var place = 12
+    private var offset = 12
 
     init(_ bytes: Bytes) throws(PictureError) {
         let length = try bytes.number(at: 4, bytes: 4, littleEndian: true)
@@ -114,10 +114,10 @@ private struct WebPChunks {
     }
 
     mutating func next() throws(PictureError) -> Chunk? {
-        guard bytes.hold(8, at: place) else { return nil }
-        let length = try bytes.number(at: place + 4, bytes: 4, littleEndian: true)
-        let chunk = Chunk(name: try bytes.code(at: place), body: try bytes.part(at: place + 8, count: length))
-        place += 8 + length + length % 2
+        guard bytes.hasBytes(8, at: offset) else { return nil }
+        let length = try bytes.number(at: offset + 4, bytes: 4, littleEndian: true)
+        let chunk = Chunk(name: try bytes.code(at: offset), body: try bytes.part(at: offset + 8, count: length))
+        offset += 8 + length + length % 2
         return chunk
     }
 }

@@ -26,7 +26,7 @@ extension APNS {
                 "apns-id": notification.id.uuidString.lowercased(),
                 "apns-expiration": String(Int(notification.expiresAt.timeIntervalSince1970)),
                 // A later push of the same message replaces this one.
-                "apns-collapse-id": ios?.collapseID ?? "\(notification.place.message)",
+                "apns-collapse-id": ios?.collapseID ?? "\(notification.target.message)",
                 "content-type": "application/json",
             ], body: body)
     }
@@ -40,13 +40,13 @@ extension APNS {
                 writer.key("alert")
                 writer.object { writer in
                     if notification.options.hidesTitle != true {
-                        writer.field("title", notification.text.title?.fitting(256))
+                        writer.field("title", notification.text.title?.truncated(256))
                     }
                     writer.field("body", text)
                 }
                 writer.field("badge", notification.badge)
                 writeSound(ios?.interruption, isReplacement: notification.replaces, to: &writer)
-                writer.field("thread-id", ios?.threadID ?? "\(notification.place.conversation)")
+                writer.field("thread-id", ios?.threadID ?? "\(notification.target.conversation)")
                 writer.field("interruption-level", ios?.interruption?.rawValue)
                 // Lets the app's extension process the push, which displays pictures and passes the push to the store.
                 writer.field("mutable-content", 1)

@@ -14,7 +14,7 @@ package struct APNS: PushProvider {
 
     /// Apple requires that provider tokens are at most one hour old and are not replaced within 20 minutes.
     private static let tokenLifetime: TimeInterval = 45 * 60
-    private static let tokenLeastAge: TimeInterval = 20 * 60
+    private static let tokenMinimumAge: TimeInterval = 20 * 60
 
     private struct Claims: JWTPayload {
         var iss: String
@@ -33,13 +33,13 @@ package struct APNS: PushProvider {
         retrySeconds = try credentials.seconds("retrySeconds", in: 0...86_400, or: 900)
         let (keyID, teamID) = (try credentials.text("keyID"), try credentials.text("teamID"))
         for (name, id) in [("keyID", keyID), ("teamID", teamID)] where id.utf8.count != 10 {
-            throw credentials.wrong(name, "must have 10 characters")
+            throw credentials.invalid(name, "must have 10 characters")
         }
         let text = try credentials.text("key")
         guard let key = try? ES256PrivateKey(pem: text) else {
-            throw credentials.wrong("key", "must be the content of a .p8 file: a PEM private key for ES256")
+            throw credentials.invalid("key", "must be the content of a .p8 file: a PEM private key for ES256")
         }
-        tokens = TokenCache(leastAge: Self.tokenLeastAge, clock: clock) {
+        tokens = TokenCache(minimumAge: Self.tokenMinimumAge, clock: clock) {
             let now = clock()
             let kid = JWKIdentifier(string: keyID)
             let claims = Claims(iss: teamID, iat: Int(now.timeIntervalSince1970))

@@ -7,7 +7,7 @@ extension FCM {
     /// The maximum message size in bytes.
     static let payloadLimit = 4096
     /// The maximum time for which FCM stores a message for an offline device, in seconds.
-    private static let longestLife: TimeInterval = 28 * 86_400
+    private static let maximumLifetime: TimeInterval = 28 * 86_400
 
     /// Creates the request body for Firebase Cloud Messaging, see `Documentation/push-services/fcm.md`.
     ///
@@ -60,7 +60,7 @@ extension FCM {
         _ notification: PushNotification, _ mode: Mode, now: Date, to writer: inout JSONWriter
     ) {
         let fcm = notification.options.android?.fcm
-        let seconds = Int(min(longestLife, max(0, notification.expiresAt.timeIntervalSince(now))))
+        let seconds = Int(min(maximumLifetime, max(0, notification.expiresAt.timeIntervalSince(now))))
         writer.key("android")
         writer.object { writer in
             writer.field("priority", "HIGH")
@@ -100,13 +100,13 @@ extension FCM {
         writer.key("apns")
         writer.object { writer in
             writer.key("headers")
-            writer.object { $0.field("apns-collapse-id", ios?.collapseID ?? "\(notification.place.message)") }
+            writer.object { $0.field("apns-collapse-id", ios?.collapseID ?? "\(notification.target.message)") }
             writer.key("payload")
             writer.object { writer in
                 writer.key("aps")
                 writer.object { writer in
                     writer.field("badge", notification.badge)
-                    writer.field("thread-id", ios?.threadID ?? "\(notification.place.conversation)")
+                    writer.field("thread-id", ios?.threadID ?? "\(notification.target.conversation)")
                     writer.field("interruption-level", ios?.interruption?.rawValue)
                     if ios?.interruption != .passive, !notification.replaces { writer.field("sound", "default") }
                     writer.field("mutable-content", 1)
@@ -120,6 +120,6 @@ extension FCM {
     }
 
     private static func tag(of notification: PushNotification) -> String {
-        notification.options.android?.notificationID ?? "\(notification.place.message)"
+        notification.options.android?.notificationID ?? "\(notification.target.message)"
     }
 }

@@ -56,10 +56,10 @@ package struct FCM: PushProvider {
             "must be the JSON object of a service account's key file with project_id, client_email, "
                 + "private_key, private_key_id and token_uri")
         guard !account.projectID.isEmpty, !account.projectID.contains("/") else {
-            throw credentials.wrong("serviceAccount", "must have a project_id")
+            throw credentials.invalid("serviceAccount", "must have a project_id")
         }
         guard let key = try? Insecure.RSA.PrivateKey(pem: account.key) else {
-            throw credentials.wrong("serviceAccount", "must have a PEM RSA private key as its private_key")
+            throw credentials.invalid("serviceAccount", "must have a PEM RSA private key as its private_key")
         }
         let host = try credentials.endpoint(or: "https://fcm.googleapis.com")
         endpoint = "\(host)/v1/projects/\(account.projectID)/messages:send"
@@ -110,7 +110,7 @@ package struct FCM: PushProvider {
         case (404, "UNREGISTERED"): return .settled(.gone(since: nil))
         case (403, "SENDER_ID_MISMATCH"): return .settled(.refused(code))
         // The operator must fix the permissions. A new token would not help.
-        case (403, _): return .settled(.later(after: PushWait.denial, code))
+        case (403, _): return .settled(.later(after: PushRetryDelay.credentialsRejected, code))
         default: return PushAnswer(response, retrySeconds: retrySeconds, reason: code)
         }
     }

@@ -19,7 +19,7 @@ extension Harmony {
     /// The maximum size of a request in bytes, without its tokens.
     static let payloadLimit = 4096
     /// The supported range of the lifetime in seconds.
-    private static let life = 1...1_296_000
+    private static let lifetime = 1...1_296_000
 
     /// Creates the request body for HarmonyOS Push Kit, see `Documentation/push-services/harmonyos.md`.
     ///
@@ -47,7 +47,7 @@ extension Harmony {
     package static func revocation(of notification: PushNotification) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
-            writer.field("notifyId", notification.number)
+            writer.field("notifyId", notification.numericID)
             writer.key("token")
             writer.array([notification.device.token]) { $0.value($1) }
         }
@@ -75,12 +75,12 @@ extension Harmony {
             writer.array([notification.device.token]) { $0.value($1) }
         }
         writer.key("pushOptions")
-        writer.object { $0.field("ttl", notification.life(from: now, in: life)) }
+        writer.object { $0.field("ttl", notification.lifetime(from: now, in: lifetime)) }
     }
 
     private static func writeBadge(_ notification: PushNotification, to writer: inout JSONWriter) {
         writer.key("badge")
-        writer.object { $0.field("setNum", notification.smallBadge) }
+        writer.object { $0.field("setNum", notification.clampedBadge) }
     }
 
     private static func write(
@@ -88,12 +88,12 @@ extension Harmony {
     ) {
         let harmony = notification.options.harmony
         writer.field("category", harmony?.category ?? setup.category)
-        writer.field("title", notification.title(or: setup.title).fitting(256))
-        writer.field("body", text.visible)
-        writer.field("image", harmony?.imageURL?.picture)
+        writer.field("title", notification.title(or: setup.title).truncated(256))
+        writer.field("body", text.nonBlank)
+        writer.field("image", harmony?.imageURL?.httpsString)
         // A later push of the same message replaces this one. The service ignores a repeated push with the same message
         // ID.
-        writer.field("notifyId", notification.number)
+        writer.field("notifyId", notification.numericID)
         writer.field("appMessageId", notification.id.uuidString.lowercased())
         writer.key("clickAction")
         writer.object { writer in

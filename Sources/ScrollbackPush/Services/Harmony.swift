@@ -18,12 +18,12 @@ package struct Harmony: PushProvider {
     private static let audience = "https://oauth-login.cloud.huawei.com/oauth2/v3/token"
     private static let tokenLifetime = 3600
     /// The code for a push whose picture the service could not check.
-    private static let pictureRefused = "80100022"
+    private static let imageRejectedCode = "80100022"
     /// The reasons that mark a token as permanently invalid.
     ///
     /// The documentation of `noRight` names an app of another project. For a request with one token, the usual cause is
     /// a token from before the phone's upgrade to HarmonyOS 5.
-    private static let deadTokens = ["tokenFormatError", "tokenPlatformNotSupport", "noRight"]
+    private static let invalidTokenReasons = ["tokenFormatError", "tokenPlatformNotSupport", "noRight"]
 
     /// The required members of a service account's key file.
     private struct Account: Decodable {
@@ -56,9 +56,9 @@ package struct Harmony: PushProvider {
         let account: Account = try credentials.decoded(
             "serviceAccount",
             "must be the JSON object of a service account's key file with project_id, key_id, private_key, sub_account")
-        guard !account.projectID.isEmpty else { throw credentials.wrong("serviceAccount", "must have a project_id") }
+        guard !account.projectID.isEmpty else { throw credentials.invalid("serviceAccount", "must have a project_id") }
         guard let key = try? Insecure.RSA.PrivateKey(pem: account.key) else {
-            throw credentials.wrong("serviceAccount", "must have a PEM RSA private key as its private_key")
+            throw credentials.invalid("serviceAccount", "must have a PEM RSA private key as its private_key")
         }
         let host = try credentials.endpoint(or: "https://push-api.cloud.huawei.com")
         address = "\(host)/v3/\(account.projectID.percentEncoded)/messages:send"
@@ -71,7 +71,7 @@ package struct Harmony: PushProvider {
         setup.title = try credentials.optionalText("title")
         self.setup = setup
         retrySeconds = try credentials.seconds("retrySeconds", in: 0...86_400, or: 10)
-        tokens = TokenCache(leastAge: 60, clock: clock) {
+        tokens = TokenCache(minimumAge: 60, clock: clock) {
             let now = clock()
             let kid = JWKIdentifier(string: account.keyID)
             let issued = Int(now.timeIntervalSince1970)
@@ -86,7 +86,7 @@ package struct Harmony: PushProvider {
     func send(_ notification: PushNotification) async -> PushOutcome {
         if let outcome = await withdraw(notification) { return outcome }
         let outcome = await post(notification)
-        guard case .refused(let reason) = outcome, reason.hasPrefix(Self.pictureRefused),
+        guard case .refused(let reason) = outcome, reason.hasPrefix(Self.imageRejectedCode),
             notification.options.harmony?.imageURL != nil
         else { return outcome }
         // Send the push again without its picture.
@@ -130,18 +130,18 @@ package struct Harmony: PushProvider {
 
     /// The code in the body takes precedence over the HTTP status.
     private func answer(to response: PushResponse, of notification: PushNotification) -> PushAnswer {
-        guard let answer = CodedAnswer(response, code: "code", words: "msg") else {
+        guard let answer = CodedResponse(response, code: "code", message: "msg") else {
             return PushAnswer(response, retrySeconds: retrySeconds, reason: nil)
         }
         switch answer.code {
         case "80000000": return .settled(.sent)
         case "80100000", "80300007": return .settled(outcome(of: answer, for: notification.device.token))
-        case "80200001", "80200003", "80200005", "80300036": return .denied(answer.code)
-        case "80300029": return .settled(.later(after: response.retryAfter ?? PushWait.quota, answer.code))
+        case "80200001", "80200003", "80200005", "80300036": return .unauthorized(answer.code)
+        case "80300029": return .settled(.later(after: response.retryAfter ?? PushRetryDelay.quota, answer.code))
         // The first code belongs to withdrawals.
         case "80000001", "81000001": return .settled(.later(after: response.retryAfter ?? retrySeconds, answer.code))
         default:
-            let reason = notification.reason(answer.code, answer.words)
+            let reason = notification.reason(answer.code, answer.message)
             return PushAnswer(response, retrySeconds: retrySeconds, reason: reason)
         }
     }
@@ -149,10 +149,10 @@ package struct Harmony: PushProvider {
     /// Handles a response that refuses some or all tokens.
     ///
     /// Its description contains the reason for each token.
-    private func outcome(of answer: CodedAnswer, for token: String) -> PushOutcome {
+    private func outcome(of answer: CodedResponse, for token: String) -> PushOutcome {
         let reasons = answer.details?["illegalTokens"] as? [String: [String]]
         if let reason = reasons?.first(where: { $0.value.contains(token) })?.key {
-            return Self.deadTokens.contains(reason) ? .gone(since: nil) : .refused("\(answer.code) \(reason)")
+            return Self.invalidTokenReasons.contains(reason) ? .gone(since: nil) : .refused("\(answer.code) \(reason)")
         }
         if answer.code == "80300007" { return .gone(since: nil) }
         return reasons == nil ? .refused(answer.code) : .sent

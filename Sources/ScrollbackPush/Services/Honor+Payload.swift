@@ -32,7 +32,7 @@ extension Honor {
     /// The documentation does not exclude the token.
     static let payloadLimit = 4096
     /// The supported range of the lifetime in seconds.
-    private static let life = 1...1_296_000
+    private static let lifetime = 1...1_296_000
 
     /// Creates the request body for Honor Push, see `Documentation/push-services/honor.md`.
     ///
@@ -49,7 +49,7 @@ extension Honor {
                 writer.field("data", PushFields.json(notification, omitsData: omitsData))
                 writer.key("android")
                 writer.object { writer in
-                    writer.field("ttl", "\(notification.life(from: now, in: life))s")
+                    writer.field("ttl", "\(notification.lifetime(from: now, in: lifetime))s")
                     writer.key("notification")
                     writer.object { write(notification, setup, text: text, to: &$0) }
                 }
@@ -63,13 +63,13 @@ extension Honor {
     ) {
         let honor = notification.options.android?.honor
         let importance = honor?.importance?.rawValue ?? setup.importance.rawValue
-        writer.field("title", notification.title(or: setup.title).fitting(256))
-        writer.field("body", text.visible)
+        writer.field("title", notification.title(or: setup.title).truncated(256))
+        writer.field("body", text.nonBlank)
         writer.field("importance", importance.uppercased())
         // The service refuses marketing messages with a picture.
-        if importance != Importance.low.rawValue { writer.field("image", honor?.imageURL?.picture) }
+        if importance != Importance.low.rawValue { writer.field("image", honor?.imageURL?.httpsString) }
         // A later push of the same message replaces this one.
-        writer.field("notifyId", notification.number)
+        writer.field("notifyId", notification.numericID)
         writer.key("clickAction")
         // Opens the app, which reads the destination from the data.
         writer.object { $0.field("type", 3) }
@@ -77,7 +77,7 @@ extension Honor {
         writer.key("badge")
         writer.object { writer in
             writer.field("badgeClass", badgeClass)
-            writer.field("setNum", notification.smallBadge)
+            writer.field("setNum", notification.clampedBadge)
         }
     }
 }

@@ -49,26 +49,26 @@ package struct Honor: PushProvider {
     ///
     /// Both have the same meaning.
     private func answer(to response: PushResponse, of notification: PushNotification) -> PushAnswer {
-        guard let answer = CodedAnswer(response, code: "code", words: "message") else {
+        guard let answer = CodedResponse(response, code: "code", message: "message") else {
             return PushAnswer(response, retrySeconds: retrySeconds, reason: nil)
         }
         switch answer.code {
         case "200", "80000000", "80100000": return .settled(outcome(of: answer, for: notification.device.token))
         case "80300007": return .settled(.gone(since: nil))
-        case "401", "403", "80200001", "80200003", "80200005": return .denied(answer.code)
-        case "80200047": return .settled(.later(after: response.retryAfter ?? PushWait.quota, answer.code))
-        case "429": return .settled(.later(after: response.retryAfter ?? PushWait.pace, answer.code))
+        case "401", "403", "80200001", "80200003", "80200005": return .unauthorized(answer.code)
+        case "80200047": return .settled(.later(after: response.retryAfter ?? PushRetryDelay.quota, answer.code))
+        case "429": return .settled(.later(after: response.retryAfter ?? PushRetryDelay.rateLimited, answer.code))
         case "500", "502", "503": return .settled(.later(after: response.retryAfter ?? retrySeconds, answer.code))
         // Omit the description, because it can contain the message's text.
         case "80200056": return .settled(.refused(answer.code))
         default:
-            let reason = notification.reason(answer.code, answer.words)
+            let reason = notification.reason(answer.code, answer.message)
             return PushAnswer(response, retrySeconds: retrySeconds, reason: reason)
         }
     }
 
     /// An accepted request lists the tokens for which it failed.
-    private func outcome(of answer: CodedAnswer, for token: String) -> PushOutcome {
+    private func outcome(of answer: CodedResponse, for token: String) -> PushOutcome {
         let data = answer.object("data")
         func names(_ list: String) -> Bool { (data[list] as? [String])?.contains(token) ?? false }
         if names("expireTokens") { return .gone(since: nil) }

@@ -21,7 +21,7 @@ extension Huawei {
     /// The maximum size of a request in bytes, without its tokens.
     static let payloadLimit = 4096
     /// The supported range of the lifetime in seconds.
-    private static let life = 1...1_296_000
+    private static let lifetime = 1...1_296_000
 
     /// Creates the request body for Huawei Push Kit, see `Documentation/push-services/huawei.md`.
     ///
@@ -52,13 +52,13 @@ extension Huawei {
         _ notification: PushNotification, _ setup: Setup, text: String, now: Date, to writer: inout JSONWriter
     ) {
         let (huawei, ios) = (notification.options.android?.huawei, notification.options.ios)
-        writer.field("ttl", "\(notification.life(from: now, in: life))s")
+        writer.field("ttl", "\(notification.lifetime(from: now, in: lifetime))s")
         writer.field("category", huawei?.category ?? setup.category)
         writer.key("notification")
         writer.object { writer in
-            writer.field("title", notification.title(or: setup.title).fitting(256))
-            writer.field("body", text.visible)
-            writer.field("image", huawei?.imageURL?.picture)
+            writer.field("title", notification.title(or: setup.title).truncated(256))
+            writer.field("body", text.nonBlank)
+            writer.field("image", huawei?.imageURL?.httpsString)
             writer.field("channel_id", huawei?.channel ?? setup.channel)
             // A recall makes no sound.
             let isQuiet = notification.replaces || huawei?.importance == nil && ios?.interruption == .passive
@@ -67,7 +67,7 @@ extension Huawei {
             // Only the newest notification of a group is visible, so group pushes only if the sender requests it.
             writer.field("group", ios?.threadID)
             // A later push of the same message replaces this one.
-            writer.field("notify_id", notification.number)
+            writer.field("notify_id", notification.numericID)
             writer.key("click_action")
             // Opens the app, which reads the destination from the data.
             writer.object { $0.field("type", 3) }
@@ -75,7 +75,7 @@ extension Huawei {
             writer.key("badge")
             writer.object { writer in
                 writer.field("class", badgeClass)
-                writer.field("set_num", notification.smallBadge)
+                writer.field("set_num", notification.clampedBadge)
             }
         }
     }

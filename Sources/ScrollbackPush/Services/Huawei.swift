@@ -44,7 +44,7 @@ package struct Huawei: PushProvider {
 
     /// The code in the body takes precedence over the HTTP status.
     private func answer(to response: PushResponse, of notification: PushNotification) -> PushAnswer {
-        guard let answer = CodedAnswer(response, code: "code", words: "msg") else {
+        guard let answer = CodedResponse(response, code: "code", message: "msg") else {
             return PushAnswer(response, retrySeconds: retrySeconds, reason: nil)
         }
         switch answer.code {
@@ -56,14 +56,14 @@ package struct Huawei: PushProvider {
             }
             return .settled(refused.contains(notification.device.token) ? .gone(since: nil) : .sent)
         case "80300007": return .settled(.gone(since: nil))
-        case "80200001", "80200003", "80200005": return .denied(answer.code)
-        case "80100017": return .settled(.later(after: response.retryAfter ?? PushWait.pace, answer.code))
+        case "80200001", "80200003", "80200005": return .unauthorized(answer.code)
+        case "80100017": return .settled(.later(after: response.retryAfter ?? PushRetryDelay.rateLimited, answer.code))
         case "80600003", "81000001":
             return .settled(.later(after: response.retryAfter ?? retrySeconds, answer.code))
         // Omit the description, because it can contain the message's text.
         case "80100016": return .settled(.refused(answer.code))
         default:
-            let reason = notification.reason(answer.code, answer.words)
+            let reason = notification.reason(answer.code, answer.message)
             return PushAnswer(response, retrySeconds: retrySeconds, reason: reason)
         }
     }

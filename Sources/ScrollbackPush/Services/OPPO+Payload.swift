@@ -43,7 +43,7 @@ extension OPPO {
     private static let longTextLimit = 128
     private static let parametersLimit = 4000
     /// The supported range of the lifetime in seconds.
-    private static let life = 1...864_000
+    private static let lifetime = 1...864_000
 
     /// Creates the form field `message` for OPPO Push, see `Documentation/push-services/oppo.md`.
     ///
@@ -51,7 +51,7 @@ extension OPPO {
     package static func message(
         for notification: PushNotification, _ setup: Setup = Setup(), now: Date
     ) -> [UInt8]? {
-        let parameters: String? = PushFields.fitting(notification) { omitsData in
+        let parameters: String? = PushFields.omittingDataIfNeeded(notification) { omitsData in
             let text = jsonObject(PushFields.texts(notification, omitsData: omitsData))
             return text.utf16.count <= parametersLimit ? text : nil
         }
@@ -69,7 +69,7 @@ extension OPPO {
                 writer.field("click_action_type", 0)
                 writer.field("action_parameters", parameters)
                 writer.field("off_line", true)
-                writer.field("off_line_ttl", notification.life(from: now, in: life))
+                writer.field("off_line_ttl", notification.lifetime(from: now, in: lifetime))
                 write(notification, setup, to: &writer)
             }
         }
@@ -77,12 +77,12 @@ extension OPPO {
     }
 
     private static func write(_ notification: PushNotification, _ setup: Setup, to writer: inout JSONWriter) {
-        let text = notification.text.body.visible
+        let text = notification.text.body.nonBlank
         // Texts that exceed one line need the style for long texts.
         let style: Int = text.utf16.count > shortTextLimit ? 2 : 1
         writer.field("style", style)
-        writer.field("title", notification.title(or: setup.title).fitting(units: titleLimit))
-        writer.field("content", text.fitting(units: longTextLimit))
+        writer.field("title", notification.title(or: setup.title).truncated(units: titleLimit))
+        writer.field("content", text.truncated(units: longTextLimit))
         writer.field("channel_id", notification.options.android?.oppo?.channel ?? setup.channel)
         if let category = setup.category {
             writer.field("category", category)
@@ -95,10 +95,10 @@ extension OPPO {
             writer.field("private_content_parameters", parameters(template.text, of: notification, longTextLimit))
         }
         // A later push of the same message replaces this one.
-        writer.field("notify_id", notification.number)
+        writer.field("notify_id", notification.numericID)
         // Sets the badge instead of adding to it.
         writer.field("badge_operation_type", 0)
-        writer.field("badge_message_count", notification.smallBadge)
+        writer.field("badge_message_count", notification.clampedBadge)
     }
 
     /// Returns the template parameters as JSON, or `nil` if the template has none.
@@ -106,6 +106,6 @@ extension OPPO {
         _ fields: [String: PushTemplateField], of notification: PushNotification, _ limit: Int
     ) -> String? {
         guard !fields.isEmpty else { return nil }
-        return jsonObject(fields.mapValues { notification.value($0).visible.fitting(units: limit) })
+        return jsonObject(fields.mapValues { notification.value($0).nonBlank.truncated(units: limit) })
     }
 }

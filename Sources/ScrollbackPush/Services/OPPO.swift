@@ -6,7 +6,7 @@ import ScrollbackModel
 /// OPPO Push, also for OnePlus and realme.
 package struct OPPO: PushProvider {
     private let mainland: PushBatcher<Message>
-    private let elsewhere: PushBatcher<Message>
+    private let international: PushBatcher<Message>
     private let setup: Setup
     private let clock: @Sendable () -> Date
 
@@ -30,15 +30,15 @@ package struct OPPO: PushProvider {
         self.setup = setup
         let retrySeconds = try credentials.seconds("retrySeconds", in: 0...86_400, or: 10)
         func region(_ host: String) -> PushBatcher<Message> {
-            let tokens = TokenCache(leastAge: 60, clock: clock) {
+            let tokens = TokenCache(minimumAge: 60, clock: clock) {
                 try await Self.token(key, secret, at: host, retrySeconds, over: transport, now: clock())
             }
             let region = Region(host: host, tokens: tokens, transport: transport, retrySeconds: retrySeconds)
             // OPPO accepts up to 1,000 pushes in a request and documents no size limit.
-            return PushBatcher(atOnce: 4, pushes: 100, bytes: 128 << 10) { await region.post($0) }
+            return PushBatcher(maximumRequests: 4, pushes: 100, bytes: 128 << 10) { await region.post($0) }
         }
         mainland = region(try credentials.endpoint(or: "https://api.push.oppomobile.com"))
-        elsewhere = region(try credentials.endpoint(or: "https://api-intl.push.oppomobile.com"))
+        international = region(try credentials.endpoint(or: "https://api-intl.push.oppomobile.com"))
     }
 
     /// Requests an access token.
@@ -52,11 +52,13 @@ package struct OPPO: PushProvider {
         let signature = SHA256.hash(data: Data((key + milliseconds + secret).utf8)).hexadecimal
         let form = ["app_key": key, "timestamp": milliseconds, "sign": signature]
         let response = try await transport.post(PushRequest(url: "\(host)/server/v1/auth", form: form))
-        guard let answer = CodedAnswer(response, code: "code", words: "message") else {
-            throw NoToken(response, retrySeconds: retrySeconds)
+        guard let answer = CodedResponse(response, code: "code", message: "message") else {
+            throw TokenRequestError(response, retrySeconds: retrySeconds)
         }
         guard answer.code == "0", let text = answer.object("data")["auth_token"] as? String else {
-            throw NoToken(reason: answer.code, after: wait(after: answer.code, retrySeconds) ?? PushWait.denial)
+            throw TokenRequestError(
+                reason: answer.code,
+                after: retryDelay(after: answer.code, retrySeconds) ?? PushRetryDelay.credentialsRejected)
         }
         return TokenCache.Token(text: text, renewAt: now + tokenLifetime)
     }
@@ -65,7 +67,7 @@ package struct OPPO: PushProvider {
         guard let message = Self.message(for: notification, setup, now: clock()) else {
             return .refused("the parameters exceed the limit of OPPO Push")
         }
-        let region = Self.isMainland(notification.device.token) ? mainland : elsewhere
+        let region = Self.isMainland(notification.device.token) ? mainland : international
         return await region.send(Message(notification: notification, json: message))
     }
 
@@ -81,11 +83,11 @@ package struct OPPO: PushProvider {
     }
 
     /// Returns the delay in seconds after a temporary error, or `nil` for other codes.
-    fileprivate static func wait(after code: String, _ retrySeconds: Double) -> Double? {
+    fileprivate static func retryDelay(after code: String, _ retrySeconds: Double) -> Double? {
         switch code {
         case "-1", "-3": retrySeconds
-        case "-2", "13", "55": PushWait.pace
-        case "33", "42", "69": PushWait.quota
+        case "-2", "13", "55": PushRetryDelay.rateLimited
+        case "33", "42", "69": PushRetryDelay.quota
         default: nil
         }
     }
@@ -113,17 +115,17 @@ private struct Region: Sendable {
         if messages.count == 1 { return [await post(messages[0])] }
         var outcomes: [PushOutcome]?
         // Whether the response concerns the service instead of individual pushes.
-        var isForAll = true
+        var isServiceWide = true
         let all = await withToken(of: tokens) { token in
             let array = "[\(messages.map { String(decoding: $0.json, as: UTF8.self) }.joined(separator: ","))]"
             let response = try await post("unicast_batch", ["auth_token": token, "messages": array])
-            let said = CodedAnswer(response, code: "code", words: "message")
-            isForAll = said != nil || response.status == 429 || response.status >= 500
-            outcomes = said.flatMap { self.outcomes(in: $0, response, of: messages) }
+            let batchAnswer = CodedResponse(response, code: "code", message: "message")
+            isServiceWide = batchAnswer != nil || response.status == 429 || response.status >= 500
+            outcomes = batchAnswer.flatMap { self.outcomes(in: $0, response, of: messages) }
             return outcomes == nil ? answer(to: response) { code, _ in code } : .settled(.sent)
         }
         if let outcomes { return outcomes }
-        if isForAll, case .later = all { return Array(repeating: all, count: messages.count) }
+        if isServiceWide, case .later = all { return Array(repeating: all, count: messages.count) }
         // Send the pushes one by one, so that an invalid push does not affect other devices.
         return await withTaskGroup(of: (Int, PushOutcome).self) { group in
             for (index, message) in messages.enumerated() { group.addTask { (index, await post(message)) } }
@@ -150,12 +152,12 @@ private struct Region: Sendable {
     ///
     /// - Returns: The outcomes, or `nil` if the batch was refused.
     private func outcomes(
-        in taken: CodedAnswer, _ response: PushResponse, of messages: [Message]
+        in taken: CodedResponse, _ response: PushResponse, of messages: [Message]
     ) -> [PushOutcome]? {
         guard taken.code == "0" else { return nil }
-        let refused = taken.objects("data").compactMap { entry -> (String, CodedAnswer)? in
+        let refused = taken.objects("data").compactMap { entry -> (String, CodedResponse)? in
             guard let name = entry["registrationId"] as? String,
-                let answer = CodedAnswer(entry, code: "errorCode", words: ["errorMessage"])
+                let answer = CodedResponse(entry, code: "errorCode", message: ["errorMessage"])
             else { return nil }
             return (name, answer)
         }
@@ -167,24 +169,24 @@ private struct Region: Sendable {
     }
 
     private func answer(to response: PushResponse, reason: (String, String?) -> String) -> PushAnswer {
-        guard let answer = CodedAnswer(response, code: "code", words: "message") else {
+        guard let answer = CodedResponse(response, code: "code", message: "message") else {
             return PushAnswer(response, retrySeconds: retrySeconds, reason: nil)
         }
         return self.answer(answer, of: response, reason: reason)
     }
 
     private func answer(
-        _ answer: CodedAnswer, of response: PushResponse, reason: (String, String?) -> String
+        _ answer: CodedResponse, of response: PushResponse, reason: (String, String?) -> String
     ) -> PushAnswer {
-        if let wait = OPPO.wait(after: answer.code, retrySeconds) {
+        if let wait = OPPO.retryDelay(after: answer.code, retrySeconds) {
             return .settled(.later(after: response.retryAfter ?? wait, answer.code))
         }
         return switch answer.code {
         // Code 32 means that the service already received this push.
         case "0", "32": .settled(.sent)
         case "10000": .settled(.gone(since: nil))
-        case "11", "29": .denied(answer.code)
-        default: PushAnswer(response, retrySeconds: retrySeconds, reason: reason(answer.code, answer.words))
+        case "11", "29": .unauthorized(answer.code)
+        default: PushAnswer(response, retrySeconds: retrySeconds, reason: reason(answer.code, answer.message))
         }
     }
 }

@@ -33,13 +33,13 @@ extension Vivo {
     /// The supported range of the lifetime in seconds.
     ///
     /// vivo's own SDK supports a week. Its newer documentation specifies a day.
-    private static let life = 60...86_400
+    private static let lifetime = 60...86_400
 
     /// Creates the request body for vivo Push, see `Documentation/push-services/vivo.md`.
     ///
     /// - Returns: The body, or `nil` if the notification does not fit.
     package static func body(for notification: PushNotification, _ setup: Setup, now: Date) -> [UInt8]? {
-        let fields: [String: String]? = PushFields.fitting(notification) { omitsData in
+        let fields: [String: String]? = PushFields.omittingDataIfNeeded(notification) { omitsData in
             let texts = PushFields.texts(notification, omitsData: omitsData)
             let length = texts.reduce(0) { $0 + $1.key.utf16.count + $1.value.utf16.count }
             return length <= fieldsLimit ? texts : nil
@@ -54,14 +54,14 @@ extension Vivo {
             writer.field("appId", setup.appID)
             writer.field("regId", notification.device.token)
             writer.field("requestId", notification.id.uuidString.lowercased())
-            writer.field("title", fitting(notification.title(or: setup.title), titleLimit))
-            writer.field("content", fitting(notification.text.body.visible, textLimit))
+            writer.field("title", truncated(notification.title(or: setup.title), titleLimit))
+            writer.field("content", truncated(notification.text.body.nonBlank, textLimit))
             writer.field("classification", classification)
             writer.field("category", purpose.category)
             writer.field("notifyType", notice)
             // A later push of the same message replaces this one.
-            writer.field("notifyId", notification.number)
-            writer.field("timeToLive", notification.life(from: now, in: life))
+            writer.field("notifyId", notification.numericID)
+            writer.field("timeToLive", notification.lifetime(from: now, in: lifetime))
             // Opens the app, which reads the destination from the custom data.
             writer.field("skipType", 1)
             writer.key("clientCustomMap")
@@ -71,8 +71,8 @@ extension Vivo {
         return writer.bytes
     }
 
-    private static func fitting(_ text: String, _ limit: Int) -> String {
-        text.fitting(units: limit) { character in
+    private static func truncated(_ text: String, _ limit: Int) -> String {
+        text.truncated(units: limit) { character in
             character.utf16.reduce(0) { $0 + ($1 < 0x80 ? 1 : 2) }
         }
     }

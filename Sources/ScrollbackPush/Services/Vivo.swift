@@ -39,7 +39,7 @@ package struct Vivo: PushProvider {
         self.setup = setup
         let retrySeconds = try credentials.seconds("retrySeconds", in: 0...86_400, or: 10)
         self.retrySeconds = retrySeconds
-        tokens = TokenCache(leastAge: 60, clock: clock) {
+        tokens = TokenCache(minimumAge: 60, clock: clock) {
             try await Self.token(
                 appID, key, secret, at: host, retrySeconds, over: transport, now: clock())
         }
@@ -63,11 +63,12 @@ package struct Vivo: PushProvider {
             writer.field("sign", signature)
         }
         let response = try await transport.post(PushRequest(url: "\(host)/message/auth", json: writer.bytes))
-        guard let answer = CodedAnswer(response, code: "result", words: "desc") else {
-            throw NoToken(response, retrySeconds: retrySeconds)
+        guard let answer = CodedResponse(response, code: "result", message: "desc") else {
+            throw TokenRequestError(response, retrySeconds: retrySeconds)
         }
         guard answer.code == "0", let text = answer.text("authToken") else {
-            throw NoToken(reason: answer.code, after: wait(after: answer.code) ?? PushWait.denial)
+            throw TokenRequestError(
+                reason: answer.code, after: retryDelay(after: answer.code) ?? PushRetryDelay.credentialsRejected)
         }
         return TokenCache.Token(text: text, renewAt: now + tokenLifetime)
     }
@@ -83,10 +84,10 @@ package struct Vivo: PushProvider {
     }
 
     private func answer(to response: PushResponse, of notification: PushNotification) -> PushAnswer {
-        guard let answer = CodedAnswer(response, code: "result", words: "desc") else {
+        guard let answer = CodedResponse(response, code: "result", message: "desc") else {
             return PushAnswer(response, retrySeconds: retrySeconds, reason: nil)
         }
-        if let wait = Self.wait(after: answer.code) {
+        if let wait = Self.retryDelay(after: answer.code) {
             return .settled(.later(after: response.retryAfter ?? wait, answer.code))
         }
         switch (answer.code, answer.object("invalidUser")["status"] as? Int) {
@@ -94,21 +95,21 @@ package struct Vivo: PushProvider {
         case (_, 1?), (_, 2?), ("10302", _): return .settled(.gone(since: nil))
         case ("0", nil): return .settled(.sent)
         case ("0", let status?): return .settled(.refused("invalidUser \(status)"))
-        case ("10000", _): return .denied(answer.code)
+        case ("10000", _): return .unauthorized(answer.code)
         // Omit the description, because it can contain the message's text.
         case ("10085", _), ("10103", _), ("10104", _): return .settled(.refused(answer.code))
         default:
-            let reason = notification.reason(answer.code, answer.words)
+            let reason = notification.reason(answer.code, answer.message)
             return PushAnswer(response, retrySeconds: retrySeconds, reason: reason)
         }
     }
 
     /// Returns the delay in seconds after a temporary error, or `nil` for other codes.
-    private static func wait(after code: String) -> Double? {
+    private static func retryDelay(after code: String) -> Double? {
         switch code {
-        case "10040", "10072", "10093": PushWait.pace
+        case "10040", "10072", "10093": PushRetryDelay.rateLimited
         // Code 10071 means that the service does not accept this kind of message at night.
-        case "10070", "10071", "10073": PushWait.quota
+        case "10070", "10071", "10073": PushRetryDelay.quota
         default: nil
         }
     }

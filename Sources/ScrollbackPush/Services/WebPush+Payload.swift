@@ -10,7 +10,7 @@ extension WebPush {
     /// All browsers' services support this size. The bridge over Android's service has the lowest limit.
     static let payloadLimit = 2744
     /// The maximum time for which services store a push, in seconds.
-    private static let longestLife: TimeInterval = 28 * 86_400
+    private static let maximumLifetime: TimeInterval = 28 * 86_400
 
     /// Creates the request for a Web Push service, see `Documentation/push-services/web-push.md`.
     ///
@@ -25,7 +25,7 @@ extension WebPush {
                 ?? (image == nil ? nil : fittingPayload(of: notification, image: nil))
         else { return nil }
         // Apple's service rejects a TTL of 0.
-        let seconds = Int(min(longestLife, max(1, notification.expiresAt.timeIntervalSince(now))))
+        let seconds = Int(min(maximumLifetime, max(1, notification.expiresAt.timeIntervalSince(now))))
         return PushRequest(
             url: notification.device.token,
             headers: [
@@ -48,7 +48,7 @@ extension WebPush {
     /// 32 letters and digits are valid for all services.
     private static func topic(of notification: PushNotification) -> String {
         guard let name = name(of: notification) else {
-            return "\(notification.place.message)".filter { $0 != "-" }
+            return "\(notification.target.message)".filter { $0 != "-" }
         }
         return SHA256.hash(data: Data(name.utf8)).prefix(16).hexadecimal
     }
@@ -67,10 +67,10 @@ extension WebPush {
         let isUrgent = interruption == .critical || interruption == .timeSensitive
         var writer = JSONWriter(reserving: 1024)
         writer.object { writer in
-            writer.field("title", notification.text.title?.fitting(256))
+            writer.field("title", notification.text.title?.truncated(256))
             writer.field("body", text)
             // A later push of the same message replaces this one.
-            writer.field("tag", name(of: notification) ?? "\(notification.place.message)")
+            writer.field("tag", name(of: notification) ?? "\(notification.target.message)")
             writer.field("image", image)
             // A recall makes no sound and does not require interaction.
             writer.field("silent", interruption == .passive || notification.replaces ? true : nil)

@@ -26,7 +26,7 @@ package final class WebPush: PushProvider {
     ///
     /// The standard allows up to 24 hours.
     private static let tokenLifetime: TimeInterval = 12 * 3600
-    private static let mostOrigins = 1000
+    private static let maximumOrigins = 1000
 
     private struct Claims: JWTPayload {
         var aud: String
@@ -42,12 +42,12 @@ package final class WebPush: PushProvider {
         self.clock = clock
         let bytes = Data(base64URL: try credentials.text("privateKey"))
         guard let bytes, let key = try? P256.Signing.PrivateKey(rawRepresentation: bytes) else {
-            throw credentials.wrong("privateKey", "must be a P-256 private key: 32 bytes in base64url")
+            throw credentials.invalid("privateKey", "must be a P-256 private key: 32 bytes in base64url")
         }
         self.key = key
         subject = try credentials.text("subject")
         guard subject.hasPrefix("mailto:") || subject.hasPrefix("https://") else {
-            throw credentials.wrong("subject", "must be a mailto: or https: URL with your contact address")
+            throw credentials.invalid("subject", "must be a mailto: or https: URL with your contact address")
         }
         hosts = Self.knownHosts + (try credentials.texts("hosts"))
         retrySeconds = try credentials.seconds("retrySeconds", in: 0...86_400, or: 10)
@@ -79,8 +79,8 @@ package final class WebPush: PushProvider {
     private func cache(of origin: String) -> TokenCache {
         tokens.withLock { tokens in
             if let known = tokens[origin] { return known }
-            if tokens.count >= Self.mostOrigins { tokens.removeAll() }
-            let made = TokenCache(leastAge: 3600, clock: clock) { [key, subject, clock] in
+            if tokens.count >= Self.maximumOrigins { tokens.removeAll() }
+            let made = TokenCache(minimumAge: 3600, clock: clock) { [key, subject, clock] in
                 let expiry = clock() + Self.tokenLifetime
                 let claims = Claims(aud: origin, exp: Int(expiry.timeIntervalSince1970), sub: subject)
                 let text = try await JWTKeyCollection().add(ecdsa: ES256PrivateKey(backing: key)).sign(claims)

@@ -21,9 +21,9 @@ package struct WebhookPush: PushProvider {
         secret = try credentials.text("secret")
         do {
             _ = try Media.url(url, parameter: "url")
-        } catch { throw credentials.wrong("url", "must be an http or https URL") }
+        } catch { throw credentials.invalid("url", "must be an http or https URL") }
         guard (16...256).contains(secret.utf8.count) else {
-            throw credentials.wrong("secret", "must have 16...256 bytes")
+            throw credentials.invalid("secret", "must have 16...256 bytes")
         }
     }
 

@@ -39,10 +39,10 @@ extension Xiaomi {
     private static let textLimit = 127
     private static let payloadLimit = 4095
     private static let parameterLimit = 128
-    static let mostParameters = 9
+    static let maximumParameters = 9
     /// The supported ranges of the lifetime in seconds: 10 days with a template (private channels), otherwise one day.
-    private static let privateLife = 1...864_000
-    private static let publicLife = 1...86_400
+    private static let privateLifetime = 1...864_000
+    private static let publicLifetime = 1...86_400
 
     /// Creates the request's form for Mi Push, see `Documentation/push-services/xiaomi.md`.
     ///
@@ -53,17 +53,17 @@ extension Xiaomi {
         guard let payload = Self.payload(of: notification) else { return nil }
         let channel = notification.options.android?.xiaomi?.channel ?? setup.channel
         let template = channel == setup.channel ? setup.template : nil
-        let life = notification.life(from: now, in: template == nil ? publicLife : privateLife)
+        let lifetime = notification.lifetime(from: now, in: template == nil ? publicLifetime : privateLifetime)
         var form: [String: String] = [
             "registration_id": notification.device.token, "restricted_package_name": setup.app,
             "pass_through": "0", "payload": payload,
-            "title": notification.title(or: setup.title).fitting(units: titleLimit),
-            "description": notification.text.body.visible.fitting(units: textLimit),
+            "title": notification.title(or: setup.title).truncated(units: titleLimit),
+            "description": notification.text.body.nonBlank.truncated(units: textLimit),
             // A recall only shows the notification light.
             "notify_type": notification.replaces ? "4" : "-1",
             // A later push of the same message replaces this one. Without an ID, every push would replace the previous
             // one.
-            "notify_id": String(notification.number), "time_to_live": String(life * 1000),
+            "notify_id": String(notification.numericID), "time_to_live": String(lifetime * 1000),
             // Opens the app, which reads the destination from the payload.
             "extra.notify_effect": "1",
         ]
@@ -80,7 +80,7 @@ extension Xiaomi {
     package static func revocation(of notification: PushNotification, _ setup: Setup) -> [String: String] {
         [
             "registration_ids": notification.device.token, "restricted_package_name": setup.app,
-            "notify_id": String(notification.number),
+            "notify_id": String(notification.numericID),
         ]
     }
 
@@ -88,7 +88,7 @@ extension Xiaomi {
     ///
     /// The form encodes it a second time, as the service requires.
     private static func payload(of notification: PushNotification) -> String? {
-        PushFields.fitting(notification) { omitsData in
+        PushFields.omittingDataIfNeeded(notification) { omitsData in
             let text = PushFields.json(notification, omitsData: omitsData).percentEncoded
             return text.utf8.count <= payloadLimit ? text : nil
         }
@@ -98,11 +98,11 @@ extension Xiaomi {
     ///
     /// Never blank.
     private static func parameter(_ text: String) -> String {
-        let plain = text.filter { character in character.unicodeScalars.allSatisfy { !isPicture($0) } }
-        return plain.visible.fitting(units: parameterLimit)
+        let plain = text.filter { character in character.unicodeScalars.allSatisfy { !isEmoji($0) } }
+        return plain.nonBlank.truncated(units: parameterLimit)
     }
 
-    private static func isPicture(_ scalar: Unicode.Scalar) -> Bool {
+    private static func isEmoji(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .otherSymbol, .unassigned: true
         // Combining marks can turn digits into emoji.

@@ -24,11 +24,11 @@ package struct Xiaomi: PushProvider {
         setup.title = try credentials.optionalText("title")
         if let template = try credentials.optionalText("templateID") {
             guard setup.channel != nil else {
-                throw credentials.wrong("channel", "is required with templateID")
+                throw credentials.invalid("channel", "is required with templateID")
             }
             setup.template = Template(id: template, parameters: try credentials.choices("templateParameters"))
-            guard setup.template?.parameters.count ?? 0 <= Self.mostParameters else {
-                throw credentials.wrong("templateParameters", "must have at most \(Self.mostParameters) members")
+            guard setup.template?.parameters.count ?? 0 <= Self.maximumParameters else {
+                throw credentials.invalid("templateParameters", "must have at most \(Self.maximumParameters) members")
             }
         }
         self.setup = setup
@@ -66,10 +66,10 @@ package struct Xiaomi: PushProvider {
     }
 
     private func answer(to response: PushResponse, of notification: PushNotification) -> PushAnswer {
-        guard let answer = CodedAnswer(response, code: "code", words: "reason", "description") else {
+        guard let answer = CodedResponse(response, code: "code", message: "reason", "description") else {
             return PushAnswer(response, retrySeconds: retrySeconds, reason: nil)
         }
-        if let wait = self.wait(after: answer.code) {
+        if let wait = self.retryDelay(after: answer.code) {
             return .settled(.later(after: response.retryAfter ?? wait, answer.code))
         }
         switch answer.code {
@@ -78,22 +78,22 @@ package struct Xiaomi: PushProvider {
             return .settled(bad.contains { $0 == notification.device.token } ? .gone(since: nil) : .sent)
         // Code 20301 is a general failure, which the service also returns for a request without any known device.
         case "10029", "20301", "66007": return .settled(.gone(since: nil))
-        case "21301", "21302": return .denied(answer.code)
+        case "21301", "21302": return .unauthorized(answer.code)
         // Omit the description, because it can contain the message's text.
         case "10041": return .settled(.refused(answer.code))
         default:
-            let reason = notification.reason(answer.code, answer.words)
+            let reason = notification.reason(answer.code, answer.message)
             return PushAnswer(response, retrySeconds: retrySeconds, reason: reason)
         }
     }
 
     /// Returns the delay in seconds after a temporary error, or `nil` for other codes.
-    private func wait(after code: String) -> Double? {
+    private func retryDelay(after code: String) -> Double? {
         switch code {
         case "-1", "1", "10001", "10002", "10003", "10037", "22102", "26003": retrySeconds
         // Code 65003 means that the device was not found, which also occurs while it is offline.
-        case "10022", "10023", "10024", "10027", "26004", "200002", "65003": PushWait.pace
-        case "10034", "200001": PushWait.quota
+        case "10022", "10023", "10024", "10027", "26004", "200002", "65003": PushRetryDelay.rateLimited
+        case "10034", "200001": PushRetryDelay.quota
         default: nil
         }
     }

@@ -15,7 +15,7 @@ final class HTTP2Connection: Sendable {
     private typealias Stream = NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
 
     /// The maximum number of bytes read from a response.
-    private static let answerBytes = 64 << 10
+    private static let maximumResponseBytes = 64 << 10
 
     private let channel: any Channel
     private let multiplexer: Multiplexer
@@ -23,8 +23,8 @@ final class HTTP2Connection: Sendable {
 
     private struct State {
         var load = 0
-        var isProven = false
-        var isProving = false
+        var hasSucceeded = false
+        var isTrialInProgress = false
         var waiting: [CheckedContinuation<Void, Never>] = []
         var isClosed = false
     }
@@ -77,13 +77,13 @@ final class HTTP2Connection: Sendable {
     func post(_ request: PushRequest, to url: URL) async throws -> PushResponse {
         state.withLock { $0.load += 1 }
         defer { state.withLock { $0.load -= 1 } }
-        await waitForTurn()
+        await waitForTrialRequest()
         do {
             let response = try await exchange(request, url)
-            passTurn(isProven: response.status == 200)
+            endTrialRequest(hasSucceeded: response.status == 200)
             return response
         } catch {
-            passTurn(isProven: false)
+            endTrialRequest(hasSucceeded: false)
             // After a GOAWAY frame, the connection opens no more streams. The next request detects other failures.
             if error is NIOHTTP2Errors.CreatedStreamAfterGoaway || error is ChannelError { retire() }
             throw error
@@ -114,7 +114,8 @@ final class HTTP2Connection: Sendable {
                     response = PushResponse(
                         status: Int(head.status.code), headers: Dictionary(fields, uniquingKeysWith: { $1 }))
                 case .body(let bytes):
-                    guard let known = response, known.body.count + bytes.readableBytes <= Self.answerBytes else {
+                    guard let known = response, known.body.count + bytes.readableBytes <= Self.maximumResponseBytes
+                    else {
                         throw ChannelError.eof
                     }
                     response?.body += Array(buffer: bytes)
@@ -129,29 +130,29 @@ final class HTTP2Connection: Sendable {
     // MARK: First request
 
     /// Waits until a request has succeeded, or until no other request is the trial request.
-    private func waitForTurn() async {
+    private func waitForTrialRequest() async {
         await withCheckedContinuation { continuation in
-            let goesOn = state.withLock { state in
-                if state.isProven || state.isClosed || !state.isProving {
-                    state.isProving = true
+            let mayProceed = state.withLock { state in
+                if state.hasSucceeded || state.isClosed || !state.isTrialInProgress {
+                    state.isTrialInProgress = true
                     return true
                 }
                 state.waiting.append(continuation)
                 return false
             }
-            if goesOn { continuation.resume() }
+            if mayProceed { continuation.resume() }
         }
     }
 
-    private func passTurn(isProven: Bool) {
+    private func endTrialRequest(hasSucceeded: Bool) {
         let next = state.withLock { state in
-            if state.isProven { return [CheckedContinuation<Void, Never>]() }
-            state.isProven = isProven
-            guard !isProven else {
+            if state.hasSucceeded { return [CheckedContinuation<Void, Never>]() }
+            state.hasSucceeded = hasSucceeded
+            guard !hasSucceeded else {
                 defer { state.waiting = [] }
                 return state.waiting
             }
-            state.isProving = !state.waiting.isEmpty
+            state.isTrialInProgress = !state.waiting.isEmpty
             return state.waiting.isEmpty ? [] : [state.waiting.removeFirst()]
         }
         for one in next { one.resume() }

@@ -62,9 +62,9 @@ package final class HTTP2PushTransport: PushTransport {
 
 /// The connections to one push service.
 private actor HTTP2Service {
-    private static let mostConnections = 4
+    private static let maximumConnections = 4
     /// The number of requests in progress on each connection from which another connection is opened.
-    private static let fullLoad = 200
+    private static let maximumLoad = 200
 
     private let host: String
     private let port: Int
@@ -84,7 +84,7 @@ private actor HTTP2Service {
     func connection() async throws -> HTTP2Connection {
         connections.removeAll { $0.load == nil }
         let best = connections.min { $0.load ?? .max < $1.load ?? .max }
-        if let best, let load = best.load, load < Self.fullLoad || connections.count >= Self.mostConnections {
+        if let best, let load = best.load, load < Self.maximumLoad || connections.count >= Self.maximumConnections {
             return best
         }
         if let opening { return try await opening.value }

@@ -16,7 +16,7 @@ package final class HTTPPushTransport: PushTransport {
     /// The maximum number of bytes read from a response.
     ///
     /// The response to a batch lists its devices.
-    private static let answerBytes = 512 << 10
+    private static let maximumResponseBytes = 512 << 10
 
     /// Creates a transport.
     ///
@@ -56,7 +56,7 @@ package final class HTTPPushTransport: PushTransport {
         post.headers.add(name: "user-agent", value: agent)
         post.body = .bytes(ByteBuffer(bytes: request.body))
         let response = try await openClient().execute(post, timeout: TimeAmount(Self.timeout))
-        let body = try await response.body.collect(upTo: Self.answerBytes)
+        let body = try await response.body.collect(upTo: Self.maximumResponseBytes)
         try Task.checkCancellation()
         let headers = Dictionary(response.headers.map { ($0.name.lowercased(), $0.value) }, uniquingKeysWith: { $1 })
         return PushResponse(status: Int(response.status.code), headers: headers, body: Array(buffer: body))

@@ -12,7 +12,7 @@ import Synchronization
 /// The index stores its progress for each conversation, as the newest indexed message and revision, in its own
 /// transactions. After a crash or the loss of the file, it continues from there. It reads missing messages from the log
 /// and the change log, in steps of bounded time and memory. All steps run on one serial queue, in the background
-/// (``follow()``) and for searches that wait (``catchUp(with:within:completion:)``).
+/// (``indexPendingCommits()``) and for searches that wait (``catchUp(with:within:completion:)``).
 ///
 /// Matches are only candidates. The engine checks the current rows, so an outdated index never reveals hidden messages.
 package final class SQLiteSearch: MessageIndex {
@@ -37,12 +37,12 @@ package final class SQLiteSearch: MessageIndex {
         /// A pass over all conversations that changed since the index was last complete.
         var pass: Pass?
         /// Whether a pass has completed since the index was opened; from then on, commits report changes.
-        var hasPassed = false
+        var hasCompletedPass = false
         /// The conversations that commits changed, the last of these commits, and the conversations being processed.
-        var touched: Set<ConversationID> = []
-        var moved: Int64 = 0
+        var changedConversations: Set<ConversationID> = []
+        var lastCommit: Int64 = 0
         var current: [ConversationID] = []
-        var currentMoved: Int64 = 0
+        var indexedCommit: Int64 = 0
     }
 
     /// The state of a pass.
@@ -62,9 +62,9 @@ package final class SQLiteSearch: MessageIndex {
         self.store = store
         (commits, commit) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         do {
-            let isSealed = store.cipher != nil
-            if isSealed { try SearchIndex.erase(in: store.directory) }
-            index = try SearchIndex(directory: isSealed ? nil : store.directory)
+            let isEncrypted = store.cipher != nil
+            if isEncrypted { try SearchIndex.erase(in: store.directory) }
+            index = try SearchIndex(directory: isEncrypted ? nil : store.directory)
         } catch {
             throw ChatError(
                 .internalError, "The search index in \(store.directory.path) can't be opened.", cause: error)
@@ -81,16 +81,16 @@ package final class SQLiteSearch: MessageIndex {
 
     // MARK: In the background
 
-    package func committed(_ conversations: Set<ConversationID>, moved: Int64) {
+    package func committed(_ conversations: Set<ConversationID>, lastCommit: Int64) {
         state.withLock { state in
-            state.touched.formUnion(conversations)
-            state.moved = moved
+            state.changedConversations.formUnion(conversations)
+            state.lastCommit = lastCommit
         }
         commit.yield()
     }
 
     /// Indexes all commits until nothing is left, the task is cancelled, or a step fails.
-    package func follow() async throws {
+    package func indexPendingCommits() async throws {
         while !Task.isCancelled {
             let result: Result<Bool, any Error> = await withCheckedContinuation { continuation in
                 queue.async { continuation.resume(returning: Result { try self.backgroundStep() }) }
@@ -104,27 +104,29 @@ package final class SQLiteSearch: MessageIndex {
     /// - Returns: Whether more work remains.
     private func backgroundStep() throws -> Bool {
         if state.withLock({ $0.isClosed }) { return false }
-        guard state.withLock({ $0.hasPassed }) else {
-            if try !passStep() { state.withLock { $0.hasPassed = true } }
+        guard state.withLock({ $0.hasCompletedPass }) else {
+            if try !passStep() { state.withLock { $0.hasCompletedPass = true } }
             return true
         }
         let next: ConversationID? = state.withLock { state in
             if state.current.isEmpty {
-                state.current = Array(state.touched)
-                state.currentMoved = state.moved
-                state.touched = []
+                state.current = Array(state.changedConversations)
+                state.indexedCommit = state.lastCommit
+                state.changedConversations = []
             }
             return state.current.last
         }
         guard let next else { return false }
         let number = try store.read { try $0.conversation(next)?.number }
-        let hasMore = try number.map { number in try watching { try step(number) } ?? true } ?? false
+        let hasMore = try number.map { number in try handlingIndexReset { try step(number) } ?? true } ?? false
         if hasMore { return true }
-        let whole: Int64? = state.withLock { state in
+        let completedCommit: Int64? = state.withLock { state in
             _ = state.current.popLast()
-            return state.current.isEmpty ? state.currentMoved : nil
+            return state.current.isEmpty ? state.indexedCommit : nil
         }
-        if let whole { _ = try watching { try index.write { try $0.setWatermark(whole) } } }
+        if let completedCommit {
+            _ = try handlingIndexReset { try index.write { try $0.setWatermark(completedCommit) } }
+        }
         return true
     }
 
@@ -136,8 +138,8 @@ package final class SQLiteSearch: MessageIndex {
     }
 
     private func passStep() throws -> Bool {
-        try watching {
-            let current = try state.withLock { $0.pass } ?? begin()
+        try handlingIndexReset {
+            let current = try state.withLock { $0.pass } ?? startPass()
             guard let next = try conversation(after: current) else {
                 try index.write { try $0.setWatermark(current.until) }
                 state.withLock { $0.pass = nil }
@@ -154,8 +156,8 @@ package final class SQLiteSearch: MessageIndex {
 
     // MARK: Before a search
 
-    package func isWhole(_ conversations: [ConversationRow]) throws -> Bool {
-        try watching {
+    package func isComplete(_ conversations: [ConversationRow]) throws -> Bool {
+        try handlingIndexReset {
             try index.read { reader in
                 try conversations.allSatisfy { row in
                     guard let known = try reader.progress(of: row.number) else { return row.head < row.firstSeq }
@@ -169,15 +171,15 @@ package final class SQLiteSearch: MessageIndex {
     package func catchUp(
         with conversations: [ConversationRow], within time: Duration, completion: @escaping @Sendable (Bool) -> Void
     ) {
-        let isTaken = state.withLock { state in
+        let isAccepted = state.withLock { state in
             guard !state.isClosed, state.waiting < Self.maximumWaiting else { return false }
             state.waiting += 1
             return true
         }
-        guard isTaken else { return completion(false) }
-        advance(conversations[...], until: .now + time) { [self] isWhole in
+        guard isAccepted else { return completion(false) }
+        advance(conversations[...], until: .now + time) { [self] isComplete in
             state.withLock { $0.waiting -= 1 }
-            completion(isWhole)
+            completion(isComplete)
         }
     }
 
@@ -187,14 +189,14 @@ package final class SQLiteSearch: MessageIndex {
         completion: @escaping @Sendable (Bool) -> Void
     ) {
         queue.async { [self] in
-            var behind = conversations
+            var outdated = conversations
             do {
-                while let first = behind.first, try isWhole([first]) { behind.removeFirst() }
-                guard let first = behind.first else { return completion(true) }
+                while let first = outdated.first, try isComplete([first]) { outdated.removeFirst() }
+                guard let first = outdated.first else { return completion(true) }
                 guard ContinuousClock.now < end, !state.withLock({ $0.isClosed }) else { return completion(false) }
                 // No remaining work means that the conversation was deleted or recreated.
-                if try watching({ try step(first.number) }) == false { behind.removeFirst() }
-                advance(behind, until: end, completion: completion)
+                if try handlingIndexReset({ try step(first.number) }) == false { outdated.removeFirst() }
+                advance(outdated, until: end, completion: completion)
             } catch {
                 completion(false)
             }
@@ -203,7 +205,7 @@ package final class SQLiteSearch: MessageIndex {
 
     /// Returns the indexing progress of a conversation.
     package func progress(of conversation: Int64) throws -> SearchProgress? {
-        try watching { try index.read { try $0.progress(of: conversation) } } ?? nil
+        try handlingIndexReset { try index.read { try $0.progress(of: conversation) } } ?? nil
     }
 
     // MARK: Finding
@@ -212,7 +214,7 @@ package final class SQLiteSearch: MessageIndex {
         _ terms: SearchTerms, in scopes: [SearchScope], sort: SearchSort, after position: SearchPosition?, limit: Int,
         _ store: any StoreReader
     ) throws -> SearchMatches? {
-        try watching {
+        try handlingIndexReset {
             try index.read { try $0.find(terms, in: scopes, sort: sort, after: position, limit: limit) }
         }
     }
@@ -222,24 +224,24 @@ package final class SQLiteSearch: MessageIndex {
     /// Runs `body` and handles the loss of the index.
     ///
     /// - Returns: `nil` if the index was damaged and restarted.
-    private func watching<Answer>(_ body: () throws -> Answer) throws -> Answer? {
+    private func handlingIndexReset<Answer>(_ body: () throws -> Answer) throws -> Answer? {
         do {
             return try body()
-        } catch is SearchIndexLost {
+        } catch is SearchIndexReset {
             state.withLock { state in
                 state.pass = nil
-                state.hasPassed = false
+                state.hasCompletedPass = false
             }
             commit.yield()
             return nil
         }
     }
 
-    private func begin() throws -> Pass {
+    private func startPass() throws -> Pass {
         // Progress entry 0 has the store's generation as its epoch. A restored store has another generation and counts
         // commits from the start.
         let generation = Epoch(rawValue: store.generation)
-        let until = store.moved
+        let until = store.lastCommit
         let since = try index.write { writer in
             if try writer.reader.progress(of: 0)?.epoch == generation { return try writer.reader.watermark() }
             try writer.setWatermark(0)
@@ -253,7 +255,7 @@ package final class SQLiteSearch: MessageIndex {
         try store.readConnection { connection in
             var found: Int64?
             let sql = "SELECT number FROM conversation WHERE number > ? AND moved > ? ORDER BY number LIMIT 1"
-            try connection.run(once: sql) {
+            try connection.run(uncached: sql) {
                 $0.add(pass.last)
                 $0.add(pass.since)
             } row: { columns in
@@ -270,7 +272,8 @@ package final class SQLiteSearch: MessageIndex {
     private func step(_ number: Int64) throws -> Bool {
         let known = try index.read { try $0.progress(of: number) }
         let step = try store.read { reader in
-            try Step(number, known, generation: store.generation, batch: Self.batch, bytes: Self.batchBytes, reader)
+            try IndexingStep(
+                number, known, generation: store.generation, batch: Self.batch, bytes: Self.batchBytes, reader)
         }
         return try index.write { writer in
             guard var progress = step.progress else {
@@ -282,12 +285,12 @@ package final class SQLiteSearch: MessageIndex {
             var hasMore = step.hasMore
             try writer.put(step.rows, in: number)
             if let removal = step.removal {
-                let scope = SearchScope(conversation: number, places: removal.places)
+                let scope = SearchScope(conversation: number, range: removal.places)
                 if try writer.remove(scope, limit: Self.batch) { progress.rev = removal.rev } else { hasMore = true }
             }
             if step.firstSeq > 1 {
-                let gone = SearchScope(conversation: number, places: 1...(step.firstSeq - 1))
-                if try !writer.remove(gone, limit: Self.batch) { hasMore = true }
+                let deleted = SearchScope(conversation: number, range: 1...(step.firstSeq - 1))
+                if try !writer.remove(deleted, limit: Self.batch) { hasMore = true }
             }
             if progress != known { try writer.setProgress(progress, of: number) }
             return hasMore
@@ -296,7 +299,7 @@ package final class SQLiteSearch: MessageIndex {
 }
 
 /// The changes of one step, read from one snapshot of the store.
-private struct Step {
+private struct IndexingStep {
     /// The progress after the step; `nil` if all entries of the conversation must be removed.
     var progress: SearchProgress?
     /// The current messages; removed ones have no text.
@@ -314,14 +317,16 @@ private struct Step {
         hasMore = true
         if let known, known.epoch != epoch || known.rev < row.changeFloor { return }
         firstSeq = row.firstSeq
-        var gone = SeqRangeSet()
-        if row.hasVoids { for void in try store.voids(of: nil, in: number) { gone.insert(void.places) } }
+        var deleted = SeqRangeSet()
+        if row.hasDeletedRanges {
+            for deletedRange in try store.deletedRanges(of: nil, in: number) { deleted.insert(deletedRange.places) }
+        }
 
         // The messages below are read in their state at the newest revision.
         var progress = known ?? SearchProgress(epoch: epoch, seq: 0, rev: row.rev)
         defer { self.progress = progress }
         if progress.rev < row.rev {
-            let isDone = try readChanges(&progress, row, gone, batch: batch, bytes: bytes, store)
+            let isDone = try readChanges(&progress, row, deleted, batch: batch, bytes: bytes, store)
             guard isDone else { return }
             progress.rev = row.rev
         }
@@ -331,20 +336,20 @@ private struct Step {
             hasMore = false
             return
         }
-        var room = PageRoom(messages: batch, bytes: bytes)
+        var budget = ResponseBudget(messages: batch, bytes: bytes)
         let messages = try store.messages(
-            in: number, next...row.head, newestFirst: false, room: &room, filter: .all, reader: UserID(known: ""))
+            in: number, next...row.head, newestFirst: false, budget: &budget, filter: .all, reader: UserID(known: ""))
         // Messages in a deleted range exist until they are swept.
-        rows += messages.filter { !gone.contains($0.seq) }.map(\.searchRow)
-        hasMore = room.isFull
-        progress.seq = room.isFull ? messages.last?.seq ?? row.head : row.head
+        rows += messages.filter { !deleted.contains($0.seq) }.map(\.searchRow)
+        hasMore = budget.isFull
+        progress.seq = budget.isFull ? messages.last?.seq ?? row.head : row.head
     }
 
     /// Reads the next changes.
     ///
     /// - Returns: Whether no further changes remain.
     private mutating func readChanges(
-        _ progress: inout SearchProgress, _ row: ConversationRow, _ gone: SeqRangeSet, batch: Int, bytes: Int,
+        _ progress: inout SearchProgress, _ row: ConversationRow, _ deleted: SeqRangeSet, batch: Int, bytes: Int,
         _ store: any StoreReader
     ) throws -> Bool {
         let changes = try store.changes(in: row.number, after: progress.rev, limit: batch)
@@ -359,7 +364,7 @@ private struct Step {
             // Messages above are not indexed yet and will be read in their final state.
             if seq <= progress.seq, seen.insert(seq).inserted {
                 let message = try store.message(at: seq, in: row.number)
-                if let message, seq >= row.firstSeq, !gone.contains(seq) {
+                if let message, seq >= row.firstSeq, !deleted.contains(seq) {
                     rows.append(message.searchRow)
                     bytes -= message.weight
                 } else {

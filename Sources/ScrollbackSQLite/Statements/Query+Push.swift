@@ -2,14 +2,14 @@ extension Query {
     /// The SQL of push preferences, devices, queued pushes and retries; `nil` for other statements.
     var pushSQL: String? {
         switch self {
-        case .pushPerson:
+        case .pushUser:
             """
             SELECT user, language, showsDetail, level, quietFrom, quietTo, quietZone, quietAllowsMentions, deviceCount
             FROM pushPerson WHERE user = ?
             """
         case .pushDevices: "SELECT \(Self.pushDeviceColumns) FROM pushDevice WHERE user = ? ORDER BY device"
         case .pushDevice: "SELECT \(Self.pushDeviceColumns) FROM pushDevice WHERE service = ? AND token = ?"
-        case .pushReached:
+        case .pushRecipients:
             "SELECT user FROM pushReach WHERE conversation = ? AND level = ? AND user > ? ORDER BY user"
         case .pushConversation:
             "SELECT conversation FROM push WHERE conversation > ? ORDER BY conversation LIMIT 1"
@@ -21,7 +21,7 @@ extension Query {
         case .nextPushRetry: "SELECT notBefore FROM pushRetry WHERE notBefore > -9e999 ORDER BY notBefore LIMIT 1"
         case .pushCount: "SELECT count(*) FROM push WHERE number > 0"
         case .pushRetryCount: "SELECT count(*) FROM pushRetry WHERE number > 0"
-        case .putPushPerson:
+        case .putPushUser:
             """
             INSERT INTO pushPerson
                 (user, language, showsDetail, level, quietFrom, quietTo, quietZone, quietAllowsMentions, deviceCount)
@@ -34,8 +34,8 @@ extension Query {
         case .dropPushToken: "DELETE FROM pushDevice WHERE service = ? AND token = ?"
         case .putPushDevice: "INSERT OR REPLACE INTO pushDevice (\(Self.pushDeviceColumns)) VALUES (\(Self.places(10)))"
         case .dropPushDevice: "DELETE FROM pushDevice WHERE user = ? AND device = ?"
-        case .putReach: "INSERT OR IGNORE INTO pushReach (conversation, user, level) VALUES (?, ?, ?)"
-        case .dropReach: "DELETE FROM pushReach WHERE conversation = ? AND user = ?"
+        case .putPushLevel: "INSERT OR IGNORE INTO pushReach (conversation, user, level) VALUES (?, ?, ?)"
+        case .dropPushLevel: "DELETE FROM pushReach WHERE conversation = ? AND user = ?"
         case .insertPush: "INSERT INTO push (conversation, kind, seq, body) VALUES (?, ?, ?, ?)"
         case .dropPushesOf: "DELETE FROM push WHERE conversation = ? AND number <= ?"
         case .dropPushes: "DELETE FROM push"
@@ -57,9 +57,9 @@ extension Query {
         case .erasePushes: "DELETE FROM push WHERE conversation = ?"
         case .eraseReach: "DELETE FROM pushReach WHERE conversation = ?"
         case .erasePushRetries: "DELETE FROM pushRetry WHERE conversation = ?"
-        case .forgetPushPerson: "DELETE FROM pushPerson WHERE user = ?"
+        case .forgetPushUser: "DELETE FROM pushPerson WHERE user = ?"
         case .forgetPushDevices: "DELETE FROM pushDevice WHERE user = ?"
-        case .forgetReach: "DELETE FROM pushReach WHERE user = ?"
+        case .forgetPushLevel: "DELETE FROM pushReach WHERE user = ?"
         case .forgetPushRetries: "DELETE FROM pushRetry WHERE user = ?"
         default: nil
         }

@@ -8,7 +8,7 @@ extension Query {
     var recents: String? {
         switch self {
         case .listed: Self.listing
-        case .unevenCounts: Self.uneven
+        case .unreadAdjustments: Self.adjustments
         default: nil
         }
     }
@@ -28,7 +28,7 @@ extension Query {
 
     /// Returns a row for each block of bits: the removed messages (kind 0, user '') and those that the user does not
     /// count (kind 2).
-    private static let uneven = """
+    private static let adjustments = """
         SELECT c.number, \(isMentioned), b.block, b.words
         FROM member m CROSS JOIN conversation c ON c.number = m.conversation
             LEFT JOIN bits b ON b.conversation = c.number AND b.kind IN (0, 2) AND b.user IN ('', ?1)

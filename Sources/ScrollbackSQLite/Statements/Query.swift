@@ -4,17 +4,19 @@
 enum Query: Int, CaseIterable {
     case beginRead, beginWrite, commit, rollback
     case conversationByName, conversationByNumber, channels
-    case member, members, memberships, involvements, channelInvolvements, listed, unevenCounts
-    case spans, bits, voids, mentions
+    case member, members, memberships, membershipSummaries, channelSummaries, listed, unreadAdjustments
+    case spans, bits, deletedRanges, mentions
     case messageAt, messageByID, messageAtOrBelow, placeAtOrBelow, messagesNewestFirst, messagesOldestFirst
     case retired, changes, changeByOperation
     case actions, actionsAt, actionByValue, actionsOfSender, actionByTime, lastAction
     case user, conversations, serverSettings
     case insertConversation, updateConversation, putMember, putUser, insertMessage, putSpan, putBits, dropBits
-    case putVoid, dropVoid, insertMention, dropMention, putMoved, updateMessage, insertRetired, dropRetired
+    case putDeletedRanges, dropDeletedRange, insertMention, dropMention, putLastCommit, updateMessage, insertRetired,
+        dropRetired
     case insertChange, dropChanges, insertAction, removeAction, removeActions, removeMessages, removeActionsOf,
         putSettings
-    case eraseMessages, eraseMentions, eraseSpans, eraseBits, eraseVoids, eraseRetired, eraseChanges, eraseActions
+    case eraseMessages, eraseMentions, eraseSpans, eraseBits, eraseDeletedRanges, eraseRetired, eraseChanges,
+        eraseActions
     case eraseReaders, eraseMembers
     case media, mediaUnused, mediaCreated, blobInFile, blobInThumbnail, conversationUsing, usesAt, usesOfPlaces
     case upload, openUploads, uploadsTouched
@@ -26,17 +28,18 @@ enum Query: Int, CaseIterable {
     case invitationsBy, lastSeen, putLastSeen
     case usersKnown, usersActive, usersInState, conversationsNamed, membershipsAfter, ban, bans, bansEnded
     case report, reportOf, reports, reportsInState, reportsBy, reportsAbout, erasure, erasureNamed, erasuresOpen
-    case guestbook, mediaOf, mediaOfAfter, placesMentioning, keys
-    case putBan, dropBan, eraseBans, insertReport, updateReport, insertErasure, updateErasure, insertGuest
+    case participations, mediaOf, mediaOfAfter, placesMentioning, keys
+    case putBan, dropBan, eraseBans, insertReport, updateReport, insertErasure, updateErasure, insertParticipant
     case setSender, setRetiredSender, setMentionSender, setMediaOwner
-    case forgetMember, forgetSpans, forgetBits, forgetVoids, forgetMentions, forgetGuest
-    case pushPerson, pushDevices, pushDevice, pushReached, pushConversation, pushes, pushWalk, pushRetries,
+    case forgetMember, forgetSpans, forgetBits, forgetDeletedRanges, forgetMentions, forgetParticipant
+    case pushUser, pushDevices, pushDevice, pushRecipients, pushConversation, pushes, pushWalk, pushRetries,
         nextPushRetry
-    case pushCount, pushRetryCount, putPushPerson, dropPushToken, putPushDevice, dropPushDevice, putReach, dropReach
+    case pushCount, pushRetryCount, putPushUser, dropPushToken, putPushDevice, dropPushDevice, putPushLevel,
+        dropPushLevel
     case insertPush, dropPushesOf, dropPushes, putPushWalk, dropPushWalk, dropPushWalks, insertPushRetry,
         updatePushRetry
     case dropPushRetry, dropPushRetries, erasePushes, eraseReach, erasePushRetries
-    case forgetPushPerson, forgetPushDevices, forgetReach, forgetPushRetries
+    case forgetPushUser, forgetPushDevices, forgetPushLevel, forgetPushRetries
     case forgetBlocks, forgetBlockers, forgetUploads, forgetReceipt, forgetInvitations, forgetInvited, forgetLastSeen
 
     var sql: String {
@@ -59,14 +62,14 @@ enum Query: Int, CaseIterable {
             SELECT \(Self.memberColumns) FROM member WHERE conversation = ? AND user > ? AND standing = 1 ORDER BY user
             """
         case .memberships: "SELECT \(Self.memberColumns) FROM member WHERE user = ? ORDER BY conversation"
-        case .involvements:
+        case .membershipSummaries:
             // CROSS JOIN makes SQLite start with the user's rows; the other order would scan all conversations.
             """
             SELECT \(Self.involvementColumns) FROM member m CROSS JOIN conversation c ON c.number = m.conversation
             WHERE m.user = ?1 AND (c.moved > ?2 OR m.userRev > ?3 OR c.kind = 'community' AND c.part = '')
             ORDER BY m.conversation
             """
-        case .channelInvolvements:
+        case .channelSummaries:
             """
             SELECT \(Self.involvementColumns) FROM conversation c
             LEFT JOIN member m ON m.conversation = c.number AND m.user = ?
@@ -78,7 +81,7 @@ enum Query: Int, CaseIterable {
             SELECT block, words FROM bits WHERE conversation = ? AND kind = ? AND user = ? AND block BETWEEN ? AND ?
             ORDER BY block
             """
-        case .voids:
+        case .deletedRanges:
             """
             SELECT lower, upper, userRev, holdsMessages FROM void WHERE conversation = ? AND user = ? ORDER BY lower
             """
@@ -129,7 +132,7 @@ enum Query: Int, CaseIterable {
         case .eraseMentions: "DELETE FROM mention WHERE conversation = ?"
         case .eraseSpans: "DELETE FROM span WHERE conversation = ?"
         case .eraseBits: "DELETE FROM bits WHERE conversation = ?"
-        case .eraseVoids: "DELETE FROM void WHERE conversation = ?"
+        case .eraseDeletedRanges: "DELETE FROM void WHERE conversation = ?"
         case .eraseRetired: "DELETE FROM retired WHERE conversation = ?"
         case .eraseChanges: "DELETE FROM change WHERE conversation = ?"
         case .eraseActions: "DELETE FROM action WHERE conversation = ?"
@@ -141,10 +144,10 @@ enum Query: Int, CaseIterable {
                 markedRev = 0, view = 0, userRev = 0, hasVoids = 0, level = NULL
             WHERE conversation = ?
             """
-        case .block, .blocks, .blockers, .insertBlock, .dropBlock, .mute, .putMute, .dropMute, .eraseMutes: manners
+        case .block, .blocks, .blockers, .insertBlock, .dropBlock, .mute, .putMute, .dropMute, .eraseMutes: moderation
         case .deliveryConversation, .deliveries, .deliveryCount, .nextDelivery, .insertDelivery,
             .dropDeliveriesOf, .dropDeliveries:
-            manners
+            moderation
         default: people ?? recents ?? mediaSQL ?? operatorSQL ?? pushSQL ?? change
         }
     }
@@ -187,13 +190,13 @@ enum Query: Int, CaseIterable {
             ON CONFLICT (conversation, kind, user, block) DO UPDATE SET words = excluded.words
             """
         case .dropBits: "DELETE FROM bits WHERE conversation = ? AND kind = ? AND user = ? AND block < ?"
-        case .putVoid:
+        case .putDeletedRanges:
             """
             INSERT INTO void (conversation, user, lower, upper, userRev, holdsMessages) VALUES (?, ?, ?, ?, ?, ?)
             ON CONFLICT (conversation, user, lower) DO UPDATE
             SET upper = excluded.upper, userRev = excluded.userRev, holdsMessages = excluded.holdsMessages
             """
-        case .dropVoid: "DELETE FROM void WHERE conversation = ? AND user = ? AND lower = ?"
+        case .dropDeletedRange: "DELETE FROM void WHERE conversation = ? AND user = ? AND lower = ?"
         case .dropMention: "DELETE FROM mention WHERE conversation = ? AND user = ? AND seq = ?"
         case .updateMessage:
             """
@@ -226,7 +229,7 @@ enum Query: Int, CaseIterable {
             INSERT INTO mention (conversation, user, seq, sender) VALUES (?, ?, ?, ?)
             ON CONFLICT (conversation, user, seq) DO NOTHING
             """
-        case .putMoved: "UPDATE meta SET value = ? WHERE name = 'moved'"
+        case .putLastCommit: "UPDATE meta SET value = ? WHERE name = 'moved'"
         default: preconditionFailure("\(self) is not a change.")
         }
     }

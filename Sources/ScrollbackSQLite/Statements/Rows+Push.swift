@@ -4,7 +4,7 @@ import ScrollbackModel
 import StoreFiles
 
 extension Columns {
-    mutating func pushPerson() throws -> PushPersonRow {
+    mutating func pushUser() throws -> PushUserRow {
         let user = UserID(known: text())
         var preferences = PushPreferences(
             language: optionalText(), showsDetail: flag(),
@@ -15,7 +15,7 @@ extension Columns {
             preferences.quietHours = try? QuietHours(
                 from: .init(from), to: .init(to), timeZone: zone, allowsMentions: allowsMentions)
         }
-        return PushPersonRow(user: user, preferences: preferences, deviceCount: integer())
+        return PushUserRow(user: user, preferences: preferences, deviceCount: integer())
     }
 
     mutating func pushDevice() throws -> PushDeviceRow {
@@ -25,8 +25,8 @@ extension Columns {
         var device = PushDevice(
             id: id, service: service, token: text(), topic: optionalText(), language: optionalText(),
             isDevelopment: flag())
-        let sealed = SealedRow.pushDevice(user, id)
-        let (p256dh, auth) = (try optionalText("p256dh", of: sealed), try optionalText("auth", of: sealed))
+        let encryptedRow = EncryptedRow.pushDevice(user, id)
+        let (p256dh, auth) = (try optionalText("p256dh", of: encryptedRow), try optionalText("auth", of: encryptedRow))
         if let p256dh, let auth { device.keys = WebPushKeys(p256dh: p256dh, auth: auth) }
         let registeredAt = optionalDate() ?? .distantPast
         return PushDeviceRow(user: user, device: device, registeredAt: registeredAt)
@@ -35,7 +35,7 @@ extension Columns {
     /// Reads a queued push.
     ///
     /// - Parameter row: Returns the row that contains the push if it is embedded in another row.
-    mutating func push(in row: ((_ number: Int64) -> SealedRow)? = nil) throws -> PushRow {
+    mutating func push(in row: ((_ number: Int64) -> EncryptedRow)? = nil) throws -> PushRow {
         let number = integer()
         let conversation = integer()
         guard let kind = PushRow.Kind(rawValue: integer()) else { throw Self.unreadable("kind") }
@@ -57,7 +57,7 @@ extension Columns {
 }
 
 extension Parameters {
-    mutating func add(_ row: PushPersonRow) {
+    mutating func add(_ row: PushUserRow) {
         let quiet = row.preferences.quietHours
         add(row.user.text)
         add(row.preferences.language)

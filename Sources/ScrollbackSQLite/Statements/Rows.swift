@@ -10,11 +10,11 @@ extension Columns {
     mutating func conversation() throws -> ConversationRow {
         let number = integer()
         let id = try conversationID()
-        let sealed = SealedRow.conversation(id)
-        let name = try optionalText("name", of: sealed)
-        let avatar = try optionalText("avatar", of: sealed)
-        let metadata = try json("metadata", of: sealed)
-        let visibility: HistoryVisibility = try choice("visibility")
+        let encryptedRow = EncryptedRow.conversation(id)
+        let name = try optionalText("name", of: encryptedRow)
+        let avatar = try optionalText("avatar", of: encryptedRow)
+        let metadata = try json("metadata", of: encryptedRow)
+        let visibility: HistoryVisibility = try enumValue("visibility")
         let isPrivate = flag()
         let isDeleted = flag()
         let createdAt = optionalDate() ?? Date(timeIntervalSinceReferenceDate: 0)
@@ -27,16 +27,16 @@ extension Columns {
         row.isPrivate = isPrivate
         row.isDeleted = isDeleted
         row.head = integer()
-        row.n = integer()
+        row.countedIndex = integer()
         row.timetoken = Timetoken(rawValue: bits())
         row.rev = integer()
         row.firstSeq = integer()
-        row.floorN = integer()
+        row.floorCountedIndex = integer()
         row.floorTime = Timetoken(rawValue: bits())
         row.sweptSeq = integer()
         row.changeFloor = integer()
         row.retention = optionalInteger()
-        row.hasVoids = flag()
+        row.hasDeletedRanges = flag()
         row.view = integer()
         row.isFrozen = flag()
         row.capacity = optionalInteger()
@@ -44,13 +44,13 @@ extension Columns {
         row.blocks = DirectBlocks(rawValue: integer())
         row.recentSeq = integer()
         row.recentTime = Timetoken(rawValue: bits())
-        row.marks = ConversationMarks(rawValue: integer())
-        row.moved = integer()
+        row.flags = ConversationFlags(rawValue: integer())
+        row.lastCommit = integer()
         return row
     }
 
     private mutating func conversationID() throws -> ConversationID {
-        let kind: ConversationKind = try choice("kind")
+        let kind: ConversationKind = try enumValue("kind")
         let target = text()
         let part = text()
         switch kind {
@@ -67,36 +67,36 @@ extension Columns {
         let conversation = integer()
         let user = UserID(known: text())
         guard let standing = MemberRow.Standing(rawValue: integer()) else { throw Self.unreadable("standing") }
-        var row = MemberRow(conversation: conversation, user: user, standing: standing, role: try choice("role"))
+        var row = MemberRow(conversation: conversation, user: user, standing: standing, role: try enumValue("role"))
         row.joinSeq = integer()
-        row.joinN = integer()
+        row.joinCountedIndex = integer()
         row.readSeq = integer()
-        row.readN = integer()
+        row.readCountedIndex = integer()
         row.clearSeq = integer()
-        row.clearN = integer()
+        row.clearCountedIndex = integer()
         row.removedSeq = integer()
-        row.roamSeq = integer()
+        row.newDeviceFloor = integer()
         row.isMuted = flag()
         row.isPinned = flag()
         row.isMarkedUnread = flag()
         row.markedRev = integer()
         row.view = integer()
         row.userRev = integer()
-        row.hasVoids = flag()
+        row.hasDeletedRanges = flag()
         row.level = optionalText().flatMap { NotificationLevel(rawValue: $0) }
         return row
     }
 
-    mutating func involvement() throws -> InvolvementRow {
+    mutating func membershipSummary() throws -> MembershipSummary {
         let number = integer()
-        let kind: ConversationKind = try choice("kind")
-        let isCommunityItself = flag() && kind == .community
-        var row = InvolvementRow(number: number, kind: kind, isCommunityItself: isCommunityItself)
+        let kind: ConversationKind = try enumValue("kind")
+        let isCommunityRoot = flag() && kind == .community
+        var row = MembershipSummary(number: number, kind: kind, isCommunityRoot: isCommunityRoot)
         row.isDeleted = flag()
         row.isPrivate = flag()
         row.head = integer()
-        row.n = integer()
-        row.moved = integer()
+        row.countedIndex = integer()
+        row.lastCommit = integer()
         row.activeAt = Timetoken(rawValue: bits())
         row.recentSeq = integer()
         row.standing = optionalInteger().flatMap { MemberRow.Standing(rawValue: $0) }
@@ -105,18 +105,18 @@ extension Columns {
         row.isMuted = flag()
         row.isPinned = flag()
         row.isMarkedUnread = flag()
-        row.hasVoids = flag()
+        row.hasDeletedRanges = flag()
         row.removedSeq = integer()
-        row.baseN = max(integer(), integer(), integer(), integer())
-        row.position = max(integer() - 1, integer(), integer(), integer())
+        row.baseCountedIndex = max(integer(), integer(), integer(), integer())
+        row.readPosition = max(integer() - 1, integer(), integer(), integer())
         return row
     }
 
     mutating func listed() -> ListedRow {
         let number = integer()
         let time = Timetoken(rawValue: bits())
-        let place = RecentsPlace(isPinned: flag(), time: time, number: number)
-        return ListedRow(place: place, isMember: flag(), isCommunityItself: flag())
+        let place = RecentsPosition(isPinned: flag(), time: time, number: number)
+        return ListedRow(place: place, isMember: flag(), isCommunityRoot: flag())
     }
 
     mutating func block() throws -> BitBlock {
@@ -125,11 +125,11 @@ extension Columns {
         return BitBlock(index: index, words: words)
     }
 
-    mutating func void() throws -> VoidRow {
+    mutating func deletedRange() throws -> DeletedRangeRow {
         let lower = integer()
         let upper = integer()
         guard lower <= upper else { throw Self.unreadable("upper") }
-        return VoidRow(lower...upper, userRev: integer(), holdsMessages: flag())
+        return DeletedRangeRow(lower...upper, userRev: integer(), holdsMessages: flag())
     }
 
     mutating func change() throws -> ChangeRow {
@@ -154,14 +154,15 @@ extension Columns {
     mutating func key() throws -> KeyRow {
         guard let id = optionalUUID() else { throw Self.unreadable("id") }
         return KeyRow(
-            id: MessageID(id), sender: UserID(known: text()), digest: integer(), seq: integer(), n: integer(),
+            id: MessageID(id), sender: UserID(known: text()), digest: integer(), seq: integer(),
+            countedIndex: integer(),
             timetoken: Timetoken(rawValue: bits()))
     }
 
     mutating func message(in conversation: Int64) throws -> MessageRow {
         let seq = integer()
-        let sealed = SealedRow.message(conversation, seq)
-        let n = integer()
+        let encryptedRow = EncryptedRow.message(conversation, seq)
+        let countedIndex = integer()
         let timetoken = Timetoken(rawValue: bits())
         guard let id = optionalUUID() else { throw Self.unreadable("id") }
         let sender = UserID(known: text())
@@ -172,38 +173,39 @@ extension Columns {
         let editedAt = optionalDate()
         var attributes = MessageAttributes(customType: optionalText())
         attributes.setFlags(bits: flags)
-        attributes.mentions = try optionalText("mentions", of: sealed).map { try Mentions(stored: $0) }
+        attributes.mentions = try optionalText("mentions", of: encryptedRow).map { try Mentions(stored: $0) }
         attributes.replyTo = optionalUUID().map { MessageID($0) }
         let thread = optionalUUID().map { MessageID($0) }
         let replyCount = optionalInteger()
         let lastReply = Timetoken(rawValue: bits())
-        let actions = try optionalText("actions", of: sealed).map { try [ActionSummary](stored: $0) }
-        attributes.metadata = try json("metadata", of: sealed)
-        attributes.extra = try json("extra", of: sealed)
-        attributes.push = try json("push", of: sealed)
+        let actions = try optionalText("actions", of: encryptedRow).map { try [ActionSummary](stored: $0) }
+        attributes.metadata = try json("metadata", of: encryptedRow)
+        attributes.extra = try json("extra", of: encryptedRow)
+        attributes.push = try json("push", of: encryptedRow)
         return MessageRow(
-            seq: seq, n: n, timetoken: timetoken, id: MessageID(id), sender: sender, type: type,
-            content: try json("content", of: sealed), attributes: attributes, rev: rev, editedAt: editedAt,
+            seq: seq, countedIndex: countedIndex, timetoken: timetoken, id: MessageID(id), sender: sender, type: type,
+            content: try json("content", of: encryptedRow), attributes: attributes, rev: rev, editedAt: editedAt,
             digest: digest, thread: thread,
             replies: replyCount.map { ReplySummary(count: $0, lastReplyAt: lastReply) }, actions: actions ?? [])
     }
 
     mutating func user() throws -> UserRow {
         let id = UserID(known: text())
-        let sealed = SealedRow.user(id)
+        let encryptedRow = EncryptedRow.user(id)
         let profile = UserProfile(
-            id: id, name: try optionalText("name", of: sealed), avatar: try optionalText("avatar", of: sealed),
-            metadata: try json("metadata", of: sealed))
+            id: id, name: try optionalText("name", of: encryptedRow),
+            avatar: try optionalText("avatar", of: encryptedRow),
+            metadata: try json("metadata", of: encryptedRow))
         return UserRow(
             profile: profile, rev: integer(), revokedAt: optionalDate(),
             state: UserState(rawValue: integer()) ?? .deactivated, isBanned: flag())
     }
 
-    mutating func json(_ column: String, of row: SealedRow) throws -> RawJSON? {
+    mutating func json(_ column: String, of row: EncryptedRow) throws -> RawJSON? {
         try optionalText(column, of: row).map { RawJSON(known: $0) }
     }
 
-    private mutating func choice<Value: RawRepresentable>(_ column: String) throws -> Value
+    private mutating func enumValue<Value: RawRepresentable>(_ column: String) throws -> Value
     where Value.RawValue == String {
         guard let value = Value(rawValue: text()) else { throw Self.unreadable(column) }
         return value
@@ -224,26 +226,26 @@ extension Parameters {
 
     /// Binds all columns except the number and the ID.
     mutating func add(settingsOf row: ConversationRow) {
-        let sealed = SealedRow.conversation(row.id)
-        add(row.name, "name", of: sealed)
-        add(row.avatar, "avatar", of: sealed)
-        add(row.metadata?.text, "metadata", of: sealed)
+        let encryptedRow = EncryptedRow.conversation(row.id)
+        add(row.name, "name", of: encryptedRow)
+        add(row.avatar, "avatar", of: encryptedRow)
+        add(row.metadata?.text, "metadata", of: encryptedRow)
         add(row.visibility.rawValue)
         add(row.isPrivate)
         add(row.isDeleted)
         add(row.createdAt)
         add(bits: row.salt)
         add(row.head)
-        add(row.n)
+        add(row.countedIndex)
         add(bits: row.timetoken.rawValue)
         add(row.rev)
         add(row.firstSeq)
-        add(row.floorN)
+        add(row.floorCountedIndex)
         add(bits: row.floorTime.rawValue)
         add(row.sweptSeq)
         add(row.changeFloor)
         add(row.retention)
-        add(row.hasVoids)
+        add(row.hasDeletedRanges)
         add(row.view)
         add(row.isFrozen)
         add(row.capacity)
@@ -251,8 +253,8 @@ extension Parameters {
         add(row.blocks.rawValue)
         add(row.recentSeq)
         add(bits: row.recentTime.rawValue)
-        add(row.marks.rawValue)
-        add(row.moved)
+        add(row.flags.rawValue)
+        add(row.lastCommit)
     }
 
     mutating func add(_ row: MemberRow) {
@@ -261,20 +263,20 @@ extension Parameters {
         add(row.standing.rawValue)
         add(row.role.rawValue)
         add(row.joinSeq)
-        add(row.joinN)
+        add(row.joinCountedIndex)
         add(row.readSeq)
-        add(row.readN)
+        add(row.readCountedIndex)
         add(row.clearSeq)
-        add(row.clearN)
+        add(row.clearCountedIndex)
         add(row.removedSeq)
-        add(row.roamSeq)
+        add(row.newDeviceFloor)
         add(row.isMuted)
         add(row.isPinned)
         add(row.isMarkedUnread)
         add(row.markedRev)
         add(row.view)
         add(row.userRev)
-        add(row.hasVoids)
+        add(row.hasDeletedRanges)
         add(row.level?.rawValue)
     }
 
@@ -306,7 +308,7 @@ extension Parameters {
         add(row.sender.text)
         add(row.digest)
         add(row.seq)
-        add(row.n)
+        add(row.countedIndex)
         add(bits: row.timetoken.rawValue)
     }
 
@@ -320,7 +322,7 @@ extension Parameters {
 
     mutating func add(_ row: MessageRow, in conversation: Int64) {
         add(row.seq)
-        add(row.n)
+        add(row.countedIndex)
         add(bits: row.timetoken.rawValue)
         add(row.id.uuid)
         add(row.sender.text)
@@ -331,29 +333,29 @@ extension Parameters {
 
     /// Binds the columns that a change can alter.
     mutating func add(stateOf row: MessageRow, in conversation: Int64) {
-        let sealed = SealedRow.message(conversation, row.seq)
+        let encryptedRow = EncryptedRow.message(conversation, row.seq)
         add(row.attributes.flagBits)
         add(row.rev)
         add(row.editedAt)
         add(row.attributes.customType)
-        add(row.attributes.mentions?.stored, "mentions", of: sealed)
+        add(row.attributes.mentions?.stored, "mentions", of: encryptedRow)
         add(row.attributes.replyTo?.uuid)
         add(row.thread?.uuid)
         add(row.replies?.count)
         add(row.replies.map { Int64(bitPattern: $0.lastReplyAt.rawValue) })
-        add(row.actions.isEmpty ? nil : row.actions.stored, "actions", of: sealed)
-        add(row.attributes.metadata?.text, "metadata", of: sealed)
-        add(row.attributes.extra?.text, "extra", of: sealed)
-        add(row.attributes.push?.text, "push", of: sealed)
-        add(row.content?.text, "content", of: sealed)
+        add(row.actions.isEmpty ? nil : row.actions.stored, "actions", of: encryptedRow)
+        add(row.attributes.metadata?.text, "metadata", of: encryptedRow)
+        add(row.attributes.extra?.text, "extra", of: encryptedRow)
+        add(row.attributes.push?.text, "push", of: encryptedRow)
+        add(row.content?.text, "content", of: encryptedRow)
     }
 
     mutating func add(_ row: UserRow) {
-        let sealed = SealedRow.user(row.profile.id)
+        let encryptedRow = EncryptedRow.user(row.profile.id)
         add(row.profile.id.text)
-        add(row.profile.name, "name", of: sealed)
-        add(row.profile.avatar, "avatar", of: sealed)
-        add(row.profile.metadata?.text, "metadata", of: sealed)
+        add(row.profile.name, "name", of: encryptedRow)
+        add(row.profile.avatar, "avatar", of: encryptedRow)
+        add(row.profile.metadata?.text, "metadata", of: encryptedRow)
         add(row.rev)
         add(row.revokedAt)
         add(row.state.rawValue)

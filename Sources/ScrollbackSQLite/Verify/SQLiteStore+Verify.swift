@@ -40,8 +40,8 @@ extension SQLiteStore {
         do {
             return try DatabaseQueue(path: file.path, configuration: configuration).read { database in
                 let schema = try schema(of: database)
-                let connection = Connection(database, cipher: keys.map { StoreCipher($0) })
-                guard schema >= schemaVersion else { return (try connection.damage(), schema) }
+                let connection = SQLiteConnection(database, cipher: keys.map { StoreCipher($0) })
+                guard schema >= schemaVersion else { return (try connection.corruptionFindings(), schema) }
                 try checkKeys(connection, keys)
                 return (try findings(connection, blobSize, progress), nil)
             }
@@ -51,21 +51,21 @@ extension SQLiteStore {
     }
 
     private static func findings(
-        _ connection: Connection, _ blobSize: BlobSize?, _ progress: (VerifyProgress) -> Void
+        _ connection: SQLiteConnection, _ blobSize: BlobSize?, _ progress: (VerifyProgress) -> Void
     ) throws -> [String] {
         try withoutActuallyEscaping(progress) { progress in
             var verification = try Verification(connection, progress)
             verification.blobSize = blobSize
             do {
                 try verification.checkFile()
-                try verification.checkSeals()
+                try verification.checkEncryptedValues()
                 try verification.checkConversations()
                 try verification.checkBans()
                 try verification.checkMedia()
             } catch is Verification.Stop {
                 // The maximum number of findings was reached.
             } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
-                verification.foundDamage(error)
+                verification.recordCorruption(error)
             } catch let error as ChatError where error.code == .internalError {
                 // A value can't be decrypted, and the following checks depend on it.
                 try? verification.found("the verification stopped early: \(error.message)")
@@ -82,7 +82,7 @@ struct Verification {
 
     static let maximumFindings = 1000
 
-    let connection: Connection
+    let connection: SQLiteConnection
     /// The engine's queries on the same snapshot.
     let reader: SQLiteReader
     /// Returns the size of a blob on disk in bytes; `nil` skips the check of blobs.
@@ -125,7 +125,7 @@ struct Verification {
         }
     }
 
-    init(_ connection: Connection, _ report: @escaping (VerifyProgress) -> Void) throws {
+    init(_ connection: SQLiteConnection, _ report: @escaping (VerifyProgress) -> Void) throws {
         self.connection = connection
         reader = SQLiteReader(connection)
         self.report = report
@@ -139,7 +139,7 @@ struct Verification {
         if findings.count >= Self.maximumFindings { throw Stop() }
     }
 
-    mutating func foundDamage(_ error: DatabaseError) {
+    mutating func recordCorruption(_ error: DatabaseError) {
         findings.append("the file is damaged and can't be read further (\(error.message ?? "no details"))")
     }
 
@@ -149,13 +149,13 @@ struct Verification {
     }
 
     mutating func checkFile() throws {
-        for damage in try connection.damage() { try found(damage) }
+        for damage in try connection.corruptionFindings() { try found(damage) }
     }
 
     /// Decrypts all encrypted values, which detects values that were altered or moved to another row.
-    mutating func checkSeals() throws {
+    mutating func checkEncryptedValues() throws {
         guard connection.cipher != nil else { return }
-        try connection.seals.check { try found($0) }
+        try connection.encryptionState.check { try found($0) }
     }
 
     mutating func checkConversations() throws {
@@ -165,7 +165,7 @@ struct Verification {
             after = row.number
             try checkLog(of: row)
             try checkChanges(of: row)
-            try checkPeople(of: row)
+            try checkMembers(of: row)
             state.conversations += 1
             report(state)
         }
@@ -184,7 +184,7 @@ struct Verification {
                 SELECT DISTINCT conversation FROM \(table)
                 WHERE conversation NOT IN (SELECT number FROM conversation UNION SELECT 0) LIMIT 10
                 """
-            try connection.run(once: sql) { columns in
+            try connection.run(uncached: sql) { columns in
                 try found("the table \(table) has rows of conversation \(columns.integer()), which does not exist")
                 return true
             }
@@ -192,11 +192,11 @@ struct Verification {
     }
 }
 
-extension Connection {
+extension SQLiteConnection {
     /// Returns the damage of the file's pages.
-    fileprivate func damage() throws -> [String] {
+    fileprivate func corruptionFindings() throws -> [String] {
         var damage: [String] = []
-        try run(once: "PRAGMA integrity_check") { columns in
+        try run(uncached: "PRAGMA integrity_check") { columns in
             let line = columns.text()
             if line != "ok" { damage.append("the file is damaged: \(line)") }
             return true
@@ -207,7 +207,7 @@ extension Connection {
     fileprivate func nextConversation(after number: Int64) throws -> ConversationRow? {
         var row: ConversationRow?
         try run(
-            once: "SELECT \(Query.conversationColumns) FROM conversation WHERE number > ? ORDER BY number LIMIT 1",
+            uncached: "SELECT \(Query.conversationColumns) FROM conversation WHERE number > ? ORDER BY number LIMIT 1",
             bind: { $0.add(number) },
             row: {
                 row = try $0.conversation()

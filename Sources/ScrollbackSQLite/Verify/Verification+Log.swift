@@ -9,10 +9,10 @@ extension Verification {
     /// increase by one for each message that counts, or counted before it was deleted. The conversation's row must
     /// match its newest message.
     mutating func checkLog(of row: ConversationRow) throws {
-        let voids = SeqRangeSet(try reader.voids(of: nil, in: row.number).map(\.places))
+        let deletedRanges = SeqRangeSet(try reader.deletedRanges(of: nil, in: row.number).map(\.places))
         var seq = row.sweptSeq - 1
         // Removed messages leave no record of how many of them counted.
-        var n: Int64?
+        var countedIndex: Int64?
         var time: Timetoken?
         var traits: [String: MessageTraits] = [:]
         try connection.run(statements.messages, bind: { $0.add(row.number) }) { columns in
@@ -20,8 +20,8 @@ extension Verification {
             let number = columns.integer()
             let timetoken = Timetoken(rawValue: columns.bits())
             let type = columns.text()
-            let off = MessageTraits(bits: columns.integer())
-            let isStub = columns.flag()
+            let disabledTraits = MessageTraits(bits: columns.integer())
+            let isTombstone = columns.flag()
             let rev = columns.integer()
             countMessage()
 
@@ -30,42 +30,45 @@ extension Verification {
                 return true
             }
             if place > seq + 1 {
-                n = nil
-                for missing in voids.missing(in: max(seq + 1, row.firstSeq)...max(place - 1, row.firstSeq)).ranges
+                countedIndex = nil
+                for missing in deletedRanges.missing(in: max(seq + 1, row.firstSeq)...max(place - 1, row.firstSeq))
+                    .ranges
                 where missing.upperBound < place {
                     try found("\(row.id): \(Self.places(missing.lowerBound, missing.upperBound)) missing")
                 }
             }
             if place == row.firstSeq {
-                if let n, !(n...max(n, number)).contains(row.floorN) {
+                if let countedIndex, !(countedIndex...max(countedIndex, number)).contains(row.floorCountedIndex) {
                     try found(
-                        "\(row.id): the index below the floor is \(row.floorN), but that of the message is \(n)")
+                        "\(row.id): the index below the floor is \(row.floorCountedIndex), but that of the message is \(countedIndex)"
+                    )
                 }
-                n = row.floorN
+                countedIndex = row.floorCountedIndex
             }
             let typeTraits = traits[type] ?? MessageType(rawValue: type).traits
             if traits.count < 100 { traits[type] = typeTraits }
-            if let n {
+            if let countedIndex {
                 // A tombstone of a message that counted has its own counted index, which is in the removed set.
                 let counts =
-                    try typeTraits.less(off).countsUnread
-                    || isStub && number == n + 1 && reader.isIn(.removed, number, of: row.number)
-                if number != n + (counts ? 1 : 0) {
+                    try typeTraits.restricted(by: disabledTraits).countsUnread
+                    || isTombstone && number == countedIndex + 1 && reader.isIn(.removed, number, of: row.number)
+                if number != countedIndex + (counts ? 1 : 0) {
                     try found(
-                        "\(row.id): message \(place) has the counted index \(number), not \(n + (counts ? 1 : 0))")
+                        "\(row.id): message \(place) has the counted index \(number), not \(countedIndex + (counts ? 1 : 0))"
+                    )
                 }
             }
             if let time, timetoken <= time {
                 try found("\(row.id): message \(place) has the timetoken \(timetoken), not after the previous \(time)")
             }
             if rev > row.rev { try found("\(row.id): message \(place) has revision \(rev), above \(row.rev)") }
-            if place >= row.firstSeq, try reader.isIn(.deleted, place, of: row.number) != isStub {
+            if place >= row.firstSeq, try reader.isIn(.deleted, place, of: row.number) != isTombstone {
                 try found("\(row.id): the deletion of message \(place) is recorded inconsistently")
             }
-            (seq, n, time) = (place, number, timetoken)
+            (seq, countedIndex, time) = (place, number, timetoken)
             return true
         }
-        let end = voids.range(containing: row.head)?.lowerBound ?? row.head + 1
+        let end = deletedRanges.range(containing: row.head)?.lowerBound ?? row.head + 1
         if row.firstSeq <= row.head, seq < end - 1 {
             try found("\(row.id): the head is \(row.head), but the newest message is \(seq)")
         }
@@ -74,8 +77,10 @@ extension Verification {
                 "\(row.id): the head is \(row.head), but the newest message in recents is \(row.recentSeq)")
         }
         if seq > row.head { try found("\(row.id): the head is \(row.head), but the newest message is \(seq)") }
-        if seq == row.head, let n, n != row.n {
-            try found("\(row.id): the counted index is \(row.n), but that of the newest message is \(n)")
+        if seq == row.head, let countedIndex, countedIndex != row.countedIndex {
+            try found(
+                "\(row.id): the counted index is \(row.countedIndex), but that of the newest message is \(countedIndex)"
+            )
         }
         if seq == row.head, let time, time != row.timetoken {
             try found("\(row.id): the newest timetoken is \(row.timetoken), but that of the newest message is \(time)")
@@ -116,7 +121,7 @@ extension Verification {
     }
 
     /// Returns the counted index at a sequence number.
-    func number(at seq: Seq, in row: ConversationRow) throws -> Int64 {
-        try reader.place(atOrBelow: seq, in: row.number)?.n ?? row.floorN
+    func countedIndex(at seq: Seq, in row: ConversationRow) throws -> Int64 {
+        try reader.position(atOrBelow: seq, in: row.number)?.countedIndex ?? row.floorCountedIndex
     }
 }

@@ -12,14 +12,14 @@ extension Verification {
     /// since when.
     mutating func checkMedia() throws {
         var hasTables = false
-        try connection.run(once: "SELECT 1 FROM sqlite_schema WHERE name = 'mediaUse'") { _ in
+        try connection.run(uncached: "SELECT 1 FROM sqlite_schema WHERE name = 'mediaUse'") { _ in
             hasTables = true
             return false
         }
         // A backup of an older version does not have the table.
         guard hasTables else { return }
         try connection.run(
-            once: """
+            uncached: """
                 SELECT mediaUse.conversation, mediaUse.seq, media.id IS NULL FROM mediaUse
                 LEFT JOIN message ON message.conversation = mediaUse.conversation AND message.seq = mediaUse.seq
                 LEFT JOIN media ON media.id = mediaUse.media
@@ -34,7 +34,7 @@ extension Verification {
             return true
         }
         try connection.run(
-            once: """
+            uncached: """
                 SELECT \(Query.mediaColumns), EXISTS (SELECT 1 FROM mediaUse WHERE mediaUse.media = media.id) FROM media
                 """
         ) { columns in

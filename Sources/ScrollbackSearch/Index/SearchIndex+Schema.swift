@@ -4,18 +4,18 @@ extension SearchIndex {
     /// Creates the tables in a new file, or opens an existing file.
     ///
     /// - Returns: The index's identity.
-    /// - Throws: ``SearchIndexLost`` if the file has another format.
-    static func start(_ database: Database) throws -> Int64 {
+    /// - Throws: ``SearchIndexReset`` if the file has another format.
+    static func prepareSchema(_ database: Database) throws -> Int64 {
         let found = try Int64.fetchOne(database, sql: "PRAGMA user_version") ?? 0
         if found == format {
             let identity = try Int64.fetchOne(database, sql: "SELECT value FROM meta WHERE key = 'identity'")
-            guard let identity else { throw SearchIndexLost() }
+            guard let identity else { throw SearchIndexReset() }
             // Opens the tables of FTS5.
             _ = try Row.fetchOne(database, sql: "SELECT rowid FROM word WHERE word MATCH '\"##\"' LIMIT 1")
             return identity
         }
         guard found == 0, try Int64.fetchOne(database, sql: "SELECT count(*) FROM sqlite_schema") == 0 else {
-            throw SearchIndexLost()
+            throw SearchIndexReset()
         }
         let identity = Int64.random(in: 1...(.max))
         // The words are stored beside their FTS5 index, because FTS5 needs them to remove a row. The words are already

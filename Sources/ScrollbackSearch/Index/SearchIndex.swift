@@ -44,16 +44,16 @@ package final class SearchIndex: Sendable {
 
     private static func open(_ file: URL?) throws -> (any DatabaseWriter, Int64) {
         do {
-            return try openKnown(file)
+            return try openFile(file)
         } catch {
             // The existing file is not an index of this version: replace it.
             guard let file else { throw error }
             try erase(file)
-            return try openKnown(file)
+            return try openFile(file)
         }
     }
 
-    private static func openKnown(_ file: URL?) throws -> (any DatabaseWriter, Int64) {
+    private static func openFile(_ file: URL?) throws -> (any DatabaseWriter, Int64) {
         var configuration = Configuration()
         configuration.label = "scrollback.search"
         configuration.busyMode = .timeout(10)
@@ -69,7 +69,7 @@ package final class SearchIndex: Sendable {
                 try DatabaseQueue(configuration: configuration)
             }
         do {
-            return (database, try database.write(start))
+            return (database, try database.write(prepareSchema))
         } catch {
             try? database.close()
             throw error
@@ -103,31 +103,31 @@ package final class SearchIndex: Sendable {
 
     /// Reads from one snapshot.
     ///
-    /// - Throws: ``SearchIndexLost`` if the index was damaged and recreated.
+    /// - Throws: ``SearchIndexReset`` if the index was damaged and recreated.
     package func read<Answer>(_ body: (SearchReader) throws -> Answer) throws -> Answer {
         let (database, identity) = state.withLock { ($0.database, $0.identity) }
-        return try watching(identity) { try database.read { try body(SearchReader(database: $0)) } }
+        return try recreatingIfCorrupt(identity) { try database.read { try body(SearchReader(database: $0)) } }
     }
 
     /// Writes in one transaction.
     ///
-    /// - Throws: ``SearchIndexLost`` if the index was damaged and recreated.
+    /// - Throws: ``SearchIndexReset`` if the index was damaged and recreated.
     package func write<Answer>(_ body: (SearchWriter) throws -> Answer) throws -> Answer {
         let (database, identity) = state.withLock { ($0.database, $0.identity) }
-        return try watching(identity) { try database.write { try body(SearchWriter(database: $0)) } }
+        return try recreatingIfCorrupt(identity) { try database.write { try body(SearchWriter(database: $0)) } }
     }
 
-    private func watching<Answer>(_ identity: Int64, _ body: () throws -> Answer) throws -> Answer {
+    private func recreatingIfCorrupt<Answer>(_ identity: Int64, _ body: () throws -> Answer) throws -> Answer {
         do {
             return try body()
-        } catch let error as DatabaseError where error.meansDamage {
-            try beginAnew(after: identity)
-            throw SearchIndexLost()
+        } catch let error as DatabaseError where error.indicatesCorruption {
+            try recreate(replacing: identity)
+            throw SearchIndexReset()
         }
     }
 
     /// Replaces the file with a new one, unless another thread already did.
-    private func beginAnew(after identity: Int64) throws {
+    private func recreate(replacing identity: Int64) throws {
         try state.withLock { state in
             guard state.identity == identity, !state.isClosed else { return }
             try? state.database.close()
@@ -138,13 +138,13 @@ package final class SearchIndex: Sendable {
 }
 
 /// The error for an index that was damaged and recreated empty; retry after it has been filled.
-package struct SearchIndexLost: Error {
+package struct SearchIndexReset: Error {
     package init() {}
 }
 
 extension DatabaseError {
     /// Whether the error means a damaged file, as opposed to a busy, full or inaccessible one.
-    fileprivate var meansDamage: Bool {
+    fileprivate var indicatesCorruption: Bool {
         switch resultCode {
         case .SQLITE_CORRUPT, .SQLITE_NOTADB: true
         case .SQLITE_IOERR: extendedResultCode == .SQLITE_IOERR_SHORT_READ

@@ -15,7 +15,7 @@ package enum SearchKey {
     }
 
     static func keys(_ scope: SearchScope) -> ClosedRange<Int64> {
-        key(scope.conversation, scope.places.lowerBound)...key(scope.conversation, scope.places.upperBound)
+        key(scope.conversation, scope.range.lowerBound)...key(scope.conversation, scope.range.upperBound)
     }
 
     static func conversation(_ key: Int64) -> Int64 { key >> bits }

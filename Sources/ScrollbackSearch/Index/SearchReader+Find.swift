@@ -4,13 +4,13 @@ package import ScrollbackWords
 
 extension SearchReader {
     /// The maximum number of matches in the whole index that are read at once.
-    static let probe = 2000
+    static let probeLimit = 2000
 
     /// Returns the next matches of a query.
     ///
     /// Sorted by newest first, a frequent word costs no more than a rare one. Conversations are searched in the order
     /// of their newest messages, so a frequent word is found quickly. Sorted by best first, the result has the best of
-    /// the newest ``SearchTerms/candidates`` matches at the time of the first page.
+    /// the newest ``SearchTerms/candidateLimit`` matches at the time of the first page.
     ///
     /// - Parameters:
     ///   - terms: The search terms.
@@ -24,14 +24,14 @@ extension SearchReader {
     ) throws -> SearchMatches {
         var found = SearchMatches()
         guard !terms.isEmpty, limit > 0 else { return found }
-        let question = SearchQuestion(database: database, expression: terms.expression, scopes: scopes)
+        let query = FullTextQuery(database: database, expression: terms.expression, scopes: scopes)
         switch sort {
         case .newestFirst:
-            let places = try question.newest(below: position?.last.place, limit: limit)
+            let places = try query.newest(below: position?.last.place, limit: limit)
             found.matches = places.map { SearchMatch(place: $0, score: 0) }
             found.newest = position?.newest ?? places.first
         case .bestFirst:
-            let places = try question.newest(upTo: position?.newest, limit: SearchTerms.candidates)
+            let places = try query.newest(upTo: position?.newest, limit: SearchTerms.candidateLimit)
             let scored = try places.map { SearchMatch(place: $0, score: terms.score(of: try words(at: $0))) }
             let wanted = position.map { position in scored.filter { $0 < position.last } } ?? scored
             found.matches = Array(wanted.sorted(by: >).prefix(limit))
@@ -41,33 +41,33 @@ extension SearchReader {
         return found
     }
 
-    private func words(at place: SearchPlace) throws -> Words {
+    private func words(at place: IndexPosition) throws -> TokenizedText {
         let statement = try database.cachedStatement(sql: "SELECT words FROM entry WHERE key = ?")
         let key = SearchKey.key(place.conversation, place.seq)
-        return Words(stream: try String.fetchOne(statement, arguments: [key]) ?? "")
+        return TokenizedText(serialized: try String.fetchOne(statement, arguments: [key]) ?? "")
     }
 }
 
 /// A query to FTS5 and its scopes.
-struct SearchQuestion {
+struct FullTextQuery {
     let database: Database
     let expression: String
     let scopes: [SearchScope]?
 
     /// The maximum number of scopes that are queried one by one without a probe.
-    private static let few = 4
+    private static let maximumScopesWithoutProbe = 4
 
     /// Returns the newest matches, newest first.
-    func newest(below end: SearchPlace? = nil, upTo top: SearchPlace? = nil, limit: Int) throws -> [SearchPlace] {
+    func newest(below end: IndexPosition? = nil, upTo top: IndexPosition? = nil, limit: Int) throws -> [IndexPosition] {
         let bound = Bound(below: end, upTo: top)
-        if scopes?.count ?? .max > Self.few, let all = try matchesIfFew() {
+        if scopes?.count ?? .max > Self.maximumScopesWithoutProbe, let all = try matchesWithinProbeLimit() {
             return try newest(of: all, bound, limit: limit)
         }
-        var found: [SearchPlace] = []
-        let asked = try (scopes ?? everywhere()).compactMap { scope in
+        var found: [IndexPosition] = []
+        let newestEntries = try (scopes ?? allScopes()).compactMap { scope in
             try newestEntry(in: scope, bound).map { (scope: scope, entry: $0) }
         }
-        for (scope, entry) in asked.sorted(by: { $0.entry > $1.entry }) {
+        for (scope, entry) in newestEntries.sorted(by: { $0.entry > $1.entry }) {
             // No match of a conversation is newer than its newest message.
             if found.count == limit, let last = found.last, entry < last { break }
             found += try matches(in: scope, upTo: entry.seq, limit: limit)
@@ -78,10 +78,10 @@ struct SearchQuestion {
 
     /// Bounds for the positions of matches.
     private struct Bound {
-        var below: SearchPlace?
-        var upTo: SearchPlace?
+        var below: IndexPosition?
+        var upTo: IndexPosition?
 
-        func allows(_ place: SearchPlace) -> Bool {
+        func allows(_ place: IndexPosition) -> Bool {
             if let below, place >= below { return false }
             if let upTo, place > upTo { return false }
             return true
@@ -91,24 +91,24 @@ struct SearchQuestion {
     // MARK: Rare words: read all matches
 
     /// Returns the keys of all matches, or `nil` if there are too many.
-    private func matchesIfFew() throws -> [Int64]? {
+    private func matchesWithinProbeLimit() throws -> [Int64]? {
         let statement = try database.cachedStatement(
             sql: "SELECT rowid FROM word WHERE word MATCH ? ORDER BY rowid DESC LIMIT ?")
-        let keys = try Int64.fetchAll(statement, arguments: [expression, SearchReader.probe + 1])
-        return keys.count > SearchReader.probe ? nil : keys
+        let keys = try Int64.fetchAll(statement, arguments: [expression, SearchReader.probeLimit + 1])
+        return keys.count > SearchReader.probeLimit ? nil : keys
     }
 
     /// Returns the newest matches from descending keys.
-    private func newest(of keys: [Int64], _ bound: Bound, limit: Int) throws -> [SearchPlace] {
+    private func newest(of keys: [Int64], _ bound: Bound, limit: Int) throws -> [IndexPosition] {
         let wanted = scopes.map { Dictionary(grouping: $0, by: \.conversation) }
-        var found: [SearchPlace] = []
+        var found: [IndexPosition] = []
         var taken = (conversation: Int64(-1), count: 0)
         for key in keys {
             let (conversation, seq) = (SearchKey.conversation(key), SearchKey.seq(key))
             if conversation != taken.conversation { taken = (conversation, 0) }
             // The newest matches of each conversation are sufficient.
             guard taken.count < limit else { continue }
-            if let wanted, wanted[conversation]?.contains(where: { $0.places.contains(seq) }) != true { continue }
+            if let wanted, wanted[conversation]?.contains(where: { $0.range.contains(seq) }) != true { continue }
             guard let place = try place(key), bound.allows(place) else { continue }
             found.append(place)
             taken.count += 1
@@ -116,19 +116,19 @@ struct SearchQuestion {
         return Array(found.sorted(by: >).prefix(limit))
     }
 
-    private func place(_ key: Int64) throws -> SearchPlace? {
+    private func place(_ key: Int64) throws -> IndexPosition? {
         let statement = try database.cachedStatement(sql: "SELECT time FROM entry WHERE key = ?")
         return try Int64.fetchOne(statement, arguments: [key]).map { Self.place(key, time: $0) }
     }
 
-    private static func place(_ key: Int64, time: Int64) -> SearchPlace {
-        SearchPlace(
+    private static func place(_ key: Int64, time: Int64) -> IndexPosition {
+        IndexPosition(
             time: SearchKey.time(time), conversation: SearchKey.conversation(key), seq: SearchKey.seq(key))
     }
 
     // MARK: Frequent words: search conversation by conversation
 
-    private func matches(in scope: SearchScope, upTo seq: Seq, limit: Int) throws -> [SearchPlace] {
+    private func matches(in scope: SearchScope, upTo seq: Seq, limit: Int) throws -> [IndexPosition] {
         let keys = SearchKey.keys(scope)
         let statement = try database.cachedStatement(
             sql: """
@@ -142,7 +142,7 @@ struct SearchQuestion {
     }
 
     /// Returns all conversations in the index, with one seek for each.
-    private func everywhere() throws -> [SearchScope] {
+    private func allScopes() throws -> [SearchScope] {
         let statement = try database.cachedStatement(sql: "SELECT key FROM entry WHERE key > ? ORDER BY key LIMIT 1")
         var scopes: [SearchScope] = []
         var last: Int64 = -1
@@ -156,12 +156,12 @@ struct SearchQuestion {
     /// Returns the newest message of a scope within the bounds.
     ///
     /// Times increase with sequence numbers, so this is a binary search.
-    private func newestEntry(in scope: SearchScope, _ bound: Bound) throws -> SearchPlace? {
+    private func newestEntry(in scope: SearchScope, _ bound: Bound) throws -> IndexPosition? {
         let keys = SearchKey.keys(scope)
         guard let newest = try entry(keys) else { return nil }
         if bound.allows(newest) { return newest }
         var (low, high) = (keys.lowerBound, SearchKey.key(newest.conversation, newest.seq) - 1)
-        var found: SearchPlace?
+        var found: IndexPosition?
         while low <= high {
             let middle = low + (high - low) / 2
             guard let place = try entry(low...middle) else {
@@ -179,7 +179,7 @@ struct SearchQuestion {
     }
 
     /// Returns the newest message of a range of keys.
-    private func entry(_ keys: ClosedRange<Int64>) throws -> SearchPlace? {
+    private func entry(_ keys: ClosedRange<Int64>) throws -> IndexPosition? {
         let statement = try database.cachedStatement(
             sql: "SELECT key, time FROM entry WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1")
         return try Row.fetchOne(statement, arguments: [keys.lowerBound, keys.upperBound])

@@ -32,7 +32,7 @@ package struct SearchWriter {
     /// Replaces all rows of a scope.
     package func replace(_ scope: SearchScope, with rows: [SearchRow]) throws {
         var stale = try entries(SearchKey.keys(scope))
-        for row in rows where scope.places.contains(row.seq) {
+        for row in rows where scope.range.contains(row.seq) {
             let key = SearchKey.key(scope.conversation, row.seq)
             try put(row, key, over: stale.removeValue(forKey: key))
         }
@@ -102,7 +102,7 @@ package struct SearchWriter {
     }
 
     private func put(_ row: SearchRow, _ key: Int64, over old: Entry?) throws {
-        let words = row.text.map { Words($0).stream } ?? ""
+        let words = row.text.map { TokenizedText($0).serialized } ?? ""
         let time = SearchKey.column(row.time)
         if let old {
             if old.words == words, old.time == time { return }

@@ -7,32 +7,32 @@ struct JWKSet: Sendable {
     private(set) var keys: [(id: String?, key: PublicKey)] = []
     /// Descriptions of the ignored keys: keys for another purpose or algorithm, which a set may contain (RFC 7517
     /// section 5).
-    private(set) var passedOver: [String] = []
+    private(set) var ignoredKeys: [String] = []
 
     /// Parses a JWK Set.
     ///
-    /// - Throws: `KeyFault` if the data is not a JWK Set, or if a key is private, symmetric or insecure.
-    init(_ data: Data) throws(KeyFault) {
+    /// - Throws: `KeyError` if the data is not a JWK Set, or if a key is private, symmetric or insecure.
+    init(_ data: Data) throws(KeyError) {
         struct Set: Decodable { var keys: [JWK] }
         let list: [JWK]
         do {
             list = try JSONDecoder().decode(Set.self, from: data).keys
         } catch {
-            throw KeyFault("is not a JWK Set of the form {\"keys\": [{\"kty\": …}]}")
+            throw KeyError("is not a JWK Set of the form {\"keys\": [{\"kty\": …}]}")
         }
         for (index, jwk) in list.enumerated() {
             let name = jwk.kid.map { "the key \"\($0)\"" } ?? "the key at index \(index)"
-            do throws(KeyFault) {
+            do throws(KeyError) {
                 try jwk.checkIsPublic()
                 if let reason = jwk.otherUse {
-                    passedOver.append("\(name) \(reason)")
+                    ignoredKeys.append("\(name) \(reason)")
                 } else if let key = try jwk.key() {
                     keys.append((jwk.kid, key))
                 } else {
-                    passedOver.append("\(name) is not for RS256, ES256 or EdDSA")
+                    ignoredKeys.append("\(name) is not for RS256, ES256 or EdDSA")
                 }
             } catch {
-                throw KeyFault("\(error.reason) (\(name))")
+                throw KeyError("\(error.reason) (\(name))")
             }
         }
     }
@@ -73,13 +73,13 @@ private struct JWK: Decodable {
     ///
     /// A symmetric key lets everyone who can read it sign tokens. A private key does not belong on a server that only
     /// verifies.
-    func checkIsPublic() throws(KeyFault) {
+    func checkIsPublic() throws(KeyError) {
         guard kty != "oct", !(alg?.hasPrefix("HS") ?? false) else {
-            throw KeyFault("has a symmetric key (HS256 or similar), but only RS256, ES256 and EdDSA are supported")
+            throw KeyError("has a symmetric key (HS256 or similar), but only RS256, ES256 and EdDSA are supported")
         }
-        guard alg != "none" else { throw KeyFault("has a key with the algorithm none, which does not sign tokens") }
+        guard alg != "none" else { throw KeyError("has a key with the algorithm none, which does not sign tokens") }
         guard secrets.isEmpty else {
-            throw KeyFault(
+            throw KeyError(
                 "has a private key (\(secrets.joined(separator: ", "))): keep these members with the issuer only"
             )
         }
@@ -95,7 +95,7 @@ private struct JWK: Decodable {
     /// Converts the key.
     ///
     /// - Returns: `nil` if the key is for an unsupported algorithm.
-    func key() throws(KeyFault) -> PublicKey? {
+    func key() throws(KeyError) -> PublicKey? {
         let key: PublicKey
         switch (kty, crv) {
         case ("RSA", _): key = try PublicKey(modulus: bytes(n, "n"), exponent: bytes(e, "e"))
@@ -107,9 +107,9 @@ private struct JWK: Decodable {
         return KeyAlgorithm(named: alg) == key.algorithm ? key : nil
     }
 
-    private func bytes(_ text: String?, _ name: String) throws(KeyFault) -> Data {
+    private func bytes(_ text: String?, _ name: String) throws(KeyError) -> Data {
         guard let data = text.flatMap({ Data(base64URL: $0) }) else {
-            throw KeyFault("has a key whose member \(name) is missing or is not base64url")
+            throw KeyError("has a key whose member \(name) is missing or is not base64url")
         }
         return data
     }

@@ -2,17 +2,17 @@ import Foundation
 
 extension PublicKey {
     /// Parses the only key of a PEM file (RFC 7468): a `PUBLIC KEY`, or an `RSA PUBLIC KEY` of old OpenSSL versions.
-    init(pem text: String) throws(KeyFault) {
+    init(pem text: String) throws(KeyError) {
         let blocks = try PEMBlock.all(in: text)
         // Check this first: a file with a private key is in the wrong place, whatever else it contains.
         if let secret = blocks.first(where: { $0.label.hasSuffix("PRIVATE KEY") }) {
-            throw KeyFault(
+            throw KeyError(
                 "has a private key (\(secret.label)): keep that with the issuer, and use the public key instead: "
                     + "openssl pkey -in FILE -pubout")
         }
-        guard let block = blocks.first else { throw KeyFault("has no PEM block (-----BEGIN PUBLIC KEY-----)") }
+        guard let block = blocks.first else { throw KeyError("has no PEM block (-----BEGIN PUBLIC KEY-----)") }
         guard blocks.count == 1 else {
-            throw KeyFault("has \(blocks.count) keys: use one file for each key, named after its kid, or a JWK Set")
+            throw KeyError("has \(blocks.count) keys: use one file for each key, named after its kid, or a JWK Set")
         }
         var reader = DERReader(block.bytes)
         let key: PublicKey?
@@ -20,17 +20,17 @@ extension PublicKey {
         case "PUBLIC KEY": key = try PublicKey(subjectPublicKeyInfo: &reader)
         case "RSA PUBLIC KEY": key = try PublicKey(rsaPublicKey: &reader)
         case "CERTIFICATE":
-            throw KeyFault("has a certificate: extract its public key with openssl x509 -in FILE -noout -pubkey")
-        default: throw KeyFault("has a \(block.label) instead of a PUBLIC KEY")
+            throw KeyError("has a certificate: extract its public key with openssl x509 -in FILE -noout -pubkey")
+        default: throw KeyError("has a \(block.label) instead of a PUBLIC KEY")
         }
-        guard let key else { throw KeyFault("has a public key that can't be parsed") }
+        guard let key else { throw KeyError("has a public key that can't be parsed") }
         self = key
     }
 
     /// Parses a `SubjectPublicKeyInfo` (RFC 5280 section 4.1.2.7).
     ///
     /// - Returns: `nil` if the data is malformed.
-    private init?(subjectPublicKeyInfo reader: inout DERReader) throws(KeyFault) {
+    private init?(subjectPublicKeyInfo reader: inout DERReader) throws(KeyError) {
         guard var info = reader.sequence(), var kind = info.sequence(), let algorithm = kind.take(.objectIdentifier),
             let bits = info.take(.bitString), bits.first == 0
         else { return nil }
@@ -41,22 +41,22 @@ extension PublicKey {
             try self.init(rsaPublicKey: &inner)
         case .ellipticCurve:
             guard let curve = kind.take(.objectIdentifier), ObjectIdentifier(curve) == .p256 else {
-                throw KeyFault("has a key of another curve than P-256 (ES256)")
+                throw KeyError("has a key of another curve than P-256 (ES256)")
             }
             guard key.first == 4, key.count == 65 else {
-                throw KeyFault(
+                throw KeyError(
                     "has a compressed point: convert it with openssl ec -pubin -in FILE -conv_form uncompressed -pubout"
                 )
             }
             try self.init(x: key.dropFirst().prefix(32), y: key.suffix(32))
         case .ed25519: try self.init(ed25519: key)
         case .p256, nil:
-            throw KeyFault("has an unsupported key: use RSA (RS256), P-256 (ES256) or Ed25519 (EdDSA)")
+            throw KeyError("has an unsupported key: use RSA (RS256), P-256 (ES256) or Ed25519 (EdDSA)")
         }
     }
 
     /// Parses an `RSAPublicKey` (RFC 8017 appendix A.1.1).
-    private init?(rsaPublicKey reader: inout DERReader) throws(KeyFault) {
+    private init?(rsaPublicKey reader: inout DERReader) throws(KeyError) {
         guard var numbers = reader.sequence(), let modulus = numbers.take(.integer),
             let exponent = numbers.take(.integer)
         else { return nil }
@@ -85,22 +85,22 @@ private struct PEMBlock {
     var label: String
     var bytes: [UInt8]
 
-    static func all(in text: String) throws(KeyFault) -> [PEMBlock] {
+    static func all(in text: String) throws(KeyError) -> [PEMBlock] {
         var blocks: [PEMBlock] = []
         var open: (label: String, base64: String)?
         for line in text.split(whereSeparator: \.isNewline) {
             let line = line.trimmingCharacters(in: .whitespaces)
             if let label = line.between("-----BEGIN ", "-----") {
-                guard open == nil else { throw KeyFault("has a PEM block without an end") }
+                guard open == nil else { throw KeyError("has a PEM block without an end") }
                 open = (label, "")
             } else if let label = line.between("-----END ", "-----") {
                 guard let block = open, block.label == label else {
-                    throw KeyFault("has an end of a PEM block without a matching beginning")
+                    throw KeyError("has an end of a PEM block without a matching beginning")
                 }
                 // The content of a private key may be encrypted and is not decoded.
                 let bytes = Data(base64Encoded: block.base64)
                 guard bytes != nil || label.hasSuffix("PRIVATE KEY") else {
-                    throw KeyFault("has a PEM block that is not valid base64")
+                    throw KeyError("has a PEM block that is not valid base64")
                 }
                 blocks.append(PEMBlock(label: label, bytes: bytes.map { Array($0) } ?? []))
                 open = nil
@@ -108,7 +108,7 @@ private struct PEMBlock {
                 open?.base64 += line
             }
         }
-        guard open == nil else { throw KeyFault("has a PEM block without an end") }
+        guard open == nil else { throw KeyError("has a PEM block without an end") }
         return blocks
     }
 }

@@ -4,7 +4,7 @@ import JWTKit
 /// An invalid key.
 ///
 /// `reason` continues a sentence that starts with the name of the file.
-struct KeyFault: Error {
+struct KeyError: Error {
     var reason: String
 
     init(_ reason: String) {
@@ -38,9 +38,9 @@ enum PublicKey: Sendable {
     case ed25519(EdDSA.PublicKey)
 
     /// The minimum key size in bits (RFC 7518 section 3.3).
-    private static let leastBits = 2048
+    private static let minimumBits = 2048
     /// The maximum key size in bits, which limits the CPU time of one verification.
-    private static let mostBits = 8192
+    private static let maximumBits = 8192
 
     var algorithm: KeyAlgorithm {
         switch self {
@@ -55,36 +55,37 @@ enum PublicKey: Sendable {
     /// - Parameters:
     ///   - modulus: The modulus in big-endian byte order.
     ///   - exponent: The public exponent in big-endian byte order.
-    init(modulus: some Collection<UInt8>, exponent: some Collection<UInt8>) throws(KeyFault) {
+    init(modulus: some Collection<UInt8>, exponent: some Collection<UInt8>) throws(KeyError) {
         let modulus = Data(modulus.drop { $0 == 0 })
         let exponent = Data(exponent.drop { $0 == 0 })
         let bits = modulus.count * 8 - (modulus.first?.leadingZeroBitCount ?? 0)
-        guard (Self.leastBits...Self.mostBits).contains(bits) else {
-            throw KeyFault("has an RSA key of \(bits) bits, but \(Self.leastBits) to \(Self.mostBits) are supported")
+        guard (Self.minimumBits...Self.maximumBits).contains(bits) else {
+            throw KeyError(
+                "has an RSA key of \(bits) bits, but \(Self.minimumBits) to \(Self.maximumBits) are supported")
         }
         guard let last = exponent.last, last & 1 == 1, exponent != Data([1]) else {
-            throw KeyFault("has an insecure RSA key, because its exponent is 1 or even")
+            throw KeyError("has an insecure RSA key, because its exponent is 1 or even")
         }
         do {
             self = .rsa(
                 try Insecure.RSA.PublicKey(
                     modulus: modulus.base64EncodedString(), exponent: exponent.base64EncodedString()))
         } catch {
-            throw KeyFault("has an invalid RSA key")
+            throw KeyError("has an invalid RSA key")
         }
     }
 
     /// Creates a P-256 key from the two coordinates of its point, 32 bytes each.
-    init(x: some Collection<UInt8>, y: some Collection<UInt8>) throws(KeyFault) {
+    init(x: some Collection<UInt8>, y: some Collection<UInt8>) throws(KeyError) {
         guard x.count == 32, y.count == 32,
             let key = try? ES256PublicKey(parameters: (Data(x).base64EncodedString(), Data(y).base64EncodedString()))
-        else { throw KeyFault("has a key that is not a point of P-256") }
+        else { throw KeyError("has a key that is not a point of P-256") }
         self = .p256(key)
     }
 
-    init(ed25519 x: some Collection<UInt8>) throws(KeyFault) {
+    init(ed25519 x: some Collection<UInt8>) throws(KeyError) {
         guard x.count == 32, let key = try? EdDSA.PublicKey(x: Data(x).base64EncodedString(), curve: .ed25519) else {
-            throw KeyFault("has an invalid Ed25519 key")
+            throw KeyError("has an invalid Ed25519 key")
         }
         self = .ed25519(key)
     }

@@ -11,7 +11,7 @@ struct KeyFile: Hashable, Sendable {
     /// The maximum file size in bytes.
     ///
     /// A set with many keys has a few hundred KiB.
-    private static let mostBytes = 1 << 20
+    private static let maximumBytes = 1 << 20
 
     /// Reads the file at `path`, or all files `*.pem` and `*.json` of the directory at `path`, sorted by name.
     ///
@@ -25,17 +25,20 @@ struct KeyFile: Hashable, Sendable {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
             throw fault(path, "can't be read")
         }
-        let wanted = names.filter { !$0.hasPrefix(".") && ($0.hasSuffix(".pem") || $0.hasSuffix(".json")) }.sorted()
-        guard !wanted.isEmpty else { throw fault(path, "has no *.pem or *.json file") }
+        let keyFileNames = names.filter { !$0.hasPrefix(".") && ($0.hasSuffix(".pem") || $0.hasSuffix(".json")) }
+            .sorted()
+        guard !keyFileNames.isEmpty else { throw fault(path, "has no *.pem or *.json file") }
         var files: [KeyFile] = []
         let folder = path.hasSuffix("/") ? path : path + "/"
-        for name in wanted { files.append(try KeyFile(at: folder + name)) }
+        for name in keyFileNames { files.append(try KeyFile(at: folder + name)) }
         return files
     }
 
     private init(at path: String) throws(ChatError) {
         guard let data = FileManager.default.contents(atPath: path) else { throw Self.fault(path, "can't be read") }
-        guard data.count <= Self.mostBytes else { throw Self.fault(path, "has more than \(Self.mostBytes) bytes") }
+        guard data.count <= Self.maximumBytes else {
+            throw Self.fault(path, "has more than \(Self.maximumBytes) bytes")
+        }
         self.path = path
         self.data = data
     }
@@ -46,15 +49,15 @@ struct KeyFile: Hashable, Sendable {
 
     /// Parses the keys of the file: a JWK Set if the file starts with a brace, otherwise one PEM key with the file's
     /// name as `kid`.
-    fileprivate func keys() throws(ChatError) -> (keys: [(id: String?, key: PublicKey)], passedOver: [String]) {
+    fileprivate func keys() throws(ChatError) -> (keys: [(id: String?, key: PublicKey)], ignoredKeys: [String]) {
         let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        do throws(KeyFault) {
+        do throws(KeyError) {
             guard text.hasPrefix("{") else {
                 let name = URL(filePath: path).deletingPathExtension().lastPathComponent
                 return ([(name, try PublicKey(pem: text))], [])
             }
             let set = try JWKSet(data)
-            return (set.keys, set.passedOver.map { "\($0) (\(path))" })
+            return (set.keys, set.ignoredKeys.map { "\($0) (\(path))" })
         } catch {
             throw Self.fault(path, error.reason)
         }
@@ -74,7 +77,7 @@ struct TokenKey: Sendable {
 package struct TokenKeys: Sendable {
     private let keys: [TokenKey]
     /// Descriptions of the keys that are ignored because they have another purpose or algorithm.
-    package let passedOver: [String]
+    package let ignoredKeys: [String]
 
     /// Reads the keys of a file or directory.
     ///
@@ -85,11 +88,11 @@ package struct TokenKeys: Sendable {
 
     init(_ files: [KeyFile]) async throws(ChatError) {
         var keys: [TokenKey] = []
-        var passedOver: [String] = []
+        var ignoredKeys: [String] = []
         var paths: [String: String] = [:]
         for file in files {
             let found = try file.keys()
-            passedOver += found.passedOver
+            ignoredKeys += found.ignoredKeys
             for (id, key) in found.keys {
                 if let id, let other = paths.updateValue(file.path, forKey: id) {
                     throw KeyFile.fault(
@@ -102,10 +105,10 @@ package struct TokenKeys: Sendable {
             throw KeyFile.fault(
                 files.map(\.path).joined(separator: ", "),
                 "has no key for RS256, ES256 or EdDSA"
-                    + (passedOver.isEmpty ? "" : ": \(passedOver.joined(separator: "; "))"))
+                    + (ignoredKeys.isEmpty ? "" : ": \(ignoredKeys.joined(separator: "; "))"))
         }
         self.keys = keys
-        self.passedOver = passedOver
+        self.ignoredKeys = ignoredKeys
     }
 
     /// A readable list of the keys, for example `RS256 "a", EdDSA without a kid`.
@@ -127,18 +130,18 @@ package struct TokenKeys: Sendable {
             }
             return key
         }
-        let fitting = keys.filter { $0.algorithm == algorithm }
-        guard fitting.count == 1, let key = fitting.first else {
+        let matching = keys.filter { $0.algorithm == algorithm }
+        guard matching.count == 1, let key = matching.first else {
             throw ChatError(
                 .invalidToken,
-                "The token has no kid, and the server knows \(fitting.isEmpty ? "no key" : "several keys") "
+                "The token has no kid, and the server knows \(matching.isEmpty ? "no key" : "several keys") "
                     + "for its algorithm. Add the key's kid to the token's header.")
         }
         return key
     }
 
-    func tell(_ logger: Logger) {
+    func log(_ logger: Logger) {
         logger.notice("Accepting tokens signed with external keys.", metadata: ["keys": "\(summary)"])
-        for reason in passedOver { logger.warning("Ignoring a key.", metadata: ["reason": "\(reason)"]) }
+        for reason in ignoredKeys { logger.warning("Ignoring a key.", metadata: ["reason": "\(reason)"]) }
     }
 }

@@ -22,29 +22,29 @@ package final class TokenService: Sendable {
         /// The external keys, and the content of the files at the last check.
         ///
         /// If new files are invalid, the previous keys remain.
-        var foreignKeys: TokenKeys?
+        var externalKeys: TokenKeys?
         var files: [KeyFile] = []
         /// The last logged error of each file, so that the server logs an error only once.
-        var faults: [String: String] = [:]
+        var loggedErrors: [String: String] = [:]
         /// A counter that increases with each change of keys.
         var generation = 0
         /// The claims of tokens with a valid signature, cached until the keys change.
-        var known: [String: Known] = [:]
+        var cachedTokens: [String: SignedToken] = [:]
 
         mutating func keysChanged() {
             generation += 1
-            known.removeAll()
+            cachedTokens.removeAll()
         }
     }
 
     /// A token whose signature was verified.
-    private enum Known {
+    private enum SignedToken {
         case own(Claims, kid: String)
-        case foreign(ForeignClaims, TokenTrust)
+        case external(ExternalClaims, TokenTrust)
     }
 
     /// The maximum number of cached tokens.
-    private static let mostKnown = 4096
+    private static let maximumCachedTokens = 4096
     /// The signature algorithm of the server's own tokens.
     private static let ownAlgorithm = "HS256"
 
@@ -69,7 +69,7 @@ package final class TokenService: Sendable {
         var state = State(keys: keys, collection: collection, modifiedAt: Self.modificationDate(of: directory))
         if let trust {
             state.files = try KeyFile.all(at: trust.keys)
-            state.foreignKeys = try await TokenKeys(state.files)
+            state.externalKeys = try await TokenKeys(state.files)
         }
         self.state = Mutex(state)
     }
@@ -92,7 +92,7 @@ package final class TokenService: Sendable {
     // MARK: Reloading keys
 
     /// The keys of external issuers, or `nil` if external tokens are not accepted.
-    package var foreignKeys: TokenKeys? { state.withLock { $0.foreignKeys } }
+    package var externalKeys: TokenKeys? { state.withLock { $0.externalKeys } }
 
     /// Reloads `secrets.json` and the external keys if they changed.
     ///
@@ -100,24 +100,24 @@ package final class TokenService: Sendable {
     package func reloadIfChanged(logger: Logger) async {
         do {
             try await reloadSecrets()
-            tell(nil, of: "secrets.json", logger)
+            logFailure(nil, of: "secrets.json", logger)
         } catch {
-            tell(ChatError(wrapping: error).message, of: "secrets.json", logger)
+            logFailure(ChatError(wrapping: error).message, of: "secrets.json", logger)
         }
         guard let trust else { return }
         do {
-            try await reloadKeys(trust)?.tell(logger)
+            try await reloadKeys(trust)?.log(logger)
         } catch {
-            tell(ChatError(wrapping: error).message, of: "the token keys", logger)
+            logFailure(ChatError(wrapping: error).message, of: "the token keys", logger)
         }
     }
 
-    private func tell(_ fault: String?, of what: String, _ logger: Logger) {
-        let isNews = state.withLock { state in
-            defer { state.faults[what] = fault }
-            return state.faults[what] != fault
+    private func logFailure(_ fault: String?, of what: String, _ logger: Logger) {
+        let hasChanged = state.withLock { state in
+            defer { state.loggedErrors[what] = fault }
+            return state.loggedErrors[what] != fault
         }
-        guard isNews, let fault else { return }
+        guard hasChanged, let fault else { return }
         logger.error(
             "Can't load \(what) after a change. The server keeps using the previous version.",
             metadata: ["reason": "\(fault)"])
@@ -157,8 +157,8 @@ package final class TokenService: Sendable {
         guard isNew else { return nil }
         let keys = try await TokenKeys(files)
         state.withLock { state in
-            state.foreignKeys = keys
-            state.faults["the token keys"] = nil
+            state.externalKeys = keys
+            state.loggedErrors["the token keys"] = nil
             state.keysChanged()
         }
         return keys
@@ -206,12 +206,12 @@ package final class TokenService: Sendable {
 
     /// Verifies a token.
     ///
-    /// - Parameter evenExpired: Whether to accept an expired token. A token of a retired key is always rejected.
+    /// - Parameter allowsExpired: Whether to accept an expired token. A token of a retired key is always rejected.
     /// - Throws: `invalid-token` or `token-expired`.
-    package func verify(_ token: String, evenExpired: Bool = false) async throws(ChatError) -> VerifiedToken {
-        switch try await known(token) {
+    package func verify(_ token: String, allowsExpired: Bool = false) async throws(ChatError) -> VerifiedToken {
+        switch try await signedToken(token) {
         case .own(let claims, let kid):
-            try check(claims, kid, evenExpired: evenExpired)
+            try check(claims, kid, allowsExpired: allowsExpired)
             // The token of a download link is valid only for that link.
             guard claims.media == nil, claims.scopes?.contains("media") != true else {
                 throw ChatError(.invalidToken, "The token belongs to a download link and is valid only for its file.")
@@ -219,8 +219,8 @@ package final class TokenService: Sendable {
             // Ignore scopes of newer server versions. Unknown scopes must not turn into `.all`.
             let scopes = claims.scopes.map { Scopes(Set($0.compactMap { Scope(rawValue: $0) })) } ?? .all
             return try Self.verified(claims, scopes)
-        case .foreign(let claims, let trust):
-            return try trust.verified(claims, now: clock(), evenExpired: evenExpired)
+        case .external(let claims, let trust):
+            return try trust.verified(claims, now: clock(), allowsExpired: allowsExpired)
         }
     }
 
@@ -228,11 +228,11 @@ package final class TokenService: Sendable {
     ///
     /// - Throws: `invalid-token` or `token-expired`.
     func verify(_ token: String, for link: MediaLink) async throws(ChatError) -> VerifiedToken {
-        guard case .own(let claims, let kid) = try await known(token) else {
+        guard case .own(let claims, let kid) = try await signedToken(token) else {
             throw ChatError(
                 .invalidToken, "The link is from another server. Create a link with POST /v1/media/{id}/link.")
         }
-        try check(claims, kid, evenExpired: false)
+        try check(claims, kid, allowsExpired: false)
         guard claims.scopes?.contains("media") == true, claims.media == link.text else {
             throw ChatError(
                 .invalidToken, "The link is for another file. Create a link with POST /v1/media/{id}/link.")
@@ -248,32 +248,34 @@ package final class TokenService: Sendable {
             expiresAt: claims.exp.map { Date(timeIntervalSince1970: $0) })
     }
 
-    private func check(_ claims: Claims, _ kid: String, evenExpired: Bool) throws(ChatError) {
+    private func check(_ claims: Claims, _ kid: String, allowsExpired: Bool) throws(ChatError) {
         let now = clock()
         let key = state.withLock { state in state.keys.keys.first { $0.kid == kid } }
         guard let key, key.retiresAt.map({ now < $0 }) ?? true else {
             throw ChatError(.invalidToken, "The token's key is retired. Get a new token.")
         }
-        if !evenExpired, let exp = claims.exp, exp <= now.timeIntervalSince1970 {
+        if !allowsExpired, let exp = claims.exp, exp <= now.timeIntervalSince1970 {
             throw ChatError(.tokenExpired, "The token has expired. Get a new one.")
         }
     }
 
     /// Returns the claims of a token after verifying its signature, from the cache if possible.
-    private func known(_ token: String) async throws(ChatError) -> Known {
-        let (known, generation) = state.withLock { ($0.known[token], $0.generation) }
+    private func signedToken(_ token: String) async throws(ChatError) -> SignedToken {
+        let (known, generation) = state.withLock { ($0.cachedTokens[token], $0.generation) }
         if let known { return known }
-        let new = try await signed(token)
+        let new = try await verifySignature(token)
         state.withLock { state in
             // If the keys changed during the verification, the new keys may not include this one.
             guard state.generation == generation else { return }
-            if state.known.count >= Self.mostKnown { state.known.removeAll(keepingCapacity: true) }
-            state.known[token] = new
+            if state.cachedTokens.count >= Self.maximumCachedTokens {
+                state.cachedTokens.removeAll(keepingCapacity: true)
+            }
+            state.cachedTokens[token] = new
         }
         return new
     }
 
-    private func signed(_ token: String) async throws(ChatError) -> Known {
+    private func verifySignature(_ token: String) async throws(ChatError) -> SignedToken {
         let header = try TokenHeader(of: token)
         if header.algorithm == Self.ownAlgorithm {
             guard let kid = header.kid else {
@@ -283,18 +285,18 @@ package final class TokenService: Sendable {
                 (state.collection, state.keys.keys.contains { $0.kid == kid })
             }
             // For an unknown `kid`, JWTKit would try its first key.
-            guard isKnown else { throw Self.notValid }
+            guard isKnown else { throw Self.invalidTokenError }
             return .own(try await claims(of: token, by: collection), kid: kid)
         }
-        guard let trust, let keys = foreignKeys, let algorithm = KeyAlgorithm(named: header.algorithm) else {
-            throw Self.notValid
+        guard let trust, let keys = externalKeys, let algorithm = KeyAlgorithm(named: header.algorithm) else {
+            throw Self.invalidTokenError
         }
         let key = try keys.key(of: header, algorithm)
-        return .foreign(try await claims(of: token, by: key.verifier), trust)
+        return .external(try await claims(of: token, by: key.verifier), trust)
     }
 
     /// A deliberately unspecific error: details could help an attacker, and tokens must not appear in logs.
-    private static var notValid: ChatError {
+    private static var invalidTokenError: ChatError {
         ChatError(.invalidToken, "The token is not valid. Get a new one.")
     }
 
@@ -304,7 +306,7 @@ package final class TokenService: Sendable {
         do {
             return try await collection.verify(token, as: Payload.self)
         } catch {
-            throw Self.notValid
+            throw Self.invalidTokenError
         }
     }
 }

@@ -11,25 +11,27 @@ extension Backup {
     ///
     /// - Returns: The directory with the links: the backup if it is on the same volume, otherwise a temporary directory
     ///   next to the blobs.
-    static func holdMedia(of data: URL, in partial: URL) throws(ChatError) -> MediaDirectory {
+    static func linkMedia(of data: URL, in partial: URL) throws(ChatError) -> MediaDirectory {
         let source = MediaDirectory(in: data)
         // Remove links of an interrupted backup.
-        for name in source.names(in: source.root) where name.hasPrefix(held) {
+        for name in source.names(in: source.root) where name.hasPrefix(linkDirectoryPrefix) {
             try? FileManager.default.removeItem(at: source.root.appending(component: name))
         }
         let target = MediaDirectory(in: partial)
         guard let first = source.list(after: nil, limit: 1).first else { return target }
         try target.make(hasUploads: false)
-        let hold: MediaDirectory
-        let isSealed = source.isSealed(first) ?? false
-        let (here, there) = (source.path(of: first, isSealed: isSealed), target.path(of: first, isSealed: isSealed))
+        let links: MediaDirectory
+        let isEncrypted = source.isEncrypted(first) ?? false
+        let (here, there) = (
+            source.path(of: first, isEncrypted: isEncrypted), target.path(of: first, isEncrypted: isEncrypted)
+        )
         if link(here, there) != 0, errno == EXDEV {
-            let folder = source.root.appending(component: held + UUID().uuidString)
+            let folder = source.root.appending(component: linkDirectoryPrefix + UUID().uuidString)
             guard mkdir(folder.path, 0o700) == 0 else { throw DurableFile.failure("Can't create \(folder.path)") }
-            hold = MediaDirectory(in: folder)
-            try hold.make(hasUploads: false)
+            links = MediaDirectory(in: folder)
+            try links.make(hasUploads: false)
         } else {
-            hold = target
+            links = target
         }
         var after: BlobID?
         while case let blobs = source.list(after: after, limit: 1000), let last = blobs.last {
@@ -37,29 +39,30 @@ extension Backup {
             // If the file system has no hard links, blobs that the server removes during the backup are missing.
             for blob in blobs {
                 // Try both forms, because the server may be encrypting or decrypting the blob.
-                for isSealed in [true, false] {
-                    link(source.path(of: blob, isSealed: isSealed), hold.path(of: blob, isSealed: isSealed))
+                for isEncrypted in [true, false] {
+                    link(
+                        source.path(of: blob, isEncrypted: isEncrypted), links.path(of: blob, isEncrypted: isEncrypted))
                 }
             }
         }
-        return hold
+        return links
     }
 
-    private static let held = "backup-"
+    private static let linkDirectoryPrefix = "backup-"
 
     /// Puts the blobs that the backup's store refers to into the backup and removes the others.
     ///
     /// A blob that is missing in the data directory is also missing in the backup. The command `verify` reports such
     /// blobs.
     ///
-    /// - Parameter hold: The directory that ``holdMedia(of:in:)`` returned.
-    static func takeMedia(
-        of data: URL, from hold: MediaDirectory, in partial: URL, referredToBy store: URL
+    /// - Parameter links: The directory that ``linkMedia(of:in:)`` returned.
+    static func copyMedia(
+        of data: URL, from links: MediaDirectory, in partial: URL, referredToBy store: URL
     ) throws(ChatError) {
         let (source, target) = (MediaDirectory(in: data), MediaDirectory(in: partial))
         defer {
-            if hold.root != target.root {
-                try? FileManager.default.removeItem(at: hold.root.deletingLastPathComponent())
+            if links.root != target.root {
+                try? FileManager.default.removeItem(at: links.root.deletingLastPathComponent())
             }
         }
         let wanted = try SQLiteStore.blobs(of: store)
@@ -70,14 +73,16 @@ extension Backup {
         try target.make(hasUploads: false)
         let known = Set(wanted)
         for blob in target.list(after: nil, limit: .max) where !known.contains(blob) {
-            for isSealed in [true, false] { unlink(target.path(of: blob, isSealed: isSealed)) }
+            for isEncrypted in [true, false] { unlink(target.path(of: blob, isEncrypted: isEncrypted)) }
         }
         for blob in wanted where target.size(of: blob) == nil {
-            // Newer blobs have no link in `hold`, but the server does not remove a blob during its first day.
-            guard let place = [hold, source].first(where: { $0.size(of: blob) != nil }),
-                let isSealed = place.isSealed(blob)
+            // Newer blobs have no link in `links`, but the server does not remove a blob during its first day.
+            guard let place = [links, source].first(where: { $0.size(of: blob) != nil }),
+                let isEncrypted = place.isEncrypted(blob)
             else { continue }
-            let (here, there) = (place.url(of: blob, isSealed: isSealed), target.url(of: blob, isSealed: isSealed))
+            let (here, there) = (
+                place.url(of: blob, isEncrypted: isEncrypted), target.url(of: blob, isEncrypted: isEncrypted)
+            )
             if link(here.path, there.path) == 0 { continue }
             _ = try DurableFile.copy(here, to: there)
         }
@@ -92,16 +97,18 @@ extension Backup {
         guard FileManager.default.fileExists(atPath: source.blobs.path) else { return }
         try target.make()
         for blob in source.list(after: nil, limit: .max) {
-            let isSealed = source.isSealed(blob) ?? false
-            let (here, there) = (source.url(of: blob, isSealed: isSealed), target.url(of: blob, isSealed: isSealed))
+            let isEncrypted = source.isEncrypted(blob) ?? false
+            let (here, there) = (
+                source.url(of: blob, isEncrypted: isEncrypted), target.url(of: blob, isEncrypted: isEncrypted)
+            )
             // The existing file may be a hard link to the backup's blob, so don't overwrite its bytes.
             unlink(there.path)
             let copied = try DurableFile.copy(here, to: there)
-            guard isSealed else {
+            guard isEncrypted else {
                 try check(copied.sha256, blob, here)
                 continue
             }
-            try checkSealed(blob, in: target, keys, here)
+            try checkEncrypted(blob, in: target, keys, here)
         }
         try syncFolders(of: target)
     }
@@ -110,16 +117,16 @@ extension Backup {
     static func checkMedia(_ directory: URL, keys: StoreKeys?) throws(ChatError) {
         let media = MediaDirectory(in: directory)
         for blob in media.list(after: nil, limit: .max) {
-            guard media.isSealed(blob) == true else {
+            guard media.isEncrypted(blob) == true else {
                 try check(try DurableFile.read(media.url(of: blob)).sha256, blob, media.url(of: blob))
                 continue
             }
-            try checkSealed(blob, in: media, keys, media.url(of: blob, isSealed: true))
+            try checkEncrypted(blob, in: media, keys, media.url(of: blob, isEncrypted: true))
         }
     }
 
     /// - Parameter file: The file that errors name.
-    private static func checkSealed(
+    private static func checkEncrypted(
         _ blob: BlobID, in media: MediaDirectory, _ keys: StoreKeys?, _ file: URL
     ) throws(ChatError) {
         let reader = try BlobReader(blob, in: media, keys: keys, named: file.path)

@@ -6,7 +6,7 @@ package import StoreFiles
 
 extension Backup {
     /// The suffix of files that are not yet complete.
-    private static let unfinished = ".restoring"
+    private static let temporarySuffix = ".restoring"
 
     /// Restores a backup into a data directory that has no store.
     ///
@@ -27,21 +27,21 @@ extension Backup {
     package static func restore(
         _ directory: URL, to data: URL, erasures: URL? = nil, keys: StoreKeys? = nil,
         progress: Progress = { _, _ in }
-    ) throws(ChatError) -> (manifest: BackupManifest, contents: StoreContents, erasures: Int?) {
+    ) throws(ChatError) -> (manifest: BackupManifest, contents: StoreSummary, erasures: Int?) {
         let manifest = try BackupManifest.read(in: directory)
         let known = try erasures.map { (file) throws(ChatError) in try FileErasureRegister.read(file) }
         let exists = FileManager.default.fileExists(atPath: data.path)
         try makeDirectory(data, for: "data")
-        let lock = try DirectoryLock(data, else: .conflict, "stop the server that uses it")
+        let lock = try DirectoryLock(data, errorCode: .conflict, "stop the server that uses it")
         defer { lock.release() }
         do {
             try checkHasNoStore(data)
-            let count = try keepErasures(known, from: directory, manifest, in: data)
+            let count = try mergeErasures(known, from: directory, manifest, in: data)
             let contents = try fill(data, from: directory, manifest, keys, progress)
             return (manifest, contents, count)
         } catch {
             for name in names + [FileErasureRegister.fileName] {
-                unlink(data.appending(component: name + unfinished).path)
+                unlink(data.appending(component: name + temporarySuffix).path)
             }
             if !exists {
                 try? FileManager.default.removeItem(at: MediaDirectory(in: data).root)
@@ -57,14 +57,14 @@ extension Backup {
 
     /// Whether a restore into the directory was interrupted.
     static func isUnfinished(in data: URL) -> Bool {
-        FileManager.default.fileExists(atPath: data.appending(component: SQLiteStore.fileName + unfinished).path)
+        FileManager.default.fileExists(atPath: data.appending(component: SQLiteStore.fileName + temporarySuffix).path)
     }
 
     /// Rejects data directories on which a server must not start.
     ///
     /// On a backup, the server would continue the generation of the original store. After an interrupted restore, it
     /// would create an empty store.
-    static func checkIsNone(_ data: URL) throws(ChatError) {
+    static func checkIsDataDirectory(_ data: URL) throws(ChatError) {
         if BackupManifest.exists(in: data) {
             throw .invalidParameter(
                 "data", "is a backup (\(data.path)): restore it to another directory with `scrollback restore`")
@@ -84,7 +84,7 @@ extension Backup {
         let owned = isUnfinished(in: data) ? [] : secrets
         let store = found.sorted().first { name in
             let isStore = name.hasPrefix(SQLiteStore.fileName) || name.hasPrefix("search.sqlite")
-            return isStore && !name.contains(unfinished) || owned.contains(name)
+            return isStore && !name.contains(temporarySuffix) || owned.contains(name)
         }
         let hasFiles = !isUnfinished(in: data) && !MediaDirectory(in: data).list(after: nil, limit: 1).isEmpty
         guard let store = store ?? (hasFiles ? MediaDirectory.name : nil) else { return }
@@ -100,7 +100,7 @@ extension Backup {
     /// own.
     ///
     /// - Returns: The number of known erasures, or `nil` if only the backup has a list, which lacks later erasures.
-    private static func keepErasures(
+    private static func mergeErasures(
         _ given: [RegisteredErasure]?, from directory: URL, _ manifest: BackupManifest, in data: URL
     ) throws(ChatError) -> Int? {
         let name = FileErasureRegister.fileName
@@ -112,7 +112,7 @@ extension Backup {
             given != nil || FileManager.default.fileExists(atPath: data.appending(component: name).path)
         let all =
             try FileErasureRegister(in: data).all() + (given ?? []) + FileErasureRegister(in: directory).all()
-        let file = data.appending(component: name + unfinished)
+        let file = data.appending(component: name + temporarySuffix)
         unlink(file.path)
         let register = FileErasureRegister(file)
         try register.add(all)
@@ -121,9 +121,9 @@ extension Backup {
 
     private static func fill(
         _ data: URL, from directory: URL, _ manifest: BackupManifest, _ keys: StoreKeys?, _ progress: Progress
-    ) throws(ChatError) -> StoreContents {
+    ) throws(ChatError) -> StoreSummary {
         var done: Int64 = 0
-        let store = data.appending(component: SQLiteStore.fileName + unfinished)
+        let store = data.appending(component: SQLiteStore.fileName + temporarySuffix)
         // SQLite would apply an old journal to the new file.
         unlink(store.path + "-journal")
         for name in names {
@@ -131,7 +131,7 @@ extension Backup {
                 throw .invalidParameter("directory", "can't be restored: it does not contain \(name)")
             }
             let file = directory.appending(component: name)
-            let copied = try DurableFile.copy(file, to: data.appending(component: name + unfinished)) { bytes in
+            let copied = try DurableFile.copy(file, to: data.appending(component: name + temporarySuffix)) { bytes in
                 done += bytes
                 progress(done, manifest.bytes)
             }
@@ -141,12 +141,12 @@ extension Backup {
         let contents = try SQLiteStore.renewGeneration(of: store)
         try DurableFile.sync(store)
         let erasures = data.appending(component: FileErasureRegister.fileName)
-        if FileManager.default.fileExists(atPath: erasures.path + unfinished) {
-            try DurableFile.rename(URL(filePath: erasures.path + unfinished), to: erasures)
+        if FileManager.default.fileExists(atPath: erasures.path + temporarySuffix) {
+            try DurableFile.rename(URL(filePath: erasures.path + temporarySuffix), to: erasures)
         }
         for name in names.reversed() {
             try DurableFile.rename(
-                data.appending(component: name + unfinished), to: data.appending(component: name))
+                data.appending(component: name + temporarySuffix), to: data.appending(component: name))
         }
         try DurableFile.sync(data)
         try DurableFile.sync(data.deletingLastPathComponent())

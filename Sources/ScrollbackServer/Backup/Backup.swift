@@ -38,7 +38,7 @@ package enum Backup {
         let partial = parent.appending(component: directory.lastPathComponent + ".partial")
         try makeDirectory(parent, for: "directory")
         try makeDirectory(partial, for: "directory")
-        let lock = try DirectoryLock(partial, else: .conflict, "another backup is writing to it")
+        let lock = try DirectoryLock(partial, errorCode: .conflict, "another backup is writing to it")
         do {
             // Remove files of an interrupted backup.
             try empty(partial)
@@ -99,11 +99,11 @@ package enum Backup {
     private static func fill(
         _ partial: URL, of data: URL, _ now: Date, _ progress: Progress
     ) throws(ChatError) -> BackupManifest {
-        let hold = try holdMedia(of: data, in: partial)
+        let links = try linkMedia(of: data, in: partial)
         let store = partial.appending(component: SQLiteStore.fileName)
         let contents = try SQLiteStore.copy(from: data, to: store, progress: progress)
         chmod(store.path, 0o600)
-        try takeMedia(of: data, from: hold, in: partial, referredToBy: store)
+        try copyMedia(of: data, from: links, in: partial, referredToBy: store)
         var files = [try DurableFile.read(store)]
         for name in secrets {
             let file = data.appending(component: name)

@@ -32,7 +32,7 @@ package struct BackupManifest: Codable, Sendable {
     /// The SHA-256 hash of the manifest without this member.
     private var checksum: String?
 
-    init(_ contents: StoreContents, files: [File], now: Date) {
+    init(_ contents: StoreSummary, files: [File], now: Date) {
         // Rounded to whole seconds, the precision of the JSON format.
         createdAt = Date(timeIntervalSince1970: now.timeIntervalSince1970.rounded(.down))
         schema = contents.schema

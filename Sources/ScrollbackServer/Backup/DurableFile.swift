@@ -89,7 +89,7 @@ enum DurableFile {
     ///   - file: The file.
     ///   - name: The additional name.
     ///   - temporary: A name that no file has.
-    static func giveSecondName(_ file: URL, _ name: URL, by temporary: URL) throws(ChatError) {
+    static func addHardLink(_ file: URL, _ name: URL, by temporary: URL) throws(ChatError) {
         guard link(file.path, temporary.path) == 0 else { return try rename(file, to: name) }
         try rename(temporary, to: name)
         // Renaming a hard link to another link of the same file does nothing, so remove the temporary name.

@@ -21,8 +21,8 @@ struct DemoCommunity {
     /// Creates the sample data unless the community already exists.
     mutating func make() async throws(ChatError) {
         let id = ConversationID.community(Self.name)
-        let isThere = (try? engine.head(of: id, by: Self.admin)) != nil
-        guard !isThere else { return }
+        let exists = (try? engine.head(of: id, by: Self.admin)) != nil
+        guard !exists else { return }
         for person in Self.people {
             let change = ProfileChange(name: person.name)
             _ = try await commit { $0.putUser(person.id, change, by: Self.admin, completion: $1) }

@@ -11,20 +11,20 @@ final class Exchange: Sendable {
     @TaskLocal static var current: Exchange?
 
     /// How long the connection stays open after a rejected body, so that the client can read the response.
-    private static let linger = TimeAmount.seconds(2)
+    private static let closeDelay = TimeAmount.seconds(2)
     /// The maximum size of a rejected body that is read to the end, so that the connection can be reused.
-    static let smallRest: Int64 = 1 << 20
+    static let maximumDrainedBytes: Int64 = 1 << 20
 
     let channel: any Channel
-    private let abandoned = Atomic<Bool>(false)
-    private let taken = Atomic<Bool>(false)
+    private let closesAfterResponse = Atomic<Bool>(false)
+    private let isBodyRead = Atomic<Bool>(false)
 
     private init(_ channel: any Channel) {
         self.channel = channel
     }
 
     /// Wraps a responder so that its routes can use `current`.
-    static func around(_ responder: @escaping HTTPChannelHandler.Responder) -> HTTPChannelHandler.Responder {
+    static func wrapping(_ responder: @escaping HTTPChannelHandler.Responder) -> HTTPChannelHandler.Responder {
         { request, writer, channel in
             let exchange = Exchange(channel)
             var box: ResponseWriter? = consume writer
@@ -32,8 +32,8 @@ final class Exchange: Sendable {
                 guard let writer = box.take() else { return }
                 try await responder(request, writer, channel)
             }
-            if exchange.isAbandoned {
-                channel.eventLoop.scheduleTask(in: linger) { channel.close(promise: nil) }
+            if exchange.mustClose {
+                channel.eventLoop.scheduleTask(in: closeDelay) { channel.close(promise: nil) }
             }
         }
     }
@@ -41,28 +41,28 @@ final class Exchange: Sendable {
     /// Sends an informational response before the final one (RFC 9110 section 15.2).
     ///
     /// Errors are ignored, because reading the body then fails as well.
-    func inform(_ status: HTTPResponse.Status, _ headers: HTTPFields = [:]) async {
+    func sendInformational(_ status: HTTPResponse.Status, _ headers: HTTPFields = [:]) async {
         let head = HTTPResponse(status: status, headerFields: headers)
         try? await channel.writeAndFlush(HTTPResponsePart.head(head)).get()
     }
 
     /// Closes the connection after the response, unless the whole body has been read.
-    func abandonBody() {
-        if !taken.load(ordering: .relaxed) { abandoned.store(true, ordering: .relaxed) }
+    func closeAfterResponse() {
+        if !isBodyRead.load(ordering: .relaxed) { closesAfterResponse.store(true, ordering: .relaxed) }
     }
 
     /// Closes the connection after the response if the rest of the body is large or of unknown length.
-    static func abandonBody(of request: Request) {
-        if request.length.map({ $0 > smallRest }) ?? true { current?.abandonBody() }
+    static func closeAfterResponse(of request: Request) {
+        if request.length.map({ $0 > maximumDrainedBytes }) ?? true { current?.closeAfterResponse() }
     }
 
     /// Records that the whole body has been read.
-    func tookBody() { taken.store(true, ordering: .relaxed) }
+    func bodyWasRead() { isBodyRead.store(true, ordering: .relaxed) }
 
-    var isAbandoned: Bool { abandoned.load(ordering: .relaxed) }
+    var mustClose: Bool { closesAfterResponse.load(ordering: .relaxed) }
 
     /// Closes the connection after a delay, unless the returned task is cancelled.
-    func closes(after time: TimeAmount) -> Scheduled<Void> {
+    func scheduleClose(after time: TimeAmount) -> Scheduled<Void> {
         channel.eventLoop.scheduleTask(in: time) { [channel] in channel.close(promise: nil) }
     }
 

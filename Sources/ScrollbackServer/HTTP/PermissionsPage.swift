@@ -2,7 +2,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
 
-extension Surface {
+extension APISurface {
     /// The content of `Documentation/permissions.md`.
     package static var permissionsPage: String {
         """
@@ -31,7 +31,7 @@ extension Surface {
 
         | operation | scope | callers | HTTP | WebSocket |
         |---|---|---|---|---|
-        \(rows([connect] + HandwrittenRule.all.map(row) + OperationRegistry.all.map { row($0.endpoint) }))
+        \(rows([connect] + CustomRouteRule.all.map(row) + OperationRegistry.all.map { row($0.endpoint) }))
 
         \(code("connect")) opens a connection and renews its token. A connection receives messages, so it needs
         the scope `read`. Clients that only write use HTTP. A link gives access to `GET /v1/media/{id}` and its
@@ -73,7 +73,7 @@ extension Surface {
 
     private static var connect: [String] { row("connect", .connect, "", code(HelloFrame.type)) }
 
-    private static func row(_ rule: HandwrittenRule) -> [String] {
+    private static func row(_ rule: CustomRouteRule) -> [String] {
         let routes = operations.filter { $0.name == rule.name }.map { code("\($0.method) \($0.path)") }
         return row(rule.name, rule.access, routes.joined(separator: "<br>"), "")
     }
@@ -85,14 +85,17 @@ extension Surface {
     }
 
     private static func row(_ name: String, _ access: AccessRule, _ http: String, _ frames: String) -> [String] {
-        [code(name), access.scope.map { code($0.rawValue) } ?? "none, and no token", who(access.caller), http, frames]
+        [
+            code(name), access.scope.map { code($0.rawValue) } ?? "none, and no token",
+            callerDescription(access.caller), http, frames,
+        ]
     }
 
-    private static func who(_ caller: AccessRule.Caller) -> String {
+    private static func callerDescription(_ caller: AccessRule.Caller) -> String {
         switch caller {
         case .everyone: "everyone"
         case .anyUser: "any signed-in user"
-        case .themselves: "users for themselves, administrators"
+        case .selfOrAdministrator: "users for themselves, administrators"
         case .permission(let permissions):
             "users with the permission \(permissions.map { code($0.rawValue) }.joined(separator: " or "))"
         case .administrator: "administrators"

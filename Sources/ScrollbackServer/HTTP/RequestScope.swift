@@ -12,12 +12,12 @@ import ScrollbackWire
 struct RequestScope: Sendable {
     let engine: Engine
     let tokens: TokenService
-    let allowance: SendAllowance?
+    let sendLimiter: SendRateLimiter?
     let readers: NIOThreadPool
     let metrics: ServerMetrics
     let store: SQLiteStore
     let readiness: Readiness
-    let tidy: Tidying
+    let tidy: CleanupService
     /// Whether to announce resumable uploads with the informational status 104.
     let announcesUploads: Bool
     /// What is asked for: by a route's own, in the router; a WebSocket's session looks at each of its requests itself.
@@ -27,14 +27,14 @@ struct RequestScope: Sendable {
 
     /// Authenticates the request and checks that the token's scopes allow the operation.
     func caller(_ request: Request) async throws(ChatError) -> Caller {
-        try await admit(try await tokens.verify(try bearer(request)))
+        try await authorize(try await tokens.verify(try bearer(request)))
     }
 
     /// Checks that the user may connect and that the token's scopes allow the operation.
     ///
     /// - Throws: The reason why the user or the token is rejected.
-    func admit(_ verified: VerifiedToken) async throws(ChatError) -> Caller {
-        try await checkMayEnter(verified)
+    func authorize(_ verified: VerifiedToken) async throws(ChatError) -> Caller {
+        try await checkMayConnect(verified)
         try access.check(verified.caller)
         return verified.caller
     }
@@ -53,19 +53,19 @@ struct RequestScope: Sendable {
     /// Verifies a token and checks that its user may connect.
     func verify(_ token: String) async throws(ChatError) -> VerifiedToken {
         let verified = try await tokens.verify(token)
-        try await checkMayEnter(verified)
+        try await checkMayConnect(verified)
         return verified
     }
 
-    private func checkMayEnter(_ verified: VerifiedToken) async throws(ChatError) {
-        try await read { try $0.checkMayEnter(verified.caller.user, issuedAt: verified.issuedAt) }
+    private func checkMayConnect(_ verified: VerifiedToken) async throws(ChatError) {
+        try await read { try $0.checkMayConnect(verified.caller.user, issuedAt: verified.issuedAt) }
     }
 
     /// Counts a message against the caller's rate limit.
     ///
     /// - Throws: `rate-limited` if the caller sent too many messages.
-    func takeAllowance(of caller: Caller) throws(ChatError) {
-        if let refusal = allowance?.take(caller, now: engine.clock()) { throw refusal }
+    func checkRateLimit(of caller: Caller) throws(ChatError) {
+        if let refusal = sendLimiter?.take(caller, now: engine.clock()) { throw refusal }
     }
 
     // MARK: The engine

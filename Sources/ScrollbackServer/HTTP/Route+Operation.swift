@@ -28,7 +28,7 @@ extension Route {
             access: endpoint.access
         ) { scope, request, context throws(ChatError) in
             // A body may take long to arrive. Users who are erased in the meantime are refused.
-            let shutOuts = scope.engine.shutOuts
+            let erasureCount = scope.engine.erasureCount
             let caller = try await scope.caller(request)
             var path: [String: String] = [:]
             for name in names { path[name] = try scope.segment(name, context) }
@@ -41,8 +41,8 @@ extension Route {
                 path: path, query: address.method.hasBody ? [:] : try scope.query(request), body: body,
                 limits: scope.engine.limits)
             let operation = try Request(from: &reader)
-            if endpoint.isRateLimited { try scope.takeAllowance(of: caller) }
-            let answer = try await scope.perform(operation, by: caller, shutOuts: shutOuts)
+            if endpoint.isRateLimited { try scope.checkRateLimit(of: caller) }
+            let answer = try await scope.perform(operation, by: caller, erasureCount: erasureCount)
             guard Request.Answer.schema != nil, answer.status != 204 else {
                 return Response(status: .init(code: answer.status))
             }
@@ -53,11 +53,11 @@ extension Route {
 
 extension RequestScope {
     fileprivate func perform<Request: Executable>(
-        _ operation: Request, by caller: Caller, shutOuts: Int
+        _ operation: Request, by caller: Caller, erasureCount: Int
     ) async throws(ChatError) -> Request.Answer {
         let context = OperationContext(
-            engine: engine, caller: caller, shutOuts: shutOuts,
-            offload: { [readers] work in readers.submit { _ in work() } }, tidy: { [tidy] in tidy.begin() })
+            engine: engine, caller: caller, erasureCount: erasureCount,
+            offload: { [readers] work in readers.submit { _ in work() } }, startCleanup: { [tidy] in tidy.runNow() })
         return try await write { _, completion in operation.execute(context, completion: completion) }
     }
 }

@@ -10,11 +10,11 @@ extension Route {
     static let media: [Route] = [
         Route(.get, "/v1/media/{id}", .readMedia) { scope, request, context throws(ChatError) in
             let row = try await file(scope, request, context, isThumbnail: false)
-            return try await MediaAnswer(of: row).response(to: request, scope.engine)
+            return try await MediaDownload(of: row).response(to: request, scope.engine)
         },
         Route(.get, "/v1/media/{id}/thumbnail", .readMedia) { scope, request, context throws(ChatError) in
             let row = try await file(scope, request, context, isThumbnail: true)
-            guard let answer = MediaAnswer(ofThumbnailOf: row) else {
+            guard let answer = MediaDownload(ofThumbnailOf: row) else {
                 throw ChatError(.unknownMedia, "the file has no thumbnail", parameter: "media")
             }
             return try await answer.response(to: request, scope.engine)
@@ -27,7 +27,7 @@ extension Route {
             do {
                 bytes = Array(buffer: try await request.body.collect(upTo: limit))
             } catch is NIOTooManyBytesError {
-                Exchange.current?.abandonBody()
+                Exchange.current?.closeAfterResponse()
                 throw ChatError(.mediaTooLarge, "a thumbnail may have at most \(limit) bytes", limit: limit)
             } catch {
                 throw ChatError(.malformed, "the body did not arrive whole", cause: error)
@@ -96,7 +96,7 @@ extension Route {
         } else {
             verified = try await scope.tokens.verify(try scope.bearer(request))
         }
-        let caller = try await scope.admit(verified)
+        let caller = try await scope.authorize(verified)
         return try await scope.read { try $0.file(media, by: caller) }
     }
 }
@@ -104,6 +104,6 @@ extension Route {
 extension RequestScope {
     /// Who goes on with an upload, which may be by the token they began it with, though it expired meanwhile.
     func uploader(_ request: Request) async throws(ChatError) -> Caller {
-        try await admit(try await tokens.verify(try bearer(request), evenExpired: true))
+        try await authorize(try await tokens.verify(try bearer(request), allowsExpired: true))
     }
 }

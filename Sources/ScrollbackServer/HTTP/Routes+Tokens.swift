@@ -31,7 +31,7 @@ extension Route {
             }
             let subject = try user.required("user")
             // Deactivated and banned users get no token.
-            try await scope.read { try $0.checkMayEnter(subject, issuedAt: .distantFuture) }
+            try await scope.read { try $0.checkMayConnect(subject, issuedAt: .distantFuture) }
             let token: String
             do {
                 token = try await scope.tokens.token(for: subject, scopes: scopes, lifetime: lifetime)

@@ -10,10 +10,10 @@ extension Route {
         Route(.post, "/v1/media", .upload) { scope, request, _ throws(ChatError) in
             let fields = UploadFields(request.headers)
             do throws(ChatError) {
-                return try await begin(scope, request, fields)
+                return try await createUpload(scope, request, fields)
             } catch {
                 // Nobody took any of the body.
-                Exchange.abandonBody(of: request)
+                Exchange.closeAfterResponse(of: request)
                 throw error
             }
         },
@@ -26,7 +26,7 @@ extension Route {
         Route(.head, "/v1/uploads/{upload}", .upload) { scope, request, context throws(ChatError) in
             let fields = UploadFields(request.headers)
             let user = try await scope.uploader(request).user
-            try checkSaysNothing(request)
+            try checkHasNoUploadFields(request)
             let transfer = try await scope.engine.transfer(try upload(context), by: user, interrupt: {})
             await transfer.end()
             let row = await transfer.row
@@ -37,15 +37,15 @@ extension Route {
         },
         Route(.patch, "/v1/uploads/{upload}", .upload) { scope, request, context throws(ChatError) in
             do throws(ChatError) {
-                return try await goOn(scope, request, context)
+                return try await appendToUpload(scope, request, context)
             } catch {
-                Exchange.abandonBody(of: request)
+                Exchange.closeAfterResponse(of: request)
                 throw error
             }
         },
         Route(.delete, "/v1/uploads/{upload}", .upload) { scope, request, context throws(ChatError) in
             let user = try await scope.uploader(request).user
-            try checkSaysNothing(request)
+            try checkHasNoUploadFields(request)
             let transfer = try await scope.engine.transfer(try upload(context), by: user, interrupt: {})
             await transfer.cancel()
             return Response(status: .noContent)
@@ -60,36 +60,37 @@ extension Route {
     }
 
     /// A question about an upload does not say where the upload stands.
-    private static func checkSaysNothing(_ request: Request) throws(ChatError) {
+    private static func checkHasNoUploadFields(_ request: Request) throws(ChatError) {
         for name: HTTPField.Name in [.uploadOffset, .uploadComplete, .uploadIncomplete, .uploadLength]
         where request.headers[name] != nil {
             throw ChatError(.malformed, "\(name) says nothing on \(request.method)", parameter: name.rawName)
         }
     }
 
-    private static func begin(
+    private static func createUpload(
         _ scope: RequestScope, _ request: Request, _ fields: UploadFields
     ) async throws(ChatError) -> Response {
         let engine = scope.engine
         let caller = try await scope.caller(request)
-        var wanted = try UploadRequest(try scope.query(request, plusIsSpace: false), request.headers)
+        var uploadRequest = try UploadRequest(try scope.query(request, plusIsSpace: false), request.headers)
         if fields.isResumable, fields.offset != nil {
             throw ChatError(.malformed, "a new upload has no offset", parameter: "Upload-Offset")
         }
         let isEnd = !fields.isResumable || fields.isEnd == true
-        let said = fields.version == 6 ? fields.length : nil
+        let declaredLength = fields.version == 6 ? fields.length : nil
         let length = isEnd ? request.length : nil
-        if let said, let length, said != length {
+        if let declaredLength, let length, declaredLength != length {
             throw ChatError(
-                .malformed, "Upload-Length is \(said), and the body has \(length) bytes", parameter: "Upload-Length")
+                .malformed, "Upload-Length is \(declaredLength), and the body has \(length) bytes",
+                parameter: "Upload-Length")
         }
-        wanted.length = said ?? length
-        if !fields.isResumable, let length, length <= Receiving.part {
-            return try await take(request, length, wanted, by: caller, engine)
+        uploadRequest.length = declaredLength ?? length
+        if !fields.isResumable, let length, length <= UploadReceiver.partBytes {
+            return try await storeSmallFile(request, length, uploadRequest, by: caller, engine)
         }
         let exchange = Exchange.current
         let isResumable = fields.isResumable
-        let beginning = try await engine.beginTransfer(wanted, by: caller, isResumable: isResumable) {
+        let beginning = try await engine.beginTransfer(uploadRequest, by: caller, isResumable: isResumable) {
             // What can't be gone on with is let finish.
             if isResumable { exchange?.interrupt() }
         }
@@ -97,7 +98,7 @@ extension Route {
         switch beginning {
         case .upload(let begun): transfer = begun
         case .file(let file):
-            Exchange.abandonBody(of: request)
+            Exchange.closeAfterResponse(of: request)
             return respond(.ok) { file.writeMembers(to: &$0) }
         }
         let location = isResumable ? await UploadFields.location(of: transfer.row.id) : nil
@@ -106,33 +107,33 @@ extension Route {
             var headers: HTTPFields = [.location: location]
             headers[.uploadVersion] = fields.version.map { String($0) }
             if fields.version == 6 {
-                headers[.uploadLimit] = UploadFields.limit(engine.settings.mediaLimits, wanted.type)
+                headers[.uploadLimit] = UploadFields.limit(engine.settings.mediaLimits, uploadRequest.type)
             }
-            await exchange?.inform(.uploadResumptionSupported, headers)
+            await exchange?.sendInformational(.uploadResumptionSupported, headers)
         }
-        await expect(request)
-        return try await Receiving(
+        await sendContinueIfExpected(request)
+        return try await UploadReceiver(
             engine: engine, fields: fields, transfer: transfer, caller: caller, isEnd: isEnd, location: location
         ).run(request)
     }
 
     /// Takes a file that is small enough to be held in memory.
-    private static func take(
-        _ request: Request, _ length: Int64, _ wanted: UploadRequest, by caller: Caller, _ engine: Engine
+    private static func storeSmallFile(
+        _ request: Request, _ length: Int64, _ uploadRequest: UploadRequest, by caller: Caller, _ engine: Engine
     ) async throws(ChatError) -> Response {
-        await expect(request)
+        await sendContinueIfExpected(request)
         let bytes: [UInt8]
         do {
             bytes = Array(buffer: try await request.body.collect(upTo: Int(length)))
         } catch {
-            throw Receiving.cut(error)
+            throw UploadReceiver.bodyEndedEarly(error)
         }
-        guard bytes.count == length else { throw Receiving.cut(nil) }
-        let (media, isNew) = try await engine.upload(bytes, wanted, by: caller)
+        guard bytes.count == length else { throw UploadReceiver.bodyEndedEarly(nil) }
+        let (media, isNew) = try await engine.upload(bytes, uploadRequest, by: caller)
         return respond(isNew ? .created : .ok) { media.writeMembers(to: &$0) }
     }
 
-    private static func goOn(
+    private static func appendToUpload(
         _ scope: RequestScope, _ request: Request, _ context: BasicRequestContext
     ) async throws(ChatError) -> Response {
         let engine = scope.engine
@@ -164,7 +165,7 @@ extension Route {
                 }
                 await transfer.end()
                 let media = try await scope.read { try $0.file(of: row) }
-                return Receiving.done(media, row, fields, nil, engine)
+                return UploadReceiver.done(media, row, fields, nil, engine)
             }
             if isEnd, let length = request.length {
                 let (end, isTooLarge) = offset.addingReportingOverflow(length)
@@ -174,15 +175,15 @@ extension Route {
         } catch {
             await transfer.end()
             guard error.code == .conflict else { throw error }
-            Exchange.abandonBody(of: request)
+            Exchange.closeAfterResponse(of: request)
             var response = error.response
             for field in fields.state(of: row, isDone: row.state == .done, in: engine) {
                 response.headers[field.name] = field.value
             }
             return response
         }
-        await expect(request)
-        return try await Receiving(
+        await sendContinueIfExpected(request)
+        return try await UploadReceiver(
             engine: engine, fields: fields, transfer: transfer, caller: caller, isEnd: isEnd
         ).run(request)
     }
@@ -194,9 +195,9 @@ extension Route {
     }
 
     /// Tells a client that waits for it to go on (RFC 9110 section 10.1.1).
-    private static func expect(_ request: Request) async {
+    private static func sendContinueIfExpected(_ request: Request) async {
         guard request.headers[.expect]?.lowercased() == "100-continue" else { return }
-        await Exchange.current?.inform(.continue)
+        await Exchange.current?.sendInformational(.continue)
     }
 }
 

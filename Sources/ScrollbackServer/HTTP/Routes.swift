@@ -31,7 +31,7 @@ struct Route: Sendable {
     }
 
     init(
-        _ method: HTTPRequest.Method, _ path: String, _ rule: HandwrittenRule, _ handler: @escaping Handler
+        _ method: HTTPRequest.Method, _ path: String, _ rule: CustomRouteRule, _ handler: @escaping Handler
     ) {
         self.init(method, path, name: rule.name, access: rule.access, handler)
     }
@@ -44,21 +44,21 @@ struct Route: Sendable {
 
 /// The name and access rule of routes that are not operations of the registry: they stream bodies, or need parts of the
 /// server that the engine doesn't have.
-struct HandwrittenRule: Sendable {
+struct CustomRouteRule: Sendable {
     let name: String
     let access: AccessRule
 
-    static let probe = HandwrittenRule(name: "probe", access: AccessRule(nil, .everyone))
-    static let makeToken = HandwrittenRule(name: "makeToken", access: .administrator)
-    static let exportUser = HandwrittenRule(name: "exportUser", access: AccessRule(.read, .themselves))
-    static let readMedia = HandwrittenRule(name: "readMedia", access: AccessRule(.read, .permission([.read])))
-    static let upload = HandwrittenRule(name: "upload", access: AccessRule(.write, .permission([.send])))
+    static let probe = CustomRouteRule(name: "probe", access: AccessRule(nil, .everyone))
+    static let makeToken = CustomRouteRule(name: "makeToken", access: .administrator)
+    static let exportUser = CustomRouteRule(name: "exportUser", access: AccessRule(.read, .selfOrAdministrator))
+    static let readMedia = CustomRouteRule(name: "readMedia", access: AccessRule(.read, .permission([.read])))
+    static let upload = CustomRouteRule(name: "upload", access: AccessRule(.write, .permission([.send])))
 
     static let all = [probe, makeToken, exportUser, readMedia, upload]
 }
 
 /// The HTTP operations and their OpenAPI document, for tests.
-package enum Surface {
+package enum APISurface {
     package static var operations: [(method: String, path: String, name: String, access: AccessRule)] {
         Route.all.map { ($0.method.rawValue, $0.path, $0.name, $0.access) }
     }

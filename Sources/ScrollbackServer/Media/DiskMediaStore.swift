@@ -27,11 +27,11 @@ final class DiskMediaStore: MediaStore {
     func open(_ upload: UploadID, at offset: Int64) async throws(ChatError) -> any UploadFile {
         try await threads.blocking { [directory, threads, keys] () throws(ChatError) -> any UploadFile in
             if offset == 0, let key = keys?.newest {
-                return try SealedUpload(new: upload, sealedWith: key, directory, threads)
+                return try EncryptedUpload(new: upload, encryptedWith: key, directory, threads)
             }
-            let isSealed = offset > 0 && access(directory.url(of: upload, isSealed: true).path, F_OK) == 0
-            guard isSealed else { return try DiskUpload(upload, at: offset, directory, threads) }
-            return try SealedUpload(upload, at: offset, keys: keys, directory, threads)
+            let isEncrypted = offset > 0 && access(directory.url(of: upload, isEncrypted: true).path, F_OK) == 0
+            guard isEncrypted else { return try DiskUpload(upload, at: offset, directory, threads) }
+            return try EncryptedUpload(upload, at: offset, keys: keys, directory, threads)
         }
     }
 
@@ -50,8 +50,8 @@ final class DiskMediaStore: MediaStore {
     func put(_ bytes: [UInt8], as blob: BlobID) async throws(ChatError) {
         try await threads.blocking { [self] () throws(ChatError) in
             if directory.size(of: blob) != Int64(bytes.count) {
-                try directory.checkRoom()
-                try write(bytes, as: blob, sealedWith: keys?.newest)
+                try directory.checkFreeSpace()
+                try write(bytes, as: blob, encryptedWith: keys?.newest)
             }
             // A concurrent writer may not have synced the directory yet.
             try DurableFile.sync(directory.folder(of: blob))
@@ -78,7 +78,7 @@ final class DiskMediaStore: MediaStore {
 
     func remove(_ blob: BlobID) async throws(ChatError) {
         try await threads.blocking { [directory] () throws(ChatError) in
-            for isSealed in [true, false] { try Self.remove(directory.url(of: blob, isSealed: isSealed)) }
+            for isEncrypted in [true, false] { try Self.remove(directory.url(of: blob, isEncrypted: isEncrypted)) }
         }
     }
 
@@ -102,7 +102,7 @@ extension NIOThreadPool {
                     return continuation.resume(
                         returning: .failure(ChatError(.shuttingDown, "The server is shutting down.")))
                 }
-                giveWay()
+                lowerThreadPriority()
                 continuation.resume(
                     returning: Result { () throws(ChatError) in try body() }.mapError { error in
                         guard error.code == .internalError else { return error }
@@ -115,14 +115,14 @@ extension NIOThreadPool {
 }
 
 /// Lowers the priority of the current thread, so that hashing and copying of files don't delay messages.
-private func giveWay() {
+private func lowerThreadPriority() {
     #if os(Linux)
         // On Linux, `setpriority` applies to the current thread.
-        guard hasGivenWay.currentValue == nil else { return }
+        guard hasLoweredPriority.currentValue == nil else { return }
         setpriority(Int32(PRIO_PROCESS.rawValue), 0, 10)
-        hasGivenWay.currentValue = Marker()
+        hasLoweredPriority.currentValue = Marker()
     #endif
 }
 
 private final class Marker: Sendable {}
-private let hasGivenWay = ThreadSpecificVariable<Marker>()
+private let hasLoweredPriority = ThreadSpecificVariable<Marker>()

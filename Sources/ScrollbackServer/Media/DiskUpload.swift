@@ -28,13 +28,13 @@ final class DiskUpload: UploadFile {
         self.threads = threads
         let descriptor = Foundation.open(file.path, O_RDWR | O_CLOEXEC | (offset == 0 ? O_CREAT : 0), 0o600)
         guard descriptor >= 0 else {
-            if errno == ENOENT { throw Self.lost }
+            if errno == ENOENT { throw Self.dataLost }
             throw DurableFile.failure("Can't open \(file.path)")
         }
         state = Mutex(State(descriptor: descriptor, hasher: offset == 0 ? BlobHasher() : nil, isNew: offset == 0))
-        guard lseek(descriptor, 0, SEEK_END) >= off_t(offset) else { throw Self.lost }
+        guard lseek(descriptor, 0, SEEK_END) >= off_t(offset) else { throw Self.dataLost }
         try state.withLock { (state) throws(ChatError) in
-            state.descriptor = try directory.separate(file, state.descriptor, count: offset)
+            state.descriptor = try directory.detach(file, state.descriptor, count: offset)
             // Discard bytes after the persisted offset, because they were not synced.
             guard ftruncate(state.descriptor, off_t(offset)) == 0,
                 lseek(state.descriptor, off_t(offset), SEEK_SET) == offset
@@ -44,11 +44,11 @@ final class DiskUpload: UploadFile {
 
     deinit { state.withLock { if $0.descriptor >= 0 { Foundation.close($0.descriptor) } } }
 
-    static var lost: ChatError { ChatError(.unknownUpload, "Data of the upload was lost. Start a new upload.") }
+    static var dataLost: ChatError { ChatError(.unknownUpload, "Data of the upload was lost. Start a new upload.") }
 
     func append(_ bytes: [UInt8]) async throws(ChatError) {
         try await threads.blocking { [self] () throws(ChatError) in
-            try directory.checkRoom()
+            try directory.checkFreeSpace()
             let result = state.withLock { state in
                 bytes.withUnsafeBytes { bytes in
                     Result { () throws(ChatError) in
@@ -99,7 +99,7 @@ final class DiskUpload: UploadFile {
         }
     }
 
-    func keep(as blob: BlobID) async throws(ChatError) {
+    func persist(as blob: BlobID) async throws(ChatError) {
         try await threads.blocking { [self] () throws(ChatError) in
             // The upload writes sequentially, so the file ends at the current position.
             let size = lseek(state.withLock { $0.descriptor }, 0, SEEK_END)
@@ -107,7 +107,7 @@ final class DiskUpload: UploadFile {
             // An existing blob of another size is damaged and gets replaced.
             if directory.size(of: blob) != Int64(size) {
                 try syncBytes()
-                try DurableFile.giveSecondName(file, directory.url(of: blob), by: directory.newFile())
+                try DurableFile.addHardLink(file, directory.url(of: blob), by: directory.newFile())
             }
             // A concurrent writer may not have synced the directory yet.
             try DurableFile.sync(directory.folder(of: blob))

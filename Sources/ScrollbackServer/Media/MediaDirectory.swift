@@ -21,17 +21,19 @@ package struct MediaDirectory: Sendable {
     var uploads: URL { root.appending(path: "uploads") }
     package var blobs: URL { root.appending(path: "blobs") }
 
-    private static let sealed = ".sealed"
+    private static let encryptedSuffix = ".sealed"
 
-    func url(of upload: UploadID, isSealed: Bool = false) -> URL {
-        uploads.appending(component: upload.text + (isSealed ? Self.sealed : ""))
+    func url(of upload: UploadID, isEncrypted: Bool = false) -> URL {
+        uploads.appending(component: upload.text + (isEncrypted ? Self.encryptedSuffix : ""))
     }
 
     /// The file with the incomplete last chunk of an encrypted upload.
     func tail(of upload: UploadID) -> URL { uploads.appending(component: upload.text + ".tail") }
 
     /// All files of an upload.
-    func files(of upload: UploadID) -> [URL] { [url(of: upload), url(of: upload, isSealed: true), tail(of: upload)] }
+    func files(of upload: UploadID) -> [URL] {
+        [url(of: upload), url(of: upload, isEncrypted: true), tail(of: upload)]
+    }
 
     /// The uploads that have a file.
     func listUploads() -> [UploadID] {
@@ -40,13 +42,13 @@ package struct MediaDirectory: Sendable {
     }
 
     /// A unique name for a temporary file.
-    func newFile() -> URL { uploads.appending(component: UUID().uuidString + Self.unfinished) }
+    func newFile() -> URL { uploads.appending(component: UUID().uuidString + Self.temporarySuffix) }
 
-    private static let unfinished = ".new"
+    private static let temporarySuffix = ".new"
 
     /// Removes temporary files that a previous server process left.
     func removeUnfinished() {
-        for name in names(in: uploads) where name.hasSuffix(Self.unfinished) {
+        for name in names(in: uploads) where name.hasSuffix(Self.temporarySuffix) {
             unlink(uploads.appending(component: name).path)
         }
     }
@@ -57,7 +59,7 @@ package struct MediaDirectory: Sendable {
     /// a copy of its first `count` bytes, so that further writes don't change the blob.
     ///
     /// - Returns: The descriptor to use: `kept`, or the copy's. After an error, `kept` remains open.
-    func separate(_ file: URL, _ kept: Int32, count: Int64) throws(ChatError) -> Int32 {
+    func detach(_ file: URL, _ kept: Int32, count: Int64) throws(ChatError) -> Int32 {
         let facts = try? FileManager.default.attributesOfItem(atPath: file.path)
         guard facts?[.referenceCount] as? Int ?? 1 > 1 else { return kept }
         let new = newFile()
@@ -79,33 +81,33 @@ package struct MediaDirectory: Sendable {
     /// The directory of all blobs whose hashes have the same first two digits.
     func folder(of blob: BlobID) -> URL { blobs.appending(component: String(blob.description.prefix(2))) }
 
-    package func url(of blob: BlobID, isSealed: Bool = false) -> URL {
-        URL(filePath: path(of: blob, isSealed: isSealed))
+    package func url(of blob: BlobID, isEncrypted: Bool = false) -> URL {
+        URL(filePath: path(of: blob, isEncrypted: isEncrypted))
     }
 
-    /// The same as ``url(of:isSealed:)`` as a path for system calls.
-    func path(of blob: BlobID, isSealed: Bool = false) -> String {
+    /// The same as ``url(of:isEncrypted:)`` as a path for system calls.
+    func path(of blob: BlobID, isEncrypted: Bool = false) -> String {
         let name = blob.description
-        return "\(blobsPath)/\(name.prefix(2))/\(name.dropFirst(2))\(isSealed ? Self.sealed : "")"
+        return "\(blobsPath)/\(name.prefix(2))/\(name.dropFirst(2))\(isEncrypted ? Self.encryptedSuffix : "")"
     }
 
     /// The size of the decrypted blob in bytes, or `nil` if it does not exist.
     package func size(of blob: BlobID) -> Int64? {
-        length(of: blob, isSealed: true).map { SealedFile.size(ofLength: $0) ?? -1 }
-            ?? length(of: blob, isSealed: false)
+        length(of: blob, isEncrypted: true).map { EncryptedFile.size(ofLength: $0) ?? -1 }
+            ?? length(of: blob, isEncrypted: false)
     }
 
     /// The length of a blob's encrypted or unencrypted file, or `nil` if that file does not exist.
-    func length(of blob: BlobID, isSealed: Bool) -> Int64? {
-        let descriptor = open(path(of: blob, isSealed: isSealed), O_RDONLY | O_CLOEXEC)
+    func length(of blob: BlobID, isEncrypted: Bool) -> Int64? {
+        let descriptor = open(path(of: blob, isEncrypted: isEncrypted), O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         return Int64(lseek(descriptor, 0, SEEK_END))
     }
 
     /// Whether the blob is encrypted, or `nil` if it does not exist.
-    func isSealed(_ blob: BlobID) -> Bool? {
-        [true, false].first { length(of: blob, isSealed: $0) != nil }
+    func isEncrypted(_ blob: BlobID) -> Bool? {
+        [true, false].first { length(of: blob, isEncrypted: $0) != nil }
     }
 
     /// Creates the directories and syncs them.
@@ -126,7 +128,7 @@ package struct MediaDirectory: Sendable {
     /// Reserves disk space for messages when media files have filled the volume.
     ///
     /// - Throws: `storage-full` if less than 5 % of the volume and less than 1 GiB are free.
-    func checkRoom() throws(ChatError) {
+    func checkFreeSpace() throws(ChatError) {
         guard let facts = try? FileManager.default.attributesOfFileSystem(forPath: root.path),
             let free = facts[.systemFreeSize] as? Int64, let all = facts[.systemSize] as? Int64
         else { return }
@@ -141,7 +143,8 @@ package struct MediaDirectory: Sendable {
         var found: [BlobID] = []
         for folder in names(in: blobs) where folder >= first && folder.utf8.count == 2 {
             for name in names(in: blobs.appending(component: folder)) {
-                let name = name.hasSuffix(Self.sealed) ? String(name.dropLast(Self.sealed.count)) : name
+                let name =
+                    name.hasSuffix(Self.encryptedSuffix) ? String(name.dropLast(Self.encryptedSuffix.count)) : name
                 guard let blob = BlobID(hexadecimal: folder + name), after.map({ $0 < blob }) ?? true,
                     found.last != blob
                 else { continue }

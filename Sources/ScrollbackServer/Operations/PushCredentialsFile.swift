@@ -16,7 +16,7 @@ package final class PushCredentialsFile: Sendable {
     /// The maximum file size in bytes.
     ///
     /// Some service accounts and keys have a few KiB.
-    private static let mostBytes = 1 << 20
+    private static let maximumBytes = 1 << 20
 
     init(_ path: String, for gateway: any PushGateway) {
         self.path = path
@@ -38,7 +38,7 @@ package final class PushCredentialsFile: Sendable {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw fault("can't be read. Use a file that this user can read.")
         }
-        guard data.count <= Self.mostBytes else { throw fault("has more than \(Self.mostBytes) bytes.") }
+        guard data.count <= Self.maximumBytes else { throw fault("has more than \(Self.maximumBytes) bytes.") }
         return data
     }
 
@@ -89,11 +89,11 @@ package final class PushCredentialsFile: Sendable {
         do {
             try load(into: engine, logger: logger)
         } catch {
-            let isNews = state.withLock { state in
+            let hasChanged = state.withLock { state in
                 defer { state.fault = error.message }
                 return state.fault != error.message
             }
-            guard isNews else { return }
+            guard hasChanged else { return }
             logger.error(
                 "Can't load the changed push credentials. The server keeps using the previous ones.",
                 metadata: ["reason": "\(error.message)"])

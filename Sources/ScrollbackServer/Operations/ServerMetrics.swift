@@ -48,9 +48,9 @@ final class ServerMetrics: Sendable {
 
     let connections = Counter()
     let outboundBytes = Counter()
-    let slowCloses = Counter()
+    let slowConsumerDisconnects = Counter()
     /// Low-priority room messages that were skipped for slow clients.
-    let roomMessagesSpared = Counter()
+    let roomMessagesSkipped = Counter()
     let failedCommits = Counter()
     let requests = Counter()
     let failedRequests = Counter()
@@ -72,7 +72,7 @@ final class ServerMetrics: Sendable {
         write("scrollback_outbound_bytes_total", "counter", "Bytes of WebSocket frames sent.", outboundBytes.current)
         write(
             "scrollback_slow_closes_total", "counter", "Connections closed with 4008 because the client was too slow.",
-            slowCloses.current)
+            slowConsumerDisconnects.current)
         write("scrollback_http_requests_total", "counter", "HTTP requests answered.", requests.current)
         write(
             "scrollback_http_failures_total", "counter", "HTTP requests answered with status 5xx.",
@@ -92,21 +92,21 @@ final class ServerMetrics: Sendable {
             media.sentBytes.load(ordering: .relaxed))
         write(
             "scrollback_room_messages_left_out_total", "counter", "Room messages not streamed due to the rate limit.",
-            engine.hub.messagesLeftOut)
+            engine.hub.skippedMessageCount)
         write(
             "scrollback_room_messages_spared_total", "counter", "Low-priority room messages skipped for slow clients.",
-            roomMessagesSpared.current)
+            roomMessagesSkipped.current)
         let deliveries = engine.deliveries
         write(
             "scrollback_webhook_waiting", "gauge", "Events waiting for delivery to webhooks.",
-            engine.waitingDeliveries)
+            engine.pendingDeliveries)
         write(
             "scrollback_webhook_posts_total", "counter", "Webhook requests accepted by the endpoint.",
             deliveries.posts.load(ordering: .relaxed))
         write(
             "scrollback_webhook_failures_total", "counter", "Webhook requests that failed.",
             deliveries.failures.load(ordering: .relaxed))
-        if let waiting = try? engine.waitingPushes() {
+        if let waiting = try? engine.pendingPushes() {
             write("scrollback_push_waiting", "gauge", "Messages waiting to be pushed.", waiting.waiting)
             write("scrollback_push_retries", "gauge", "Pushes waiting for a retry.", waiting.retries)
         }
@@ -119,7 +119,7 @@ final class ServerMetrics: Sendable {
                     """
             }
         }
-        if let sealing = (try? store.sealingProgress()) ?? nil {
+        if let sealing = (try? store.encryptionProgress()) ?? nil {
             text += "# HELP scrollback_sealed_ratio Progress of changing the storage encryption, 0 to 1.\n"
             text += "# TYPE scrollback_sealed_ratio gauge\nscrollback_sealed_ratio \(sealing.fraction)\n"
         }

@@ -4,7 +4,7 @@ package import StoreFiles
 
 extension StoreKeys {
     /// The timeout of a command that prints the keys, in seconds.
-    private static let patience: TimeInterval = 60
+    private static let timeout: TimeInterval = 60
 
     /// Reads the storage encryption keys from a file or from the output of a command.
     ///
@@ -54,7 +54,7 @@ extension StoreKeys {
                 cause: error)
         }
         let overdue = DispatchWorkItem { process.terminate() }
-        DispatchQueue.global().asyncAfter(deadline: .now() + patience, execute: overdue)
+        DispatchQueue.global().asyncAfter(deadline: .now() + timeout, execute: overdue)
         let data = (try? output.fileHandleForReading.readToEnd()) ?? nil
         process.waitUntilExit()
         overdue.cancel()
@@ -62,7 +62,7 @@ extension StoreKeys {
             let reason =
                 process.terminationReason == .exit
                 ? "exited with status \(process.terminationStatus)"
-                : "was killed after at most \(Int(patience)) seconds"
+                : "was killed after at most \(Int(timeout)) seconds"
             throw .invalidParameter("store-keys-command", "\(reason): see its messages on standard error")
         }
         return data ?? Data()

@@ -50,10 +50,10 @@ final class EventLoopLane: Lane {
             defer { state.isScheduled = true }
             return !state.isScheduled
         }
-        if mustSchedule { eventLoop.execute { self.turn() } }
+        if mustSchedule { eventLoop.execute { self.writeDeliveries() } }
     }
 
-    private func turn() {
+    private func writeDeliveries() {
         let deliveries = state.withLock { state in
             defer { state = State() }
             return state.deliveries
@@ -68,11 +68,11 @@ final class EventLoopLane: Lane {
             case .close(let handler, let reason, let text): handler.finish(reason, text)
             case .frame(let frame, let connections, let origin, let substitute):
                 for connection in connections {
-                    guard let session = connection as? Session, let handler = session.outlet as? WebSocketHandler,
+                    guard let session = connection as? Session, let handler = session.transport as? WebSocketHandler,
                         origin.map({ $0 != Origin(session) }) ?? true
                     else { continue }
                     if let substitute, handler.isBehind {
-                        handler.owe(substitute)
+                        handler.recordSkippedMessage(substitute)
                     } else {
                         write(frame, handler)
                     }

@@ -17,14 +17,14 @@ final class UpgradeGate: ChannelInboundHandler {
 
     private enum Phase { case silent, http, upgrading, webSocket }
     private var phase = Phase.silent
-    private var patience: Scheduled<Void>?
+    private var timeout: Scheduled<Void>?
 
     func handlerAdded(context: ChannelHandlerContext) {
-        patience = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(30)) { context.close(promise: nil) }
+        timeout = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(30)) { context.close(promise: nil) }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        patience?.cancel()
+        timeout?.cancel()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -32,7 +32,7 @@ final class UpgradeGate: ChannelInboundHandler {
         guard phase != .webSocket else { return context.fireChannelRead(data) }
         switch unwrapInboundIn(data) {
         case .head(var head):
-            patience?.cancel()
+            timeout?.cancel()
             if Self.isWebSocket(head) {
                 phase = .upgrading
             } else {

@@ -9,16 +9,16 @@ import Synchronization
 ///
 /// While the client does not read, outgoing frames wait in a bounded queue.
 ///
-/// All methods run on the channel's event loop, except `send` and `close` of `SessionOutlet`, which use the lane.
+/// All methods run on the channel's event loop, except `send` and `close` of `SessionTransport`, which use the lane.
 /// `@unchecked Sendable`: mutable state is accessed only on the event loop.
-final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked Sendable {
+final class WebSocketHandler: ChannelInboundHandler, SessionTransport, @unchecked Sendable {
     typealias InboundIn = WebSocketFrame
 
     private let lane: EventLoopLane
     private let metrics: ServerMetrics
     private let maximumQueuedBytes: Int
     /// Runs work that may block on disk access on another thread.
-    private let carryOut: @Sendable (@escaping @Sendable () -> Void) -> Void
+    private let runBlocking: @Sendable (@escaping @Sendable () -> Void) -> Void
     /// The session, set before the handler is added.
     ///
     /// Cleared on disconnect to break the reference cycle.
@@ -33,7 +33,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
     private let lastWaitingBytes = Atomic<Int>(0)
     private var isClosing = false
     /// The latest head of each room whose messages were skipped because this client was too slow.
-    private var owed: [ConversationID: HeadFrame] = [:]
+    private var skippedHeads: [ConversationID: HeadFrame] = [:]
     /// Pending requests with potentially large responses, in order of arrival.
     private var reads: Deque<@Sendable () -> Void> = []
     private var isReading = false
@@ -46,10 +46,10 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
 
     init(
         lane: EventLoopLane, raw: RawFrameHandler, metrics: ServerMetrics, maximumQueuedBytes: Int,
-        carryOut: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+        runBlocking: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
     ) {
         self.lane = lane
-        self.carryOut = carryOut
+        self.runBlocking = runBlocking
         self.raw = raw
         self.metrics = metrics
         self.maximumQueuedBytes = maximumQueuedBytes
@@ -70,7 +70,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
         session?.disconnected()
         session = nil
         queue.removeAll()
-        owed.removeAll()
+        skippedHeads.removeAll()
         reads.removeAll()
         metrics.connections.add(-1)
         context.fireChannelInactive()
@@ -115,7 +115,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
     func offload(_ read: @escaping @Sendable () -> Void) {
         lane.eventLoop.execute {
             self.reads.append(read)
-            if self.reads.count == Self.maximumReads { self.takeFrames(false) }
+            if self.reads.count == Self.maximumReads { self.setAutoRead(false) }
             self.readNext()
         }
     }
@@ -125,8 +125,8 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
             let read = reads.popFirst()
         else { return }
         isReading = true
-        if reads.count == Self.maximumReads / 2 { takeFrames(true) }
-        carryOut { [self] in
+        if reads.count == Self.maximumReads / 2 { setAutoRead(true) }
+        runBlocking { [self] in
             read()
             // Enqueued after the response, which goes to the event loop through the same lane.
             lane.eventLoop.execute {
@@ -136,7 +136,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
         }
     }
 
-    private func takeFrames(_ isOn: Bool) {
+    private func setAutoRead(_ isOn: Bool) {
         context?.channel.setOption(.autoRead, value: isOn).whenFailure { _ in }
     }
 
@@ -167,9 +167,9 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
     /// Records that a message of a room was skipped.
     ///
     /// The client gets the room's head after it has read the queued frames.
-    func owe(_ head: HeadFrame) {
-        metrics.roomMessagesSpared.add(1)
-        owed[head.conversation] = head
+    func recordSkippedMessage(_ head: HeadFrame) {
+        metrics.roomMessagesSkipped.add(1)
+        skippedHeads[head.conversation] = head
     }
 
     func flush() {
@@ -183,9 +183,9 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
             raw.write(frame)
             mustFlush = true
         }
-        if queue.isEmpty, !owed.isEmpty, !isClosing {
-            for head in owed.values { mustFlush = write(lane.encode(head.encoded)) || mustFlush }
-            owed.removeAll()
+        if queue.isEmpty, !skippedHeads.isEmpty, !isClosing {
+            for head in skippedHeads.values { mustFlush = write(lane.encode(head.encoded)) || mustFlush }
+            skippedHeads.removeAll()
         }
         if mustFlush { raw.flush() }
         readNext()
@@ -196,7 +196,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
     ///
     /// The queued frames are dropped, because the client gets them when it resumes.
     private func overflow() {
-        metrics.slowCloses.add(1)
+        metrics.slowConsumerDisconnects.add(1)
         queue.removeAll()
         waitingBytes = 0
         session?.disconnected()
@@ -213,8 +213,8 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
         payload.writeString(text.prefix(utf8: Self.closeTextBytes))
         sendControl(.connectionClose, payload)
         // A responsive peer answers the close frame immediately. A slow one gets more time.
-        let patience: TimeAmount = reason == .tooSlow ? .seconds(30) : .seconds(5)
-        context.eventLoop.assumeIsolated().scheduleTask(in: patience) { context.close(promise: nil) }
+        let timeout: TimeAmount = reason == .tooSlow ? .seconds(30) : .seconds(5)
+        context.eventLoop.assumeIsolated().scheduleTask(in: timeout) { context.close(promise: nil) }
     }
 
     private func sendControl(_ opcode: WebSocketOpcode, _ data: ByteBuffer) {
@@ -223,7 +223,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
         context.writeAndFlush(NIOAny(frame), promise: nil)
     }
 
-    // MARK: SessionOutlet
+    // MARK: SessionTransport
 
     var queuedBytes: Int { lastWaitingBytes.load(ordering: .relaxed) }
 

@@ -30,8 +30,8 @@ final class WebSockets: Sendable {
         let raw = RawFrameHandler()
         let handler = WebSocketHandler(
             lane: lane, raw: raw, metrics: scope.metrics, maximumQueuedBytes: options.outboundBytes,
-            carryOut: { [readers = scope.readers] work in readers.submit { _ in work() } })
-        let session = Session(services: services(handler), lane: lane, outlet: handler)
+            runBlocking: { [readers = scope.readers] work in readers.submit { _ in work() } })
+        let session = Session(services: services(handler), lane: lane, transport: handler)
         handler.session = session
         let isClosing = state.withLock { state in
             state.sessions[ObjectIdentifier(session)] = session
@@ -55,12 +55,12 @@ final class WebSockets: Sendable {
             state.isClosing = true
             return (Array(state.sessions.values), Array(state.lanes.values))
         }
-        for session in sessions { session.stopTaking() }
+        for session in sessions { session.ignoreInput() }
         // After a turn of each event loop, frames that were being processed are processed.
         for lane in lanes { try? await lane.eventLoop.submit {}.get() }
         // Responses follow the order of the log. When the log has settled, all responses are sent.
         _ = try? await scope.write { (engine, completion: @escaping Engine.Completion<Void>) in
-            engine.settle(completion: completion)
+            engine.waitForPendingMessages(completion: completion)
         }
         for session in sessions { session.close(.restarting) }
         // Sockets are closed after five seconds even if the peer does not answer the close frame.
@@ -92,6 +92,7 @@ final class WebSockets: Sendable {
                 }
             },
             offload: { [weak handler] work in handler?.offload(work) },
-            heartbeat: options.heartbeat, allowance: scope.allowance, tidy: { [scope] in scope.tidy.begin() })
+            heartbeat: options.heartbeat, sendLimiter: scope.sendLimiter,
+            startCleanup: { [scope] in scope.tidy.runNow() })
     }
 }

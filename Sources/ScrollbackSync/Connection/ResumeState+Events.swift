@@ -6,7 +6,7 @@ extension ResumeState {
         guard windows != .offline else { return [] }
         let conversation = event.conversation
         if isResumed(conversation) { return [.release([event])] }
-        if held.count < Self.heldEvents, !overflowed.contains(conversation) {
+        if held.count < Self.maximumHeldEvents, !overflowed.contains(conversation) {
             held.append(event)
         } else {
             overflowed.insert(conversation)

@@ -22,7 +22,7 @@ extension ResumeState {
         var next: [LogPosition] = []
         for position in asked {
             let conversation = position.conversation
-            let repeated = again.removeValue(forKey: conversation)
+            let repeated = repeatPositions.removeValue(forKey: conversation)
             pending.remove(conversation)
             synced.insert(conversation)
             if let position = behind.first(where: { $0.conversation == conversation }) ?? repeated {
@@ -49,13 +49,15 @@ extension ResumeState {
         for position in asked { pending.remove(position.conversation) }
         var waiting: [ResumeAction] = []
         if error.isTemporary {
-            let latest = asked.map { again.removeValue(forKey: $0.conversation) ?? $0 }
+            let latest = asked.map { repeatPositions.removeValue(forKey: $0.conversation) ?? $0 }
             waiting = pause(latest, error: error, now, &generator)
         } else {
             for position in asked {
                 synced.insert(position.conversation)
                 overflowed.remove(position.conversation)
-                if let next = again.removeValue(forKey: position.conversation), next != position { enqueue(next) }
+                if let next = repeatPositions.removeValue(forKey: position.conversation), next != position {
+                    enqueue(next)
+                }
             }
         }
         return releaseResumed() + sendBatches() + waiting
@@ -72,7 +74,7 @@ extension ResumeState {
         } else if let index = paused.firstIndex(where: isSame) {
             paused[index] = position
         } else if inFlight.values.contains(where: { $0.contains(where: isSame) }) {
-            again[conversation] = position
+            repeatPositions[conversation] = position
         } else {
             queue.append(position)
         }

@@ -24,8 +24,8 @@ extension ResumeState {
         backoff.reset()
         guard isDone else {
             let actions = [pull(cursor)] + sendBatches()
-            guard isNew, !hasTop else { return actions }
-            hasTop = true
+            guard isNew, !hasFirstWindow else { return actions }
+            hasFirstWindow = true
             return actions + releaseResumed()
         }
         windows = .done

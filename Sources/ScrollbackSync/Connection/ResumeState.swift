@@ -16,7 +16,7 @@ package struct ResumeState: Sendable {
     /// The maximum number of held live events.
     ///
     /// Beyond it, events are dropped and their conversations are synchronized instead.
-    package static let heldEvents = 10_000
+    package static let maximumHeldEvents = 10_000
 
     enum Windows: Hashable {
         case offline
@@ -33,7 +33,7 @@ package struct ResumeState: Sendable {
     var queue: [LogPosition] = []
     var inFlight: [Int: [LogPosition]] = [:]
     /// The conversations to request again after the answer to their current request.
-    var again: [ConversationID: LogPosition] = [:]
+    var repeatPositions: [ConversationID: LogPosition] = [:]
     /// The conversations that are requested after a delay.
     var paused: [LogPosition] = []
     var pausedUntil: Date?
@@ -44,7 +44,7 @@ package struct ResumeState: Sendable {
     /// Whether a new device has received the top of its list.
     ///
     /// From then on it can release live events while the remaining windows arrive.
-    var hasTop = false
+    var hasFirstWindow = false
     /// The conversations that were synchronized before all windows arrived.
     var synced: Set<ConversationID> = []
     var held: [LiveEvent] = []
@@ -58,11 +58,11 @@ package struct ResumeState: Sendable {
 
     /// Returns whether all missed messages of a conversation are stored, so that live events follow without a gap.
     package func isResumed(_ conversation: ConversationID) -> Bool {
-        (windows == .done || hasTop || synced.contains(conversation)) && !pending.contains(conversation)
+        (windows == .done || hasFirstWindow || synced.contains(conversation)) && !pending.contains(conversation)
     }
 
     /// Whether windows of changed conversations are still outstanding.
-    package var isPassing: Bool { windows != .offline && windows != .done }
+    package var isFetchingWindows: Bool { windows != .offline && windows != .done }
 
     /// The number of held live events.
     package var heldCount: Int { held.count }

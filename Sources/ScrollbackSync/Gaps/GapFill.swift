@@ -9,26 +9,26 @@ package struct GapFill: Hashable, Sendable {
         case ask(GapRequest)
         case wait(until: Date)
         /// Nothing to request, or no progress expected until something changes.
-        case rest
+        case idle
     }
 
     /// The request without an answer.
     package private(set) var inFlight: GapRequest?
     private var pausedUntil: Date?
-    private var fruitless = 0
+    private var attemptsWithoutProgress = 0
     private var backoff = Backoff()
 
     /// The number of consecutive answers without progress after which requests stop.
-    package static let patience = 2
+    package static let maximumAttemptsWithoutProgress = 2
 
     package init() {}
 
     /// Whether requests have stopped until something changes.
-    package var isStuck: Bool { fruitless >= Self.patience }
+    package var isStuck: Bool { attemptsWithoutProgress >= Self.maximumAttemptsWithoutProgress }
 
     /// Returns the next step for the most important gap.
     package mutating func next(_ wanted: GapRequest?, now: Date) -> Step {
-        guard let wanted, inFlight == nil, !isStuck else { return .rest }
+        guard let wanted, inFlight == nil, !isStuck else { return .idle }
         if let pausedUntil, now < pausedUntil { return .wait(until: pausedUntil) }
         pausedUntil = nil
         inFlight = wanted
@@ -40,7 +40,7 @@ package struct GapFill: Hashable, Sendable {
         guard request == inFlight else { return }
         inFlight = nil
         backoff.reset()
-        fruitless = changedGaps ? 0 : fruitless + 1
+        attemptsWithoutProgress = changedGaps ? 0 : attemptsWithoutProgress + 1
     }
 
     /// Handles a failed request.
@@ -55,19 +55,19 @@ package struct GapFill: Hashable, Sendable {
         if error.isTemporary {
             pausedUntil = now + (error.retryAfter ?? wait)
         } else {
-            fruitless = Self.patience
+            attemptsWithoutProgress = Self.maximumAttemptsWithoutProgress
         }
     }
 
     /// Allows requests again, because the log changed or the app asked for it.
-    package mutating func somethingChanged() {
-        fruitless = 0
+    package mutating func allowRequests() {
+        attemptsWithoutProgress = 0
     }
 
     /// Resets the state, because the answers of this connection are lost.
     package mutating func disconnected() {
         inFlight = nil
         pausedUntil = nil
-        fruitless = 0
+        attemptsWithoutProgress = 0
     }
 }

@@ -10,7 +10,7 @@ extension LogEdit {
     }
 
     /// Applies the edit to rows in memory, as a store applies it with SQL.
-    package func carryOut(on rows: inout [Seq: Message]) {
+    package func apply(to rows: inout [Seq: Message]) {
         if erasesEverything { rows = [:] }
         for range in erased {
             if range.count < rows.count {

@@ -8,7 +8,7 @@ extension LogState {
     package mutating func apply(message: Message, readAt rev: Int64 = 0) -> LogEdit {
         guard message.epoch == epoch else { return .stale(.epoch, needsSync: true) }
         var edit = LogEdit()
-        takeMoved(message, readAt: rev, &edit)
+        applyExtendingHead(message, readAt: rev, &edit)
         finish(&edit)
         return edit
     }
@@ -20,9 +20,9 @@ extension LogState {
     package mutating func apply(change: LogChange, in epoch: Epoch) -> LogEdit {
         guard epoch == self.epoch else { return .stale(.epoch, needsSync: true) }
         var edit = LogEdit()
-        let isWhole = takeRows(of: change, &edit)
+        let isComplete = applyRows(of: change, &edit)
         latestRev = max(latestRev, change.rev)
-        if isWhole, change.rev == rev + 1 { rev = change.rev }
+        if isComplete, change.rev == rev + 1 { rev = change.rev }
         finish(&edit)
         return edit
     }
@@ -33,7 +33,7 @@ extension LogState {
     package mutating func apply(hidden places: [SeqRange], in epoch: Epoch) -> LogEdit {
         guard epoch == self.epoch else { return .stale(.epoch, needsSync: true) }
         var edit = LogEdit()
-        for range in places { makeVoid(range, &edit) }
+        for range in places { markDeleted(range, &edit) }
         finish(&edit)
         return edit
     }
@@ -50,15 +50,15 @@ extension LogState {
 
     /// Applies a change to rows and ranges.
     ///
-    /// - Returns: Whether the change was applied completely. A removal beyond the local head is not, because `n` at its
+    /// - Returns: Whether the change was applied completely. A removal beyond the local head is not, because `countedIndex` at its
     ///   end is unknown.
-    mutating func takeRows(of change: LogChange, _ edit: inout LogEdit) -> Bool {
+    mutating func applyRows(of change: LogChange, _ edit: inout LogEdit) -> Bool {
         switch change {
         case .message(let message):
-            takeMoved(message, readAt: message.rev, &edit)
+            applyExtendingHead(message, readAt: message.rev, &edit)
             return true
         case .removed(let places, _):
-            makeVoid(places, &edit)
+            markDeleted(places, &edit)
             return places.upperBound <= head
         case .invisible:
             return true
@@ -66,9 +66,9 @@ extension LogState {
     }
 
     /// Applies a row that may be above the local head.
-    private mutating func takeMoved(_ message: Message, readAt rev: Int64, _ edit: inout LogEdit) {
-        extendHead(to: message.seq, n: message.n)
+    private mutating func applyExtendingHead(_ message: Message, readAt rev: Int64, _ edit: inout LogEdit) {
+        extendHead(to: message.seq, countedIndex: message.countedIndex)
         latestRev = max(latestRev, message.rev)
-        take(message, readAt: max(rev, message.rev), &edit)
+        applyRow(message, readAt: max(rev, message.rev), &edit)
     }
 }

@@ -8,20 +8,20 @@ extension LogState {
     package mutating func apply(head new: LogHead) -> LogEdit {
         var edit = LogEdit()
         guard new.epoch == epoch else {
-            startOver(with: new, &edit)
+            reset(to: new, &edit)
             // Epochs have no order. If this one is outdated, the answer to `sync` replaces it again.
             edit.needsSync = true
             return edit
         }
         guard new.view >= view else { return .stale(.view, needsSync: isBehind) }
         changeView(to: new)
-        follow(new, &edit)
+        applyHead(new, &edit)
         finish(&edit)
         return edit
     }
 
     /// Replaces the state because the log has another epoch.
-    mutating func startOver(with head: LogHead, _ edit: inout LogEdit) {
+    mutating func reset(to head: LogHead, _ edit: inout LogEdit) {
         self = LogState(adopting: head)
         edit.eraseEverything()
     }
@@ -33,8 +33,8 @@ extension LogState {
         guard new.view > view else { return }
         view = new.view
         baseline = Baseline(seq: head, rev: max(rev, new.rev))
-        gaps.formUnion(voids)
-        voids = SeqRangeSet()
+        gaps.formUnion(deletedRanges)
+        deletedRanges = SeqRangeSet()
         if new.firstSeq < firstSeq {
             gaps.insert(new.firstSeq...firstSeq - 1)
             firstSeq = new.firstSeq

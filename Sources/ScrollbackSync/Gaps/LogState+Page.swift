@@ -7,7 +7,7 @@ extension LogState {
         guard page.state.view == view else { return .stale(.view, needsSync: true) }
         guard page.state.rev >= baseline.rev else { return .stale(.snapshot, needsSync: isBehind) }
         var edit = LogEdit()
-        follow(page.state, &edit)
+        applyHead(page.state, &edit)
         fill(from: page, &edit)
         finish(&edit)
         return edit
@@ -19,8 +19,8 @@ extension LogState {
     /// filtered page does not affect gaps.
     mutating func fill(from page: LogPage, _ edit: inout LogEdit) {
         if !page.isFiltered, let covered = page.coverage.range {
-            for places in page.coverage.voids.clipped(to: covered).ranges { makeVoid(places, &edit) }
+            for places in page.coverage.deletedRanges.clipped(to: covered).ranges { markDeleted(places, &edit) }
         }
-        for message in page.messages { take(message, readAt: page.state.rev, &edit) }
+        for message in page.messages { applyRow(message, readAt: page.state.rev, &edit) }
     }
 }

@@ -12,12 +12,12 @@ extension LogState {
         let state = sync.page.state
         var edit = LogEdit()
         if state.epoch != epoch {
-            startOver(with: state, &edit)
+            reset(to: state, &edit)
         } else {
             guard state.view >= view else { return .stale(.view, needsSync: true) }
             changeView(to: state)
             // Advance the head first, because a removal may lie above the local head.
-            follow(state, &edit)
+            applyHead(state, &edit)
             catchUp(with: sync, &edit)
         }
         if state.rev >= baseline.rev {
@@ -33,7 +33,7 @@ extension LogState {
         if sync.mustRefetch {
             refetch(at: sync.page.state.rev, &edit)
         } else {
-            for change in sync.changes { _ = takeRows(of: change, &edit) }
+            for change in sync.changes { _ = applyRows(of: change, &edit) }
             rev = max(rev, sync.changedThrough)
         }
     }
@@ -42,7 +42,7 @@ extension LogState {
     private mutating func refetch(at newest: Int64, _ edit: inout LogEdit) {
         guard rev < newest else { return }
         edit.eraseEverything()
-        if let range { gaps = voids.missing(in: range) }
+        if let range { gaps = deletedRanges.missing(in: range) }
         baseline = Baseline(seq: head, rev: newest)
         rev = newest
     }

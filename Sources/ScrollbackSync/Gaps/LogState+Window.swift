@@ -10,12 +10,12 @@ extension LogState {
         var top = min(upper, head)
         if left <= 0 { return max(firstSeq, top + 1) }
         while left > 0, top >= firstSeq {
-            let void = voids.last(atOrBelow: top)
-            let bottom = max(firstSeq, (void?.upperBound ?? 0) + 1)
+            let deletedRange = deletedRanges.last(atOrBelow: top)
+            let bottom = max(firstSeq, (deletedRange?.upperBound ?? 0) + 1)
             if top - bottom + 1 >= left { return top - left + 1 }
             left -= max(0, top - bottom + 1)
-            guard let void else { break }
-            top = void.lowerBound - 1
+            guard let deletedRange else { break }
+            top = deletedRange.lowerBound - 1
         }
         return firstSeq
     }
@@ -28,12 +28,12 @@ extension LogState {
         var bottom = max(lower, firstSeq)
         if left <= 0 { return min(head, bottom - 1) }
         while left > 0, bottom <= head {
-            let void = voids.first(atOrAbove: bottom)
-            let top = min(head, (void?.lowerBound ?? .max) - 1)
+            let deletedRange = deletedRanges.first(atOrAbove: bottom)
+            let top = min(head, (deletedRange?.lowerBound ?? .max) - 1)
             if top - bottom + 1 >= left { return bottom + left - 1 }
             left -= max(0, top - bottom + 1)
-            guard let void else { break }
-            bottom = void.upperBound + 1
+            guard let deletedRange else { break }
+            bottom = deletedRange.upperBound + 1
         }
         return head
     }

@@ -17,7 +17,7 @@ package struct LogState: Hashable, Sendable {
     /// The newest known sequence number.
     package var head: Seq
     /// The counted index at `head`.
-    package var n: Int64
+    package var countedIndex: Int64
     /// The revision up to which all changes were applied.
     package var rev: Int64
     /// The newest known revision; it is above `rev` if changes are missing.
@@ -31,7 +31,7 @@ package struct LogState: Hashable, Sendable {
     /// The ranges that exist and were not loaded.
     package var gaps: SeqRangeSet
     /// The sequence numbers that this reader can never see.
-    package var voids: SeqRangeSet
+    package var deletedRanges: SeqRangeSet
 
     /// Describes the rows that may have missed changes.
     ///
@@ -49,28 +49,30 @@ package struct LogState: Hashable, Sendable {
 
     /// Creates a state from stored values.
     package init(
-        epoch: Epoch, view: Int64, firstSeq: Seq, head: Seq, n: Int64, rev: Int64, latestRev: Int64, replayed: Seq,
-        baseline: Baseline, gaps: SeqRangeSet, voids: SeqRangeSet
+        epoch: Epoch, view: Int64, firstSeq: Seq, head: Seq, countedIndex: Int64, rev: Int64, latestRev: Int64,
+        replayed: Seq,
+        baseline: Baseline, gaps: SeqRangeSet, deletedRanges: SeqRangeSet
     ) {
         self.epoch = epoch
         self.view = view
         self.firstSeq = firstSeq
         self.head = head
-        self.n = n
+        self.countedIndex = countedIndex
         self.rev = rev
         self.latestRev = latestRev
         self.replayed = replayed
         self.baseline = baseline
         self.gaps = gaps
-        self.voids = voids
+        self.deletedRanges = deletedRanges
     }
 
     /// Creates a state from a head; everything visible is one gap.
     package init(adopting head: LogHead) {
         self.init(
-            epoch: head.epoch, view: head.view, firstSeq: head.firstSeq, head: head.head, n: head.n, rev: head.rev,
+            epoch: head.epoch, view: head.view, firstSeq: head.firstSeq, head: head.head,
+            countedIndex: head.countedIndex, rev: head.rev,
             latestRev: head.rev, replayed: head.firstSeq - 1, baseline: Baseline(seq: head.head, rev: head.rev),
-            gaps: SeqRangeSet(), voids: SeqRangeSet())
+            gaps: SeqRangeSet(), deletedRanges: SeqRangeSet())
         if let range { gaps.insert(range) }
     }
 }

@@ -41,7 +41,7 @@ extension Outbox {
         guard let item = self[id], item.state == .uploading else { return effects(of: steps) }
         switch result {
         case .success:
-            unuploaded.remove(id)
+            awaitingUpload.remove(id)
             update(id, &steps) {
                 $0.state = .queued
                 $0.needsUpload = false
@@ -61,15 +61,15 @@ extension Outbox {
     ///
     /// The server deletes files without a message after a day, and the device may have been offline for longer.
     ///
-    /// - Returns: `nil` if the files were already uploaded again within ``uploadsAgainAfter``, since another upload
+    /// - Returns: `nil` if the files were already uploaded again within ``minimumReuploadInterval``, since another upload
     ///   does not help.
-    package mutating func uploadAgain(_ id: MessageID, now: Date) -> Effects? {
+    package mutating func reupload(_ id: MessageID, now: Date) -> Effects? {
         guard let item = self[id], item.state == .sending,
-            uploadedAgain[id].map({ now.timeIntervalSince($0) >= Self.uploadsAgainAfter }) ?? true
+            reuploadedAt[id].map({ now.timeIntervalSince($0) >= Self.minimumReuploadInterval }) ?? true
         else { return nil }
         var steps = Steps()
-        uploadedAgain[id] = now
-        unuploaded.insert(id)
+        reuploadedAt[id] = now
+        awaitingUpload.insert(id)
         update(id, &steps) {
             $0.state = .queued
             $0.needsUpload = true

@@ -32,10 +32,10 @@ extension Outbox {
     package var wakeAt: Date? {
         guard isConnected else { return nil }
         let heads = lanes.values.compactMap { lane in lane.first { !$0.isFailed } }
-        let times = (heads + unuploaded.compactMap { self[$0] }).compactMap { item in
+        let times = (heads + awaitingUpload.compactMap { self[$0] }).compactMap { item in
             if case .waiting(let until) = item.state { until } else { nil }
         }
-        let turn = isHeldBack ? pace.flatMap { pace in pace.filledAt.map { $0 + pace.wait } } : nil
+        let turn = isThrottled ? pace.flatMap { pace in pace.filledAt.map { $0 + pace.wait } } : nil
         return (times + (turn.map { [$0] } ?? [])).min()
     }
 
@@ -50,8 +50,8 @@ extension Outbox {
     mutating func remove(_ id: MessageID, _ steps: inout Steps) {
         guard let conversation = conversations.removeValue(forKey: id) else { return }
         lanes[conversation]?.removeAll { $0.id == id }
-        unuploaded.remove(id)
-        uploadedAgain[id] = nil
+        awaitingUpload.remove(id)
+        reuploadedAt[id] = nil
         if lanes[conversation]?.isEmpty == true { lanes[conversation] = nil }
         steps.removed.append(id)
     }
@@ -59,15 +59,15 @@ extension Outbox {
     /// Continues a lane after an event.
     mutating func pump(_ conversation: ConversationID, _ now: Date, _ steps: inout Steps) {
         // If the send rate delays messages, they are sent in the order of all conversations together.
-        if isHeldBack { return pumpAll(now, &steps) }
+        if isThrottled { return pumpAll(now, &steps) }
         pumpLane(conversation, now, &steps)
         pumpUploads(now, &steps)
     }
 
     /// Starts uploads for the items that were queued first.
     mutating func pumpUploads(_ now: Date, _ steps: inout Steps) {
-        guard isConnected, !unuploaded.isEmpty else { return }
-        let waiting = unuploaded.compactMap { self[$0] }.sorted { $0.ordinal < $1.ordinal }
+        guard isConnected, !awaitingUpload.isEmpty else { return }
+        let waiting = awaitingUpload.compactMap { self[$0] }.sorted { $0.ordinal < $1.ordinal }
         var running = waiting.count { $0.state == .uploading }
         for item in waiting where running < Self.maximumUploads {
             switch item.state {
@@ -96,7 +96,7 @@ extension Outbox {
                 continue
             }
             if head.isMessage, pace?.take(now: now) == false {
-                isHeldBack = true
+                isThrottled = true
                 return
             }
             update(head.id, &steps) {

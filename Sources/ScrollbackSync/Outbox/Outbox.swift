@@ -34,7 +34,7 @@ package struct Outbox: Sendable {
     package static let lifetime: TimeInterval = 180 * 24 * 60 * 60
 
     /// The minimum time between two repeated uploads of the same files.
-    package static let uploadsAgainAfter: TimeInterval = 60 * 60
+    package static let minimumReuploadInterval: TimeInterval = 60 * 60
 
     /// The maximum number of items that upload at the same time.
     package static let maximumUploads = 3
@@ -46,13 +46,13 @@ package struct Outbox: Sendable {
     package private(set) var isConnected = false
     let backoff = Backoff()
     /// The items whose files are not uploaded yet.
-    var unuploaded: Set<MessageID> = []
+    var awaitingUpload: Set<MessageID> = []
     /// The times when lost files were uploaded again.
-    var uploadedAgain: [MessageID: Date] = [:]
+    var reuploadedAt: [MessageID: Date] = [:]
     /// The token bucket of the send rate; `nil` for no limit.
     var pace: TokenBucket?
     /// Whether the send rate delays a message.
-    var isHeldBack = false
+    var isThrottled = false
     /// The token bucket for accepting messages, if messages above the send rate fail.
     private var acceptance: TokenBucket?
 
@@ -69,14 +69,14 @@ package struct Outbox: Sendable {
     private mutating func adopt(_ item: OutboxItem) {
         var item = item
         if item.state == .sending || item.state == .uploading { item.state = .queued }
-        if item.needsUpload { unuploaded.insert(item.id) }
+        if item.needsUpload { awaitingUpload.insert(item.id) }
         lanes[item.conversation, default: []].append(item)
         conversations[item.id] = item.conversation
         lastOrdinal = max(lastOrdinal, item.ordinal)
     }
 
     /// Restores a removed item that is still in the store, in its original order.
-    package mutating func putBack(_ item: OutboxItem) {
+    package mutating func restore(_ item: OutboxItem) {
         guard conversations[item.id] == nil else { return }
         adopt(item)
         lanes[item.conversation]?.sort { $0.ordinal < $1.ordinal }
@@ -112,7 +112,7 @@ extension Outbox {
             if isMessage, let refusal = refusal(now) { item.state = .failed(refusal) }
             lanes[conversation, default: []].append(item)
             conversations[id] = conversation
-            if needsUpload { unuploaded.insert(id) }
+            if needsUpload { awaitingUpload.insert(id) }
             steps.touch(id)
             pump(conversation, now, &steps)
         }
@@ -132,7 +132,9 @@ extension Outbox {
         var steps = Steps()
         // Failed uploads are retried now, since the connection was probably the cause. Messages keep the server's
         // delay.
-        for id in unuploaded.sorted() where self[id]?.isWaiting == true { update(id, &steps) { $0.state = .queued } }
+        for id in awaitingUpload.sorted() where self[id]?.isWaiting == true {
+            update(id, &steps) { $0.state = .queued }
+        }
         pumpAll(now, &steps)
         return effects(of: steps)
     }
@@ -155,7 +157,7 @@ extension Outbox {
     }
 
     mutating func pumpAll(_ now: Date, _ steps: inout Steps) {
-        isHeldBack = false
+        isThrottled = false
         for conversation in lanesInOrder { pumpLane(conversation, now, &steps) }
         pumpUploads(now, &steps)
     }

@@ -18,7 +18,7 @@ package struct PushRegistration: Sendable {
     /// The desired registration; `nil` for none.
     package private(set) var wanted: PushDevice?
     /// Whether the server has acknowledged the desired registration, as far as the client knows.
-    package private(set) var isTold: Bool
+    package private(set) var isAcknowledged: Bool
     /// The permanent error with which the server rejected the registration.
     package private(set) var refusal: ChatError?
     private let id: Identifier
@@ -34,20 +34,20 @@ package struct PushRegistration: Sendable {
     /// - Parameters:
     ///   - id: The ID of the device.
     ///   - wanted: The stored registration.
-    ///   - isTold: The stored acknowledgement state.
-    package init(of id: Identifier, wanted: PushDevice? = nil, isTold: Bool = true) {
+    ///   - isAcknowledged: The stored acknowledgement state.
+    package init(of id: Identifier, wanted: PushDevice? = nil, isAcknowledged: Bool = true) {
         self.id = id
         self.wanted = wanted
-        self.isTold = isTold
+        self.isAcknowledged = isAcknowledged
     }
 
     /// Sets the desired registration; `nil` removes it.
     ///
     /// Even an unchanged registration is sent again, because tokens can change their owner.
     package mutating func set(_ device: PushDevice?) {
-        let isNothing = device == nil && wanted == nil && isTold
+        let isNothing = device == nil && wanted == nil && isAcknowledged
         wanted = device
-        isTold = isNothing
+        isAcknowledged = isNothing
         refusal = nil
         isWaiting = false
     }
@@ -73,7 +73,7 @@ package struct PushRegistration: Sendable {
     /// Returns the next request to the server, if any.
     package mutating func next() -> Step? {
         guard isConnected, inFlight == nil, !isWaiting, refusal == nil else { return nil }
-        if !isTold {
+        if !isAcknowledged {
             inFlight = wanted.map { .put($0) } ?? .drop(id)
         } else if wanted != nil, !isChecked {
             inFlight = .list
@@ -90,13 +90,13 @@ package struct PushRegistration: Sendable {
         switch step {
         case .list:
             isChecked = true
-            if let wanted, !devices.contains(wanted) { isTold = false }
+            if let wanted, !devices.contains(wanted) { isAcknowledged = false }
         case .put(let device):
             guard device == wanted else { return }
-            isTold = true
+            isAcknowledged = true
             isChecked = true
         case .drop:
-            if wanted == nil { isTold = true }
+            if wanted == nil { isAcknowledged = true }
         }
     }
 

@@ -18,13 +18,13 @@ package struct ReadState: Hashable, Sendable {
     /// Gaps above are assumed to have messages of other users.
     package internal(set) var knownThrough: Seq
     /// The newest revision that may have altered the counts; older answers can't include it.
-    package internal(set) var touchedRev: Int64
+    package internal(set) var lastCountChangeRev: Int64
     /// The certainty of the counts.
     package internal(set) var certainty: Certainty
     /// The position of a read on this device that the server has not confirmed yet.
     package internal(set) var pendingReadSeq: Seq?
     /// The counted index at `pendingReadSeq`, if known.
-    package internal(set) var pendingN: Int64?
+    package internal(set) var pendingReadCountedIndex: Int64?
 
     package enum Certainty: Int64, Hashable, Comparable, Sendable {
         /// The counts equal those of the server.
@@ -41,14 +41,14 @@ package struct ReadState: Hashable, Sendable {
     package struct Stamp: Hashable, Sendable {
         package var seq: Seq
         /// The counted index at `seq`.
-        package var n: Int64
+        package var countedIndex: Int64
         package var rev: Int64
         /// The user revision.
         package var userRev: Int64
 
-        package init(seq: Seq, n: Int64, rev: Int64, userRev: Int64) {
+        package init(seq: Seq, countedIndex: Int64, rev: Int64, userRev: Int64) {
             self.seq = seq
-            self.n = n
+            self.countedIndex = countedIndex
             self.rev = rev
             self.userRev = userRev
         }
@@ -57,7 +57,7 @@ package struct ReadState: Hashable, Sendable {
     /// Creates a state from stored values.
     package init(
         epoch: Epoch, readSeq: Seq, unread: Int64, mentions: Int64, countedAt: Stamp, knownThrough: Seq,
-        touchedRev: Int64, certainty: Certainty, pendingReadSeq: Seq?, pendingN: Int64?
+        lastCountChangeRev: Int64, certainty: Certainty, pendingReadSeq: Seq?, pendingReadCountedIndex: Int64?
     ) {
         self.epoch = epoch
         self.readSeq = readSeq
@@ -65,18 +65,19 @@ package struct ReadState: Hashable, Sendable {
         self.mentions = mentions
         self.countedAt = countedAt
         self.knownThrough = knownThrough
-        self.touchedRev = touchedRev
+        self.lastCountChangeRev = lastCountChangeRev
         self.certainty = certainty
         self.pendingReadSeq = pendingReadSeq
-        self.pendingN = pendingN
+        self.pendingReadCountedIndex = pendingReadCountedIndex
     }
 
     /// Creates a state without counts from the server; messages after `seq` count until the server answers.
-    package init(unknownIn epoch: Epoch, countsAfter seq: Seq, n: Int64) {
+    package init(unknownIn epoch: Epoch, countsAfter seq: Seq, countedIndex: Int64) {
         self.init(
             epoch: epoch, readSeq: 0, unread: 0, mentions: 0,
-            countedAt: Stamp(seq: seq, n: n, rev: 0, userRev: 0), knownThrough: seq, touchedRev: 0,
-            certainty: .estimated, pendingReadSeq: nil, pendingN: nil)
+            countedAt: Stamp(seq: seq, countedIndex: countedIndex, rev: 0, userRev: 0), knownThrough: seq,
+            lastCountChangeRev: 0,
+            certainty: .estimated, pendingReadSeq: nil, pendingReadCountedIndex: nil)
     }
 
     package var isExact: Bool { certainty == .exact }
@@ -85,7 +86,7 @@ package struct ReadState: Hashable, Sendable {
     package var position: Seq { max(readSeq, pendingReadSeq ?? 0) }
 
     /// The counts of stored messages in a range.
-    package struct Counted: Hashable, Sendable {
+    package struct RangeCounts: Hashable, Sendable {
         /// The messages of other users that count as unread.
         package var unread: Int64
         /// The messages of other users that mention the user.
@@ -93,13 +94,13 @@ package struct ReadState: Hashable, Sendable {
         /// The user's own messages that count as unread for others.
         package var own: Int64
         /// Whether all messages of the range are stored.
-        package var isWhole: Bool
+        package var isComplete: Bool
 
-        package init(unread: Int64 = 0, mentions: Int64 = 0, own: Int64 = 0, isWhole: Bool = true) {
+        package init(unread: Int64 = 0, mentions: Int64 = 0, own: Int64 = 0, isComplete: Bool = true) {
             self.unread = unread
             self.mentions = mentions
             self.own = own
-            self.isWhole = isWhole
+            self.isComplete = isComplete
         }
     }
 
@@ -109,7 +110,7 @@ package struct ReadState: Hashable, Sendable {
 
 extension ReadState.Stamp {
     init(of summary: ReadSummary) {
-        self.init(seq: summary.seq, n: summary.n, rev: summary.rev, userRev: summary.userRev)
+        self.init(seq: summary.seq, countedIndex: summary.countedIndex, rev: summary.rev, userRev: summary.userRev)
     }
 }
 
@@ -120,7 +121,8 @@ extension ReadSummary {
             epoch: head.state.epoch, readSeq: head.readSeq, unread: head.unread, mentions: head.mentions,
             isMarkedUnread: head.isMarkedUnread, isMuted: head.isMuted, notifications: head.notifications,
             isPinned: head.isPinned,
-            removedSeq: head.removedSeq, seq: head.state.head, n: head.state.n, rev: head.state.rev,
+            removedSeq: head.removedSeq, seq: head.state.head, countedIndex: head.state.countedIndex,
+            rev: head.state.rev,
             userRev: head.userRev)
     }
 }

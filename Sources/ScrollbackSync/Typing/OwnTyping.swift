@@ -7,14 +7,14 @@ package import ScrollbackModel
 /// also ends by itself after a timeout.
 package struct OwnTyping: Hashable, Sendable {
     private struct Entry: Hashable {
-        var toldAt: Date
+        var notifiedAt: Date
         var typedAt: Date
     }
 
     /// The interval in seconds between notifications while typing continues.
     package static let interval: TimeInterval = 3
     /// The time in seconds after the last keystroke when typing ends.
-    package static let patience: TimeInterval = 5
+    package static let timeout: TimeInterval = 5
 
     private var entries: [ConversationID: Entry] = [:]
 
@@ -25,12 +25,12 @@ package struct OwnTyping: Hashable, Sendable {
     /// - Returns: Whether to notify the server.
     package mutating func typed(in id: ConversationID, now: Date) -> Bool {
         guard var entry = entries[id] else {
-            entries[id] = Entry(toldAt: now, typedAt: now)
+            entries[id] = Entry(notifiedAt: now, typedAt: now)
             return true
         }
         entry.typedAt = now
-        let isDue = now.timeIntervalSince(entry.toldAt) >= Self.interval
-        if isDue { entry.toldAt = now }
+        let isDue = now.timeIntervalSince(entry.notifiedAt) >= Self.interval
+        if isDue { entry.notifiedAt = now }
         entries[id] = entry
         return isDue
     }
@@ -51,11 +51,11 @@ package struct OwnTyping: Hashable, Sendable {
     ///
     /// - Returns: The conversations in which typing timed out.
     package mutating func tick(now: Date) -> [ConversationID] {
-        let quiet = entries.filter { now.timeIntervalSince($0.value.typedAt) >= Self.patience }.keys.sorted()
+        let quiet = entries.filter { now.timeIntervalSince($0.value.typedAt) >= Self.timeout }.keys.sorted()
         for id in quiet { entries[id] = nil }
         return quiet
     }
 
     /// The time of the next timeout.
-    package var next: Date? { entries.values.map { $0.typedAt + Self.patience }.min() }
+    package var next: Date? { entries.values.map { $0.typedAt + Self.timeout }.min() }
 }

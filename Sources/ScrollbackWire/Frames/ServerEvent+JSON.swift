@@ -37,17 +37,17 @@ extension ServerEvent {
             writer.field("epoch", epoch)
             writer.key("change")
             change.write(to: &writer)
-        case .head(_, let news):
-            writer.field("epoch", news.epoch)
-            writer.field("seq", news.seq)
-            writer.field("n", news.n)
-            writer.field("rev", news.rev)
-            writer.field("firstSeq", news.floor)
-            if let last = news.last {
+        case .head(_, let update):
+            writer.field("epoch", update.epoch)
+            writer.field("seq", update.seq)
+            writer.field("n", update.countedIndex)
+            writer.field("rev", update.rev)
+            writer.field("firstSeq", update.firstSeq)
+            if let last = update.last {
                 writer.key("lastMessage")
                 last.write(to: &writer)
             }
-            if news.altersCounts { writer.field("altersCounts", true) }
+            if update.altersCounts { writer.field("altersCounts", true) }
         case .hidden(_, let epoch, let places):
             writer.field("epoch", epoch)
             writer.key("places")
@@ -57,7 +57,7 @@ extension ServerEvent {
         case .reads(let reads):
             writer.key("reads")
             writer.array(reads) { writer, read in
-                ReadAnswer(conversation: read.conversation, result: .success(read.summary)).write(to: &writer)
+                ReadResult(conversation: read.conversation, result: .success(read.summary)).write(to: &writer)
             }
         case .peerRead(_, let user, let seq):
             writer.field("user", user)
@@ -103,9 +103,10 @@ extension ServerEvent {
         case "head":
             return .head(
                 try conversation(),
-                LogNews(
+                HeadUpdate(
                     epoch: try fields.epoch.required("epoch"), seq: try fields.seq.required("seq"),
-                    n: try fields.n.required("n"), rev: try fields.rev.required("rev"), floor: fields.firstSeq,
+                    countedIndex: try fields.countedIndex.required("n"), rev: try fields.rev.required("rev"),
+                    firstSeq: fields.firstSeq,
                     last: fields.last, altersCounts: fields.altersCounts))
         case "hidden":
             return .hidden(
@@ -136,8 +137,8 @@ extension ServerEvent {
             try whole.object { (name, value) throws(ChatError) in
                 if try !presence.read(name, &value) { try value.skip() }
             }
-            let person = try presence.person()
-            return .presence(person.user, person.presence)
+            let entry = try presence.entry()
+            return .presence(entry.user, entry.presence)
         default: return .resync(fields.conversation)
         }
     }
@@ -149,7 +150,7 @@ private struct EventFields {
     var change: LogChange?
     var epoch: Epoch?
     var seq: Seq?
-    var n: Int64?
+    var countedIndex: Int64?
     var rev: Int64?
     var firstSeq: Seq?
     var last: Message?
@@ -174,7 +175,7 @@ private struct EventFields {
         case "change": change = try LogChange(from: &value)
         case "epoch": epoch = try value.epoch()
         case "seq": seq = try value.integer()
-        case "n": n = try value.integer()
+        case "n": countedIndex = try value.integer()
         case "rev": rev = try value.integer()
         case "firstSeq": firstSeq = try value.integer()
         case "lastMessage": last = try Message(from: &value)
@@ -183,7 +184,7 @@ private struct EventFields {
         case "readSeq": readSeq = try value.integer()
         case "reads":
             reads = try value.list("reads", limit: ReadMark.maximum) { (read) throws(ChatError) in
-                let answer = try ReadAnswer(from: &read)
+                let answer = try ReadResult(from: &read)
                 return (conversation: answer.conversation, summary: try answer.result.get())
             }
         case "user": user = try value.user()

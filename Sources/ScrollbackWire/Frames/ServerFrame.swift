@@ -25,27 +25,27 @@ package enum ServerFrame: Sendable {
 }
 
 /// The head of a log, for clients that don't receive every message.
-package struct LogNews: Hashable, Sendable {
+package struct HeadUpdate: Hashable, Sendable {
     package var epoch: Epoch
     package var seq: Seq
-    package var n: Int64
+    package var countedIndex: Int64
     package var rev: Int64
     /// The oldest available sequence number, if older messages were removed.
-    package var floor: Seq?
+    package var firstSeq: Seq?
     /// The newest message in the list of recents, if there is a new one since the last event.
     package var last: Message?
     /// Whether the change may have altered which messages or mentions count as unread.
     package var altersCounts: Bool
 
     package init(
-        epoch: Epoch, seq: Seq, n: Int64, rev: Int64, floor: Seq? = nil, last: Message? = nil,
+        epoch: Epoch, seq: Seq, countedIndex: Int64, rev: Int64, firstSeq: Seq? = nil, last: Message? = nil,
         altersCounts: Bool = false
     ) {
         self.epoch = epoch
         self.seq = seq
-        self.n = n
+        self.countedIndex = countedIndex
         self.rev = rev
-        self.floor = floor
+        self.firstSeq = firstSeq
         self.last = last
         self.altersCounts = altersCounts
     }
@@ -57,7 +57,7 @@ package enum ServerEvent: Sendable {
     case transient(TransientMessage)
     case changed(ConversationID, Epoch, LogChange)
     /// The new head of a conversation to which the client is not subscribed.
-    case head(ConversationID, LogNews)
+    case head(ConversationID, HeadUpdate)
     /// Another device of the user hid messages from the user's view.
     case hidden(ConversationID, Epoch, [SeqRange])
     /// The user's own state in a conversation changed, possibly on another device.

@@ -12,7 +12,7 @@ package struct AccessRule: Hashable, Sendable {
         /// Every signed-in user. What they see is limited to what they may see.
         case anyUser
         /// Users for themselves, administrators for every user.
-        case themselves
+        case selfOrAdministrator
         /// Callers with one of these permissions in the conversation. The first is the usual one.
         case permission([Permission])
         case administrator

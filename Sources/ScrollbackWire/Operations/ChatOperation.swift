@@ -7,7 +7,7 @@ package import ScrollbackModel
 /// writes requests with it, and the OpenAPI document and `Documentation/permissions.md` are generated from it.
 package protocol ChatOperation: Sendable {
     /// What the server answers when the operation succeeds.
-    associatedtype Answer: OperationAnswer = Done
+    associatedtype Answer: OperationAnswer = EmptyAnswer
 
     /// The operation's name, its addresses on both transports, and who may call it.
     static var endpoint: Endpoint { get }
@@ -58,7 +58,7 @@ package protocol DecodableAnswer: OperationAnswer {
 }
 
 /// The answer of an operation that returns nothing: status 204 over HTTP, an empty `result` over the WebSocket.
-package struct Done: DecodableAnswer {
+package struct EmptyAnswer: DecodableAnswer {
     package static let schema: JSONSchema? = nil
 
     package init() {}

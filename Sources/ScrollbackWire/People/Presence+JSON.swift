@@ -2,32 +2,32 @@ package import ScrollbackModel
 
 /// The presence of the requested users.
 package struct PresenceList: Sendable {
-    package var people: [(user: UserID, presence: Presence)]
+    package var entries: [(user: UserID, presence: Presence)]
 
-    package init(_ people: [(user: UserID, presence: Presence)]) {
-        self.people = people
+    package init(_ entries: [(user: UserID, presence: Presence)]) {
+        self.entries = entries
     }
 
     package func writeMembers(to writer: inout JSONWriter) {
         writer.key("presence")
-        writer.array(people) { writer, person in
-            writer.object { person.presence.writeMembers(of: person.user, to: &$0) }
+        writer.array(entries) { writer, entry in
+            writer.object { entry.presence.writeMembers(of: entry.user, to: &$0) }
         }
     }
 
     package init(from reader: inout JSONReader) throws(ChatError) {
-        var people: [(user: UserID, presence: Presence)]?
+        var entries: [(user: UserID, presence: Presence)]?
         try reader.object { (name, value) throws(ChatError) in
             guard name == "presence" else { return try value.skip() }
-            people = try value.list("presence", limit: FetchUsers.maximum) { (person) throws(ChatError) in
+            entries = try value.list("presence", limit: FetchUsers.maximum) { (entry) throws(ChatError) in
                 var fields = PresenceFields()
-                try person.object { (name, value) throws(ChatError) in
+                try entry.object { (name, value) throws(ChatError) in
                     if try !fields.read(name, &value) { try value.skip() }
                 }
-                return try fields.person()
+                return try fields.entry()
             }
         }
-        self.init(try people.required("presence"))
+        self.init(try entries.required("presence"))
     }
 }
 
@@ -55,7 +55,7 @@ struct PresenceFields {
         return true
     }
 
-    func person() throws(ChatError) -> (user: UserID, presence: Presence) {
+    func entry() throws(ChatError) -> (user: UserID, presence: Presence) {
         (
             try user.required("user"),
             Presence(

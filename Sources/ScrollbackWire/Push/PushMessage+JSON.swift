@@ -8,7 +8,7 @@ extension PushMessage {
 
     /// Writes the members of this server's data.
     package func writeMembers(to writer: inout JSONWriter) {
-        place.writeMembers(to: &writer)
+        target.writeMembers(to: &writer)
         writer.field("link", link)
         if kind == .recall { writer.field("recalled", true) }
         if omitsData { writer.field("omitsData", true) }
@@ -19,7 +19,7 @@ extension PushMessage {
     /// - Throws: An error that names the missing or invalid member.
     package init(_ text: String) throws(ChatError) {
         var members = JSONReader(text, field: Self.key)
-        self.init(place: try PushPlace(from: &members))
+        self.init(target: try PushTarget(from: &members))
         try members.end()
         var rest = JSONReader(text, field: Self.key)
         try rest.object { (name, value) throws(ChatError) in

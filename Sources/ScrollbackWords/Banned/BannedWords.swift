@@ -32,17 +32,17 @@ package struct BannedWords: Sendable {
     private mutating func add(_ word: String) {
         let text = BannedText(word)
         guard let first = text.characters.first, let last = text.characters.last else { return }
-        var place = 0
+        var node = 0
         for byte in text.bytes {
-            if let next = nodes[place].next[byte] {
-                place = next
+            if let next = nodes[node].next[byte] {
+                node = next
             } else {
-                nodes[place].next[byte] = nodes.count
-                place = nodes.count
+                nodes[node].next[byte] = nodes.count
+                node = nodes.count
                 nodes.append(Node())
             }
         }
-        nodes[place].ends.append(
+        nodes[node].ends.append(
             End(length: text.bytes.count, needsStart: first.isSpaced, needsEnd: last.isSpaced))
     }
 
@@ -51,10 +51,10 @@ package struct BannedWords: Sendable {
         var queue = Array(nodes[0].next.values)
         var index = 0
         while index < queue.count {
-            let place = queue[index]
+            let node = queue[index]
             index += 1
-            for (byte, next) in nodes[place].next {
-                var fail = nodes[place].fail
+            for (byte, next) in nodes[node].next {
+                var fail = nodes[node].fail
                 while fail != 0, nodes[fail].next[byte] == nil { fail = nodes[fail].fail }
                 let target = nodes[fail].next[byte] ?? 0
                 nodes[next].fail = target == next ? 0 : target
@@ -65,10 +65,10 @@ package struct BannedWords: Sendable {
     }
 
     /// Returns whether a text contains one of the words.
-    package func occur(in text: String) -> Bool {
+    package func hasMatch(in text: String) -> Bool {
         guard !isEmpty else { return false }
         var isFound = false
-        eachMatch(in: BannedText(text)) { _ in isFound = true }
+        forEachMatch(in: BannedText(text)) { _ in isFound = true }
         return isFound
     }
 
@@ -79,7 +79,7 @@ package struct BannedWords: Sendable {
         guard !isEmpty else { return nil }
         let banned = BannedText(text)
         var masked: Set<Int> = []
-        eachMatch(in: banned) { masked.formUnion($0) }
+        forEachMatch(in: banned) { masked.formUnion($0) }
         guard !masked.isEmpty else { return nil }
         let seen = Set(banned.characters.map(\.number))
         var result = ""
@@ -94,14 +94,14 @@ package struct BannedWords: Sendable {
     }
 
     /// Calls `body` with the range of characters of each match.
-    private func eachMatch(in text: BannedText, _ body: (ClosedRange<Int>) -> Void) {
-        var place = 0
+    private func forEachMatch(in text: BannedText, _ body: (ClosedRange<Int>) -> Void) {
+        var node = 0
         for (index, byte) in text.bytes.enumerated() {
-            while place != 0, nodes[place].next[byte] == nil { place = nodes[place].fail }
-            place = nodes[place].next[byte] ?? 0
-            for end in nodes[place].ends {
-                let first = text.owners[index + 1 - end.length]
-                let last = text.owners[index]
+            while node != 0, nodes[node].next[byte] == nil { node = nodes[node].fail }
+            node = nodes[node].next[byte] ?? 0
+            for end in nodes[node].ends {
+                let first = text.characterOfByte[index + 1 - end.length]
+                let last = text.characterOfByte[index]
                 // A match must start and end at a character boundary.
                 guard text.characters[first].start == index + 1 - end.length, text.characters[last].end == index + 1,
                     !end.needsStart || first == 0 || !text.isWord(first - 1, first),
@@ -128,7 +128,7 @@ private struct BannedText {
     private(set) var characters: [Part] = []
     private(set) var bytes: [UInt8] = []
     /// The character of each byte.
-    private(set) var owners: [Int] = []
+    private(set) var characterOfByte: [Int] = []
 
     init(_ text: String) {
         bytes.reserveCapacity(text.utf8.count)
@@ -136,9 +136,9 @@ private struct BannedText {
             let start = bytes.count
             append(character)
             guard bytes.count > start else { continue }
-            for _ in start..<bytes.count { owners.append(characters.count) }
+            for _ in start..<bytes.count { characterOfByte.append(characters.count) }
             characters.append(
-                Part(number: number, start: start, end: bytes.count, isSpaced: character.isOfSpacedWord))
+                Part(number: number, start: start, end: bytes.count, isSpaced: character.isInSpacedScript))
         }
     }
 
@@ -154,7 +154,7 @@ private struct BannedText {
         }
         // Compose twice: the first call does not join half-width kana with their marks.
         let composed = String(character).precomposedStringWithCompatibilityMapping.precomposedStringWithCanonicalMapping
-        for scalar in composed.lowercased().unicodeScalars where !scalar.isUnseen {
+        for scalar in composed.lowercased().unicodeScalars where !scalar.isInvisible {
             // Sigma has two lowercase letters.
             bytes += String(scalar == "ς" ? "σ" : scalar).utf8
         }
@@ -162,17 +162,17 @@ private struct BannedText {
 }
 
 extension Character {
-    fileprivate var isOfSpacedWord: Bool {
+    fileprivate var isInSpacedScript: Bool {
         switch CharacterClass(self) {
-        case .small, .capital, .letter, .digit: true
-        case .unspaced, .sign, .connector, .invisible, .separator: false
+        case .lowercase, .uppercase, .letter, .digit: true
+        case .unspaced, .symbol, .connector, .invisible, .separator: false
         }
     }
 }
 
 extension Unicode.Scalar {
     /// Whether the scalar is invisible and only affects how others are drawn.
-    fileprivate var isUnseen: Bool {
+    fileprivate var isInvisible: Bool {
         properties.isDefaultIgnorableCodePoint || (0x200B...0x200F).contains(value)
     }
 }

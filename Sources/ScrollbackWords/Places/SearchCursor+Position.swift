@@ -9,7 +9,7 @@ extension SearchCursor {
     /// Creates the cursor for a position in the results of a query.
     package init(_ position: SearchPosition, of query: SearchQuery, by origin: SearchOrigin) {
         let numbers: [UInt64] = [
-            Self.sum(query, origin), UInt64(bitPattern: position.last.score),
+            Self.queryHash(query, origin), UInt64(bitPattern: position.last.score),
             position.last.place.time.rawValue, UInt64(bitPattern: position.last.place.conversation),
             UInt64(bitPattern: position.last.place.seq),
             position.newest.time.rawValue, UInt64(bitPattern: position.newest.conversation),
@@ -27,12 +27,12 @@ extension SearchCursor {
         guard numbers.count == 8, numbers.map({ String($0, radix: 36) }).joined(separator: ".") == rawValue else {
             throw .invalidParameter("cursor", "must be the unchanged `next` of a previous page")
         }
-        guard numbers[0] == Self.sum(query, origin) else {
+        guard numbers[0] == Self.queryHash(query, origin) else {
             throw .invalidParameter(
                 "cursor", "belongs to another query; text, conversation, sort and source must be the same")
         }
-        func place(_ index: Int) -> SearchPlace {
-            SearchPlace(
+        func place(_ index: Int) -> IndexPosition {
+            IndexPosition(
                 time: Timetoken(rawValue: numbers[index]), conversation: Int64(bitPattern: numbers[index + 1]),
                 seq: Int64(bitPattern: numbers[index + 2]))
         }
@@ -41,7 +41,7 @@ extension SearchCursor {
     }
 
     /// Returns an FNV-1a hash of the query that a cursor belongs to.
-    private static func sum(_ query: SearchQuery, _ origin: SearchOrigin) -> UInt64 {
+    private static func queryHash(_ query: SearchQuery, _ origin: SearchOrigin) -> UInt64 {
         let text = """
             \(origin.rawValue)\u{0}\(query.sort.rawValue)\u{0}\(query.conversation?.description ?? "")\u{0}\
             \(query.text)

@@ -33,17 +33,17 @@ package struct SearchTerms: Hashable, Sendable {
     private static func isQuote(_ character: Character) -> Bool { ["\"", "“", "”", "„"].contains(character) }
 
     private mutating func add(_ text: String, isPrefix: Bool) {
-        let words = Words(text)
-        var body = words.body[...]
-        guard let last = body.last else { return }
+        let words = TokenizedText(text)
+        var tokens = words.tokens[...]
+        guard let last = tokens.last else { return }
         // The single last character of a run is part of a pair already, or the start of one.
-        let isInPair = last.isTail && body.dropLast().last?.range.upperBound == last.range.upperBound
-        if isInPair { body.removeLast() }
-        let whole = (body.first?.range.lowerBound ?? 0)..<last.range.upperBound
+        let isInPair = last.isTrailingCharacter && tokens.dropLast().last?.range.upperBound == last.range.upperBound
+        if isInPair { tokens.removeLast() }
+        let whole = (tokens.first?.range.lowerBound ?? 0)..<last.range.upperBound
         let joined = words.joined.first { $0.range == whole }
         let term = Term(
-            words: body.map(words.text), joined: joined.map(words.text),
-            isPrefix: isPrefix || (last.isTail && !isInPair))
+            words: tokens.map(words.text), joined: joined.map(words.text),
+            isPrefix: isPrefix || (last.isTrailingCharacter && !isInPair))
         if !terms.contains(term) { terms.append(term) }
     }
 
@@ -51,5 +51,5 @@ package struct SearchTerms: Hashable, Sendable {
     package var isEmpty: Bool { terms.isEmpty }
 
     /// The number of the newest matches that a best-first query compares.
-    package static let candidates = 1000
+    package static let candidateLimit = 1000
 }

@@ -1,11 +1,11 @@
 /// The effect of a character on word boundaries.
 enum CharacterClass: UInt8 {
     /// A character of a word; an uppercase letter after a lowercase one starts a new part.
-    case small, capital, letter, digit
+    case lowercase, uppercase, letter, digit
     /// A character of a script without spaces between words.
     case unspaced
     /// An emoji or another symbol, which is a word by itself.
-    case sign
+    case symbol
     /// A character between the parts of a word: `snake_case`, `don't`, `e-mail`, `node.js`.
     case connector
     /// An invisible character, which is ignored.
@@ -16,8 +16,8 @@ enum CharacterClass: UInt8 {
     /// Returns the class of an ASCII character.
     init(ascii byte: UInt8) {
         switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): self = .small
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): self = .capital
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): self = .lowercase
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): self = .uppercase
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self = .digit
         case UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "'"): self = .connector
         default: self = .separator
@@ -31,7 +31,7 @@ enum CharacterClass: UInt8 {
             return
         }
         if character.isEmojiSequence {
-            self = .sign
+            self = .symbol
         } else if first.isASCII {
             self.init(ascii: UInt8(first.value))
         } else {
@@ -52,12 +52,12 @@ enum CharacterClass: UInt8 {
         switch scalar.properties.generalCategory {
         case .decimalNumber: self = .digit
         case .letterNumber, .otherNumber: self = scalar.isUnspaced ? .unspaced : .digit
-        case .uppercaseLetter, .titlecaseLetter: self = .capital
-        case .lowercaseLetter: self = .small
+        case .uppercaseLetter, .titlecaseLetter: self = .uppercase
+        case .lowercaseLetter: self = .lowercase
         case .otherLetter, .modifierLetter, .nonspacingMark, .spacingMark, .enclosingMark:
             self = scalar.isUnspaced ? .unspaced : .letter
         case .connectorPunctuation: self = .connector
-        case .otherSymbol, .mathSymbol, .currencySymbol, .modifierSymbol, .privateUse, .unassigned: self = .sign
+        case .otherSymbol, .mathSymbol, .currencySymbol, .modifierSymbol, .privateUse, .unassigned: self = .symbol
         default: self = .separator
         }
     }

@@ -11,7 +11,7 @@ extension Folding {
     /// Returns whether a scalar is ignored: diacritics, Arabic and Hebrew vowel signs, and formatting characters.
     ///
     /// Marks of other scripts, such as Devanagari and Thai vowels or kana voicing, count as letters.
-    static func isLeftOut(_ value: UInt32) -> Bool {
+    static func isIgnored(_ value: UInt32) -> Bool {
         switch value {
         case 0xAD, 0x34F, 0x200B...0x200F, 0x202A...0x202E, 0x2060...0x206F, 0xFEFF: true
         case 0x300...0x36F, 0x483...0x489, 0x1AB0...0x1AFF, 0x1DC0...0x1DFF, 0x20D0...0x20FF, 0xFE20...0xFE2F: true

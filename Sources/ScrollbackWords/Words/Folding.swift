@@ -49,7 +49,7 @@ enum Folding {
     /// Returns the folded form of a scalar; folding is idempotent.
     private static func fold(_ scalar: Unicode.Scalar) -> String {
         if let letter = letters[scalar] { return letter }
-        if isLeftOut(scalar.value) { return "" }
+        if isIgnored(scalar.value) { return "" }
         let cased = compatible(compatible(String(scalar)).map(lowercased).joined())
         var folded = String.UnicodeScalarView()
         for part in cased {
@@ -69,7 +69,7 @@ enum Folding {
         switch scalar.value {
         case ..<0x80: scalar.properties.isAlphabetic || scalar.properties.numericType == .decimal
         case 0x2BC: false
-        default: !isLeftOut(scalar.value) && ![.separator, .connector].contains(CharacterClass(Character(scalar)))
+        default: !isIgnored(scalar.value) && ![.separator, .connector].contains(CharacterClass(Character(scalar)))
         }
     }
 
@@ -80,15 +80,15 @@ enum Folding {
 
     /// Lowercases a scalar via its uppercase form, so that `ß` becomes `ss` and both sigmas are equal.
     private static func lowercased(_ scalar: Unicode.Scalar) -> String {
-        let small = scalar.properties.lowercaseMapping.unicodeScalars
-        let capital = small.map(\.properties.uppercaseMapping).joined().unicodeScalars
-        return capital.map(\.properties.lowercaseMapping).joined()
+        let lowercase = scalar.properties.lowercaseMapping.unicodeScalars
+        let uppercase = lowercase.map(\.properties.uppercaseMapping).joined().unicodeScalars
+        return uppercase.map(\.properties.lowercaseMapping).joined()
     }
 
     private static func withoutMarks(_ scalar: Unicode.Scalar) -> [Unicode.Scalar] {
         if (0x0400...0x052F).contains(scalar.value) { return [scalar] }
         let parts = String(scalar).decomposedStringWithCanonicalMapping.unicodeScalars
-        return parts.contains { isLeftOut($0.value) } ? parts.filter { !isLeftOut($0.value) } : [scalar]
+        return parts.contains { isIgnored($0.value) } ? parts.filter { !isIgnored($0.value) } : [scalar]
     }
 
     private static func decimal(_ scalar: Unicode.Scalar) -> Unicode.Scalar? {

@@ -5,36 +5,36 @@ import ScrollbackModel
 extension StoreConformance {
     static let changes: [Case] = [
         Case("Erasing a conversation keeps its row, and its members become former members") { store in
-            let erased = try store.make(.group("a"), messages: 5)
-            let kept = try store.make(.group("b"), messages: 5)
+            let erased = try store.makeConversation(.group("a"), messages: 5)
+            let kept = try store.makeConversation(.group("b"), messages: 5)
             for row in [erased, kept] {
-                try store.change { store in
+                try store.transaction { store in
                     var owner = MemberRow(conversation: row.number, user: "alice", standing: .member, role: .owner)
                     owner.readSeq = 3
-                    owner.readN = 3
+                    owner.readCountedIndex = 3
                     owner.joinSeq = 1
-                    owner.joinN = 1
+                    owner.joinCountedIndex = 1
                     owner.clearSeq = 2
-                    owner.clearN = 2
+                    owner.clearCountedIndex = 2
                     owner.isMuted = true
                     owner.isPinned = true
                     owner.isMarkedUnread = true
                     owner.markedRev = 4
                     owner.removedSeq = 3
-                    owner.roamSeq = 3
+                    owner.newDeviceFloor = 3
                     owner.view = 2
                     owner.userRev = 4
                     try store.put(owner)
                     try store.put(MemberRow(conversation: row.number, user: "bob", standing: .reader))
                     try store.put(MemberRow(conversation: row.number, user: "carol", standing: .left))
                     try store.put(SpanRow(joined: 1), of: "alice", in: row.number)
-                    owner.hasVoids = true
+                    owner.hasDeletedRanges = true
                     try store.put(owner)
                     try store.insert(4...4, into: .uncounted("alice"), of: row.number)
                     try store.insert(2...3, into: .removed, of: row.number)
                     try store.insert(2...2, into: .deleted, of: row.number)
-                    try store.put(VoidRow(3...3), of: nil, in: row.number)
-                    try store.put(VoidRow(4...4, userRev: 3), of: "alice", in: row.number)
+                    try store.put(DeletedRangeRow(3...3), of: nil, in: row.number)
+                    try store.put(DeletedRangeRow(4...4, userRev: 3), of: "alice", in: row.number)
                     try store.insert(
                         ChangeRow(rev: 1, kind: .message, places: 2...2, at: row.timetoken, operation: MessageID(77)),
                         in: row.number)
@@ -44,17 +44,17 @@ extension StoreConformance {
                     try store.insertMention(of: nil, by: "bob", at: 4, in: row.number)
                 }
             }
-            let before = try store.read { try Everything(of: kept, in: $0) }
-            try store.change { try $0.erase(erased.number) }
-            try expectEqual(try store.read { try Everything(of: kept, in: $0) }, before)
+            let before = try store.read { try ConversationSnapshot(of: kept, in: $0) }
+            try store.transaction { try $0.erase(erased.number) }
+            try expectEqual(try store.read { try ConversationSnapshot(of: kept, in: $0) }, before)
             try store.read { store in
-                let after = try Everything(of: erased, in: store)
+                let after = try ConversationSnapshot(of: erased, in: store)
                 try expectEqual(after.row, erased)
                 try expectEqual(after.log, [])
                 try expectEqual(after.mentions, [])
                 try expectEqual(after.spans, [])
                 try expectEqual(after.numbers, [[], [], []])
-                try expectEqual(after.voids, [[], []])
+                try expectEqual(after.deletedRanges, [[], []])
                 try expectEqual(after.changes, [])
                 try expectEqual(after.actions, [])
                 try expect(try store.key(MessageID(88), in: erased.number) == nil, "an ID remains")
@@ -70,7 +70,7 @@ extension StoreConformance {
             }
         },
         Case("A log can start again after erasure, and its IDs can be reused") { store in
-            let row = try store.make(.group("a"), messages: 5)
+            let row = try store.makeConversation(.group("a"), messages: 5)
             try store.write { store, commit in
                 var row = row
                 try store.erase(row.number)
@@ -82,12 +82,12 @@ extension StoreConformance {
                 [.sample(1, sender: "bob"), .sample(2, sender: "bob")])
         },
         Case("Erasing a nonexistent conversation does nothing") { store in
-            let row = try store.make(.group("a"), messages: 2)
-            try store.change { try $0.erase(row.number + 1) }
+            let row = try store.makeConversation(.group("a"), messages: 2)
+            try store.transaction { try $0.erase(row.number + 1) }
             try expectEqual(try store.read { try $0.log(of: row.number).count }, 2)
         },
         Case("Updating a message replaces its mutable fields and keeps the others") { store in
-            let row = try store.make(.group("a"), messages: 3)
+            let row = try store.makeConversation(.group("a"), messages: 3)
             var changed = MessageRow.sample(2)
             changed.content = RawJSON(known: #"{"text":"other"}"#)
             changed.rev = 4
@@ -101,26 +101,26 @@ extension StoreConformance {
                 ActionSummary(type: "reaction", value: "👍🏽", count: 2, senders: ["alice", "غرفة"]),
                 ActionSummary(type: "", value: "", count: 1, senders: []),
             ]
-            try store.change { [changed] in try $0.update(changed, in: row.number) }
+            try store.transaction { [changed] in try $0.update(changed, in: row.number) }
             try expectEqual(try store.read { try $0.log(of: row.number) }, [.sample(1), changed, .sample(3)])
             try expectEqual(try store.read { try $0.message(MessageID(2), in: row.number) }, Optional(changed))
-            var stub = changed
-            stub.content = nil
-            stub.attributes = .init()
-            stub.thread = nil
-            stub.replies = nil
-            stub.actions = []
-            stub.editedAt = nil
-            try store.change { [stub] in try $0.update(stub, in: row.number) }
-            try expectEqual(try store.read { try $0.message(at: 2, in: row.number) }, Optional(stub))
+            var tombstone = changed
+            tombstone.content = nil
+            tombstone.attributes = .init()
+            tombstone.thread = nil
+            tombstone.replies = nil
+            tombstone.actions = []
+            tombstone.editedAt = nil
+            try store.transaction { [tombstone] in try $0.update(tombstone, in: row.number) }
+            try expectEqual(try store.read { try $0.message(at: 2, in: row.number) }, Optional(tombstone))
             try expectError("updating a nonexistent message") {
-                try store.change { try $0.update(.sample(9), in: row.number) }
+                try store.transaction { try $0.update(.sample(9), in: row.number) }
             }
         },
         Case("Removing messages removes their actions and leaves their sequence numbers unused") { store in
-            let row = try store.make(.group("a"), messages: 9)
-            let other = try store.make(.group("b"), messages: 9)
-            try store.change { store in
+            let row = try store.makeConversation(.group("a"), messages: 9)
+            let other = try store.makeConversation(.group("b"), messages: 9)
+            try store.transaction { store in
                 for number in [row.number, other.number] {
                     for seq: Seq in [2, 5] { try store.insert(.sample(seq, value: "a"), in: number) }
                 }
@@ -129,18 +129,18 @@ extension StoreConformance {
             try store.read { store in
                 try expectEqual(try store.log(of: row.number).map(\.seq), [1, 2, 7, 8, 9])
                 try expectEqual(try store.log(of: other.number).count, 9)
-                try expectEqual(try store.place(atOrBelow: 6, in: row.number)?.seq, 2)
+                try expectEqual(try store.position(atOrBelow: 6, in: row.number)?.seq, 2)
                 try expectEqual(
-                    try store.place(atOrBelow: 99, in: row.number),
-                    PlaceRow(seq: 9, n: 9, timetoken: MessageRow.sample(9).timetoken))
-                try expect(try store.place(atOrBelow: 0, in: row.number) == nil, "a position below the first exists")
+                    try store.position(atOrBelow: 99, in: row.number),
+                    PositionRow(seq: 9, countedIndex: 9, timetoken: MessageRow.sample(9).timetoken))
+                try expect(try store.position(atOrBelow: 0, in: row.number) == nil, "a position below the first exists")
                 try expect(try store.message(MessageID(5), in: row.number) == nil, "a removed message's ID is found")
                 try expectEqual(try store.actions(at: nil, in: row.number, after: nil, limit: 9).map(\.seq), [2])
                 try expectEqual(try store.actions(at: nil, in: other.number, after: nil, limit: 9).map(\.seq), [2, 5])
             }
         },
         Case("Changes are read from a revision and found by the operation ID") { store in
-            let row = try store.make(.group("a"))
+            let row = try store.makeConversation(.group("a"))
             let all = (1...9).map { number in
                 ChangeRow(
                     rev: number, kind: number % 2 == 0 ? .message : .removal, places: number...(number * 3),
@@ -148,7 +148,7 @@ extension StoreConformance {
                     operation: number > 6 ? MessageID(Int(number)) : nil,
                     digest: -number, answer: number * 7)
             }
-            try store.change { store in
+            try store.transaction { store in
                 for change in all { try store.insert(change, in: row.number) }
                 try store.insert(all[8], in: row.number + 1)
             }
@@ -160,20 +160,20 @@ extension StoreConformance {
                 try expect(try store.change(MessageID(7), in: row.number + 1) == nil, "another log's change is found")
                 try expect(try store.change(MessageID(1), in: row.number) == nil, "a missing operation is found")
             }
-            try store.change { try $0.dropChanges(in: row.number, through: 7) }
+            try store.transaction { try $0.dropChanges(in: row.number, through: 7) }
             try store.read { store in
                 try expectEqual(try store.changes(in: row.number, after: 0, limit: .max), Array(all[7...]))
                 try expect(try store.change(MessageID(7), in: row.number) == nil, "a dropped operation is found")
             }
         },
         Case("Actions are found by message, by value and by timetoken, and values are compared as bytes") { store in
-            let row = try store.make(.group("a"), messages: 3)
-            let all = Names.odd.enumerated().map { offset, value in
+            let row = try store.makeConversation(.group("a"), messages: 3)
+            let all = UnusualNames.all.enumerated().map { offset, value in
                 ActionRow(
                     seq: Seq(1 + offset % 2), timetoken: Timetoken(rawValue: UInt64(offset) + 1),
                     sender: offset % 3 == 0 ? "bob" : "alice", type: "reaction", value: value)
             }
-            try store.change { store in for action in all { try store.insert(action, in: row.number) } }
+            try store.transaction { store in for action in all { try store.insert(action, in: row.number) } }
             try store.read { store in
                 try expectEqual(try store.actions(at: nil, in: row.number, after: nil, limit: .max), all)
                 try expectEqual(
@@ -189,7 +189,7 @@ extension StoreConformance {
                 }
                 try expectEqual(try store.lastAction(in: row.number), all.last?.timetoken)
             }
-            try store.change { store in
+            try store.transaction { store in
                 try store.removeAction(at: all[0].timetoken, in: row.number)
                 try store.removeActions(at: 2, in: row.number)
             }
@@ -198,9 +198,9 @@ extension StoreConformance {
                 all.dropFirst().filter { $0.seq == 1 })
         },
         Case("Message IDs outlive their messages until they expire") { store in
-            let row = try store.make(.group("a"))
+            let row = try store.makeConversation(.group("a"))
             let keys = (1...9).map { KeyRow(.sample(Seq($0))) }
-            try store.change { store in
+            try store.transaction { store in
                 for key in keys { try store.insert(key, in: row.number) }
                 try store.insert(keys[0], in: row.number)
             }
@@ -218,13 +218,13 @@ extension StoreConformance {
             try expectEqual(left, Array(keys[5...]))
         },
         Case("Settings have the values that were stored last") { store in
-            try store.change { try $0.put(settings: RawJSON(known: #"{"a":1}"#)) }
-            try store.change { try $0.put(settings: RawJSON(known: #"{"b": "é"}"#)) }
+            try store.transaction { try $0.put(settings: RawJSON(known: #"{"a":1}"#)) }
+            try store.transaction { try $0.put(settings: RawJSON(known: #"{"b": "é"}"#)) }
             try expectEqual(try store.read { try $0.settings() }, Optional(RawJSON(known: #"{"b": "é"}"#)))
         },
         Case("Conversations are listed by number, including deleted ones") { store in
-            let rows = try (1...5).map { try store.make(.group(Identifier(known: "g\($0)"))) }
-            try store.change { store in
+            let rows = try (1...5).map { try store.makeConversation(.group(Identifier(known: "g\($0)"))) }
+            try store.transaction { store in
                 var deleted = rows[2]
                 deleted.isDeleted = true
                 try store.put(&deleted)
@@ -272,14 +272,14 @@ extension StoreConformance {
 }
 
 /// All data that a store has of one conversation.
-struct Everything: Equatable {
+struct ConversationSnapshot: Equatable {
     var row: ConversationRow?
     var log: [MessageRow]
     var members: [MemberRow]
     var own: MemberRow?
     var spans: [SpanRow]
     var numbers: [[Int64]]
-    var voids: [[VoidRow]]
+    var deletedRanges: [[DeletedRangeRow]]
     var changes: [ChangeRow]
     var actions: [ActionRow]
     var key: KeyRow?
@@ -295,8 +295,9 @@ struct Everything: Equatable {
         numbers = try [BitSet.removed, .deleted, .uncounted("alice")].map {
             try store.numbers($0, of: conversation.number)
         }
-        voids = [
-            try store.voids(of: nil, in: conversation.number), try store.voids(of: "alice", in: conversation.number),
+        deletedRanges = [
+            try store.deletedRanges(of: nil, in: conversation.number),
+            try store.deletedRanges(of: "alice", in: conversation.number),
         ]
         changes = try store.changes(in: conversation.number, after: 0, limit: .max)
         actions = try store.actions(at: nil, in: conversation.number, after: nil, limit: .max)

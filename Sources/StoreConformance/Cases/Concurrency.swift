@@ -5,10 +5,10 @@ import Synchronization
 extension StoreConformance {
     static let concurrency: [Case] = [
         Case("A read does not see writes after its first query", needsReadsDuringWrites: true) { store in
-            let row = try store.make(.group("a"), messages: 2)
+            let row = try store.makeConversation(.group("a"), messages: 2)
             try store.read { reader in
-                let before = try Everything(of: row, in: reader)
-                try together([
+                let before = try ConversationSnapshot(of: row, in: reader)
+                try runConcurrently([
                     {
                         try store.write { store, commit in
                             var row = row
@@ -17,18 +17,18 @@ extension StoreConformance {
                         }
                     }
                 ])
-                try expectEqual(try Everything(of: row, in: reader), before)
+                try expectEqual(try ConversationSnapshot(of: row, in: reader), before)
                 try expect(try reader.message(MessageID(3), in: row.number) == nil, "the snapshot has a later message")
             }
             try expectEqual(try store.read { try $0.log(of: row.number).count }, 3)
         },
         Case("A read during a transaction does not wait and does not see its changes", needsReadsDuringWrites: true) {
             store in
-            let row = try store.make(.group("a"), messages: 2)
+            let row = try store.makeConversation(.group("a"), messages: 2)
             try store.write { writer, commit in
                 var row = row
                 try writer.append([.sample(3)], to: &row, commit)
-                try together([
+                try runConcurrently([
                     { [row] in
                         try store.read { reader in
                             try expectEqual(try reader.conversation(row.id)?.head, 2)
@@ -40,8 +40,8 @@ extension StoreConformance {
             try expectEqual(try store.read { try $0.conversation(row.id)?.head }, 3)
         },
         Case("Readers see only complete transactions") { store in
-            let first = try store.make(.group("a"))
-            let second = try store.make(.group("b"))
+            let first = try store.makeConversation(.group("a"))
+            let second = try store.makeConversation(.group("b"))
             let isDone = Flag()
             let writer: @Sendable () throws -> Void = {
                 defer { isDone.set() }
@@ -61,7 +61,9 @@ extension StoreConformance {
                         let row = try store.conversation(first.id)
                         let head = row?.head ?? 0
                         try expect(head % 3 == 0, "part of a transaction is visible: \(head)")
-                        try expectEqual(try store.message(atOrBelow: .max, in: first.number)?.n ?? 0, row?.n ?? 0)
+                        try expectEqual(
+                            try store.message(atOrBelow: .max, in: first.number)?.countedIndex ?? 0,
+                            row?.countedIndex ?? 0)
                         try expectEqual(try store.log(of: first.number).count, Int(head))
                         try expectEqual(try store.conversation(second.id)?.head, head)
                         try expectEqual(try store.message(atOrBelow: .max, in: second.number)?.seq ?? 0, head)
@@ -71,11 +73,11 @@ extension StoreConformance {
                     last = head
                 } while !isDone.isSet
             }
-            try together([writer, reader, reader, reader])
+            try runConcurrently([writer, reader, reader, reader])
             try expectEqual(try store.read { try $0.conversation(first.id)?.head }, 300)
         },
         Case("A read that starts after a commit sees the commit") { store in
-            let row = try store.make(.group("a"))
+            let row = try store.makeConversation(.group("a"))
             let worker: @Sendable () throws -> Void = {
                 for _ in 0..<50 {
                     let seq = try store.write { store, commit in
@@ -89,9 +91,9 @@ extension StoreConformance {
                     }
                 }
             }
-            try together([worker, worker, worker, worker])
+            try runConcurrently([worker, worker, worker, worker])
             try expectEqual(try store.read { try $0.log(of: row.number) }, (1...200).map { .sample($0) })
-            try expectEqual(try store.moved, 201)
+            try expectEqual(try store.lastCommit, 201)
         },
     ]
 }

@@ -8,16 +8,16 @@ extension StoreConformance {
             var row = MediaRow.sample(1)
             row.name = "Photo é\u{301} 👩‍👩‍👧‍👦.jpg"
             row.pixels = Media.Size(width: 4032, height: 3024)
-            try store.change { [row] in try $0.put(row) }
-            try store.change { try $0.put(MediaRow.sample(2)) }
+            try store.transaction { [row] in try $0.put(row) }
+            try store.transaction { try $0.put(MediaRow.sample(2)) }
             try expectEqual(try store.read { try $0.media(row.id) }, Optional(row))
             try expectEqual(try store.read { try $0.media(MediaRow.sample(2).id) }, Optional(.sample(2)))
             row.thumbnail = MediaRow.Thumbnail(
                 blob: .sample(99), size: 4096, mediaType: "image/webp", pixels: Media.Size(width: 80, height: 60))
             row.unusedSince = nil
-            try store.change { [row] in try $0.put(row) }
+            try store.transaction { [row] in try $0.put(row) }
             try expectEqual(try store.read { try $0.media(row.id) }, Optional(row))
-            try store.change { try $0.remove(row.id) }
+            try store.transaction { try $0.remove(row.id) }
             try expect(try store.read { try $0.media(row.id) } == nil, "a file remains")
         },
         Case("A blob is in use while a file or a thumbnail refers to it") { store in
@@ -27,14 +27,14 @@ extension StoreConformance {
                 blob: .sample(7), size: 1, mediaType: "image/png", pixels: Media.Size(width: 1, height: 1))
             func used() throws -> [Bool] { try store.read { try [$0.isUsed(.sample(1)), $0.isUsed(.sample(7))] } }
             try expectEqual(try used(), [false, false])
-            try store.change { [first] store in
+            try store.transaction { [first] store in
                 try store.put(first)
                 try store.put(second)
             }
             try expectEqual(try used(), [true, true])
-            try store.change { try $0.remove(first.id) }
+            try store.transaction { try $0.remove(first.id) }
             try expectEqual(try used(), [true, false])
-            try store.change { try $0.remove(second.id) }
+            try store.transaction { try $0.remove(second.id) }
             try expectEqual(try used(), [false, false])
         },
         Case("References to a file are found by file, by conversation and by sequence number") { store in
@@ -43,7 +43,7 @@ extension StoreConformance {
             let uses = places.map { media, conversation, seq in
                 MediaUseRow(media: media, conversation: conversation, seq: seq)
             }
-            try store.change { store in
+            try store.transaction { store in
                 for use in uses + uses { try store.insert(use) }
             }
             try store.read { store in
@@ -57,9 +57,9 @@ extension StoreConformance {
                 try expectEqual(try store.uses(at: 1...Seq.max, in: 3, limit: 9), [uses[0], uses[2], uses[1]])
                 try expectEqual(try store.uses(at: 5...5, in: 3, limit: 1), [uses[0]])
             }
-            try store.change { try $0.remove(uses[0]) }
+            try store.transaction { try $0.remove(uses[0]) }
             try expectEqual(try store.read { try $0.uses(at: 5...5, in: 3, limit: 9) }, [uses[2]])
-            try store.change { store in
+            try store.transaction { store in
                 try store.put(MediaRow.sample(1))
                 try store.remove(a)
             }
@@ -68,7 +68,7 @@ extension StoreConformance {
         },
         Case("Files are listed by the time of their last reference or of their creation") { store in
             let rows = (1...5).map { MediaRow.sample($0) }
-            try store.change { store in
+            try store.transaction { store in
                 for var row in rows.shuffled() {
                     if row.id == rows[1].id { row.unusedSince = nil }
                     try store.put(row)
@@ -86,7 +86,7 @@ extension StoreConformance {
             let time = Date(timeIntervalSince1970: 1_700_000_000.25)
             var rows = (0..<4).map { UploadRow.sample($0, touchedAt: time.addingTimeInterval(Double($0))) }
             rows[3].owner = "bob"
-            try store.change { [rows] store in
+            try store.transaction { [rows] store in
                 for row in rows { try store.put(row) }
             }
             for row in rows { try expectEqual(try store.read { try $0.upload(row.id) }, Optional(row)) }
@@ -95,27 +95,27 @@ extension StoreConformance {
             rows[1].length = 1 << 34
             rows[1].state = .done
             rows[1].touchedAt = time.addingTimeInterval(9)
-            try store.change { [rows] in try $0.put(rows[1]) }
+            try store.transaction { [rows] in try $0.put(rows[1]) }
             try store.read { store in
                 try expectEqual(try store.upload(rows[1].id), Optional(rows[1]))
                 try expectEqual(try store.openUploads(of: "alice"), 2)
                 let before = try store.uploads(touchedBefore: time.addingTimeInterval(3), limit: 9)
                 try expectEqual(before, [rows[0], rows[2]])
             }
-            try store.change { try $0.remove(rows[0].id) }
+            try store.transaction { try $0.remove(rows[0].id) }
             try expect(try store.read { try $0.upload(rows[0].id) } == nil, "an upload remains")
         },
         Case("A failed transaction does not change files") { store in
             let row = MediaRow.sample(1)
             let use = MediaUseRow(media: row.id, conversation: 1, seq: 2)
             let upload = UploadRow(owner: "a", conversation: .group("g"), type: .file, touchedAt: row.createdAt)
-            try store.change { store in
+            try store.transaction { store in
                 try store.put(row)
                 try store.insert(use)
                 try store.put(upload)
             }
             try expectError("a transaction that throws") {
-                try store.change { store in
+                try store.transaction { store in
                     try store.remove(row.id)
                     try store.put(MediaRow.sample(2))
                     try store.insert(MediaUseRow(media: MediaRow.sample(2).id, conversation: 1, seq: 2))

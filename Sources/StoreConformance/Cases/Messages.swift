@@ -12,27 +12,28 @@ extension StoreConformance {
                 replyTo: MessageID(high: .max, low: .max),
                 traits: MessageTraits(countsUnread: false, updatesRecents: false))
             var first = MessageRow(
-                seq: 1, n: 0, timetoken: Timetoken(rawValue: 5), id: MessageID(high: 0, low: 0), sender: "é",
+                seq: 1, countedIndex: 0, timetoken: Timetoken(rawValue: 5), id: MessageID(high: 0, low: 0), sender: "é",
                 type: .text,
                 content: RawJSON(known: "{}"), attributes: full, rev: 3,
                 editedAt: Date(timeIntervalSinceReferenceDate: 0.1 + 0.2), digest: .min)
             first.attributes.traits.notifies = false
-            let stub = MessageRow(
-                seq: 2, n: 1, timetoken: Timetoken(rawValue: .max), id: MessageID(high: .max, low: .max), sender: "b",
+            let tombstone = MessageRow(
+                seq: 2, countedIndex: 1, timetoken: Timetoken(rawValue: .max), id: MessageID(high: .max, low: .max),
+                sender: "b",
                 type: MessageType(rawValue: "com.example.poll"), content: nil,
                 attributes: MessageAttributes(mentions: .users(["bob"])), rev: .max, digest: .max)
-            var row = try store.make(.group("a"))
+            var row = try store.makeConversation(.group("a"))
             row = try store.write { [row, first] store, commit in
                 var row = row
-                try store.append([first, stub], to: &row, commit)
+                try store.append([first, tombstone], to: &row, commit)
                 return row
             }
             try store.read { [row, first] store in
                 try expectEqual(try store.message(at: 1, in: row.number), first)
-                try expectEqual(try store.message(at: 2, in: row.number), stub)
+                try expectEqual(try store.message(at: 2, in: row.number), tombstone)
                 try expectEqual(try store.message(first.id, in: row.number), first)
-                try expectEqual(try store.message(atOrBelow: 2, in: row.number), stub)
-                try expectEqual(try store.log(of: row.number), [first, stub])
+                try expectEqual(try store.message(atOrBelow: 2, in: row.number), tombstone)
+                try expectEqual(try store.log(of: row.number), [first, tombstone])
             }
             try expectEqual(try store.newest, Timetoken(rawValue: .max))
         },
@@ -44,7 +45,7 @@ extension StoreConformance {
             let rows = mentions.enumerated().map { index, mentions in
                 MessageRow.sample(Seq(index + 1), attributes: MessageAttributes(mentions: mentions))
             }
-            let row = try store.make(.group("a"))
+            let row = try store.makeConversation(.group("a"))
             try store.write { store, commit in
                 var row = row
                 try store.append(rows, to: &row, commit)
@@ -65,7 +66,7 @@ extension StoreConformance {
                 row.attributes.push = row.content
                 return row
             }
-            let row = try store.make(.group("a"))
+            let row = try store.makeConversation(.group("a"))
             try store.write { store, commit in
                 var row = row
                 try store.append(rows, to: &row, commit)
@@ -85,8 +86,8 @@ extension StoreConformance {
             }
         },
         Case("A message is found by its ID only in its own conversation") { store in
-            let first = try store.make(.group("a"), messages: 3)
-            let second = try store.make(.group("b"))
+            let first = try store.makeConversation(.group("a"), messages: 3)
+            let second = try store.makeConversation(.group("b"))
             var same = MessageRow.sample(1)
             same.sender = "bob"
             try store.write { [same] store, commit in
@@ -103,27 +104,27 @@ extension StoreConformance {
             }
         },
         Case("A duplicate sequence number or ID is rejected, and the transaction is rolled back") { store in
-            let row = try store.make(.group("a"), messages: 3)
+            let row = try store.makeConversation(.group("a"), messages: 3)
             try expectError("a duplicate sequence number") {
-                try store.change { store in
+                try store.transaction { store in
                     try store.insert(.sample(4), in: row.number)
                     try store.insert(.sample(3, id: MessageID(99)), in: row.number)
                 }
             }
             try expectError("a duplicate ID") {
-                try store.change { store in
+                try store.transaction { store in
                     try store.insert(.sample(4), in: row.number)
                     try store.insert(.sample(5, id: MessageID(2)), in: row.number)
                 }
             }
             try expectEqual(try store.read { try $0.log(of: row.number) }, (1...3).map { .sample($0) })
-            try store.change { try $0.insert(.sample(4), in: row.number) }
+            try store.transaction { try $0.insert(.sample(4), in: row.number) }
             try expectEqual(try store.read { try $0.log(of: row.number) }, (1...4).map { .sample($0) })
         },
         Case("Messages are found at, and at or below, a sequence number") { store in
-            let before = try store.make(.group("a"), messages: 5)
-            let row = try store.make(.group("b"))
-            try store.make(.group("c"), messages: 5)
+            let before = try store.makeConversation(.group("a"), messages: 5)
+            let row = try store.makeConversation(.group("b"))
+            try store.makeConversation(.group("c"), messages: 5)
             let log: [MessageRow] = [3, 4, 8].map { .sample($0) }
             try store.write { store, commit in
                 var row = row

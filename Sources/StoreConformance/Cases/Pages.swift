@@ -4,9 +4,9 @@ import ScrollbackModel
 extension StoreConformance {
     static let pages: [Case] = [
         Case("A page has the newest or the oldest messages of a range") { store in
-            try store.make(.group("a"), messages: 12)
-            let row = try store.make(.group("b"), messages: 10)
-            try store.make(.group("c"), messages: 12)
+            try store.makeConversation(.group("a"), messages: 12)
+            let row = try store.makeConversation(.group("b"), messages: 10)
+            try store.makeConversation(.group("c"), messages: 12)
             try store.read { (store: any StoreReader) in
                 func page(_ range: SeqRange, newestFirst: Bool, limit: Int) throws -> [Seq] {
                     try store.messages(
@@ -29,35 +29,35 @@ extension StoreConformance {
             }
         },
         Case("A page ends when its budget is used up, and always includes the first message") { store in
-            let row = try store.make(.group("a"), messages: 10)
+            let row = try store.makeConversation(.group("a"), messages: 10)
             let weight = MessageRow.sample(1).weight
             try store.read { (store: any StoreReader) in
                 for filter in [MessageFilter.all, .types([.text])] {
-                    func page(_ room: inout PageRoom, newestFirst: Bool = true) throws -> [Seq] {
+                    func page(_ budget: inout ResponseBudget, newestFirst: Bool = true) throws -> [Seq] {
                         try store.messages(
-                            in: row.number, 1...10, newestFirst: newestFirst, room: &room, filter: filter,
+                            in: row.number, 1...10, newestFirst: newestFirst, budget: &budget, filter: filter,
                             reader: "alice"
                         ).map(\.seq)
                     }
-                    var room = PageRoom(messages: 9, bytes: 3 * weight + weight / 2)
-                    try expectEqual(try page(&room), [10, 9, 8])
-                    try expect(room.isFull, "the budget is not used up")
-                    try expectEqual(try page(&room), [])
-                    room = PageRoom(messages: 9, bytes: 2 * weight)
-                    try expectEqual(try page(&room, newestFirst: false), [1, 2])
-                    room = PageRoom(messages: 9, bytes: 1)
-                    try expectEqual(try page(&room), [10])
-                    room = PageRoom(messages: 4, bytes: .max)
-                    try expectEqual(try page(&room), [10, 9, 8, 7])
-                    try expect(room.isFull, "the budget is not used up")
-                    room = PageRoom(messages: 11, bytes: .max)
-                    try expectEqual(try page(&room).count, 10)
-                    try expect(!room.isFull, "the budget is used up")
+                    var budget = ResponseBudget(messages: 9, bytes: 3 * weight + weight / 2)
+                    try expectEqual(try page(&budget), [10, 9, 8])
+                    try expect(budget.isFull, "the budget is not used up")
+                    try expectEqual(try page(&budget), [])
+                    budget = ResponseBudget(messages: 9, bytes: 2 * weight)
+                    try expectEqual(try page(&budget, newestFirst: false), [1, 2])
+                    budget = ResponseBudget(messages: 9, bytes: 1)
+                    try expectEqual(try page(&budget), [10])
+                    budget = ResponseBudget(messages: 4, bytes: .max)
+                    try expectEqual(try page(&budget), [10, 9, 8, 7])
+                    try expect(budget.isFull, "the budget is not used up")
+                    budget = ResponseBudget(messages: 11, bytes: .max)
+                    try expectEqual(try page(&budget).count, 10)
+                    try expect(!budget.isFull, "the budget is used up")
                 }
             }
         },
         Case("A page has the rows of the log with all fields") { store in
-            let row = try store.make(.group("a"))
+            let row = try store.makeConversation(.group("a"))
             let log = mixedLog()
             try store.write { store, commit in
                 var row = row
@@ -71,7 +71,7 @@ extension StoreConformance {
             }
         },
         Case("The limit applies after the filter") { store in
-            let row = try store.make(.group("a"))
+            let row = try store.makeConversation(.group("a"))
             let log = mixedLog()
             try store.write { store, commit in
                 var row = row
@@ -99,7 +99,7 @@ extension StoreConformance {
             }
         },
         Case("A filter can have long lists") { store in
-            let row = try store.make(.group("a"), messages: 20)
+            let row = try store.makeConversation(.group("a"), messages: 20)
             let senders = Set((0..<100).map { UserID(known: "user-\($0)") })
             let types = Set((0..<100).map { MessageType(rawValue: "app:\($0)") })
             let customTypes = Set((0..<100).map { Optional("type \($0)") })

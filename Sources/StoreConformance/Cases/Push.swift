@@ -15,19 +15,19 @@ extension StoreConformance {
             let hours = try QuietHours(
                 from: .init("22:00"), to: .init("07:30"), timeZone: "Asia/Tokyo", allowsMentions: true)
             let rows = [
-                PushPersonRow(user: "alice"),
-                PushPersonRow(
+                PushUserRow(user: "alice"),
+                PushUserRow(
                     user: "alice",
                     preferences: .init(language: "pt-BR", showsDetail: false, level: .mentions, quietHours: hours),
                     deviceCount: 3),
-                PushPersonRow(user: "alice", preferences: .init(level: NotificationLevel.none), deviceCount: 0),
+                PushUserRow(user: "alice", preferences: .init(level: NotificationLevel.none), deviceCount: 0),
             ]
-            try store.read { try expectEqual(try $0.pushPerson("alice"), nil) }
+            try store.read { try expectEqual(try $0.pushUser("alice"), nil) }
             for row in rows {
-                try store.change { try $0.put(row) }
-                try store.read { try expectEqual(try $0.pushPerson("alice"), row) }
+                try store.transaction { try $0.put(row) }
+                try store.read { try expectEqual(try $0.pushUser("alice"), row) }
             }
-            try store.read { try expectEqual(try $0.pushPerson("Alice"), nil) }
+            try store.read { try expectEqual(try $0.pushUser("Alice"), nil) }
         },
         Case("A device replaces its registration, and a token moves to the last user who registered it") { store in
             var web = row("alice", "browser", token: "https://push.example.com/1")
@@ -35,7 +35,7 @@ extension StoreConformance {
                 id: "browser", service: .web, token: "https://push.example.com/1", language: "de", isDevelopment: true,
                 keys: WebPushKeys(p256dh: "BAAA", auth: "AAAA"))
             let web1 = web
-            try store.change { store in
+            try store.transaction { store in
                 try store.put(row("alice", "phone", token: "00"))
                 try store.put(row("alice", "phone", token: "01"))
                 try store.put(web1)
@@ -47,58 +47,61 @@ extension StoreConformance {
                 try expectEqual(try store.pushDevice(service: .fcm, token: "01"), nil)
                 try expectEqual(try store.pushDevice(service: .apns, token: "00"), nil)
             }
-            try store.change { try $0.put(row("bob", "tablet", token: "01")) }
+            try store.transaction { try $0.put(row("bob", "tablet", token: "01")) }
             try store.read { store in
                 try expectEqual(try store.pushDevices(of: "alice").map(\.device.id), ["browser"])
                 try expectEqual(try store.pushDevices(of: "bob").map(\.device.id), ["phone", "tablet"])
             }
-            try store.change { store in
+            try store.transaction { store in
                 try store.dropPushDevice("phone", of: "bob")
                 try store.dropPushDevice("nothing", of: "bob")
             }
             try store.read { try expectEqual(try $0.pushDevices(of: "bob").map(\.device.id), ["tablet"]) }
         },
         Case("Push recipients are listed by level and ID, and removed with the conversation and user") { store in
-            let (first, second) = (try store.make(.group("a")).number, try store.make(.group("b")).number)
-            let names = Names.odd.map { UserID(known: $0) }.sorted()
-            try store.change { store in
-                for name in names { try store.putReach(.all, of: name, in: first) }
-                try store.putReach(.mentions, of: names[0], in: first)
-                try store.putReach(.all, of: names[1], in: second)
-                try store.putReach(.none, of: names[2], in: first)
-                try store.putReach(.none, of: "nobody", in: first)
+            let (first, second) = (
+                try store.makeConversation(.group("a")).number, try store.makeConversation(.group("b")).number
+            )
+            let names = UnusualNames.all.map { UserID(known: $0) }.sorted()
+            try store.transaction { store in
+                for name in names { try store.putPushLevel(.all, of: name, in: first) }
+                try store.putPushLevel(.mentions, of: names[0], in: first)
+                try store.putPushLevel(.all, of: names[1], in: second)
+                try store.putPushLevel(.none, of: names[2], in: first)
+                try store.putPushLevel(.none, of: "nobody", in: first)
             }
             let all = [names[1]] + names[3...]
             try store.read { store in
-                try expectEqual(try store.reached(at: .all, in: first, after: nil, limit: 1000), all)
-                try expectEqual(try store.reached(at: .mentions, in: first, after: nil, limit: 1000), [names[0]])
-                try expectEqual(try store.reached(at: .none, in: first, after: nil, limit: 1000), [])
+                try expectEqual(try store.pushRecipients(at: .all, in: first, after: nil, limit: 1000), all)
+                try expectEqual(try store.pushRecipients(at: .mentions, in: first, after: nil, limit: 1000), [names[0]])
+                try expectEqual(try store.pushRecipients(at: .none, in: first, after: nil, limit: 1000), [])
                 var listed: [UserID] = []
-                while case let page = try store.reached(at: .all, in: first, after: listed.last, limit: 3),
+                while case let page = try store.pushRecipients(at: .all, in: first, after: listed.last, limit: 3),
                     !page.isEmpty
                 {
                     listed += page
                 }
                 try expectEqual(listed, all)
             }
-            try store.change { store in
+            try store.transaction { store in
                 try store.forget(names[1], in: first)
                 try store.forget(names[3])
             }
             try store.read { store in
-                try expectEqual(try store.reached(at: .all, in: first, after: nil, limit: 1000), Array(names[4...]))
-                try expectEqual(try store.reached(at: .all, in: second, after: nil, limit: 10), [names[1]])
+                try expectEqual(
+                    try store.pushRecipients(at: .all, in: first, after: nil, limit: 1000), Array(names[4...]))
+                try expectEqual(try store.pushRecipients(at: .all, in: second, after: nil, limit: 10), [names[1]])
             }
-            try store.change { try $0.erase(first) }
+            try store.transaction { try $0.erase(first) }
             try store.read { store in
-                try expectEqual(try store.reached(at: .all, in: first, after: nil, limit: 10), [])
-                try expectEqual(try store.reached(at: .mentions, in: first, after: nil, limit: 10), [])
-                try expectEqual(try store.reached(at: .all, in: second, after: nil, limit: 10), [names[1]])
+                try expectEqual(try store.pushRecipients(at: .all, in: first, after: nil, limit: 10), [])
+                try expectEqual(try store.pushRecipients(at: .mentions, in: first, after: nil, limit: 10), [])
+                try expectEqual(try store.pushRecipients(at: .all, in: second, after: nil, limit: 10), [names[1]])
             }
         },
         Case("Pushes are queued in order, numbers are never reused, and the walk position is stored") { store in
             let body = RawJSON(known: #"{"a" : 1}"#)
-            try store.change { store in
+            try store.transaction { store in
                 try store.insertPush(.message, at: 1, of: 1, body: nil)
                 try store.insertPush(.recall, at: 1, of: 2, body: nil)
                 try store.insertPush(.message, at: 0, of: 1, body: body)
@@ -115,7 +118,7 @@ extension StoreConformance {
             try expectEqual(first.map(\.kind), [.message, .message])
             try expectEqual(first.map(\.seq), [1, 0])
             try expectEqual(first.map(\.body), [nil, body])
-            try store.change { store in
+            try store.transaction { store in
                 try expectEqual(try store.dropPushes(of: 1, through: first[1].number), 2)
                 try store.put(PushWalkRow(through: 9, after: "bob"), of: 1)
                 try store.put(nil, of: 2)
@@ -126,7 +129,7 @@ extension StoreConformance {
                 let new = try store.pushes(of: 1, limit: 10).map(\.number)
                 try expect(new.count == 1 && new[0] > first[1].number, "a number was reused: \(new)")
             }
-            try store.change { store in
+            try store.transaction { store in
                 try store.put(nil, of: 1)
                 try store.dropPushes()
             }
@@ -146,7 +149,7 @@ extension StoreConformance {
                 retry("alice", conversation: 1, in: 30), retry("bob", conversation: 1, in: 10),
                 retry("carol", conversation: 2, in: 20),
             ]
-            rows = try store.change { [rows] store in
+            rows = try store.transaction { [rows] store in
                 var rows = rows
                 for index in rows.indices { try store.put(&rows[index]) }
                 return rows
@@ -160,7 +163,7 @@ extension StoreConformance {
             }
             rows[1].attempts = 2
             rows[1].notBefore = at + 60
-            rows = try store.change { [rows] store in
+            rows = try store.transaction { [rows] store in
                 var rows = rows
                 try store.put(&rows[1])
                 try store.forget("carol")
@@ -170,26 +173,26 @@ extension StoreConformance {
                 try expectEqual(try store.pushRetries(dueBy: at + 99, limit: 9), [rows[0], rows[1]])
                 try expectEqual(try store.pushCounts().retries, 2)
             }
-            try store.change { [rows] in try $0.dropPushRetry(rows[0].number) }
+            try store.transaction { [rows] in try $0.dropPushRetry(rows[0].number) }
             try store.read { try expectEqual(try $0.nextPushRetry(), at + 60) }
-            try store.change { try $0.dropPushes() }
+            try store.transaction { try $0.dropPushes() }
             try store.read { try expectEqual(try $0.nextPushRetry(), nil) }
         },
         Case("A failed transaction does not change devices, push recipients and queued pushes") { store in
-            struct Undo: Error {}
+            struct RollbackError: Error {}
             try expectError("the transaction") {
-                try store.change { store in
-                    try store.put(PushPersonRow(user: "alice", deviceCount: 1))
+                try store.transaction { store in
+                    try store.put(PushUserRow(user: "alice", deviceCount: 1))
                     try store.put(row("alice", "phone", token: "00"))
-                    try store.putReach(.all, of: "alice", in: 1)
+                    try store.putPushLevel(.all, of: "alice", in: 1)
                     try store.insertPush(.message, at: 1, of: 1, body: nil)
-                    throw Undo()
+                    throw RollbackError()
                 }
             }
             try store.read { store in
-                try expectEqual(try store.pushPerson("alice"), nil)
+                try expectEqual(try store.pushUser("alice"), nil)
                 try expectEqual(try store.pushDevices(of: "alice"), [])
-                try expectEqual(try store.reached(at: .all, in: 1, after: nil, limit: 10), [])
+                try expectEqual(try store.pushRecipients(at: .all, in: 1, after: nil, limit: 10), [])
                 try expectEqual(try store.pushCounts().waiting, 0)
             }
         },

@@ -4,8 +4,8 @@ import ScrollbackModel
 extension StoreConformance {
     static let readState: [Case] = [
         Case("Membership times are added, ended, and listed oldest first") { store in
-            let conversation = try store.make(.group("a")).number
-            try store.change { store in
+            let conversation = try store.makeConversation(.group("a")).number
+            try store.transaction { store in
                 try store.put(SpanRow(joined: 7), of: "alice", in: conversation)
                 try store.put(SpanRow(joined: 0, left: 5), of: "alice", in: conversation)
                 try store.put(SpanRow(joined: 1), of: "bob", in: conversation)
@@ -18,20 +18,20 @@ extension StoreConformance {
                 try expectEqual(try store.spans(of: "bob", in: conversation), [SpanRow(joined: 1)])
                 try expectEqual(try store.spans(of: "carol", in: conversation), [])
             }
-            try store.change { try $0.put(SpanRow(joined: 7, left: 7), of: "alice", in: conversation) }
-            try store.change { try $0.put(SpanRow(joined: 17_000_000_000_000_000), of: "alice", in: conversation) }
+            try store.transaction { try $0.put(SpanRow(joined: 7, left: 7), of: "alice", in: conversation) }
+            try store.transaction { try $0.put(SpanRow(joined: 17_000_000_000_000_000), of: "alice", in: conversation) }
             try expectEqual(
                 try store.read { try $0.spans(of: "alice", in: conversation) },
                 [SpanRow(joined: 0, left: 5), SpanRow(joined: 7, left: 7), SpanRow(joined: 17_000_000_000_000_000)])
             // The user joined again at the same sequence number.
-            try store.change { try $0.put(SpanRow(joined: 7), of: "alice", in: conversation) }
+            try store.transaction { try $0.put(SpanRow(joined: 7), of: "alice", in: conversation) }
             try expectEqual(
                 try store.read { try $0.spans(of: "alice", in: conversation)[1] }, SpanRow(joined: 7))
         },
         Case("Bit sets are stored by conversation, kind and owner, in blocks of 1,024") { store in
-            let conversation = try store.make(.group("a")).number
+            let conversation = try store.makeConversation(.group("a")).number
             let sets: [BitSet] = [.removed, .deleted, .uncounted("alice"), .uncounted("bob"), .uncounted("0")]
-            try store.change { store in
+            try store.transaction { store in
                 for (offset, set) in sets.enumerated() {
                     var block = BitBlock(index: Int64(offset % 2))
                     block.insert(0...5_000)
@@ -54,8 +54,8 @@ extension StoreConformance {
                 try expectEqual(try store.numbers(.removed, of: conversation + 1), [7_500])
                 try expectEqual(try store.numbers(.uncounted("carol"), of: conversation), [])
             }
-            try store.change { try $0.dropBits(.uncounted("alice"), of: conversation, below: 900) }
-            try store.change { try $0.put(BitBlock(index: 1), of: .uncounted("bob"), in: conversation) }
+            try store.transaction { try $0.dropBits(.uncounted("alice"), of: conversation, below: 900) }
+            try store.transaction { try $0.put(BitBlock(index: 1), of: .uncounted("bob"), in: conversation) }
             try store.read { store in
                 let left = try store.bits(.uncounted("alice"), of: conversation, blocks: 0...(.max))
                 try expectEqual(left.map(\.index), [1_000_000 / 1024])
@@ -65,33 +65,35 @@ extension StoreConformance {
             }
         },
         Case("Deleted ranges are stored by owner, listed in order, and identified by their lower bound") { store in
-            let conversation = try store.make(.group("a")).number
+            let conversation = try store.makeConversation(.group("a")).number
             let rows = [
-                VoidRow(3...7, userRev: 2), VoidRow(9...9, holdsMessages: true), VoidRow(20...2_000_000_000_000),
+                DeletedRangeRow(3...7, userRev: 2), DeletedRangeRow(9...9, holdsMessages: true),
+                DeletedRangeRow(20...2_000_000_000_000),
             ]
-            try store.change { store in
+            try store.transaction { store in
                 for row in rows.reversed() { try store.put(row, of: nil, in: conversation) }
                 try store.put(rows[1], of: "alice", in: conversation)
                 try store.put(rows[2], of: nil, in: conversation + 1)
             }
-            try expectEqual(try store.read { try $0.voids(of: nil, in: conversation) }, rows)
-            try expectEqual(try store.read { try $0.voids(of: "alice", in: conversation) }, [rows[1]])
-            try expectEqual(try store.read { try $0.voids(of: "bob", in: conversation) }, [])
-            try store.change { store in
-                try store.put(VoidRow(3...8, userRev: 5), of: nil, in: conversation)
-                try store.dropVoid(from: 9, of: nil, in: conversation)
-                try store.dropVoid(from: 10, of: nil, in: conversation)
+            try expectEqual(try store.read { try $0.deletedRanges(of: nil, in: conversation) }, rows)
+            try expectEqual(try store.read { try $0.deletedRanges(of: "alice", in: conversation) }, [rows[1]])
+            try expectEqual(try store.read { try $0.deletedRanges(of: "bob", in: conversation) }, [])
+            try store.transaction { store in
+                try store.put(DeletedRangeRow(3...8, userRev: 5), of: nil, in: conversation)
+                try store.dropDeletedRange(from: 9, of: nil, in: conversation)
+                try store.dropDeletedRange(from: 10, of: nil, in: conversation)
             }
             try store.read { store in
-                try expectEqual(try store.voids(of: nil, in: conversation), [VoidRow(3...8, userRev: 5), rows[2]])
-                try expectEqual(try store.voids(of: "alice", in: conversation), [rows[1]])
-                try expectEqual(try store.voids(of: nil, in: conversation + 1), [rows[2]])
+                try expectEqual(
+                    try store.deletedRanges(of: nil, in: conversation), [DeletedRangeRow(3...8, userRev: 5), rows[2]])
+                try expectEqual(try store.deletedRanges(of: "alice", in: conversation), [rows[1]])
+                try expectEqual(try store.deletedRanges(of: nil, in: conversation + 1), [rows[2]])
             }
         },
         Case("The mentions of a user include those of everyone, without their own, each message once") { store in
-            let row = try store.make(.group("a"), messages: 9)
-            let other = try store.make(.group("b"), messages: 9)
-            try store.change { store in
+            let row = try store.makeConversation(.group("a"), messages: 9)
+            let other = try store.makeConversation(.group("b"), messages: 9)
+            try store.transaction { store in
                 try store.insertMention(of: "alice", by: "bob", at: 7, in: row.number)
                 try store.insertMention(of: "alice", by: "bob", at: 2, in: row.number)
                 try store.insertMention(of: nil, by: "bob", at: 2, in: row.number)

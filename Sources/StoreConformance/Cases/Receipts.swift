@@ -5,10 +5,10 @@ import ScrollbackModel
 extension StoreConformance {
     static let receiptsAndInvitations: [Case] = [
         Case("A receipt keeps its value, can be replaced, and is erased with its conversation") { store in
-            let conversation = try store.make(.direct(between: "alice", and: "bob")).number
+            let conversation = try store.makeConversation(.direct(between: "alice", and: "bob")).number
             try store.read { try expectEqual(try $0.receipt(of: "bob", in: conversation), 0) }
             for seq: Seq in [5, 3, .max] {
-                try store.change { try $0.putReceipt(seq, of: "bob", in: conversation) }
+                try store.transaction { try $0.putReceipt(seq, of: "bob", in: conversation) }
                 try store.read { store in
                     try expectEqual(try store.receipt(of: "bob", in: conversation), seq)
                     try expectEqual(try store.receipt(of: "Bob", in: conversation), 0)
@@ -16,15 +16,15 @@ extension StoreConformance {
                     try expectEqual(try store.receipt(of: "bob", in: conversation + 1), 0)
                 }
             }
-            try store.change { try $0.erase(conversation) }
+            try store.transaction { try $0.erase(conversation) }
             try store.read { try expectEqual(try $0.receipt(of: "bob", in: conversation), 0) }
         },
         Case("Read positions are listed by user ID in pages, regardless of the membership") { store in
-            let conversation = try store.make(.group("a")).number
-            let other = try store.make(.group("b")).number
+            let conversation = try store.makeConversation(.group("a")).number
+            let other = try store.makeConversation(.group("b")).number
             let standings: [MemberRow.Standing] = [.reader, .member, .left]
-            let names = Names.odd.map { UserID(known: $0) }.sorted()
-            try store.change { store in
+            let names = UnusualNames.all.map { UserID(known: $0) }.sorted()
+            try store.transaction { store in
                 for (index, name) in names.enumerated().reversed() {
                     var row = MemberRow(conversation: conversation, user: name, standing: standings[index % 3])
                     row.readSeq = Seq(index)
@@ -45,19 +45,21 @@ extension StoreConformance {
             }
         },
         Case("An invitation keeps its values, can be replaced, and is erased with its conversation") { store in
-            let (a, b) = (try store.make(.group("a")).number, try store.make(.group("b")).number)
+            let (a, b) = (
+                try store.makeConversation(.group("a")).number, try store.makeConversation(.group("b")).number
+            )
             let at = Date(timeIntervalSince1970: 1_795_255_260.123)
             var row = InvitationRow(conversation: a, user: "bob", by: "alice", at: at, until: at + 60)
             for until in [at + 60, nil, at + 1] as [Date?] {
                 row.until = until
-                try store.change { [row] in try $0.put(row) }
+                try store.transaction { [row] in try $0.put(row) }
                 try store.read { [row] store in
                     try expectEqual(try store.invitation(of: "bob", to: a), row)
                     try expectEqual(try store.invitation(of: "Bob", to: a), nil)
                     try expectEqual(try store.invitation(of: "bob", to: b), nil)
                 }
             }
-            try store.change { store in
+            try store.transaction { store in
                 try store.put(InvitationRow(conversation: b, user: "bob", by: "carol", at: at))
                 try store.put(InvitationRow(conversation: a, user: "carol", by: "alice", at: at))
                 try store.erase(a)
@@ -67,14 +69,14 @@ extension StoreConformance {
                 try expectEqual(try store.invitations(of: "bob", after: 0, limit: 10).map(\.conversation), [b])
                 try expectEqual(try store.invitations(to: a, after: nil, limit: 10), [])
             }
-            try store.change { try $0.dropInvitation(of: "bob", to: b) }
+            try store.transaction { try $0.dropInvitation(of: "bob", to: b) }
             try store.read { try expectEqual(try $0.invitation(of: "bob", to: b), nil) }
         },
         Case("Invitations are listed by user ID and by conversation in pages") { store in
-            let numbers = try ["a", "b", "c"].map { try store.make(.group(Identifier(known: $0))).number }
-            let names = Names.odd.map { UserID(known: $0) }.sorted()
+            let numbers = try ["a", "b", "c"].map { try store.makeConversation(.group(Identifier(known: $0))).number }
+            let names = UnusualNames.all.map { UserID(known: $0) }.sorted()
             let at = Date(timeIntervalSince1970: 1_795_255_260)
-            try store.change { store in
+            try store.transaction { store in
                 for number in numbers {
                     for name in names.reversed() {
                         try store.put(InvitationRow(conversation: number, user: name, by: "alice", at: at))
@@ -96,9 +98,9 @@ extension StoreConformance {
             }
         },
         Case("Expired invitations are removed up to a limit, and other invitations stay") { store in
-            let conversation = try store.make(.group("a")).number
+            let conversation = try store.makeConversation(.group("a")).number
             let at = Date(timeIntervalSince1970: 1_795_255_260)
-            try store.change { store in
+            try store.transaction { store in
                 for number in 1...5 {
                     try store.put(
                         InvitationRow(
@@ -119,7 +121,7 @@ extension StoreConformance {
             let time = Date(timeIntervalSince1970: 1_795_255_260)
             try store.read { try expectEqual(try $0.lastSeen(of: "bob"), nil) }
             for date in [time, time + 1, time - 1] {
-                try store.change { try $0.put(lastSeen: date, of: "bob") }
+                try store.transaction { try $0.put(lastSeen: date, of: "bob") }
                 try store.read { store in
                     try expectEqual(try store.lastSeen(of: "bob"), date)
                     try expectEqual(try store.lastSeen(of: "Bob"), nil)
@@ -127,15 +129,15 @@ extension StoreConformance {
             }
         },
         Case("A failed transaction does not change receipts, invitations and presence") { store in
-            let conversation = try store.make(.group("a")).number
+            let conversation = try store.makeConversation(.group("a")).number
             let time = Date(timeIntervalSince1970: 1_795_255_260)
-            struct Undo: Error {}
+            struct RollbackError: Error {}
             try expectError("the transaction") {
-                try store.change { store in
+                try store.transaction { store in
                     try store.putReceipt(5, of: "bob", in: conversation)
                     try store.put(InvitationRow(conversation: conversation, user: "bob", by: "alice", at: time))
                     try store.put(lastSeen: time, of: "bob")
-                    throw Undo()
+                    throw RollbackError()
                 }
             }
             try store.read { store in

@@ -10,11 +10,11 @@ package import ScrollbackModel
 /// off, or changing its key, rewrites the values one by one.
 package struct StoreCipher: Sendable {
     package let keys: StoreKeys
-    let form: Form
+    let storageClass: StorageClass
     private let code: ChatError.Code
 
     /// The SQLite type of an encrypted value.
-    package enum Form: Sendable {
+    package enum StorageClass: Sendable {
         /// A text, for strict tables, which allow nothing else.
         ///
         /// SQLite preserves the bytes of a text, but GRDB's rows don't, so read it with ``Columns``.
@@ -23,7 +23,7 @@ package struct StoreCipher: Sendable {
     }
 
     /// 0xFF never occurs in UTF-8 (RFC 3629).
-    static let mark: UInt8 = 0xFF
+    static let marker: UInt8 = 0xFF
     private static let nonceCount = 12
     private static let tagCount = 16
     /// The number of bytes by which an encrypted value is longer than its text.
@@ -32,9 +32,11 @@ package struct StoreCipher: Sendable {
     /// Creates a cipher.
     ///
     /// - Parameter code: The code of the error for a value that can't be decrypted.
-    package init(_ keys: StoreKeys, as form: Form = .text, damage code: ChatError.Code = .internalError) {
+    package init(
+        _ keys: StoreKeys, as storageClass: StorageClass = .text, errorCode code: ChatError.Code = .internalError
+    ) {
         self.keys = keys
-        self.form = form
+        self.storageClass = storageClass
         self.code = code
     }
 
@@ -43,18 +45,18 @@ package struct StoreCipher: Sendable {
 
     /// Returns the key ID of an encrypted value; `nil` for a text, or for a value that is too short.
     package static func key(of value: UnsafeRawBufferPointer) -> StoreKey.ID? {
-        guard value.count >= overhead, value.first == mark else { return nil }
+        guard value.count >= overhead, value.first == marker else { return nil }
         return StoreKey.ID(bits: UInt32(bigEndian: value.loadUnaligned(fromByteOffset: 1, as: UInt32.self)))
     }
 
-    func seal(_ text: UnsafeRawBufferPointer, with key: StoreKey, for column: String, of row: SealedRow) throws
+    func encrypt(_ text: UnsafeRawBufferPointer, with key: StoreKey, for column: String, of row: EncryptedRow) throws
         -> [UInt8]
     {
         let box = try AES.GCM.seal(
             text, using: key.values, authenticating: row.authenticated(column))
         var value: [UInt8] = []
         value.reserveCapacity(Self.overhead + text.count)
-        value.append(Self.mark)
+        value.append(Self.marker)
         withUnsafeBytes(of: key.id.bits.bigEndian) { value.append(contentsOf: $0) }
         value.append(contentsOf: box.nonce)
         value.append(contentsOf: box.ciphertext)
@@ -62,9 +64,9 @@ package struct StoreCipher: Sendable {
         return value
     }
 
-    func open(_ value: UnsafeRawBufferPointer, for column: String, of row: SealedRow) throws -> String {
-        guard let id = Self.key(of: value) else { throw StoreDamage.value(column, of: row, code) }
-        guard let key = keys[id] else { throw StoreDamage.missing(id, code) }
+    func decrypt(_ value: UnsafeRawBufferPointer, for column: String, of row: EncryptedRow) throws -> String {
+        guard let id = Self.key(of: value) else { throw DecryptionError.invalidValue(column, of: row, code) }
+        guard let key = keys[id] else { throw DecryptionError.missingKey(id, code) }
         do {
             let box = try AES.GCM.SealedBox(
                 nonce: AES.GCM.Nonce(data: value[5..<(5 + Self.nonceCount)]),
@@ -73,7 +75,7 @@ package struct StoreCipher: Sendable {
             let text = try AES.GCM.open(box, using: key.values, authenticating: row.authenticated(column))
             return String(decoding: text, as: UTF8.self)
         } catch {
-            throw StoreDamage.value(column, of: row, code)
+            throw DecryptionError.invalidValue(column, of: row, code)
         }
     }
 }
@@ -81,25 +83,27 @@ package struct StoreCipher: Sendable {
 /// Encryption of values in GRDB's rows and arguments.
 extension StoreCipher {
     /// Returns the stored form of a text.
-    package func sealed(_ text: String, _ column: String, of row: SealedRow) throws -> DatabaseValue {
+    package func encryptedValue(_ text: String, _ column: String, of row: EncryptedRow) throws -> DatabaseValue {
         guard let key = newest else { return text.databaseValue }
         var text = text
-        let value = try text.withUTF8 { try seal(UnsafeRawBufferPointer($0), with: key, for: column, of: row) }
+        let value = try text.withUTF8 { try encrypt(UnsafeRawBufferPointer($0), with: key, for: column, of: row) }
         return Data(value).databaseValue
     }
 
     /// Returns the text of a stored value; `nil` for NULL.
     ///
     /// - Throws: An error naming the row or the missing key if the value can't be decrypted.
-    package func opened(_ value: DatabaseValue, _ column: String, of row: SealedRow) throws -> String? {
+    package func decryptedText(_ value: DatabaseValue, _ column: String, of row: EncryptedRow) throws -> String? {
         guard case .blob(let data) = value.storage else { return String.fromDatabaseValue(value) }
-        return try data.withUnsafeBytes { try open($0, for: column, of: row) }
+        return try data.withUnsafeBytes { try decrypt($0, for: column, of: row) }
     }
 }
 
 /// The errors of values that can't be decrypted.
-enum StoreDamage {
-    static func value(_ column: String, of row: SealedRow, _ code: ChatError.Code = .internalError) -> ChatError {
+enum DecryptionError {
+    static func invalidValue(_ column: String, of row: EncryptedRow, _ code: ChatError.Code = .internalError)
+        -> ChatError
+    {
         ChatError(
             code,
             "The \(column) of \(row.name) can't be decrypted: it was altered, truncated or moved from another row. "
@@ -107,7 +111,7 @@ enum StoreDamage {
                     ? "Delete the store; the client then loads sent messages again." : "Restore it from a backup."))
     }
 
-    static func missing(_ key: StoreKey.ID, _ code: ChatError.Code = .internalError) -> ChatError {
+    static func missingKey(_ key: StoreKey.ID, _ code: ChatError.Code = .internalError) -> ChatError {
         ChatError(
             code,
             "The store has values encrypted with the key \(key), which is not among the given keys."

@@ -84,27 +84,27 @@ package struct StoreKeys: Sendable {
                 continue
             }
             guard let bytes = Data(base64Encoded: line), bytes.count == StoreKey.byteCount else {
-                throw Self.refusal(
+                throw Self.invalidKeysError(
                     "line \(index + 1) must be 32 bytes in base64, as `openssl rand -base64 32` creates them.")
             }
             let key = try StoreKey(bytes)
             guard !keys.contains(where: { $0.id == key.id }) else {
-                throw Self.refusal("line \(index + 1) is a duplicate key; remove it.")
+                throw Self.invalidKeysError("line \(index + 1) is a duplicate key; remove it.")
             }
             keys.append(key)
         }
         guard isPlain || !keys.isEmpty else {
-            throw Self.refusal("it contains no key; create one with `openssl rand -base64 32`.")
+            throw Self.invalidKeysError("it contains no key; create one with `openssl rand -base64 32`.")
         }
         self.init(newest: isPlain ? nil : keys.first, older: isPlain ? keys : Array(keys.dropFirst()))
     }
 
-    private static func refusal(_ message: String) -> ChatError {
+    private static func invalidKeysError(_ message: String) -> ChatError {
         ChatError(.invalidParameter, message, parameter: "keys")
     }
 
     /// Returns the message for missing keys, as the continuation of the parameter's name.
-    package static func refusal(of missing: [StoreKey.ID], given keys: StoreKeys?) -> String {
+    package static func missingKeysMessage(for missing: [StoreKey.ID], given keys: StoreKeys?) -> String {
         func list(_ ids: [StoreKey.ID]) -> String { ids.map(\.description).joined(separator: ", ") }
         let given = keys.map { $0.keys.isEmpty ? "it contains no key" : "it contains \(list($0.keys.map(\.id)))" }
         return "must contain the key \(list(missing)), which encrypts this store; \(given ?? "no keys are given")"

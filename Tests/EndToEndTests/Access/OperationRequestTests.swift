@@ -6,7 +6,7 @@ import ScrollbackWire
 import Testing
 
 /// Sends each WebSocket request as callers with and without the required scope and role.
-@Suite(.smallWorld) struct OperationRequestTests {
+@Suite(.serverFixture) struct OperationRequestTests {
     private static let operation = #""operation":"{FRESH}""#
 
     /// The JSON members of each request besides its type.
@@ -46,19 +46,19 @@ import Testing
     private static let finds: Set<String> = ["unban", "endInvitation"]
 
     @Test func `Every WebSocket request is tested`() {
-        #expect(Set(Self.uses.keys) == Set(Surface.requests.keys))
+        #expect(Set(Self.uses.keys) == Set(APISurface.requests.keys))
     }
 
-    @Test(arguments: Surface.requests.keys.sorted())
+    @Test(arguments: APISurface.requests.keys.sorted())
     func `Each request is refused without its scope or role and succeeds with exactly these`(request: String)
         async throws
     {
-        let access = try #require(Surface.requests[request], "No operation has the request \(request).")
+        let access = try #require(APISurface.requests[request], "No operation has the request \(request).")
         let use = try #require(Self.uses[request], "`uses` has no \(request).")
         var scene = try await OperationScene(access, isPresence: request == "presence")
         try await scene.prepare(use)
         func ask(_ token: String) async throws -> Members {
-            let socket = try await TestSocket.signedIn(scene.world.server, scene.holder, token: token)
+            let socket = try await TestSocket.signedIn(scene.fixture.server, scene.holder, token: token)
             let members = scene.fill(use).replacing("{TOKEN}", with: token)
             return try await socket.request(#""type":"\#(request)""# + (members.isEmpty ? "" : ",\(members)"))
         }
@@ -79,20 +79,20 @@ import Testing
     @Test func `A connection without the read scope is closed with 4001, and a replacement token needs the scope too`()
         async throws
     {
-        let world = try SmallWorld.shared
-        let without = try await world.server.token("alice", Scopes([.write, .manage, .account]))
-        let socket = try await TestSocket.open(world.server.url)
+        let fixture = try ServerFixture.shared
+        let without = try await fixture.server.token("alice", Scopes([.write, .manage, .account]))
+        let socket = try await TestSocket.open(fixture.server.url)
         socket.send(#"{"type":"hello","token":"\#(without)","device":"d"}"#)
         #expect(try await socket.closed() == 4001)
-        let narrow = try await world.server.token("alice", Scopes([.read]))
-        let open = try await TestSocket.signedIn(world.server, "alice", token: narrow)
+        let narrow = try await fixture.server.token("alice", Scopes([.read]))
+        let open = try await TestSocket.signedIn(fixture.server, "alice", token: narrow)
         func react() async throws -> String? {
             try await open.request(#""type":"typing","conversation":"group:crew","isTyping":true"#).string("code")
         }
         #expect(try await react() == "forbidden")
         #expect(try await open.request(#""type":"token","token":"\#(without)""#).string("code") == "forbidden")
         // The scopes of a replacement token apply immediately, whether it has more or fewer.
-        let wide = try await world.server.token("alice")
+        let wide = try await fixture.server.token("alice")
         #expect(try await open.request(#""type":"token","token":"\#(wide)""#).string("type") == "result")
         #expect(try await react() == nil)
         #expect(try await open.request(#""type":"token","token":"\#(narrow)""#).string("type") == "result")
@@ -101,11 +101,11 @@ import Testing
 }
 
 /// The scopes that a token can be created with.
-@Suite(.smallWorld) struct TokenScopeTests {
+@Suite(.serverFixture) struct TokenScopeTests {
     @Test func `Unknown scopes and empty lists are refused with an error that lists the known scopes`() async throws {
-        let world = try SmallWorld.shared
+        let fixture = try ServerFixture.shared
         for scopes in [#"["raed"]"#, #"["read","media"]"#, "[]", #"[7]"#, #""read""#] {
-            let answer = try await world.admin.call("POST", "/v1/tokens", #"{"user":"alice","scopes":\#(scopes)}"#)
+            let answer = try await fixture.admin.call("POST", "/v1/tokens", #"{"user":"alice","scopes":\#(scopes)}"#)
             #expect([400, 422].contains(answer.status), "\(scopes): \(answer)")
             #expect(answer.json.string("parameter") == "scopes", "\(answer)")
             // Values that are not a list of names get an error without the list.
@@ -117,23 +117,24 @@ import Testing
             (#"["read"]"#, "/v1/me", 200), (#"["write"]"#, "/v1/me", 403), (#"["admin"]"#, "/v1/settings", 200),
             (#"["admin","read"]"#, "/v1/settings", 200), ("null", "/v1/me", 200), ("null", "/v1/settings", 403),
         ] {
-            let made = try await world.admin.call("POST", "/v1/tokens", #"{"user":"alice","scopes":\#(scopes)}"#)
+            let made = try await fixture.admin.call("POST", "/v1/tokens", #"{"user":"alice","scopes":\#(scopes)}"#)
             let token = try #require(made.json.string("token"), "\(made)")
-            let answer = try await API(server: world.server.url, token: token).call("GET", path)
+            let answer = try await API(server: fixture.server.url, token: token).call("GET", path)
             #expect(answer.status == status, "\(scopes) \(path): \(answer)")
         }
     }
 
     @Test func `A link created with a read-only token gives access to its file and nothing else`() async throws {
-        let world = try SmallWorld.shared
-        let file = try await world.alice.call("POST", "/v1/media?conversation=group:crew&type=file&name=a.txt", "hello")
+        let fixture = try ServerFixture.shared
+        let file = try await fixture.alice.call(
+            "POST", "/v1/media?conversation=group:crew&type=file&name=a.txt", "hello")
         let id = try #require(file.json.string("media"), "\(file)")
-        let reader = API(server: world.server.url, token: try await world.server.token("alice", Scopes([.read])))
+        let reader = API(server: fixture.server.url, token: try await fixture.server.token("alice", Scopes([.read])))
         let link = try await reader.call("POST", "/v1/media/\(id)/link", "{}").json.string("url")
         let url = try #require(link)
-        let stranger = API(server: world.server.url)
+        let stranger = API(server: fixture.server.url)
         #expect(try await stranger.call("GET", url).text == "hello")
         let token = try #require(url.split(separator: "=").last)
-        #expect(try await API(server: world.server.url, token: String(token)).call("GET", "/v1/me").status == 401)
+        #expect(try await API(server: fixture.server.url, token: String(token)).call("GET", "/v1/me").status == 401)
     }
 }

@@ -6,7 +6,7 @@ import ScrollbackWire
 import Testing
 
 /// An example request for a route.
-private struct Use: Sendable {
+private struct RouteCase: Sendable {
     var path: String
     var body: String?
     /// The expected status of an authorized request.
@@ -23,104 +23,110 @@ private struct Use: Sendable {
 }
 
 /// Calls each HTTP route with and without a token, the required scope and the required role.
-@Suite(.smallWorld) struct OperationRouteTests {
+@Suite(.serverFixture) struct OperationRouteTests {
     private static let g = "/v1/conversations/{G}"
     private static let message = "/v1/conversations/{G}/messages/{MESSAGE}"
 
-    private static let uses: [String: Use] = [
-        "POST /v1/tokens": Use("/v1/tokens", #"{"user":"{NEW}","scopes":["read"]}"#),
-        "DELETE /v1/users/{user}/tokens": Use("/v1/users/{NEW}/tokens"),
-        "GET /v1/me": Use("/v1/me"),
-        "GET /v1/users/{user}": Use("/v1/users/{ME}", status: 200...404),
-        "PUT /v1/users/{user}": Use("/v1/users/{ME}", #"{"name":"Me"}"#),
-        "POST /v1/users/fetch": Use("/v1/users/fetch", #"{"users":["{ME}"]}"#),
-        "PUT /v1/users/{user}/state": Use("/v1/users/{NEW}/state", #"{"state":"deactivated"}"#),
-        "DELETE /v1/users/{user}": Use("/v1/users/{OUT}?messages=keep"),
-        "GET /v1/users/{user}/export": Use("/v1/users/{ME}/export"),
-        "GET /v1/admin/users": Use("/v1/admin/users"),
-        "GET /v1/admin/conversations": Use("/v1/admin/conversations"),
-        "GET /v1/admin/connections": Use("/v1/admin/connections"),
-        "DELETE /v1/admin/connections/{user}": Use("/v1/admin/connections/{NEW}"),
-        "DELETE /v1/admin/connections/{user}/{device}": Use("/v1/admin/connections/{NEW}/phone"),
-        "GET /v1/admin/jobs/{id}": Use("/v1/admin/jobs/999999", status: 404...404),
-        "GET /v1/blocks": Use("/v1/blocks"),
-        "PUT /v1/blocks/{user}": Use("/v1/blocks/{OTHER}"),
-        "DELETE /v1/blocks/{user}": Use("/v1/blocks/{OTHER}"),
-        "GET /v1/bans": Use("/v1/bans"),
-        "PUT /v1/bans/{user}": Use("/v1/bans/{NEW}", "{}"),
-        "DELETE /v1/bans/{user}": Use("/v1/bans/{NEW}", status: 200...404),
-        "GET /v1/conversations/{conversation}/bans": Use("\(g)/bans"),
-        "PUT /v1/conversations/{conversation}/bans/{user}": Use("\(g)/bans/{OUT}", "{}"),
-        "DELETE /v1/conversations/{conversation}/bans/{user}": Use("\(g)/bans/{OUT}", status: 200...404),
-        "POST /v1/conversations/{conversation}/messages/{id}/reports": Use("\(message)/reports", #"{"reason":"spam"}"#),
-        "GET /v1/reports": Use("/v1/reports"),
-        "GET /v1/reports/{number}": Use("/v1/reports/{REPORT}"),
-        "PUT /v1/reports/{number}": Use("/v1/reports/{REPORT}", #"{"state":"closed"}"#),
-        "GET /v1/conversations": Use("/v1/conversations?include=totals"),
-        "GET /v1/communities/{target}/channels": Use("/v1/communities/{TAG}/channels"),
-        "PUT /v1/conversations/{conversation}": Use(g, #"{"name":"new"}"#),
-        "GET /v1/conversations/{conversation}": Use(g),
-        "DELETE /v1/conversations/{conversation}": Use(g),
-        "GET /v1/conversations/{conversation}/members": Use("\(g)/members"),
-        "PUT /v1/conversations/{conversation}/members/{user}": Use("\(g)/members/{NEW}", "{}"),
-        "DELETE /v1/conversations/{conversation}/members/{user}": Use("\(g)/members/{OUT}"),
-        "GET /v1/conversations/{conversation}/messages/{id}/readers": Use("\(message)/readers"),
-        "GET /v1/invitations": Use("/v1/invitations"),
-        "GET /v1/conversations/{conversation}/invitations": Use("\(g)/invitations"),
-        "PUT /v1/conversations/{conversation}/invitations/{user}": Use("\(g)/invitations/{NEW}", "{}"),
-        "DELETE /v1/conversations/{conversation}/invitations/{user}": Use("\(g)/invitations/{NEW}", status: 200...404),
-        "POST /v1/presence/fetch": Use("/v1/presence/fetch", #"{"users":["{OTHER}"]}"#),
-        "GET /v1/push/devices": Use("/v1/push/devices"),
-        "PUT /v1/push/devices/{device}": Use("/v1/push/devices/phone", "{}", status: 422...422),
-        "DELETE /v1/push/devices/{device}": Use("/v1/push/devices/phone", status: 200...404),
-        "POST /v1/admin/users/{user}/push": Use("/v1/admin/users/{NEW}/push", "{}", status: 200...422),
-        "POST /v1/conversations/{conversation}/messages": Use(
+    private static let uses: [String: RouteCase] = [
+        "POST /v1/tokens": RouteCase("/v1/tokens", #"{"user":"{NEW}","scopes":["read"]}"#),
+        "DELETE /v1/users/{user}/tokens": RouteCase("/v1/users/{NEW}/tokens"),
+        "GET /v1/me": RouteCase("/v1/me"),
+        "GET /v1/users/{user}": RouteCase("/v1/users/{ME}", status: 200...404),
+        "PUT /v1/users/{user}": RouteCase("/v1/users/{ME}", #"{"name":"Me"}"#),
+        "POST /v1/users/fetch": RouteCase("/v1/users/fetch", #"{"users":["{ME}"]}"#),
+        "PUT /v1/users/{user}/state": RouteCase("/v1/users/{NEW}/state", #"{"state":"deactivated"}"#),
+        "DELETE /v1/users/{user}": RouteCase("/v1/users/{OUT}?messages=keep"),
+        "GET /v1/users/{user}/export": RouteCase("/v1/users/{ME}/export"),
+        "GET /v1/admin/users": RouteCase("/v1/admin/users"),
+        "GET /v1/admin/conversations": RouteCase("/v1/admin/conversations"),
+        "GET /v1/admin/connections": RouteCase("/v1/admin/connections"),
+        "DELETE /v1/admin/connections/{user}": RouteCase("/v1/admin/connections/{NEW}"),
+        "DELETE /v1/admin/connections/{user}/{device}": RouteCase("/v1/admin/connections/{NEW}/phone"),
+        "GET /v1/admin/jobs/{id}": RouteCase("/v1/admin/jobs/999999", status: 404...404),
+        "GET /v1/blocks": RouteCase("/v1/blocks"),
+        "PUT /v1/blocks/{user}": RouteCase("/v1/blocks/{OTHER}"),
+        "DELETE /v1/blocks/{user}": RouteCase("/v1/blocks/{OTHER}"),
+        "GET /v1/bans": RouteCase("/v1/bans"),
+        "PUT /v1/bans/{user}": RouteCase("/v1/bans/{NEW}", "{}"),
+        "DELETE /v1/bans/{user}": RouteCase("/v1/bans/{NEW}", status: 200...404),
+        "GET /v1/conversations/{conversation}/bans": RouteCase("\(g)/bans"),
+        "PUT /v1/conversations/{conversation}/bans/{user}": RouteCase("\(g)/bans/{OUT}", "{}"),
+        "DELETE /v1/conversations/{conversation}/bans/{user}": RouteCase("\(g)/bans/{OUT}", status: 200...404),
+        "POST /v1/conversations/{conversation}/messages/{id}/reports": RouteCase(
+            "\(message)/reports", #"{"reason":"spam"}"#),
+        "GET /v1/reports": RouteCase("/v1/reports"),
+        "GET /v1/reports/{number}": RouteCase("/v1/reports/{REPORT}"),
+        "PUT /v1/reports/{number}": RouteCase("/v1/reports/{REPORT}", #"{"state":"closed"}"#),
+        "GET /v1/conversations": RouteCase("/v1/conversations?include=totals"),
+        "GET /v1/communities/{target}/channels": RouteCase("/v1/communities/{TAG}/channels"),
+        "PUT /v1/conversations/{conversation}": RouteCase(g, #"{"name":"new"}"#),
+        "GET /v1/conversations/{conversation}": RouteCase(g),
+        "DELETE /v1/conversations/{conversation}": RouteCase(g),
+        "GET /v1/conversations/{conversation}/members": RouteCase("\(g)/members"),
+        "PUT /v1/conversations/{conversation}/members/{user}": RouteCase("\(g)/members/{NEW}", "{}"),
+        "DELETE /v1/conversations/{conversation}/members/{user}": RouteCase("\(g)/members/{OUT}"),
+        "GET /v1/conversations/{conversation}/messages/{id}/readers": RouteCase("\(message)/readers"),
+        "GET /v1/invitations": RouteCase("/v1/invitations"),
+        "GET /v1/conversations/{conversation}/invitations": RouteCase("\(g)/invitations"),
+        "PUT /v1/conversations/{conversation}/invitations/{user}": RouteCase("\(g)/invitations/{NEW}", "{}"),
+        "DELETE /v1/conversations/{conversation}/invitations/{user}": RouteCase(
+            "\(g)/invitations/{NEW}", status: 200...404),
+        "POST /v1/presence/fetch": RouteCase("/v1/presence/fetch", #"{"users":["{OTHER}"]}"#),
+        "GET /v1/push/devices": RouteCase("/v1/push/devices"),
+        "PUT /v1/push/devices/{device}": RouteCase("/v1/push/devices/phone", "{}", status: 422...422),
+        "DELETE /v1/push/devices/{device}": RouteCase("/v1/push/devices/phone", status: 200...404),
+        "POST /v1/admin/users/{user}/push": RouteCase("/v1/admin/users/{NEW}/push", "{}", status: 200...422),
+        "POST /v1/conversations/{conversation}/messages": RouteCase(
             "\(g)/messages", #"{"id":"{FRESH}","type":"text","content":{"text":"x"}}"#),
-        "GET /v1/conversations/{conversation}/messages": Use("\(g)/messages"),
-        "GET /v1/conversations/{conversation}/messages/{id}": Use(message),
-        "POST /v1/conversations/{conversation}/import": Use("\(g)/import", #"{"messages":[]}"#),
-        "PATCH /v1/conversations/{conversation}/messages/{id}": Use(
+        "GET /v1/conversations/{conversation}/messages": RouteCase("\(g)/messages"),
+        "GET /v1/conversations/{conversation}/messages/{id}": RouteCase(message),
+        "POST /v1/conversations/{conversation}/import": RouteCase("\(g)/import", #"{"messages":[]}"#),
+        "PATCH /v1/conversations/{conversation}/messages/{id}": RouteCase(
             "\(g)/messages/{OWN}", #"{"content":{"text":"y"}}"#),
-        "DELETE /v1/conversations/{conversation}/messages/{id}": Use("\(g)/messages/{OWN}"),
-        "POST /v1/conversations/{conversation}/messages/delete": Use("\(g)/messages/delete", #"{"ids":["{OWN}"]}"#),
-        "DELETE /v1/conversations/{conversation}/messages": Use("\(g)/messages?all=true"),
-        "PUT /v1/conversations/{conversation}/clear": Use("\(g)/clear", #"{"seq":1,"epoch":"{EPOCH}"}"#),
-        "PUT /v1/conversations/{conversation}/read": Use("\(g)/read", #"{"seq":1,"epoch":"{EPOCH}"}"#),
-        "PUT /v1/conversations/{conversation}/settings": Use("\(g)/settings", #"{"muted":true}"#),
-        "PUT /v1/conversations/{conversation}/notifications": Use("\(g)/notifications", #"{"notifications":"all"}"#),
-        "PUT /v1/conversations/{conversation}/unread": Use("\(g)/unread"),
-        "PUT /v1/conversations/{conversation}/recent": Use("\(g)/recent"),
-        "DELETE /v1/conversations/{conversation}/recent": Use("\(g)/recent"),
-        "DELETE /v1/conversations/{conversation}/roaming": Use("\(g)/roaming"),
-        "POST /v1/read": Use("/v1/read", #"{"all":true}"#),
-        "POST /v1/conversations/{conversation}/messages/{id}/actions": Use(
+        "DELETE /v1/conversations/{conversation}/messages/{id}": RouteCase("\(g)/messages/{OWN}"),
+        "POST /v1/conversations/{conversation}/messages/delete": RouteCase(
+            "\(g)/messages/delete", #"{"ids":["{OWN}"]}"#),
+        "DELETE /v1/conversations/{conversation}/messages": RouteCase("\(g)/messages?all=true"),
+        "PUT /v1/conversations/{conversation}/clear": RouteCase("\(g)/clear", #"{"seq":1,"epoch":"{EPOCH}"}"#),
+        "PUT /v1/conversations/{conversation}/read": RouteCase("\(g)/read", #"{"seq":1,"epoch":"{EPOCH}"}"#),
+        "PUT /v1/conversations/{conversation}/settings": RouteCase("\(g)/settings", #"{"muted":true}"#),
+        "PUT /v1/conversations/{conversation}/notifications": RouteCase(
+            "\(g)/notifications", #"{"notifications":"all"}"#),
+        "PUT /v1/conversations/{conversation}/unread": RouteCase("\(g)/unread"),
+        "PUT /v1/conversations/{conversation}/recent": RouteCase("\(g)/recent"),
+        "DELETE /v1/conversations/{conversation}/recent": RouteCase("\(g)/recent"),
+        "DELETE /v1/conversations/{conversation}/roaming": RouteCase("\(g)/roaming"),
+        "POST /v1/read": RouteCase("/v1/read", #"{"all":true}"#),
+        "POST /v1/conversations/{conversation}/messages/{id}/actions": RouteCase(
             "\(message)/actions", #"{"type":"reaction","value":"y"}"#),
-        "GET /v1/conversations/{conversation}/messages/{id}/actions": Use("\(message)/actions"),
-        "GET /v1/conversations/{conversation}/actions": Use("\(g)/actions"),
-        "DELETE /v1/conversations/{conversation}/messages/{id}/actions/{timetoken}": Use("\(message)/actions/{ACTION}"),
-        "POST /v1/history/fetch": Use("/v1/history/fetch", #"{"conversations":["{G}"]}"#),
-        "POST /v1/history/counts": Use("/v1/history/counts", #"{"since":{"{G}":"1"}}"#),
-        "POST /v1/history/refresh": Use(
+        "GET /v1/conversations/{conversation}/messages/{id}/actions": RouteCase("\(message)/actions"),
+        "GET /v1/conversations/{conversation}/actions": RouteCase("\(g)/actions"),
+        "DELETE /v1/conversations/{conversation}/messages/{id}/actions/{timetoken}": RouteCase(
+            "\(message)/actions/{ACTION}"),
+        "POST /v1/history/fetch": RouteCase("/v1/history/fetch", #"{"conversations":["{G}"]}"#),
+        "POST /v1/history/counts": RouteCase("/v1/history/counts", #"{"since":{"{G}":"1"}}"#),
+        "POST /v1/history/refresh": RouteCase(
             "/v1/history/refresh", #"{"messages":[{"conversation":"{G}","id":"{MESSAGE}"}]}"#),
-        "GET /v1/search": Use("/v1/search?text=hello"),
-        "GET /v1/conversations/{conversation}/search": Use("\(g)/search?text=hello"),
-        "GET /v1/settings": Use("/v1/settings"),
-        "PUT /v1/settings": Use("/v1/settings", "{}"),
-        "POST /v1/media": Use("/v1/media?conversation={G}&type=file&name=a.txt", "hello"),
-        "OPTIONS /v1/media": Use("/v1/media", asksNoRole: true),
+        "GET /v1/search": RouteCase("/v1/search?text=hello"),
+        "GET /v1/conversations/{conversation}/search": RouteCase("\(g)/search?text=hello"),
+        "GET /v1/settings": RouteCase("/v1/settings"),
+        "PUT /v1/settings": RouteCase("/v1/settings", "{}"),
+        "POST /v1/media": RouteCase("/v1/media?conversation={G}&type=file&name=a.txt", "hello"),
+        "OPTIONS /v1/media": RouteCase("/v1/media", asksNoRole: true),
         // The upload does not exist. The server finds out only after it has verified the token.
-        "HEAD /v1/uploads/{upload}": Use("/v1/uploads/{FRESH}", status: 404...404),
-        "PATCH /v1/uploads/{upload}": Use("/v1/uploads/{FRESH}", "x", status: 400...404),
-        "DELETE /v1/uploads/{upload}": Use("/v1/uploads/{FRESH}", status: 404...404),
-        "GET /v1/media/{id}": Use("/v1/media/{FILE}"),
-        "GET /v1/media/{id}/thumbnail": Use("/v1/media/{FILE}/thumbnail", status: 404...404),
-        "PUT /v1/media/{id}/thumbnail": Use("/v1/media/{FILE}/thumbnail", "no picture", status: 422...422),
-        "POST /v1/media/{id}/link": Use("/v1/media/{FILE}/link", "{}"),
-        "GET /healthz": Use("/healthz"), "GET /readyz": Use("/readyz"), "GET /metrics": Use("/metrics"),
-        "GET /openapi.json": Use("/openapi.json"), "GET /v1/connect": Use("/v1/connect", status: 400...400),
+        "HEAD /v1/uploads/{upload}": RouteCase("/v1/uploads/{FRESH}", status: 404...404),
+        "PATCH /v1/uploads/{upload}": RouteCase("/v1/uploads/{FRESH}", "x", status: 400...404),
+        "DELETE /v1/uploads/{upload}": RouteCase("/v1/uploads/{FRESH}", status: 404...404),
+        "GET /v1/media/{id}": RouteCase("/v1/media/{FILE}"),
+        "GET /v1/media/{id}/thumbnail": RouteCase("/v1/media/{FILE}/thumbnail", status: 404...404),
+        "PUT /v1/media/{id}/thumbnail": RouteCase("/v1/media/{FILE}/thumbnail", "no picture", status: 422...422),
+        "POST /v1/media/{id}/link": RouteCase("/v1/media/{FILE}/link", "{}"),
+        "GET /healthz": RouteCase("/healthz"), "GET /readyz": RouteCase("/readyz"),
+        "GET /metrics": RouteCase("/metrics"),
+        "GET /openapi.json": RouteCase("/openapi.json"), "GET /v1/connect": RouteCase("/v1/connect", status: 400...400),
     ]
 
-    private static let routes = Surface.operations.map { "\($0.method) \($0.path)" }
+    private static let routes = APISurface.operations.map { "\($0.method) \($0.path)" }
 
     @Test func `Every HTTP route is tested`() {
         #expect(Set(Self.uses.keys) == Set(Self.routes))
@@ -130,13 +136,13 @@ private struct Use: Sendable {
     func `Each route is refused without a token, its scope or role and succeeds with exactly these`(route: String)
         async throws
     {
-        let access = try #require(Surface.operations.first { "\($0.method) \($0.path)" == route }).access
+        let access = try #require(APISurface.operations.first { "\($0.method) \($0.path)" == route }).access
         let use = try #require(Self.uses[route], "`uses` has no \(route).")
         let method = String(route.prefix { $0 != " " })
         var scene = try await OperationScene(access, isPresence: route.contains("/presence/"))
         try await scene.prepare(use.path, use.body ?? "")
         func call(_ token: String?) async throws -> Answer {
-            try await API(server: scene.world.server.url, token: token).call(
+            try await API(server: scene.fixture.server.url, token: token).call(
                 method, scene.fill(use.path), use.body.map { scene.fill($0) })
         }
         guard scene.access.scope != nil else {

@@ -7,7 +7,7 @@ import Testing
 
 /// A group created for one operation, with a user who may perform it and a user who may not.
 struct OperationScene {
-    let world: SmallWorld
+    let fixture: ServerFixture
     let access: AccessRule
     /// The user with exactly the required role.
     let holder: UserID
@@ -19,7 +19,7 @@ struct OperationScene {
     private static let roles: [Requirement] = [.anyone, .member, .moderator, .owner, .admin]
 
     init(_ access: AccessRule, isPresence: Bool = false) async throws {
-        world = try SmallWorld.shared
+        fixture = try ServerFixture.shared
         self.access = access
         let tag = UUID().uuidString.prefix(8).lowercased()
         self.tag = tag
@@ -33,7 +33,7 @@ struct OperationScene {
             holder = try person(needed == .anyone ? .member : needed)
             lesser = index == 0 ? nil : try person(Self.roles[index - 1])
         case .administrator: (holder, lesser) = ("admin", nil)
-        case .themselves: (holder, lesser) = (try person(.member), try person(.moderator))
+        case .selfOrAdministrator: (holder, lesser) = (try person(.member), try person(.moderator))
         case .anyUser, .everyone: (holder, lesser) = (try person(.member), nil)
         }
         let people = ["member", "moderator", "owner", "other", "out"].map { "\"\($0)-\(tag)\"" }
@@ -47,11 +47,11 @@ struct OperationScene {
             ("{G}/members/moderator-\(tag)", #"{"role":"moderator"}"#),
             ("{G}/members/owner-\(tag)", #"{"role":"owner"}"#),
         ] {
-            let answer = try await world.admin.call("PUT", "/v1/conversations/" + fill(path), body)
+            let answer = try await fixture.admin.call("PUT", "/v1/conversations/" + fill(path), body)
             try #require(answer.status < 300, "\(path): \(answer)")
         }
         for (sender, message) in [(holder.text, "OWN"), ("other-\(tag)", "MESSAGE")] {
-            let api = try await world.server.api(UserID(sender), isAdmin: sender == "admin")
+            let api = try await fixture.server.api(UserID(sender), isAdmin: sender == "admin")
             let answer = try await api.call(
                 "POST", fill("/v1/conversations/{G}/messages"),
                 fill(#"{"id":"{\#(message)}","type":"text","content":{"text":"hello there"}}"#))
@@ -59,10 +59,10 @@ struct OperationScene {
         }
         if isPresence {
             // Presence is off by default. The server then refuses requests for it from any caller.
-            let answer = try await world.admin.call("PUT", "/v1/settings", #"{"presence":true}"#)
+            let answer = try await fixture.admin.call("PUT", "/v1/settings", #"{"presence":true}"#)
             try #require(answer.status == 200, "\(answer)")
         }
-        values["EPOCH"] = try await world.admin.call("GET", fill("/v1/conversations/{G}")).json.string("epoch")
+        values["EPOCH"] = try await fixture.admin.call("GET", fill("/v1/conversations/{G}")).json.string("epoch")
     }
 
     private static func id() -> String { UUID().uuidString.lowercased() }
@@ -73,7 +73,7 @@ struct OperationScene {
     }
 
     mutating func prepare(_ texts: String...) async throws {
-        let api = try await world.server.api(holder, isAdmin: holder == "admin")
+        let api = try await fixture.server.api(holder, isAdmin: holder == "admin")
         for name in ["FILE", "REPORT", "ACTION"]
         where values[name] == nil && texts.contains(where: { $0.contains("{\(name)}") }) {
             let (path, body, member) =
@@ -99,19 +99,19 @@ struct OperationScene {
     /// If the required role is the administrator's, the scope is `admin`.
     func justEnough(also others: Set<Scope> = []) async throws -> String {
         let needed = holder == "admin" ? .admin : access.scope ?? .read
-        return try await world.server.token(holder, Scopes(Set([needed]).union(others)))
+        return try await fixture.server.token(holder, Scopes(Set([needed]).union(others)))
     }
 
     /// Returns a token of the holder with all scopes except the required one.
     func allBut() async throws -> String {
-        guard access.scope != .admin else { return try await world.server.token(holder) }
-        return try await world.server.token(
+        guard access.scope != .admin else { return try await fixture.server.token(holder) }
+        return try await fixture.server.token(
             holder, Scopes(Set(Scope.allCases).subtracting([access.scope ?? .admin, .admin])))
     }
 
     /// Returns a token of the user with the lesser role, with all scopes of that user.
     func tooSmall() async throws -> String? {
         guard let lesser else { return nil }
-        return try await world.server.token(lesser)
+        return try await fixture.server.token(lesser)
     }
 }

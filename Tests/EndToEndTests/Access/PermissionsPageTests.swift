@@ -15,14 +15,14 @@ import Testing
     }
 
     @Test func `Only probes take no token, and methods that change something need more than read`() {
-        let rules = Surface.operations.map { ($0.name, $0.access) } + Surface.requests.map { ($0.key, $0.value) }
+        let rules = APISurface.operations.map { ($0.name, $0.access) } + APISurface.requests.map { ($0.key, $0.value) }
         for (name, access) in rules {
             #expect((access.scope == nil) == (name == "probe"), "\(name)")
             #expect((access.scope == nil) == (access.caller == .everyone), "\(name)")
             #expect((access.scope == .admin) == (access.caller == .administrator), "\(name)")
             if case .permission(let permissions) = access.caller { #expect(!permissions.isEmpty, "\(name)") }
         }
-        for (method, path, name, access) in Surface.operations where name != "probe" {
+        for (method, path, name, access) in APISurface.operations where name != "probe" {
             if method == "GET" { #expect([.read, .admin].contains(access.scope), "\(path)") }
             if ["PUT", "DELETE", "PATCH"].contains(method) { #expect(access.scope != .read, "\(method) \(path)") }
         }
@@ -32,13 +32,13 @@ import Testing
         let package = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
         let file = package.appending(path: "Documentation/permissions.md")
         if ProcessInfo.processInfo.environment["SCROLLBACK_WRITE_PAGES"] != nil {
-            try Data(Surface.permissionsPage.utf8).write(to: file)
+            try Data(APISurface.permissionsPage.utf8).write(to: file)
         }
         let written = try String(contentsOf: file, encoding: .utf8)
-        let lines = (written.split(separator: "\n"), Surface.permissionsPage.split(separator: "\n"))
+        let lines = (written.split(separator: "\n"), APISurface.permissionsPage.split(separator: "\n"))
         for (old, new) in zip(lines.0, lines.1) { #expect(old == new) }
         #expect(
-            written == Surface.permissionsPage,
+            written == APISurface.permissionsPage,
             "The page is outdated. Run SCROLLBACK_WRITE_PAGES=1 swift test --filter PermissionsPageTests.")
     }
 }

@@ -34,7 +34,7 @@ import Testing
                     .init(server: server.url, user: UserID("from-\(key)"), store: .inMemory, token: { token }))
                 client.connect()
                 let chat = client.conversation(.direct("bob"))
-                #expect(try await chat.send(.text(algorithm)).delivered().sender.text == "from-\(key)")
+                #expect(try await chat.send(.text(algorithm)).waitUntilSent().sender.text == "from-\(key)")
             }
             // A token with an unknown kid is refused.
             let other = try await TokenIssuer.issue(key, algorithm, kid: "p384", TokenIssuer.claims("eve"))

@@ -7,7 +7,7 @@ import Testing
 @Suite("Backups under load")
 struct BackupLoadTests {
     @Test("A backup taken while fifty users send is valid and contains every message acknowledged before it began")
-    func underLoad() async throws {
+    func backupUnderLoadHasEveryAcknowledgedMessage() async throws {
         let senders = 50
         let backups = Run.isLong ? 12 : 3
         let server = try await RunningServer.start()
@@ -21,40 +21,40 @@ struct BackupLoadTests {
         }
         // Large messages make a backup take long enough.
         let filler = String(repeating: "x", count: 1_000)
-        let heard = Acknowledged()
+        let acknowledged = Acknowledged()
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             for (number, user) in users.enumerated() {
                 let socket = try await TestSocket.signedIn(server, user)
                 let group = groups[number / 10]
                 tasks.addTask {
-                    while !heard.isOver {
+                    while !acknowledged.isOver {
                         let id = UUID()
                         let answer = try await socket.request(
                             #""type":"send","conversation":"\#(group)","message":\#(API.message(filler, id: id))"#)
-                        heard.add(id, at: try #require(answer.int("seq"), "\(answer.all)"), of: group)
+                        acknowledged.add(id, at: try #require(answer.int("seq"), "\(answer.all)"), of: group)
                     }
                 }
             }
             tasks.addTask {
-                defer { heard.end() }
+                defer { acknowledged.end() }
                 for number in 1...backups {
-                    try await eventually("users send messages") { heard.all.count >= number * 500 ? true : nil }
-                    let before = heard.all
+                    try await eventually("users send messages") { acknowledged.all.count >= number * 500 ? true : nil }
+                    let before = acknowledged.all
                     let start = ContinuousClock.now
                     let (backup, report) = try await server.backUp("backup-\(number)", within: 300)
-                    let during = heard.all.count - before.count
+                    let during = acknowledged.all.count - before.count
                     print(
                         "backup \(number): \(report.int("messages") ?? 0) messages, \(report.int("bytes") ?? 0) bytes"
                             + " in \(ContinuousClock.now - start), \(during) sent during the backup")
                     #expect(during > 0, "No message was sent during the backup.")
-                    heard.took(backup, after: before)
+                    acknowledged.record(backup, after: before)
                 }
             }
             try await tasks.waitForAll()
         }
         #expect(try await server.terminate() == 0)
         #expect(try await RunningServer.verdict(server.data).isWhole)
-        for (backup, before) in heard.backups { try await Self.check(backup, has: before) }
+        for (backup, before) in acknowledged.backups { try await Self.check(backup, has: before) }
     }
 
     /// Restores a backup into another directory and checks that it contains the messages.
@@ -101,7 +101,7 @@ private final class Acknowledged: Sendable {
     }
 
     /// Records a backup and the messages that were acknowledged before it began.
-    func took(_ backup: URL, after before: [UUID: Place]) { state.withLock { $0.backups.append((backup, before)) } }
+    func record(_ backup: URL, after before: [UUID: Place]) { state.withLock { $0.backups.append((backup, before)) } }
     var backups: [(URL, [UUID: Place])] { state.withLock { $0.backups } }
 
     func end() { state.withLock { $0.isOver = true } }

@@ -12,22 +12,22 @@ struct RestoreHistoryTests {
     @Test(
         "Devices resynchronize with a restored server, send their queue and show correct unread counts",
         .history(17))
-    func restoredUnderRunningApps() async throws {
+    func clientsResynchronizeAfterRestore() async throws {
         let server = try await RunningServer.start()
         let made = try await server.admin().call(
             "PUT", "/v1/conversations/group:swift", #"{"members":["alice","bob"]}"#)
         try #require(made.status == 201)
-        let line = try await TestLine(to: server)
+        let proxy = try await TestProxy(to: server)
         let store = RunningServer.makeFolderForStore()
         defer { try? FileManager.default.removeItem(at: store) }
-        let phone = try await Device.open(server, "alice", store: .directory(store), over: line)
+        let phone = try await Device.open(server, "alice", store: .directory(store), over: proxy)
         let laptop = try await Device.open(server, "alice")
         let bob = try await Device.open(server, "bob")
         // A device that connects after twenty messages receives only the newest of them and fetches the rest on
         // request. No device requests them here.
-        try await say(1...1, bob)
+        try await sendMessages(1...1, bob)
         for device in [phone, laptop] { try await expect(device, has: ["bob 1"]) }
-        try await say(2...20, bob)
+        try await sendMessages(2...20, bob)
         for device in [phone, laptop] { try await expect(device, has: (1...20).map { "bob \($0)" }) }
         let tenth = try await phone.conversation(group).history(.latest, limit: 11, from: .local).messages[10]
         try await phone.conversation(group).markRead(upTo: tenth.id)
@@ -35,8 +35,8 @@ struct RestoreHistoryTests {
 
         let (backup, _) = try await server.backUp("yesterday")
         // Send and read messages after the backup.
-        try await say(21...30, bob)
-        _ = try await phone.conversation(group).send(.text("lost with the server")).delivered()
+        try await sendMessages(21...30, bob)
+        _ = try await phone.conversation(group).send(.text("lost with the server")).waitUntilSent()
         try await expect(laptop, has: (1...30).map { "bob \($0)" } + ["lost with the server"])
         try await laptop.conversation(group).markRead()
         for device in [phone, laptop] { try await expect(device, unread: 0) }
@@ -44,8 +44,8 @@ struct RestoreHistoryTests {
         // The phone loses its connection. It queues messages and a read marker.
         let shown = Shown(phone.conversation(group).timeline(at: .latest, window: 100))
         try await shown.eventually(31)
-        line.set(.held)
-        line.cut()
+        proxy.set(.held)
+        proxy.cut()
         for number in 1...3 { try await phone.conversation(group).send(.text("queued \(number)")) }
         try await phone.conversation(group).markRead()
         try await server.terminate()
@@ -54,12 +54,12 @@ struct RestoreHistoryTests {
         #expect(report.int("messages") == 20)
         try server.replaceData(with: restored)
         try await server.start()
-        try await say(41...45, bob)
+        try await sendMessages(41...45, bob)
 
-        line.set(.full)
+        proxy.set(.full)
         let everything = (Array(1...20) + Array(41...45)).map { "bob \($0)" } + (1...3).map { "queued \($0)" }
         for device in [phone, laptop, bob] { try await expect(device, has: everything) }
-        await phone.flushed()
+        await phone.waitForOutbox()
         #expect(try await phone.pendingCount() == 0)
         // When the backup was made, Alice had read ten messages. Reads of the lost log do not apply to the restored
         // log.
@@ -80,9 +80,9 @@ struct RestoreHistoryTests {
         }
     }
 
-    private func say(_ numbers: ClosedRange<Int>, _ client: ChatClient) async throws {
+    private func sendMessages(_ numbers: ClosedRange<Int>, _ client: ChatClient) async throws {
         for number in numbers { try await client.conversation(group).send(.text("bob \(number)")) }
-        await client.flushed()
+        await client.waitForOutbox()
         #expect(try await client.pendingCount() == 0)
     }
 

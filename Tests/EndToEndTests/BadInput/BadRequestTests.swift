@@ -4,9 +4,9 @@ import Testing
 
 /// A request that the server must refuse, and the expected error.
 struct BadRequest: Sendable, CustomTestStringConvertible {
-    enum Who: Sendable { case alice, carol, admin }
+    enum Requester: Sendable { case alice, carol, admin }
 
-    var who = Who.alice
+    var requester = Requester.alice
     var method: String
     var path: String
     var body: String?
@@ -19,34 +19,47 @@ struct BadRequest: Sendable, CustomTestStringConvertible {
         "\(method) \(path.prefix(90)) \((body ?? "").prefix(60)) → \(status) \(code) \(parameter ?? "")"
     }
 
-    static func get(_ path: String, _ status: Int, _ code: String, _ parameter: String? = nil, by who: Who = .alice)
+    static func get(
+        _ path: String, _ status: Int, _ code: String, _ parameter: String? = nil, by requester: Requester = .alice
+    )
         -> Self
     {
-        .init(who: who, method: "GET", path: path, status: status, code: code, parameter: parameter)
+        .init(requester: requester, method: "GET", path: path, status: status, code: code, parameter: parameter)
     }
 
     static func put(
-        _ path: String, _ body: String?, _ status: Int, _ code: String, _ parameter: String? = nil, by who: Who = .alice
+        _ path: String, _ body: String?, _ status: Int, _ code: String, _ parameter: String? = nil,
+        by requester: Requester = .alice
     ) -> Self {
-        .init(who: who, method: "PUT", path: path, body: body, status: status, code: code, parameter: parameter)
+        .init(
+            requester: requester, method: "PUT", path: path, body: body, status: status, code: code,
+            parameter: parameter)
     }
 
     static func post(
-        _ path: String, _ body: String?, _ status: Int, _ code: String, _ parameter: String? = nil, by who: Who = .alice
+        _ path: String, _ body: String?, _ status: Int, _ code: String, _ parameter: String? = nil,
+        by requester: Requester = .alice
     ) -> Self {
-        .init(who: who, method: "POST", path: path, body: body, status: status, code: code, parameter: parameter)
+        .init(
+            requester: requester, method: "POST", path: path, body: body, status: status, code: code,
+            parameter: parameter)
     }
 
     static func patch(
-        _ path: String, _ body: String?, _ status: Int, _ code: String, _ parameter: String? = nil, by who: Who = .alice
+        _ path: String, _ body: String?, _ status: Int, _ code: String, _ parameter: String? = nil,
+        by requester: Requester = .alice
     ) -> Self {
-        .init(who: who, method: "PATCH", path: path, body: body, status: status, code: code, parameter: parameter)
+        .init(
+            requester: requester, method: "PATCH", path: path, body: body, status: status, code: code,
+            parameter: parameter)
     }
 
-    static func delete(_ path: String, _ status: Int, _ code: String, _ parameter: String? = nil, by who: Who = .alice)
+    static func delete(
+        _ path: String, _ status: Int, _ code: String, _ parameter: String? = nil, by requester: Requester = .alice
+    )
         -> Self
     {
-        .init(who: who, method: "DELETE", path: path, status: status, code: code, parameter: parameter)
+        .init(requester: requester, method: "DELETE", path: path, status: status, code: code, parameter: parameter)
     }
 }
 
@@ -56,7 +69,7 @@ private func nested(_ depth: Int) -> String {
     String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
 }
 
-@Suite(.smallWorld) struct BadRequestTests {
+@Suite(.serverFixture) struct BadRequestTests {
     // MARK: Bodies
 
     private static let notJSON: [BadRequest] = [
@@ -302,28 +315,28 @@ private func nested(_ depth: Int) -> String {
     func `A bad request changes nothing and is refused with its error code and parameter`(_ request: BadRequest)
         async throws
     {
-        let world = try SmallWorld.shared
+        let fixture = try ServerFixture.shared
         let api =
-            switch request.who {
-            case .alice: world.alice
-            case .carol: world.carol
-            case .admin: world.admin
+            switch request.requester {
+            case .alice: fixture.alice
+            case .carol: fixture.carol
+            case .admin: fixture.admin
             }
         let answer = try await raw(
-            api, request.method, world.fill(request.path), request.body.map(world.fill), request.type)
+            api, request.method, fixture.fill(request.path), request.body.map(fixture.fill), request.type)
         #expect(answer.status == request.status, "\(answer)")
         #expect(answer.code == request.code, "\(answer)")
         #expect(answer.json.string("parameter") == request.parameter, "\(answer)")
         #expect(answer.headers["content-type"] == "application/problem+json")
         #expect(answer.json.int("status") == request.status)
-        try await world.expectUnchanged(request.testDescription)
+        try await fixture.expectUnchanged(request.testDescription)
     }
 
     /// Sends the request over a raw connection, because HTTP libraries would correct the path.
     private func raw(
         _ api: API, _ method: String, _ path: String, _ body: String?, _ type: String?
     ) async throws -> Answer {
-        let connection = try await RawConnection(try SmallWorld.shared.server)
+        let connection = try await RawConnection(try ServerFixture.shared.server)
         var head = "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(api.token ?? "")\r\n"
         if let body {
             head += "Content-Type: \(type ?? "application/json")\r\nContent-Length: \(body.utf8.count)\r\n"

@@ -5,24 +5,24 @@ import ScrollbackModel
 import Testing
 
 /// The page sizes that HTTP, the WebSocket and the SDK accept.
-@Suite(.smallWorld) struct PageSizeTests {
-    let world: SmallWorld
+@Suite(.serverFixture) struct PageSizeTests {
+    let fixture: ServerFixture
     let names: [String]
 
     /// Creates three groups of Alice's with 120 messages each.
     init() async throws {
-        world = try SmallWorld.shared
+        fixture = try ServerFixture.shared
         names = (1...3).map { "pages-\($0)-\(UUID().uuidString.lowercased())" }
-        let said = (1...120).map {
+        let imports = (1...120).map {
             #"{"id":"\#(UUID())","type":"text","content":{"text":"tide \#($0)"},"sender":"alice","#
                 + #""sentAt":"2026-01-02T03:04:05.678Z"}"#
         }
         for name in names {
             let path = "/v1/conversations/group:\(name)"
-            let made = try await world.admin.call("PUT", path, "{}")
+            let made = try await fixture.admin.call("PUT", path, "{}")
             try #require(made.status == 201, "\(made)")
-            let imported = try await world.admin.call(
-                "POST", path + "/import", #"{"messages":[\#(said.joined(separator: ","))]}"#)
+            let imported = try await fixture.admin.call(
+                "POST", path + "/import", #"{"messages":[\#(imports.joined(separator: ","))]}"#)
             try #require(imported.status == 200, "\(imported)")
         }
     }
@@ -55,17 +55,17 @@ import Testing
     @Test(
         "A request for one conversation returns up to 100 messages, and another limit is refused by name",
         .contract("check 13"), .rows(13, 14, 31, 52, 158, 159, 240), arguments: [0, 1, 100, 101, -1])
-    func ofOne(_ limit: Int) async throws {
+    func pageLimitForOneConversation(_ limit: Int) async throws {
         let expected: Outcome = (0...100).contains(limit) ? .messages(limit) : .refused("limit")
         let path = "/v1/conversations/group:\(names[0])/messages"
-        let socket = try await TestSocket.signedIn(world.server, "alice")
-        let client = try await Device.open(world.server, "alice")
+        let socket = try await TestSocket.signedIn(fixture.server, "alice")
+        let client = try await Device.open(fixture.server, "alice")
         let chat = client.conversation(.group(try Identifier(names[0])))
         // The device loads all messages first, so that local reads are complete.
         for try await _ in chat.messages(source: .remote) {}
 
         for anchor in ["", "&before=latest", "&after=earliest", "&from=earliest&to=latest"] {
-            let answer = try await world.alice.call("GET", "\(path)?limit=\(limit)\(anchor)")
+            let answer = try await fixture.alice.call("GET", "\(path)?limit=\(limit)\(anchor)")
             #expect(outcome(answer.json) { $0.objects("messages").count } == expected, "\(anchor) \(answer)")
         }
         let frame = try await socket.request(
@@ -83,7 +83,7 @@ import Testing
         }
         for (before, after, name) in [(limit, 3, "beforeLimit"), (3, limit, "afterLimit")] {
             let around = "around=seq:110&beforeLimit=\(before)&afterLimit=\(after)"
-            let answer = try await world.alice.call("GET", "\(path)?\(around)")
+            let answer = try await fixture.alice.call("GET", "\(path)?\(around)")
             let isFine = (0...100).contains(limit)
             let newer = min(after, 10)
             #expect(
@@ -96,7 +96,7 @@ import Testing
         }
 
         let body = #""conversations":["group:\#(names[0])"],"limit":\#(limit)"#
-        let fetched = try await world.alice.call("POST", "/v1/history/fetch", "{\(body)}")
+        let fetched = try await fixture.alice.call("POST", "/v1/history/fetch", "{\(body)}")
         #expect(outcome(fetched.json, messages) == expected, "\(fetched)")
         #expect(outcome(try await socket.request(#""type":"fetch",\#(body)"#), messages) == expected)
         let batch = await outcome {
@@ -109,15 +109,15 @@ import Testing
     @Test(
         "A request for several conversations returns up to 25 messages each, and another limit is refused by name",
         .contract("check 13"), .rows(240), arguments: [0, 1, 25, 26, 100, -1])
-    func ofSeveral(_ limit: Int) async throws {
+    func pageLimitForSeveralConversations(_ limit: Int) async throws {
         let isFine = (0...25).contains(limit)
-        let socket = try await TestSocket.signedIn(world.server, "alice")
-        let client = try await Device.open(world.server, "alice")
+        let socket = try await TestSocket.signedIn(fixture.server, "alice")
+        let client = try await Device.open(fixture.server, "alice")
         let ids = try names.map { ConversationID.group(try Identifier($0)) }
         let list = names.map { "\"group:\($0)\"" }.joined(separator: ",")
         let body = #""conversations":[\#(list)],"limit":\#(limit)"#
         let expected: Outcome = isFine ? .messages(3 * limit) : .refused("limit")
-        let answer = try await world.alice.call("POST", "/v1/history/fetch", "{\(body)}")
+        let answer = try await fixture.alice.call("POST", "/v1/history/fetch", "{\(body)}")
         #expect(outcome(answer.json, messages) == expected, "\(answer)")
         #expect(outcome(try await socket.request(#""type":"fetch",\#(body)"#), messages) == expected)
         let batch = await outcome {

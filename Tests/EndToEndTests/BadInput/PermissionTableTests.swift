@@ -190,7 +190,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite(.smallWorld) struct PermissionTableTests {
+@Suite(.serverFixture) struct PermissionTableTests {
     @Test func `The table has every kind, action and role`() {
         // The actions of the engine, and two that only the API distinguishes.
         let actions = Set(Permission.allCases.map { $0 == .importHistory ? "import" : $0.rawValue })
@@ -239,7 +239,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
 
     /// A conversation created for one attempt, with a user in each role.
     private struct Scene {
-        let world: SmallWorld
+        let fixture: ServerFixture
         /// Path segments: the conversation, a conversation that does not exist yet, and the community of a channel.
         let name: String
         let fresh: String
@@ -253,7 +253,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         let leftMessage = UUID()
 
         init(_ kind: String, _ action: String) async throws {
-            world = try SmallWorld.shared
+            fixture = try ServerFixture.shared
             let tag = UUID().uuidString.prefix(8).lowercased()
             self.tag = tag
             let people = ["member", "moderator", "owner", "left", "extra", "boss"].map { "\($0)-\(tag)" }
@@ -288,7 +288,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
             }
             try await expect("POST", name + "/messages", API.message("hi", id: adminMessage))
             guard kind != "room" else { return }
-            let left = try await world.server.api(UserID("left-\(tag)"))
+            let left = try await fixture.server.api(UserID("left-\(tag)"))
             _ = try await left.call(
                 "POST", "/v1/conversations/\(name)/messages", API.message("mine", id: leftMessage))
             try await expect("PUT", name + "/members/moderator-\(tag)", #"{"role":"moderator"}"#)
@@ -302,7 +302,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         }
 
         private func expect(_ method: String, _ path: String, _ body: String?) async throws {
-            let answer = try await world.admin.call(method, "/v1/conversations/\(path)", body)
+            let answer = try await fixture.admin.call(method, "/v1/conversations/\(path)", body)
             try #require(answer.status < 300, "\(method) \(path): \(answer)")
         }
 
@@ -314,7 +314,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
 
         func attempt(_ action: String, as role: PermissionCase.Role) async throws -> Answer {
             let user = role == .admin ? "admin" : "\(role.rawValue)-\(tag)"
-            let api = try await world.server.api(UserID(user), isAdmin: role == .admin)
+            let api = try await fixture.server.api(UserID(user), isAdmin: role == .admin)
             let path = "/v1/conversations/\(name)"
             switch action {
             case "create": return try await api.call("PUT", "/v1/conversations/\(fresh.isEmpty ? name : fresh)", "{}")
@@ -350,7 +350,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
                 if name.contains("%2Fp"), answer.status == 200 {
                     // Members of the community who were never in the private channel must not see it.
                     try await expect("PUT", "community:\(tag)/members/outsider", "{}")
-                    let outsider = try await world.server.api("outsider")
+                    let outsider = try await fixture.server.api("outsider")
                     let other = try await outsider.call("GET", "/v1/communities/\(tag)/channels")
                     #expect(answer.text.contains("community:\(tag)/p") && !other.text.contains("community:\(tag)/p"))
                 }
@@ -369,11 +369,11 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
             case "changeRole": return try await api.call("PUT", path + "/members/\(member)", #"{"role":"moderator"}"#)
             case "changeSettings": return try await api.call("PUT", path, #"{"name":"new"}"#)
             case "markRead":
-                let head = try await world.admin.call("GET", path + "/messages").json
+                let head = try await fixture.admin.call("GET", path + "/messages").json
                 return try await api.call(
                     "PUT", path + "/read", #"{"seq":1,"epoch":"\#(head.string("epoch") ?? "1")"}"#)
             case "subscribe":
-                let socket = try await TestSocket.signedIn(world.server, try UserID(user), token: api.token)
+                let socket = try await TestSocket.signedIn(fixture.server, try UserID(user), token: api.token)
                 let id = name.removingPercentEncoding ?? ""
                 let frame = try await socket.request(#""type":"subscribe","conversations":["\#(id)"]"#)
                 let isDone = frame.string("type") == "result"

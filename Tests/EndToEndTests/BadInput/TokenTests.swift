@@ -4,11 +4,11 @@ import ScrollbackServer
 import Testing
 
 /// Invalid tokens over HTTP and the WebSocket.
-@Suite(.smallWorld) struct TokenTests {
-    let world: SmallWorld
+@Suite(.serverFixture) struct TokenTests {
+    let fixture: ServerFixture
 
     init() throws {
-        world = try SmallWorld.shared
+        fixture = try ServerFixture.shared
     }
 
     private func part(_ json: String) -> String {
@@ -19,7 +19,7 @@ import Testing
     @Test func `A missing, malformed or foreign token gets invalid-token over HTTP and 4001 over the WebSocket`()
         async throws
     {
-        let good = try await world.server.token("alice")
+        let good = try await fixture.server.token("alice")
         let parts = good.split(separator: ".").map(String.init)
         let other = try RunningServer.makeFolder()
         defer { try? FileManager.default.removeItem(at: other) }
@@ -37,21 +37,23 @@ import Testing
             String(repeating: "x", count: 20_000),
         ]
         for token in bad {
-            let answer = try await API(server: world.server.url, token: token).call("GET", "/v1/me")
+            let answer = try await API(server: fixture.server.url, token: token).call("GET", "/v1/me")
             #expect(answer.status == 401 && answer.code == "invalid-token", "\(token.prefix(60)): \(answer)")
             #expect(answer.headers["www-authenticate"] == "Bearer")
             #expect(try await close(hello: token) == 4001, "\(token.prefix(60))")
         }
         for header in ["", "Bearer", "Bearer ", "Basic YTpi", good, "Bearer \(good) x", "Token \(good)"] {
-            let answer = try await API(server: world.server.url).call(
+            let answer = try await API(server: fixture.server.url).call(
                 "GET", "/v1/me", headers: ["Authorization": header])
             #expect(answer.status == 401 && answer.code == "invalid-token", "\(header.prefix(20)): \(answer)")
         }
-        let answer = try await API(server: world.server.url).call("GET", "/v1/me")
+        let answer = try await API(server: fixture.server.url).call("GET", "/v1/me")
         #expect(answer.status == 401 && answer.code == "invalid-token")
         #expect(
-            try await API(server: world.server.url).call("GET", "/v1/me", headers: ["Authorization": "bearer \(good)"])
-                .status == 200)
+            try await API(server: fixture.server.url).call(
+                "GET", "/v1/me", headers: ["Authorization": "bearer \(good)"]
+            )
+            .status == 200)
     }
 
     private func pad(_ base64: String) -> String {
@@ -60,7 +62,7 @@ import Testing
     }
 
     private func close(hello token: String) async throws -> Int? {
-        let socket = try await TestSocket.open(world.server.url)
+        let socket = try await TestSocket.open(fixture.server.url)
         socket.send(#"{"type":"hello","token":"\#(token)","device":"d"}"#)
         return try await socket.closed()
     }
@@ -68,36 +70,36 @@ import Testing
     @Test func `An expired token gets token-expired over HTTP and 4003 over the WebSocket, even on an open connection`()
         async throws
     {
-        let expired = try await world.server.token("alice", lifetime: 60, madeAt: Date(timeIntervalSinceNow: -61))
-        let answer = try await API(server: world.server.url, token: expired).call("GET", "/v1/me")
+        let expired = try await fixture.server.token("alice", lifetime: 60, madeAt: Date(timeIntervalSinceNow: -61))
+        let answer = try await API(server: fixture.server.url, token: expired).call("GET", "/v1/me")
         #expect(answer.status == 401 && answer.code == "token-expired", "\(answer)")
         #expect(try await close(hello: expired) == 4003)
 
         let (token, socket) = try await short()
         #expect(try await socket.closed(within: 180) == 4003)
-        #expect(try await API(server: world.server.url, token: token).call("GET", "/v1/me").code == "token-expired")
+        #expect(try await API(server: fixture.server.url, token: token).call("GET", "/v1/me").code == "token-expired")
     }
 
     @Test func `Revoking tokens closes connections with 4010 and refuses the tokens, but not new ones`() async throws {
-        let api = try await world.server.api("erin")
-        let socket = try await TestSocket.signedIn(world.server, "erin", token: api.token)
-        let other = try await TestSocket.signedIn(world.server, "alice")
+        let api = try await fixture.server.api("erin")
+        let socket = try await TestSocket.signedIn(fixture.server, "erin", token: api.token)
+        let other = try await TestSocket.signedIn(fixture.server, "alice")
         #expect(try await api.call("DELETE", "/v1/users/erin/tokens").code == "forbidden")
-        #expect(try await world.admin.call("DELETE", "/v1/users/erin/tokens").status == 204)
+        #expect(try await fixture.admin.call("DELETE", "/v1/users/erin/tokens").status == 204)
         #expect(try await socket.closed() == 4010)
         let answer = try await api.call("GET", "/v1/me")
         #expect(answer.status == 401 && answer.code == "token-revoked", "\(answer)")
         #expect(try await close(hello: api.token ?? "") == 4001)
-        #expect(try await world.server.api("erin").call("GET", "/v1/me").status == 200)
+        #expect(try await fixture.server.api("erin").call("GET", "/v1/me").status == 200)
         #expect(try await other.request(#""type":"ping""#).string("type") == "result")
     }
 
     @Test func `A replacement token over the WebSocket must be valid and belong to the same user`() async throws {
-        let socket = try await TestSocket.signedIn(world.server, "alice")
+        let socket = try await TestSocket.signedIn(fixture.server, "alice")
         for (token, code) in [
-            ("x", "invalid-token"), (try await world.server.token("bob"), "forbidden"),
+            ("x", "invalid-token"), (try await fixture.server.token("bob"), "forbidden"),
             (
-                try await world.server.token("alice", lifetime: 60, madeAt: Date(timeIntervalSinceNow: -61)),
+                try await fixture.server.token("alice", lifetime: 60, madeAt: Date(timeIntervalSinceNow: -61)),
                 "token-expired"
             ),
         ] {
@@ -120,10 +122,10 @@ import Testing
     /// On a busy machine, the token can expire before the connection is open. The method then retries with a longer
     /// lifetime.
     private func short(seconds: Int = 15) async throws -> (token: String, TestSocket) {
-        let made = try await world.admin.call("POST", "/v1/tokens", #"{"user":"alice","expiresIn":\#(seconds)}"#)
+        let made = try await fixture.admin.call("POST", "/v1/tokens", #"{"user":"alice","expiresIn":\#(seconds)}"#)
         let token = try #require(made.json.string("token"))
         do {
-            return (token, try await TestSocket.signedIn(world.server, "alice", token: token))
+            return (token, try await TestSocket.signedIn(fixture.server, "alice", token: token))
         } catch  where seconds < 100 {
             return try await short(seconds: seconds * 3)
         }
@@ -133,11 +135,11 @@ import Testing
     ///
     /// On a busy machine, the token can expire first. The method then retries with a longer lifetime.
     private func refreshed(lifetime: TimeInterval = 15) async throws -> (TestSocket, end: Date) {
-        let fresh = try await world.server.token("alice")
+        let fresh = try await fixture.server.token("alice")
         let end = Date(timeIntervalSinceNow: lifetime)
         do {
-            let short = try await world.server.token("alice", lifetime: lifetime)
-            let socket = try await TestSocket.signedIn(world.server, "alice", token: short)
+            let short = try await fixture.server.token("alice", lifetime: lifetime)
+            let socket = try await TestSocket.signedIn(fixture.server, "alice", token: short)
             #expect(try await socket.request(#""type":"token","token":"\#(fresh)""#).string("type") == "result")
             return (socket, end)
         } catch {
@@ -151,7 +153,7 @@ import Testing
             ("POST", "/v1/tokens", #"{"user":"alice","scopes":["admin"]}"#), ("DELETE", "/v1/users/alice/tokens", nil),
             ("PUT", "/v1/users/bob", "{}"), ("POST", "/v1/conversations/group:crew/import", #"{"messages":[]}"#),
         ] as [(String, String, String?)] {
-            let answer = try await world.alice.call(method, path, body)
+            let answer = try await fixture.alice.call(method, path, body)
             #expect(answer.status == 403 && answer.code == "forbidden", "\(path): \(answer)")
         }
     }

@@ -28,8 +28,8 @@ struct ChatCommandTests {
             return chat.errorText.contains("— bob is typing —") ? true : nil
         }
         let photo = PictureFixture.directory.appending(path: "photo-1600x1200.jpg")
-        let sent = try await crew.send(.image(.file(photo))).delivered()
-        let text = try await crew.send(.text("عند المرسى ⚓️"), replyingTo: sent.id).delivered()
+        let sent = try await crew.send(.image(.file(photo))).waitUntilSent()
+        let text = try await crew.send(.text("عند المرسى ⚓️"), replyingTo: sent.id).waitUntilSent()
         func shows(_ line: String) async throws {
             _ = try await eventually("alice sees \(line)", within: 30) { chat.outputText.contains(line) ? true : nil }
         }
@@ -50,11 +50,11 @@ struct ChatCommandTests {
         let messages = try await Device.everything(in: .group("crew"), of: server)
         #expect(messages.first { $0.text == "on my way" }?.attributes.replyTo == text.id)
         _ = try await eventually("the errors are printed", within: 30) {
-            let said = chat.errorText
-            return said.contains("nowhere.jpg can't be read") && said.contains("/dance is not a valid command")
+            let errors = chat.errorText
+            return errors.contains("nowhere.jpg can't be read") && errors.contains("/dance is not a valid command")
                 ? true : nil
         }
-        _ = try await crew.recall(text.id).delivered()
+        _ = try await crew.recall(text.id).waitUntilSent()
         try await shows("✗ عند المرسى ⚓️ was deleted")
         try keys.close()
         #expect(try await chat.waitForEnd() == 0)

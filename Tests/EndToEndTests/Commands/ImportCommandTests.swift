@@ -31,8 +31,8 @@ struct ImportCommandTests {
         #expect(report.int("messagesLeftOut") == 4)
 
         let pair = ConversationID.direct(between: "alice", and: "bob")
-        let said = try await Device.everything(in: pair, of: server).map { $0.text?.prefix(3) ?? "" }
-        #expect(said == ["1 a", "2 b", "3 a", "4 a", "5 b"])
+        let texts = try await Device.everything(in: pair, of: server).map { $0.text?.prefix(3) ?? "" }
+        #expect(texts == ["1 a", "2 b", "3 a", "4 a", "5 b"])
         #expect(try await Self.unread(server, "bob") == ["direct:alice": 0])
 
         let again = try await RunningServer.command([
@@ -69,7 +69,7 @@ struct ImportCommandTests {
     }
 
     @Test("An unreadable line is named, and nothing of a file of sessions is imported")
-    func badLine() async throws {
+    func unreadableLineIsNamed() async throws {
         let server = try await RunningServer.start()
         for (bad, word) in [
             ("{", "Line 12"), (Self.line("a", "", "2024-05-01T12:00:00Z", "x"), "Line 12"),

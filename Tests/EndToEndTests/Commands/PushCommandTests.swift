@@ -31,7 +31,7 @@ struct PushCommandTests {
     }
 
     @Test("A test push reaches one or all devices, even of an online user, and prints a line or an object for each")
-    func tried() async throws {
+    func testPushReachesDevices() async throws {
         guard let standIn = try await PushStandIn.start("apns") else { return }
         let push = try await PushServer.start(["apns": standIn])
         let devices = try await standIn.devices(2)
@@ -66,7 +66,7 @@ struct PushCommandTests {
     }
 
     @Test("A test push that fails or has no device exits with 1 and prints the reason")
-    func failed() async throws {
+    func failedTestPushExitsWithOne() async throws {
         guard let standIn = try await PushStandIn.start("apns") else { return }
         let push = try await PushServer.start(["apns": standIn])
         let devices = try await standIn.devices(3)
@@ -78,10 +78,10 @@ struct PushCommandTests {
         // A single refusal makes the command fail, even if another push succeeds.
         let refused = try await run(push, "test", "alice")
         #expect(refused == Ended(1, "phone  apns  sent\nwatch  apns  refused: TopicDisallowed\n"), "\(refused)")
-        let told = try await run(push, "test", "alice", "--device", "watch", "--json")
-        #expect(told.code == 1 && told.errors.isEmpty, "\(told)")
+        let result = try await run(push, "test", "alice", "--device", "watch", "--json")
+        #expect(result.code == 1 && result.errors.isEmpty, "\(result)")
         #expect(
-            try told.objects() == [
+            try result.objects() == [
                 ["device": "watch", "service": "apns", "outcome": "refused", "reason": "TopicDisallowed"]
             ])
         try await standIn.fail(next: [["kind": "status", "status": 503]])

@@ -16,7 +16,7 @@ struct SlowReaderTests {
     private static let allowedGrowth = count * size + (4 << 20)
 
     @Test("A client that stops reading is closed with 4008, does not delay others, and catches up after reconnecting")
-    func slowReader() async throws {
+    func slowReaderIsDisconnectedAndCatchesUp() async throws {
         let others = Run.isLong ? 499 : 15
         let server = try await RunningServer.start()
         let names = ["sender"] + (0..<others).map { "reader\($0)" }
@@ -27,7 +27,7 @@ struct SlowReaderTests {
         // The device was connected before, so it has a position to synchronize from.
         let before = try await Device.open(server, "slow", store: .directory(folder), name: "phone")
         let sender = try await TestSocket.signedIn(server, "sender")
-        try await say(0, in: "group:slow", sender)
+        try await sendMessage(0, in: "group:slow", sender)
         try await eventually("the slow client has the first message") { () -> Bool? in
             try await before.newest(in: .group("slow")) == 1 ? true : nil
         }
@@ -101,7 +101,7 @@ struct SlowReaderTests {
         let start = ContinuousClock.now
         var peak = 0
         for number in 1...Self.count {
-            try await say(number, in: conversation, sender)
+            try await sendMessage(number, in: conversation, sender)
             guard number.isMultiple(of: 20) else { continue }
             for reader in readers {
                 try await eventually("all readers have \(number) messages") { () -> Bool? in
@@ -114,7 +114,7 @@ struct SlowReaderTests {
         return (ContinuousClock.now - start, peak)
     }
 
-    private func say(_ number: Int, in conversation: String, _ sender: TestSocket) async throws {
+    private func sendMessage(_ number: Int, in conversation: String, _ sender: TestSocket) async throws {
         let message = #"{"id":"\#(UUID().uuidString)","type":"text","content":{"text":"\#(Self.text(number))"}}"#
         let answer = try await sender.request(
             #""type":"send","conversation":"\#(conversation)","message":\#(message)"#)

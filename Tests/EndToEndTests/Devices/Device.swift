@@ -6,13 +6,13 @@ enum Device {
     /// Opens a client and connects it.
     ///
     /// - Parameters:
-    ///   - line: The proxy between the client and the server.
+    ///   - proxy: The proxy between the client and the server.
     ///   - name: The device ID. By default, the store determines it.
     static func open(
         _ server: RunningServer, _ user: UserID, store: ChatClient.Configuration.Store = .inMemory,
-        over line: TestLine? = nil, name: String? = nil, pace: SendPace? = nil
+        over proxy: TestProxy? = nil, name: String? = nil, pace: SendPace? = nil
     ) async throws -> ChatClient {
-        let client = try await disconnected(server, user, store: store, over: line, name: name, pace: pace)
+        let client = try await disconnected(server, user, store: store, over: proxy, name: name, pace: pace)
         client.connect()
         return client
     }
@@ -20,10 +20,10 @@ enum Device {
     /// Opens a client that does not connect yet.
     static func disconnected(
         _ server: RunningServer, _ user: UserID, store: ChatClient.Configuration.Store = .inMemory,
-        over line: TestLine? = nil, name: String? = nil, pace: SendPace? = nil
+        over proxy: TestProxy? = nil, name: String? = nil, pace: SendPace? = nil
     ) async throws -> ChatClient {
         var configuration = ChatClient.Configuration(
-            server: line?.url ?? server.url, user: user, store: store, token: { try await server.token(user) })
+            server: proxy?.url ?? server.url, user: user, store: store, token: { try await server.token(user) })
         configuration.device = name
         configuration.pace = pace
         return try await ChatClient.open(configuration)

@@ -9,25 +9,25 @@ struct JumpTests {
     @Test(
         "After a jump into the middle of a long channel, pages and a timeline reach both ends across the gap",
         .rows(7, 23, 55))
-    func jumpToTheMiddle() async throws {
+    func pagesAndTimelineReachBothEndsAfterJump() async throws {
         guard let log = try ChatLog.find("irc-ubuntu.jsonl") else { return }
-        let said = try #require(try log.lines(of: "ubuntu")["ubuntu"])
-        let head = Int64(said.count)
+        let lines = try #require(try log.lines(of: "ubuntu")["ubuntu"])
+        let head = Int64(lines.count)
         #expect(head == 27_439)
         let server = try await RunningServer.start()
         try await server.importLog(log, ["--channel", "ubuntu", "--kind", "group"])
         // In CI the jump goes near the newest end, so that newer pages soon cross the gap to the messages loaded first.
         let middle = Run.isLong ? head / 2 : head - 600
         let lowest = Run.isLong ? 1 : middle - 500
-        try await scrollByPages(to: middle, down: lowest, said, server)
-        try await scrollTimeline(to: middle, down: lowest, said, server)
+        try await scrollByPages(to: middle, down: lowest, lines, server)
+        try await scrollTimeline(to: middle, down: lowest, lines, server)
         try await server.terminate()
     }
 
     private func scrollByPages(
-        to middle: Int64, down lowest: Int64, _ said: [ChatLog.Line], _ server: RunningServer
+        to middle: Int64, down lowest: Int64, _ lines: [ChatLog.Line], _ server: RunningServer
     ) async throws {
-        let head = Int64(said.count)
+        let head = Int64(lines.count)
         let client = try await Device.open(server, "topyli")
         let chat = client.conversation(.group("ubuntu"))
         let newest = try await chat.history(.latest, limit: 50)
@@ -38,14 +38,14 @@ struct JumpTests {
         var older = around.older
         while let anchor = older, seen[0].seq > lowest {
             let page = try await chat.history(anchor, limit: 50)
-            #expect(page.shortfall == nil)
+            #expect(page.remoteError == nil)
             seen = page.messages.reversed() + seen
             older = page.older
         }
         var newer = around.newer
         while let anchor = newer {
             let page = try await chat.history(anchor, limit: 50)
-            #expect(page.shortfall == nil)
+            #expect(page.remoteError == nil)
             seen += page.messages.reversed()
             newer = page.newer
         }
@@ -53,40 +53,42 @@ struct JumpTests {
         let first = try #require(seen.first?.seq)
         #expect(first <= lowest)
         #expect(seen.map(\.seq) == Array(first...head))
-        #expect(seen.map(Utterance.init) == said[Int(first - 1)...].map(Utterance.init))
+        #expect(seen.map(Utterance.init) == lines[Int(first - 1)...].map(Utterance.init))
         #expect(try await client.verifyIntegrity() == [])
         await client.close()
     }
 
     private func scrollTimeline(
-        to middle: Int64, down lowest: Int64, _ said: [ChatLog.Line], _ server: RunningServer
+        to middle: Int64, down lowest: Int64, _ lines: [ChatLog.Line], _ server: RunningServer
     ) async throws {
-        let head = Int64(said.count)
+        let head = Int64(lines.count)
         let client = try await Device.open(server, "topyli")
         let timeline = client.conversation(.group("ubuntu")).timeline(window: 50)
-        let screen = Screen(timeline, said)
-        try await screen.shows("the newest messages") { $0.isAtNewest && $0.seqs == Array(head - 49...head) }
+        let observer = TimelineObserver(timeline, lines)
+        try await observer.shows("the newest messages") { $0.isAtNewest && $0.seqs == Array(head - 49...head) }
 
         try await timeline.jump(to: .seq(middle))
-        try await screen.shows("the middle") { $0.isWhole && $0.seqs.contains(middle) && !$0.isAtNewest }
-        while screen.lowest > lowest {
-            let before = screen.lowest
-            screen.look(at: .older)
+        try await observer.shows("the middle") { $0.isWhole && $0.seqs.contains(middle) && !$0.isAtNewest }
+        while observer.lowest > lowest {
+            let before = observer.lowest
+            observer.scroll(to: .older)
             try await timeline.loadOlder()
-            try await screen.shows("older than \(before)") { $0.isWhole && $0.seqs.first.map { $0 < before } ?? false }
+            try await observer.shows("older than \(before)") {
+                $0.isWhole && $0.seqs.first.map { $0 < before } ?? false
+            }
         }
         // Scroll back up across known messages, the gap above them, and the newest messages, which were loaded first.
-        while !screen.isAtNewest {
-            let before = screen.highest
-            screen.look(at: .newer)
+        while !observer.isAtNewest {
+            let before = observer.highest
+            observer.scroll(to: .newer)
             try await timeline.loadNewer()
-            try await screen.shows("newer than \(before)") { $0.isWhole && $0.seqs.last.map { $0 > before } ?? false }
+            try await observer.shows("newer than \(before)") { $0.isWhole && $0.seqs.last.map { $0 > before } ?? false }
         }
-        #expect(screen.seen == Set(screen.lowestSeen...head), "The timeline shows every message.")
-        #expect(screen.lowestSeen <= lowest)
-        #expect(screen.highest == head)
+        #expect(observer.seen == Set(observer.lowestSeen...head), "The timeline shows every message.")
+        #expect(observer.lowestSeen <= lowest)
+        #expect(observer.highest == head)
         #expect(try await client.verifyIntegrity() == [])
-        screen.close()
+        observer.close()
         await client.close()
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite("Two real devices")
 struct TwoDevicesTests {
     @Test("A device that missed a thousand messages in twenty conversations receives them all in order")
-    func missedAThousand() async throws {
+    func deviceReceivesThousandMissedMessages() async throws {
         let server = try await RunningServer.start()
         let groups = (0..<20).map { ConversationID.group(Identifier(stringLiteral: "missed\($0)")) }
         for group in groups {
@@ -19,7 +19,7 @@ struct TwoDevicesTests {
         let phone = try await Device.open(server, "alice")
         let laptop = try await Device.open(server, "alice", store: .directory(folder))
         let bob = try await Device.open(server, "bob")
-        for group in groups { _ = try await bob.conversation(group).send(.text("hello")).delivered() }
+        for group in groups { _ = try await bob.conversation(group).send(.text("hello")).waitUntilSent() }
         try await eventually("both devices have the first messages") { () -> Bool? in
             for device in [phone, laptop] {
                 for group in groups where try await device.newest(in: group) != 1 { return nil }
@@ -32,10 +32,10 @@ struct TwoDevicesTests {
         for group in groups {
             for text in words { try await bob.conversation(group).send(.text(text)) }
         }
-        await bob.flushed()
+        await bob.waitForOutbox()
         let back = try await Device.disconnected(server, "alice", store: .directory(folder))
         let events = back.events
-        let heard = Task {
+        let received = Task {
             var seen: [ConversationID: [Int64]] = [:]
             for await event in events {
                 switch event {
@@ -62,7 +62,7 @@ struct TwoDevicesTests {
         }
         for device in [phone, back] { #expect(try await device.verifyIntegrity() == []) }
         for device in [phone, back, bob] { await device.close() }
-        let seen = await heard.value
+        let seen = await received.value
         #expect(Set(seen.keys) == Set(groups))
         for (group, seqs) in seen {
             #expect(seqs == Array(2...51), "\(group): events report each missed message once, in order.")

@@ -6,7 +6,7 @@ import Testing
 struct WebhookTests {
     private let secret = "0123456789abcdef-secret"
 
-    private func world() async throws -> (server: RunningServer, admin: API, alice: API) {
+    private func fixture() async throws -> (server: RunningServer, admin: API, alice: API) {
         let server = try await RunningServer.start()
         let admin = try await server.admin()
         #expect(
@@ -20,30 +20,32 @@ struct WebhookTests {
         #expect(!answer.text.contains(secret))
     }
 
-    private func say(_ text: String, _ api: API) async throws {
+    private func sendMessage(_ text: String, _ api: API) async throws {
         let answer = try await api.send(text, to: "group:crew")
         #expect(answer.status == 201, "\(answer)")
     }
 
     @Test("Events are signed, delivered in order, and retried until a receiver that failed or was down accepts them")
-    func after() async throws {
-        let (server, admin, alice) = try await world()
+    func eventsAreSignedOrderedAndRetried() async throws {
+        let (server, admin, alice) = try await fixture()
         let receiver = WebhookReceiver(.answers("", status: 503))
         try await receiver.start()
         try await set(#"{"after":{"url":"\#(receiver.url)","secret":"\#(secret)"}}"#, admin)
-        try await say("one", alice)
+        try await sendMessage("one", alice)
         _ = try await eventually("the receiver gets a request", within: 20) { receiver.posts.isEmpty ? nil : true }
         let port = receiver.port
         try await receiver.stop()
-        for text in ["two", "three"] { try await say(text, alice) }
+        for text in ["two", "three"] { try await sendMessage(text, alice) }
         #expect(try await server.metric("scrollback_webhook_waiting") == 3)
         receiver.set(.answers(""))
         try await receiver.start(port: port)
-        let told = try await eventually("all events have arrived", within: 60) {
-            receiver.told.suffix(3).map(\.text) == ["one", "two", "three"] ? receiver.told : nil
+        let delivered = try await eventually("all events have arrived", within: 60) {
+            receiver.deliveries.suffix(3).map(\.text) == ["one", "two", "three"] ? receiver.deliveries : nil
         }
-        #expect(told.first?.text == "one" && told.first?.delivery == told.first { $0.text == "one" }?.delivery)
-        #expect(Set(told.map(\.delivery)).count == 3)
+        #expect(
+            delivered.first?.text == "one"
+                && delivered.first?.delivery == delivered.first { $0.text == "one" }?.delivery)
+        #expect(Set(delivered.map(\.delivery)).count == 3)
         #expect(receiver.posts.allSatisfy { $0.isSigned(by: secret) && $0.headers["scrollback-delivery"] != nil })
         _ = try await eventually("no event is waiting", within: 20) {
             try await server.metric("scrollback_webhook_waiting") == 0 ? true : nil
@@ -52,12 +54,12 @@ struct WebhookTests {
     }
 
     @Test("Events of acknowledged messages are delivered after the server was killed and restarted")
-    func killed() async throws {
-        let (server, admin, alice) = try await world()
+    func eventsSurviveServerKill() async throws {
+        let (server, admin, alice) = try await fixture()
         let receiver = WebhookReceiver(.hangs)
         try await receiver.start()
         try await set(#"{"after":{"url":"\#(receiver.url)","secret":"\#(secret)"}}"#, admin)
-        for number in 1...20 { try await say("\(number)", alice) }
+        for number in 1...20 { try await sendMessage("\(number)", alice) }
         server.kill()
         receiver.set(.answers(""))
         let before = receiver.posts.count
@@ -74,13 +76,13 @@ struct WebhookTests {
     }
 
     @Test("A before webhook allows, refuses or replaces, and a setting decides if it hangs, fails or redirects")
-    func before() async throws {
-        let (server, admin, alice) = try await world()
+    func beforeWebhookDecides() async throws {
+        let (server, admin, alice) = try await fixture()
         let receiver = WebhookReceiver(.answers(#"{"action":"allow"}"#))
         try await receiver.start()
         let hook = #""url":"\#(receiver.url)","secret":"\#(secret)","timeoutSeconds":10"#
         try await set(#"{"before":{\#(hook)}}"#, admin)
-        try await say("fine", alice)
+        try await sendMessage("fine", alice)
         let post = try #require(receiver.posts.first)
         #expect(post.isSigned(by: secret))
         #expect(post.json.string("conversation") == "group:crew" && post.json.string("sender") == "alice")
@@ -94,16 +96,16 @@ struct WebhookTests {
         // A redirect is not an answer. The server does not follow it.
         receiver.set(.answers("", status: 307, headers: ["Location": receiver.url]))
         let posts = receiver.posts.count
-        try await say("redirected", alice)
+        try await sendMessage("redirected", alice)
         #expect(receiver.posts.count == posts + 1)
         try await set(#"{"before":{"timeoutSeconds":0.5}}"#, admin)
         receiver.set(.hangs)
         let start = ContinuousClock.now
-        try await say("unasked", alice)
+        try await sendMessage("unasked", alice)
         #expect(ContinuousClock.now - start < .seconds(5))
         receiver.set(.drips)
         let dripped = ContinuousClock.now
-        try await say("dripped", alice)
+        try await sendMessage("dripped", alice)
         #expect(ContinuousClock.now - dripped < .seconds(5))
         // An update without the secret keeps the secret.
         try await set(#"{"before":{"onFailure":"reject"}}"#, admin)
@@ -112,7 +114,7 @@ struct WebhookTests {
         try await receiver.stop()
         #expect(try await alice.send("away", to: "group:crew").status == 503)
         try await set(#"{"before":null}"#, admin)
-        try await say("free", alice)
+        try await sendMessage("free", alice)
         let page = try await alice.call("GET", "/v1/conversations/group:crew/messages?sort=oldestFirst")
         let texts = page.json.objects("messages").compactMap { ($0["content"] as? [String: Any])?["text"] as? String }
         #expect(texts == ["fine", "changed", "redirected", "unasked", "dripped", "free"])

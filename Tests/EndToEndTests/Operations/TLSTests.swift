@@ -56,7 +56,7 @@ import Testing
         configuration.trustedCertificate = file("chain.pem")
         let client = try await ChatClient.open(configuration)
         client.connect()
-        let message = try await client.conversation(.direct("bob")).send(.text("over TLS")).delivered()
+        let message = try await client.conversation(.direct("bob")).send(.text("over TLS")).waitUntilSent()
         #expect(message.seq == 1)
 
         // An HTTP client connects. Clients that trust only other certificates do not.

@@ -5,7 +5,7 @@ import Testing
 @Suite("Erasure of users on the real server")
 struct ErasureTests {
     /// Starts a server on which Alice sent messages to many groups and uploaded a file.
-    private func world(groups: Int, messages: Int) async throws -> (server: RunningServer, admin: API) {
+    private func fixture(groups: Int, messages: Int) async throws -> (server: RunningServer, admin: API) {
         let server = try await RunningServer.start()
         let admin = try await server.admin()
         let bob = try await server.api("bob")
@@ -60,16 +60,16 @@ struct ErasureTests {
     }
 
     @Test("An erasure that is interrupted by repeated kills completes, and the store stays valid")
-    func killed() async throws {
+    func erasureSurvivesKills() async throws {
         let groups = 30
-        let (server, admin) = try await world(groups: groups, messages: 300)
+        let (server, admin) = try await fixture(groups: groups, messages: 300)
         let before = try await messages(of: 5, admin)
         #expect(before.count == 300 && before.count(where: { $0.sender == "alice" }) == 200)
         #expect(blobs(server) == 1)
         let begun = try await admin.call("DELETE", "/v1/users/alice?messages=erase")
         try #require(begun.status == 202)
         let id = try #require(begun.json.int("id"))
-        func look() async throws -> (isDone: Bool, messages: Int) {
+        func currentProgress() async throws -> (isDone: Bool, messages: Int) {
             let job = try await server.admin().call("GET", "/v1/admin/jobs/\(id)").json
             return (job.string("state") == "done", (job.all["done"] as? [String: Any])?["messages"] as? Int ?? 0)
         }
@@ -78,14 +78,14 @@ struct ErasureTests {
         var progress: [Int] = []
         while kills < 12 {
             try await Task.sleep(for: .milliseconds(30 + 20 * kills))
-            let before = try await look()
+            let before = try await currentProgress()
             if !before.isDone { progress.append(before.messages) }
             server.kill()
             kills += 1
             try await server.start()
-            if try await look().isDone { break }
+            if try await currentProgress().isDone { break }
             let code = try await server.api("alice").call("GET", "/v1/me").code
-            let isDone = try await look().isDone
+            let isDone = try await currentProgress().isDone
             #expect(code == "user-deactivated" || isDone, "\(code ?? "no error")")
         }
         print("messages done before each kill: \(progress)")
@@ -129,8 +129,8 @@ struct ErasureTests {
     }
 
     @Test("A user who was erased after the backup is erased again when the restored server starts")
-    func restored() async throws {
-        let (server, admin) = try await world(groups: 2, messages: 30)
+    func restoredServerErasesUserAgain() async throws {
+        let (server, admin) = try await fixture(groups: 2, messages: 30)
         let (backup, _) = try await server.backUp("before")
         let old = try await server.api("alice")
         let begun = try await admin.call("DELETE", "/v1/users/alice?messages=anonymize")
@@ -144,10 +144,10 @@ struct ErasureTests {
         #expect(blind.code == 0 && blind.errors.contains("erasures.jsonl"), "\(blind)")
         try FileManager.default.removeItem(at: fresh)
         let list = server.data.appending(component: "erasures.jsonl")
-        let told = try await RunningServer.command(
+        let result = try await RunningServer.command(
             ["restore", backup.path, "--data", fresh.path, "--erasures", list.path, "--json"])
-        #expect(told.code == 0 && !told.errors.contains("erasures.jsonl"), "\(told)")
-        #expect(Members(Array(told.output.utf8)).int("erasures") == 1)
+        #expect(result.code == 0 && !result.errors.contains("erasures.jsonl"), "\(result)")
+        #expect(Members(Array(result.output.utf8)).int("erasures") == 1)
         try server.replaceData(with: fresh)
         // A crash has cut off a line that was never acknowledged.
         let file = try FileHandle(forWritingTo: list)

@@ -7,7 +7,7 @@ import Testing
 struct PushConnectionTests {
     /// A server that has pushed to all members of `group:g0`, so that its connection is open.
     private struct Scene {
-        let service: TroubledStandIn
+        let service: FaultyStandIn
         let push: PushServer
         let alice: API
         let tokens: [String]
@@ -16,7 +16,7 @@ struct PushConnectionTests {
         ///
         /// - Returns: `nil` if the stand-ins are not installed.
         init?(groups: Int, people: Int) async throws {
-            guard let service = try await TroubledStandIn("apns") else { return nil }
+            guard let service = try await FaultyStandIn("apns") else { return nil }
             self.service = service
             push = try await service.startServer()
             alice = try await push.server.api("alice")
@@ -46,7 +46,7 @@ struct PushConnectionTests {
     }
 
     @Test("A burst uses more than one and at most four connections, and sends each push once")
-    func burst() async throws {
+    func burstUsesUpToFourConnections() async throws {
         // More pushes than the 200 concurrent requests on one connection before the server opens another one.
         let (groups, people) = (6, 64)
         guard let scene = try await Scene(groups: groups, people: people) else { return }
@@ -56,16 +56,16 @@ struct PushConnectionTests {
         ])
         for group in 1..<groups { try await scene.send(to: group) }
         try await scene.push.pushed()
-        let ledger = PushLedger(try await scene.service.taken(), due: scene.due(0..<groups), kills: [])
+        let ledger = PushComparison(try await scene.service.taken(), due: scene.due(0..<groups), kills: [])
         #expect(ledger.missing.isEmpty && ledger.lost == 0 && ledger.unexplained.isEmpty, "\(ledger)")
         let connections = try await scene.connections()
         #expect((2...4).contains(connections.count), "\(connections)")
-        #expect(try await scene.service.brokenRules([]) == [])
+        #expect(try await scene.service.ruleViolations([]) == [])
         try await scene.push.server.terminate()
     }
 
     @Test("A connection that is closed is replaced, and no push is lost", arguments: ["goaway", "reset"])
-    func closed(how: String) async throws {
+    func closedConnectionIsReplaced(how: String) async throws {
         let people = 60
         guard let scene = try await Scene(groups: 3, people: people) else { return }
         // The connection closes in the middle of a page: some requests wait for a response, others are not yet
@@ -79,7 +79,7 @@ struct PushConnectionTests {
         try await scene.push.pushed()
         try await scene.send(to: 2)
         try await scene.push.pushed()
-        let ledger = PushLedger(try await scene.service.taken(), due: scene.due(0..<3), kills: [])
+        let ledger = PushComparison(try await scene.service.taken(), due: scene.due(0..<3), kills: [])
         #expect(ledger.missing.isEmpty && ledger.unexplained.isEmpty, "\(ledger)")
         // Interrupted pushes are retried after the usual delay, and not only when their lease ends.
         let times = try await scene.service.taken().filter { $0.conversation == "group:g1" }.map(\.at)
@@ -92,7 +92,7 @@ struct PushConnectionTests {
         #expect(connections.keys.sorted() == [1, 2], "\(connections)")
         #expect(connections[1, default: 0] >= people + underWay, "\(connections)")
         #expect(connections.values.reduce(0, +) == 3 * people + ledger.lost, "\(connections)")
-        #expect(try await scene.service.brokenRules([]) == [])
+        #expect(try await scene.service.ruleViolations([]) == [])
         try await scene.push.server.terminate()
     }
 }

@@ -32,7 +32,7 @@ struct PushFromDeviceTests {
     /// Returns the message and the destination that the service would pass to the app.
     private func destination(
         _ service: String, _ notification: [String: Any], _ client: ChatClient
-    ) throws -> (PushMessage?, PushPlace?) {
+    ) throws -> (PushMessage?, PushTarget?) {
         let payload = try #require(notification["payload"] as? [String: Any])
         switch service {
         case "apns": return (try PushMessage(payload), try client.destination(of: payload))
@@ -59,19 +59,19 @@ struct PushFromDeviceTests {
         // The server handles the change of activity before it answers the next request.
         _ = try await bob.push.preferences()
         let chat = alice.conversation(.group("swift"))
-        let sent = try await chat.send(.text("hello"), push: PushOptions(data: #"{"a":"ä"}"#)).delivered()
+        let sent = try await chat.send(.text("hello"), push: PushOptions(data: #"{"a":"ä"}"#)).waitUntilSent()
         try await push.pushed()
-        let (message, place) = try destination(service, #require(try await standIn.received().first), bob)
-        #expect(place?.conversation == .group("swift") && place?.message == sent.id && place?.seq == sent.seq)
-        #expect(place?.epoch == sent.epoch && place?.sender == "alice")
+        let (message, target) = try destination(service, #require(try await standIn.received().first), bob)
+        #expect(target?.conversation == .group("swift") && target?.message == sent.id && target?.seq == sent.seq)
+        #expect(target?.epoch == sent.epoch && target?.sender == "alice")
         #expect(message?.data == #"{"a":"ä"}"# && message?.kind == .message)
         try await chat.recall(sent.id)
-        await alice.flushed()
+        await alice.waitForOutbox()
         try await push.pushed()
         let recall = try destination(service, #require(try await standIn.received().last), bob).0
-        #expect(recall?.kind == .recall && recall?.place.message == sent.id)
+        #expect(recall?.kind == .recall && recall?.target.message == sent.id)
         #expect(try await bob.signOut(erasing: true).pushError == nil)
-        _ = try await chat.send(.text("again")).delivered()
+        _ = try await chat.send(.text("again")).waitUntilSent()
         try await push.pushed()
         #expect(try await standIn.received().count == 2)
         #expect(try await standIn.refused() == [])
@@ -105,7 +105,7 @@ struct PushFromDeviceTests {
     }
 
     @Test("A server restored from an earlier backup gets the device's registration with the next connection")
-    func restored() async throws {
+    func restoredServerGetsRegistrationAgain() async throws {
         let server = try await RunningServer.start()
         let bob = try await Device.open(server, "bob")
         for await state in bob.connection where state == .online { break }

@@ -18,14 +18,14 @@ struct PushKillTests {
     /// The maximum number of concurrent pushes of a server: pages of pushes, including second devices, and retries.
     private static let mostUnderWay = 8 * 110 + 200
 
-    private func open(_ service: String) async throws -> (any TroubledService)? {
-        if service == "webhook" { return try await TroubledWebhook() }
-        return try await TroubledStandIn(service)
+    private func open(_ service: String) async throws -> (any FaultyPushService)? {
+        if service == "webhook" { return try await FaultyPushWebhook() }
+        return try await FaultyStandIn(service)
     }
 
     @Test(
         "Each due push arrives, and duplicates result only from a kill or a cut connection", arguments: services)
-    func killed(service name: String) async throws {
+    func pushesSurviveServerKills(service name: String) async throws {
         guard let service = try await open(name) else { return }
         let (groups, people, kills) = Self.scale(name)
         let push = try await service.startServer()
@@ -40,7 +40,7 @@ struct PushKillTests {
         }
         for group in 0..<groups { try await push.makeGroup("g\(group)", members: ["alice"] + names) }
 
-        try await service.setTrouble(true)
+        try await service.setFaults(true)
         var generator = SplitMix64(seed: 11)
         var killedAt: [Double] = []
         var sent = 0
@@ -57,20 +57,20 @@ struct PushKillTests {
             killedAt.append(Date().timeIntervalSince1970)
             try await push.server.start()
         }
-        try await service.setTrouble(false)
+        try await service.setFaults(false)
         try await push.pushed(within: 240)
 
         let due = (0..<groups).flatMap { group in tokens.prefix(people).map { ($0, "group:g\(group)") } }
-        let ledger = PushLedger(try await service.taken(), due: due, kills: killedAt)
+        let ledger = PushComparison(try await service.taken(), due: due, kills: killedAt)
         print(
             "\(name): \(due.count) pushes over \(kills) kills, \(ledger.again.reduce(0, +)) duplicates after a kill, "
                 + "\(ledger.lost) after a cut connection, \(ledger.missing.count) missing")
         #expect(ledger.missing.isEmpty, "\(ledger.missing.count) are missing: \(ledger.missing.prefix(5))")
         #expect(ledger.unexplained.isEmpty, "\(ledger.unexplained.count): \(ledger.unexplained.prefix(5))")
         #expect(ledger.again.allSatisfy { $0 <= Self.mostUnderWay }, "\(ledger.again)")
-        let broken = try await service.brokenRules(killedAt)
+        let broken = try await service.ruleViolations(killedAt)
         #expect(broken.isEmpty, "\(broken.count): \(broken.prefix(5))")
-        guard service.tellsOfTheGone else { return }
+        guard service.reportsRemovedDevices else { return }
         for name in losers {
             let left = try await push.server.api(UserID(name)).call("GET", "/v1/push/devices").json.objects("devices")
             #expect(left.map { $0["device"] as? String } == ["phone"], "\(name)")

@@ -48,8 +48,12 @@ struct PushMetricsTests {
         try await send()
         try await expect(["sent": 1, "refused": 1], push, service)
         // The operator has to fix the cause. The log contains the service's reason and nothing about the recipient.
-        let told = push.server.log.split(separator: "\n").filter { $0.contains("The push service refuses pushes") }
-        #expect(told.count == 1 && told.allSatisfy { $0.contains("service=\(PushServer.name(service))") }, "\(told)")
+        let refusalLines = push.server.log.split(separator: "\n").filter {
+            $0.contains("The push service refuses pushes")
+        }
+        #expect(
+            refusalLines.count == 1 && refusalLines.allSatisfy { $0.contains("service=\(PushServer.name(service))") },
+            "\(refusalLines)")
         #expect(!push.server.log.contains(token))
         // The push is retried and accepted.
         try await answer(.busy, 1)
@@ -95,7 +99,7 @@ struct PushMetricsTests {
     @Test(
         "The outcome of each push is counted once, under its service",
         arguments: ["apns", "fcm", "webpush", "huawei", "harmonyos", "honor", "xiaomi", "oppo", "vivo"])
-    func standIns(service: String) async throws {
+    func serviceOutcomesAreCounted(service: String) async throws {
         guard let standIn = try await PushStandIn.start(service) else { return }
         let push = try await PushServer.start([service: standIn])
         let options = service == "webpush" ? ["applicationServerKey": PushServer.webKey.publicKey] : [:]
@@ -125,7 +129,7 @@ struct PushMetricsTests {
     }
 
     @Test("The outcome of each push to a webhook is counted like a service's")
-    func webhook() async throws {
+    func webhookOutcomesAreCounted() async throws {
         let faults = Mutex((status: 200, count: 0))
         let receiver = WebhookReceiver { _ in
             faults.withLock { faults in

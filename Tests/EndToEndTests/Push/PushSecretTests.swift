@@ -64,7 +64,7 @@ struct PushSecretTests {
     }
 
     @Test("No secret of a push service is in the displayed settings, in a refusal, or in the log at any level")
-    func untold() async throws {
+    func secretsAreNeverDisclosed() async throws {
         let receiver = WebhookReceiver()
         try await receiver.start()
         guard let parties = try await parties(receiver) else { return }

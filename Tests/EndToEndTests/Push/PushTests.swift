@@ -22,7 +22,7 @@ struct PushTests {
     @Test(
         "Each service accepts messages of every kind and with every option, and no rule is violated",
         .rows(121, 122, 133, 134, 135, 136, 142), arguments: services)
-    func taken(service: String) async throws {
+    func servicesAcceptEveryKindOfMessage(service: String) async throws {
         guard let standIn = try await standIn(service) else { return }
         let push = try await PushServer.start([service: standIn])
         try await push.makeGroup("swift", members: ["alice", "bob"])
@@ -75,7 +75,7 @@ struct PushTests {
     }
 
     @Test("OPPO pushes share requests, and an invalid ID is removed and does not delay others")
-    func together() async throws {
+    func oppoPushesShareRequests() async throws {
         guard let standIn = try await standIn("oppo") else { return }
         let push = try await PushServer.start(["oppo": standIn])
         let names = (0..<200).map { "user\($0)" }
@@ -123,7 +123,7 @@ struct PushTests {
 
     /// OPPO's responses do not report such devices.
     @Test("Devices that a service no longer knows are removed", arguments: services.filter { $0 != "oppo" })
-    func dead(service: String) async throws {
+    func unknownDevicesAreRemoved(service: String) async throws {
         guard let standIn = try await standIn(service) else { return }
         let push = try await PushServer.start([service: standIn])
         try await push.makeGroup("swift", members: ["alice", "bob"])
@@ -207,7 +207,7 @@ struct PushTests {
 
     @Test(
         "A recalled message's notification is withdrawn if the service supports it", arguments: ["harmonyos", "xiaomi"])
-    func withdrawn(service: String) async throws {
+    func recallWithdrawsNotification(service: String) async throws {
         guard let standIn = try await standIn(service) else { return }
         let push = try await PushServer.start([service: standIn])
         try await push.makeGroup("swift", members: ["alice", "bob"])

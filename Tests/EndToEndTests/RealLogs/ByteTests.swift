@@ -14,20 +14,20 @@ struct ByteTests {
     @Test(
         "Real messages in other scripts keep their bytes over HTTP, on the device and in search results",
         .contract("check 14"))
-    func realLog() async throws {
+    func realMessagesKeepTheirBytes() async throws {
         guard let log = try ChatLog.find("gitter-freecodecamp.jsonl") else { return }
-        let said = try log.linesBeyondASCII(step: Run.isLong ? 1 : 6)
-        #expect(said.count == (Run.isLong ? 8_564 : 1_428))
+        let lines = try log.linesBeyondASCII(step: Run.isLong ? 1 : 6)
+        #expect(lines.count == (Run.isLong ? 8_564 : 1_428))
         // All rooms are merged into one conversation, which needs fewer requests.
         let name = "Общая комната 雑談 قناة café 👨‍👩‍👧‍👦"
         let server = try await RunningServer.start()
-        try await server.importLog(try write(said, channel: name, to: server.folder), ["--kind", "group"])
-        let reader = try UserID(said[0].sender)
+        try await server.importLog(try write(lines, channel: name, to: server.folder), ["--kind", "group"])
+        let reader = try UserID(lines[0].sender)
         let id = ConversationID.group(try Identifier(name))
         let path = "/v1/conversations/\(try encoded("group:" + name))"
 
         let api = try await server.api(reader)
-        expectSame(try await byHTTP(path, api), said, "HTTP")
+        expectSame(try await byHTTP(path, api), lines, "HTTP")
         let client = try await Device.open(server, reader)
         let chat = client.conversation(id)
         for source in [HistorySource.merged, .local] {
@@ -36,14 +36,14 @@ struct ByteTests {
                 #expect(message.conversation.target.text.utf8.elementsEqual(name.utf8))
                 read.append(try Utterance(whole: message))
             }
-            expectSame(read, said, "\(source)")
+            expectSame(read, lines, "\(source)")
         }
         for words in ["привет", "não", "się", "é", "です", "Привет всем"] {
             for source in [HistorySource.remote, .local] {
                 let hits = try await chat.search(words, limit: 100, from: source).hits
                 #expect(!hits.isEmpty, "\(words) \(source)")
                 for hit in hits {
-                    let line = said[Int(hit.message.seq) - 1]
+                    let line = lines[Int(hit.message.seq) - 1]
                     #expect(try Utterance(whole: hit.message) == Utterance(line))
                     #expect(hit.text.utf8.elementsEqual(line.text.utf8))
                     #expect(!hit.highlights.isEmpty && hit.highlights.count == hit.ranges.count)
@@ -56,10 +56,10 @@ struct ByteTests {
     }
 
     /// Writes a log of one channel with Foundation and not with the code under test.
-    private func write(_ said: [ChatLog.Line], channel: String, to folder: URL) throws -> ChatLog {
+    private func write(_ lines: [ChatLog.Line], channel: String, to folder: URL) throws -> ChatLog {
         let encoder = JSONEncoder()
         var text = Data()
-        for (number, line) in said.enumerated() {
+        for (number, line) in lines.enumerated() {
             let members = [
                 "id": String(number), "channel": channel, "sender": line.sender, "time": line.time, "text": line.text,
             ]
@@ -89,7 +89,7 @@ struct ByteTests {
     @Test(
         "Line breaks, joined emoji, right-to-left text and decomposed letters pass every interface unchanged",
         .contract("check 14"), arguments: names)
-    func everyDoor(_ name: String) async throws {
+    func everyInterfacePreservesBytes(_ name: String) async throws {
         let server = try await RunningServer.start()
         let identifier = try Identifier(name)
         let (alice, bob) = (try await server.api("alice"), try await server.api("bob"))
@@ -112,7 +112,7 @@ struct ByteTests {
                     let sent = try await alice.call("POST", path + "/messages", bytes: Array(body))
                     #expect(sent.status == 201, "\(sent)")
                 } else {
-                    let sent = try await phone.conversation(id).send(.text(text)).delivered()
+                    let sent = try await phone.conversation(id).send(.text(text)).waitUntilSent()
                     #expect(sent.text.map { Array($0.utf8) } == Array(text.utf8))
                 }
             }

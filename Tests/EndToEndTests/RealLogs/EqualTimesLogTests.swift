@@ -9,18 +9,18 @@ struct EqualTimesLogTests {
     @Test(
         "Pages of an odd size return every message of a log with equal times once, in order",
         .contract("check 1"), .rows(171))
-    func everyMessageOnce() async throws {
+    func pagesReturnEveryMessageOnce() async throws {
         guard let log = try ChatLog.find("irc-ubuntu.jsonl") else { return }
         let only = Run.isLong ? nil : "ubuntu-meeting"
-        let said = try log.lines(of: only)
-        let groups = said.values.map { lines in
+        let linesByChannel = try log.lines(of: only)
+        let groups = linesByChannel.values.map { lines in
             Dictionary(grouping: lines, by: \.time).values.count { $0.count > 1 }
         }.reduce(0, +)
         #expect(groups == (Run.isLong ? 5_500 : 571))
         let server = try await RunningServer.start()
         try await server.importLog(log, ["--kind", "group"] + (only.map { ["--channel", $0] } ?? []))
 
-        for (channel, lines) in said.sorted(by: { $0.key < $1.key }) {
+        for (channel, lines) in linesByChannel.sorted(by: { $0.key < $1.key }) {
             let reader = try UserID(lines[0].sender)
             let client = try await Device.open(server, reader)
             let chat = client.conversation(.group(try Identifier(channel)))

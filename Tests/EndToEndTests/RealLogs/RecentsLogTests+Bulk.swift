@@ -8,7 +8,7 @@ extension RecentsLogTests {
     @Test(
         "Recents are loaded once on each device, and reads and removals in bulk reach every device",
         .contract("check 15"), .rows(184, 185, 186, 205, 206, 213, 214, 215, 218, 220, 221))
-    func inBulk() async throws {
+    func bulkReadsAndRemovalsReachEveryDevice() async throws {
         guard let log = try ChatLog.find("chitchat-p2p.jsonl") else { return }
         var generator = SeededGenerator("bulk of \(log.file.lastPathComponent)")
         let server = try await RunningServer.start()
@@ -23,24 +23,26 @@ extension RecentsLogTests {
         try reference.addGroups(try part.everyLine())
         _ = try reference.addPairs(try part.everyLine())
         for kind in ["group", "direct"] { try await server.importLog(part, ["--kind", kind, "--counts-unread"]) }
-        for person in people { try await inBulk(person, reference, server) }
+        for person in people { try await checkBulkOperations(person, reference, server) }
         try await server.terminate()
         let verdict = try await RunningServer.command(["verify", server.data.path], within: 600)
         #expect(verdict.code == 0, "\(verdict.output)")
     }
 
-    private func inBulk(_ person: String, _ reference: RecentsReference, _ server: RunningServer) async throws {
+    private func checkBulkOperations(_ person: String, _ reference: RecentsReference, _ server: RunningServer)
+        async throws
+    {
         var reference = reference
         let user = try UserID(person)
         var devices: [ChatClient] = []
-        var heard: [HeardOfRecents] = []
+        var eventCounters: [RecentsEventCounter] = []
         func open() async throws {
             let device = try await Device.disconnected(server, user)
-            let events = HeardOfRecents()
+            let events = RecentsEventCounter()
             Task { for await event in device.recents.events { await events.note(event) } }
             device.connect()
             devices.append(device)
-            heard.append(events)
+            eventCounters.append(events)
         }
         func expectAll(_ what: String) async throws {
             let wanted = reference.list(of: person)
@@ -55,7 +57,7 @@ extension RecentsLogTests {
                     #expect(shown.unread(of: kind) == totals[kind] ?? 0, "\(what): \(kind)")
                 }
             }
-            for events in heard {
+            for events in eventCounters {
                 let total = Int64(wanted.values.map(\.unread).reduce(0, +))
                 try await eventually("events report \(total) unread messages, \(what)") {
                     await events.total ?? total == total ? true : nil
@@ -76,22 +78,24 @@ extension RecentsLogTests {
         for id in several { reference.markRead(id.absolute(for: user), upTo: Int.max, by: person) }
         try await expectAll("several read")
         // Without unread messages in these conversations nothing has changed.
-        for (index, events) in heard.enumerated() where !toRead.isEmpty {
+        for (index, events) in eventCounters.enumerated() where !toRead.isEmpty {
             try await eventually("the read event arrives") { await events.reads.isEmpty ? nil : true }
             let scopes = await events.takeReads()
             #expect(scopes.count == 1)
-            let told: [ConversationID]
+            let reportedIDs: [ConversationID]
             switch scopes.first {
-            case .many(let ids): told = ids
-            case .one(let id): told = [id]
+            case .many(let ids): reportedIDs = ids
+            case .one(let id): reportedIDs = [id]
             default:
                 Issue.record("Device \(index) received events for \(scopes).")
                 continue
             }
             // The requesting device's event names the requested conversations, other devices' events those that
             // changed.
-            #expect(Set(told) == (index == 0 ? Set(several + [.group("nowhere")]) : Set(told).intersection(several)))
-            #expect(toRead.isSubset(of: told))
+            #expect(
+                Set(reportedIDs)
+                    == (index == 0 ? Set(several + [.group("nowhere")]) : Set(reportedIDs).intersection(several)))
+            #expect(toRead.isSubset(of: reportedIDs))
         }
 
         // Mark conversations read over HTTP, with a result for each.
@@ -111,18 +115,18 @@ extension RecentsLogTests {
                 if marksRead { reference.markRead(id.absolute(for: user), upTo: Int.max, by: person) }
             }
             try await expectAll("several out, read: \(marksRead)")
-            for events in heard {
+            for events in eventCounters {
                 try await eventually("the removal events arrive") {
                     await events.removed.count >= out.count ? true : nil
                 }
-                let told = await events.takeRemoved()
-                #expect(told.count == out.count && Set(told) == Set(out))
+                let reportedIDs = await events.takeRemoved()
+                #expect(reportedIDs.count == out.count && Set(reportedIDs) == Set(out))
             }
         }
 
         // Mark a kind read, then all conversations.
         for kind in [.direct, nil] as [ConversationKind?] {
-            for events in heard { _ = await events.takeReads() }
+            for events in eventCounters { _ = await events.takeReads() }
             let unread = reference.list(of: person).filter { kind == nil || $0.key.kind == kind }.map(\.value.unread)
             try await devices[1].recents.markAllRead(of: kind)
             for id in reference.conversations(of: person) where kind == nil || id.kind == kind {
@@ -132,13 +136,13 @@ extension RecentsLogTests {
             let wanted: RecentsEvent.ReadScope = kind.map { .kind($0) } ?? .all
             guard unread.contains(where: { $0 > 0 }) else { continue }
             try await eventually("the event for reading \(wanted) arrives") {
-                await heard[1].reads.isEmpty ? nil : true
+                await eventCounters[1].reads.isEmpty ? nil : true
             }
-            #expect(await heard[1].takeReads() == [wanted])
+            #expect(await eventCounters[1].takeReads() == [wanted])
         }
         try await open()
         try await expectAll("on a new device")
-        for (index, events) in heard.enumerated() {
+        for (index, events) in eventCounters.enumerated() {
             try await eventually("the list is loaded") { await events.loaded > 0 ? true : nil }
             #expect(await events.loaded == 1, "device \(index)")
         }
@@ -183,7 +187,7 @@ extension RecentsLogTests {
 }
 
 /// Records the recents events of a device.
-private actor HeardOfRecents {
+private actor RecentsEventCounter {
     private(set) var loaded = 0
     /// The total number of unread messages in the last event, or `nil` if no event contained it.
     private(set) var total: Int64?

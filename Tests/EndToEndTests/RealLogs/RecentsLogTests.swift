@@ -13,7 +13,7 @@ struct RecentsLogTests {
     @Test(
         "Each user's list has all of the user's sessions, newest first, and the messages of others are unread",
         .rows(182, 185, 204, 205, 209))
-    func sessions() async throws {
+    func listHasAllSessionsOfTheUser() async throws {
         guard let log = try ChatLog.find("chitchat-p2p.jsonl"),
             let community = try ChatLog.find("gitter-freecodecamp.jsonl"),
             let groups = try ChatLog.find("irc-ubuntu.jsonl")
@@ -46,7 +46,7 @@ struct RecentsLogTests {
     @Test(
         "Sessions of the same two users are one direct conversation by time, unread for the respective recipient",
         .rows(182, 204, 205, 209))
-    func pairs() async throws {
+    func pairSessionsFormOneDirectConversation() async throws {
         guard let log = try ChatLog.find("chitchat-p2p.jsonl") else { return }
         var generator = SeededGenerator("pairs of \(log.file.lastPathComponent)")
         let server = try await RunningServer.start()
@@ -82,12 +82,12 @@ struct RecentsLogTests {
     static func choose(
         from reference: RecentsReference, _ generator: inout SeededGenerator
     ) -> [String] {
-        let everybody = reference.people
-        let told = ProcessInfo.processInfo.environment["SCROLLBACK_PEOPLE"].flatMap(Int.init)
-        let count = told ?? (Run.isLong ? everybody.count : 50)
+        let allPeople = reference.people
+        let peopleCount = ProcessInfo.processInfo.environment["SCROLLBACK_PEOPLE"].flatMap(Int.init)
+        let count = peopleCount ?? (Run.isLong ? allPeople.count : 50)
         let busiest = reference.busiest(1)
         return busiest
-            + everybody.filter { !busiest.contains($0) }.shuffled(using: &generator).prefix(max(0, count - 1))
+            + allPeople.filter { !busiest.contains($0) }.shuffled(using: &generator).prefix(max(0, count - 1))
     }
 
     /// Returns the log or, in a short run, its channels in which the given users wrote.
@@ -126,7 +126,7 @@ struct RecentsLogTests {
 
         try await readSome(on: phone, user, &reference)
         for device in [laptop, phone] { try await device.shows(reference.list(of: person), of: user) }
-        await phone.flushed()
+        await phone.waitForOutbox()
         try await expectByHTTP(reference.list(of: person), user, server)
         for device in [phone, laptop] {
             #expect(try await device.verifyIntegrity() == [])

@@ -18,7 +18,7 @@ struct RecentsReference: Sendable {
         var description: String { "\(count) messages, \(unread) unread, the last \(last)" }
     }
 
-    private var said: [ConversationID: [ChatLog.Line]] = [:]
+    private var linesByConversation: [ConversationID: [ChatLog.Line]] = [:]
     private var conversations: [String: Set<ConversationID>] = [:]
     /// How many messages of a conversation a user has read, for conversations that the user has marked read.
     private var read: [String: [ConversationID: Int]] = [:]
@@ -26,7 +26,7 @@ struct RecentsReference: Sendable {
     private var removed: [String: Set<ConversationID>] = [:]
 
     var people: [String] { conversations.keys.sorted() }
-    var messages: Int { said.values.map(\.count).reduce(0, +) }
+    var messages: Int { linesByConversation.values.map(\.count).reduce(0, +) }
 
     // MARK: Reading the files
 
@@ -71,7 +71,7 @@ struct RecentsReference: Sendable {
     }
 
     private mutating func add(_ lines: [ChatLog.Line], as id: ConversationID, of members: Set<String>) {
-        said[id] = lines
+        linesByConversation[id] = lines
         for member in members { conversations[member, default: []].insert(id) }
     }
 
@@ -91,7 +91,7 @@ struct RecentsReference: Sendable {
     }
 
     func entry(_ id: ConversationID, of user: String) -> Entry? {
-        guard let lines = said[id], let last = lines.last else { return nil }
+        guard let lines = linesByConversation[id], let last = lines.last else { return nil }
         let unread = lines.dropFirst(min(lines.count, read[user]?[id] ?? 0)).count { $0.sender != user }
         return Entry(
             count: lines.count, last: Utterance(text: last.text, sender: last.sender, time: last.moment), unread: unread

@@ -73,17 +73,17 @@ import Testing
 
     @Test func `A device searches on the server and finds the messages in its store afterwards`() async throws {
         let server = try await RunningServer.start()
-        let line = try await TestLine(to: server)
+        let proxy = try await TestProxy(to: server)
         let alice = try await server.api("alice")
         for number in 1...60 { _ = try await alice.send("tide \(number)", to: "direct:bob") }
         for number in 1...60 { _ = try await alice.send("other \(number)", to: "direct:bob") }
-        let bob = try await Device.open(server, "bob", over: line)
+        let bob = try await Device.open(server, "bob", over: proxy)
         let chat = bob.conversation(.direct("alice"))
 
         let first = try await bob.search("tide", limit: 25, from: .remote)
-        #expect(texts(first) == (36...60).reversed().map { "tide \($0)" } && first.shortfall == nil)
+        #expect(texts(first) == (36...60).reversed().map { "tide \($0)" } && first.remoteError == nil)
         let second = try await bob.search("tide", limit: 25, after: first.next)
-        #expect(texts(second) == (11...35).reversed().map { "tide \($0)" } && second.shortfall == nil)
+        #expect(texts(second) == (11...35).reversed().map { "tide \($0)" } && second.remoteError == nil)
         #expect(try await bob.verifyIntegrity() == [])
         let kept = try await chat.search("tide", limit: 100, from: .local)
         #expect(texts(kept).count >= 50)
@@ -95,7 +95,7 @@ import Testing
         // Without the server, the search returns local results and reports why the server's results are missing.
         let offline = try await Device.disconnected(server, "bob")
         let none = try await offline.search("tide")
-        #expect(none.hits.isEmpty && none.shortfall?.code == .unreachable)
+        #expect(none.hits.isEmpty && none.remoteError?.code == .unreachable)
         await #expect(throws: ChatError.self) { try await offline.search("tide", from: .remote) }
         // A page from the server can be continued only on the server.
         await #expect(throws: ChatError.self) { try await offline.search("tide", limit: 25, after: first.next) }

@@ -41,17 +41,17 @@ private final class EndlessServer: Sendable {
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             guard case .end = unwrapInboundIn(data) else { return }
             context.write(wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .ok))), promise: nil)
-            speak(context)
+            sendBody(context)
         }
 
-        private func speak(_ context: ChannelHandlerContext) {
+        private func sendBody(_ context: ChannelHandlerContext) {
             let bytes = ByteBuffer(repeating: 7, count: 1 << 16)
-            let said = context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(bytes))))
+            let written = context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(bytes))))
             guard !isSilent else { return }
             let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-            said.whenSuccess {
+            written.whenSuccess {
                 let (handler, context) = bound.value
-                handler.speak(context)
+                handler.sendBody(context)
             }
         }
     }
@@ -68,14 +68,14 @@ struct HTTPTransportTests {
     }
 
     @Test("A response without an end is aborted at the limit")
-    func endless() async throws {
+    func endlessResponseIsAborted() async throws {
         let server = try await EndlessServer(isSilent: false)
         try await expect(.malformed, URLSessionHTTPTransport(), server)
         try await expect(.malformed, AsyncHTTPClientTransport(), server)
     }
 
     @Test("A response that stops in the middle is abandoned, with a custom certificate as well")
-    func silent() async throws {
+    func stalledResponseIsAbandoned() async throws {
         let server = try await EndlessServer(isSilent: true)
         let certificate = FileManager.default.temporaryDirectory.appending(path: "none.pem")
         let transport = AsyncHTTPClientTransport(trusting: certificate, silence: .milliseconds(300))
@@ -83,7 +83,7 @@ struct HTTPTransportTests {
     }
 
     @Test("A response arrives complete, with header names in lower case")
-    func whole() async throws {
+    func responseArrivesComplete() async throws {
         let server = try await StubServer { _ in .init(status: 206, body: "tides", headers: ["ETag": "\"a\""]) }
         let url = try #require(URL(string: server.address))
         for transport in [URLSessionHTTPTransport(), AsyncHTTPClientTransport()] as [any HTTPTransport] {

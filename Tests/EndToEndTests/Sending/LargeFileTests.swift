@@ -12,12 +12,12 @@ struct LargeFileTests {
     @Test(
         "A large file is uploaded and downloaded with little memory, and a cut costs at most one piece",
         .rows(103, 104, 109), .timeLimit(.minutes(10)))
-    func upAndDown() async throws {
+    func largeFileIsTransferredWithLittleMemory() async throws {
         let size = Run.isLong ? 100 << 20 : 24 << 20
         let cuts = Run.isLong ? 20 : 5
         var generator = SeededGenerator("a large file")
         let server = try await RunningServer.start()
-        let line = try await TestLine(to: server)
+        let proxy = try await TestProxy(to: server)
         let made = try await server.admin().call(
             "PUT", "/v1/conversations/group:large", #"{"members":["alice","bob"]}"#)
         try #require(made.status == 201)
@@ -26,8 +26,8 @@ struct LargeFileTests {
         let memoryBefore = try #require(Self.memory(server.pid, "VmRSS"))
 
         // Upload with a single run of the command, which resumes by itself.
-        let to = ["--server", line.url.absoluteString, "--data", server.data.path]
-        line.cut(up: Self.places(cuts, size, &generator))
+        let to = ["--server", proxy.url.absoluteString, "--data", server.data.path]
+        proxy.cut(up: Self.places(cuts, size, &generator))
         let upload = try RunningServer.run(
             ["send", "group:large", "--file", file.path, "--as", "alice"] + to, name: "send", folder: server.folder)
         var uploadMemory = 0
@@ -36,18 +36,18 @@ struct LargeFileTests {
             try await Task.sleep(for: .milliseconds(2))
         }
         #expect(upload.end == 0, "\(upload.errorText)")
-        let wasted = line.carriedUp - size
-        #expect(line.cuts == cuts)
+        let wasted = proxy.carriedUp - size
+        #expect(proxy.cuts == cuts)
         #expect(wasted <= cuts * Self.piece + (1 << 20), "More than one piece for each cut was sent again.")
 
         // Download by running the command again after each cut, with the same store.
         let copy = server.folder.appending(component: "copy.bin")
         let store = server.folder.appending(component: "phone").path
-        let carriedBefore = line.carried
-        line.cut(down: Self.places(cuts, size, &generator))
+        let carriedBefore = proxy.carried
+        proxy.cut(down: Self.places(cuts, size, &generator))
         var (runs, downloadMemory, code) = (0, 0, Int32(1))
         while code != 0 {
-            let cutsBefore = line.cuts
+            let cutsBefore = proxy.cuts
             let download = try RunningServer.run(
                 ["download", "group:large", "seq:1", "--as", "bob", "--output", copy.path, "--store", store] + to,
                 name: "download-\(runs)", folder: server.folder)
@@ -57,10 +57,10 @@ struct LargeFileTests {
                 try await Task.sleep(for: .milliseconds(2))
             }
             code = download.end ?? 1
-            try #require(code == 0 || line.cuts > cutsBefore, "\(download.errorText)")
+            try #require(code == 0 || proxy.cuts > cutsBefore, "\(download.errorText)")
         }
-        #expect(line.cuts == 2 * cuts)
-        let wastedDown = line.carried - carriedBefore - size
+        #expect(proxy.cuts == 2 * cuts)
+        let wastedDown = proxy.carried - carriedBefore - size
         #expect(wastedDown <= cuts * Self.piece + (1 << 20), "More than one piece for each cut was fetched again.")
         #expect(FileManager.default.contentsEqual(atPath: file.path, andPath: copy.path))
 

@@ -13,12 +13,12 @@ struct OfflineWeekTests {
     @Test(
         "Texts, pictures and files queued offline arrive once, in order and intact, despite kills, cuts and restarts",
         .rows(91, 97, 103, 104), .timeLimit(.minutes(20)))
-    func week() async throws {
+    func queuedItemsArriveOnceInOrder() async throws {
         let count = Run.isLong ? 300 : 50
         var generator = SeededGenerator("a week offline")
         let week = OfflineWeek()
         let server = try await RunningServer.start(["--send-rate", "0"])
-        let line = try await TestLine(to: server)
+        let proxy = try await TestProxy(to: server)
         for number in 0..<OfflineWeek.conversations {
             let answer = try await server.admin().call(
                 "PUT", "/v1/conversations/\(week.conversation(of: number))", #"{"members":["alice","bob"]}"#)
@@ -30,7 +30,7 @@ struct OfflineWeekTests {
         func run(_ mode: String, _ number: Int) throws -> ChildProcess {
             try ChildProcess(
                 try RunningServer.program(named: "offline-app"),
-                [mode, line.url.absoluteString, store.path, token, String(count), picture.path],
+                [mode, proxy.url.absoluteString, store.path, token, String(count), picture.path],
                 name: "app-\(mode)-\(number)", folder: server.folder)
         }
 
@@ -49,16 +49,16 @@ struct OfflineWeekTests {
         }
         print("queued \(count) in \(runs) runs of the app")
 
-        // Send them over a line that is cut half of the time, to a server that is killed three times.
+        // Send them over a proxy that is cut half of the time, to a server that is killed three times.
         try await server.start()
         let start = ContinuousClock.now
         var (kills, restarts, cuts) = (0, 0, 0)
         var app = try run("send", 0)
         while true {
             let isUp = !generator.next().isMultiple(of: 2)
-            line.set(isUp ? .full : .held)
+            proxy.set(isUp ? .full : .held)
             if !isUp {
-                line.cut()
+                proxy.cut()
                 cuts += 1
             }
             // The network is available only for short periods until all kills and restarts have happened.
@@ -78,7 +78,7 @@ struct OfflineWeekTests {
                 app = try run("send", kills)
             }
         }
-        line.set(.full)
+        proxy.set(.full)
         print(
             """
             sent in \(ContinuousClock.now - start): app killed \(kills) times, line cut \(cuts) times, \

@@ -7,15 +7,15 @@ import Testing
 @Suite("Send pacing")
 struct PaceTests {
     @Test("Messages that are queued at once are sent in order at five per second", .rows(79), .timeLimit(.minutes(5)))
-    func device() async throws {
+    func queuedMessagesArePaced() async throws {
         let count = Run.isLong ? 200 : 40
         let server = try await RunningServer.start([])
         let alice = try await Device.open(server, "alice", pace: .standard)
         let chat = alice.conversation(.direct("bob"))
         let start = ContinuousClock.now
-        var last: Sending?
+        var last: SendHandle?
         for number in 1...count { last = try await chat.send(.text("\(number)")) }
-        _ = try await last?.delivered()
+        _ = try await last?.waitUntilSent()
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         let messages = try await Device.everything(in: ConversationID("direct:alice/bob"), of: server)
         #expect(messages.compactMap(\.text) == (1...count).map(String.init))
@@ -34,12 +34,12 @@ struct PaceTests {
     @Test(
         "A client without pacing is refused with 429 and a delay, stays in order and loses no message",
         .history(18), .rows(79), .timeLimit(.minutes(5)))
-    func impatient() async throws {
+    func unpacedClientIsThrottledInOrder() async throws {
         let count = Run.isLong ? 200 : 100
         let server = try await RunningServer.start([])
         let alice = try await Device.open(server, "alice", pace: nil)
         let chat = alice.conversation(.direct("bob"))
-        var last: Sending?
+        var last: SendHandle?
         for number in 1...count { last = try await chat.send(.text("\(number)")) }
 
         // Over HTTP the refusal is visible, and its delay is also in a header.
@@ -53,7 +53,7 @@ struct PaceTests {
         #expect(Int(try #require(refused.headers["retry-after"])) ?? 0 >= 1)
         #expect(refused.text.contains(#""code":"rate-limited""#))
 
-        _ = try await last?.delivered()
+        _ = try await last?.waitUntilSent()
         let messages = try await Device.everything(in: ConversationID("direct:alice/bob"), of: server)
         #expect(messages.filter { $0.sender == "alice" }.compactMap(\.text) == (1...count).map(String.init))
         await alice.close()

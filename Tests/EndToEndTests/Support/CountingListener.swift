@@ -7,7 +7,7 @@ import Synchronization
 final class CountingListener: Sendable {
     private let inbox: Inbox
     private let connection: any TransportConnection
-    private let heart: Heart
+    private let heart: PingTimer
 
     private final class Inbox: Sendable {
         let state = Mutex<(seqs: [Int64], isReady: Bool, closure: TransportClosure?)>(([], false, nil))
@@ -36,7 +36,7 @@ final class CountingListener: Sendable {
         connection = try await NIOTransport(trusting: nil).open(server.url) { inbox.take($0) }
         let token = try await server.token(user)
         connection.send(Array(#"{"type":"hello","token":"\#(token)","device":"\#(user)"}"#.utf8))
-        heart = Heart(connection)
+        heart = PingTimer(connection)
         // The server answers a request only after it has subscribed the connection to the user's conversations.
         connection.send(Array(#"{"type":"ping","ref":1}"#.utf8))
         try await eventually("\(user) is subscribed") { inbox.state.withLock { $0.isReady } ? true : nil }

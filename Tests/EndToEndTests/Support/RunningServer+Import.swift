@@ -24,8 +24,8 @@ extension RunningServer {
         return Members(Array(ended.output.utf8))
     }
 
-    private func importCommand(_ log: ChatLog, _ options: [String], over line: TestLine? = nil) -> [String] {
-        let server = (line?.url ?? url).absoluteString
+    private func importCommand(_ log: ChatLog, _ options: [String], over proxy: TestProxy? = nil) -> [String] {
+        let server = (proxy?.url ?? url).absoluteString
         return ["import", log.file.path, "--data", data.path, "--server", server, "--json"] + options
     }
 
@@ -44,15 +44,15 @@ extension RunningServer {
             let share = max(1, writes / (kills + 1))
             let target = attempt * share + Int.random(in: 1...share, using: &generator)
             let pause = generator.milliseconds(0...20)
-            // The import waits for answers of some 190 bytes each. If the line holds one back, the import can't finish
+            // The import waits for answers of some 190 bytes each. If the proxy holds one back, the import can't finish
             // before the test kills it.
-            let line = try await TestLine(to: self)
-            line.hold(after: target * 190)
+            let proxy = try await TestProxy(to: self)
+            proxy.hold(after: target * 190)
             let importing = try Self.run(
-                importCommand(log, options, over: line), name: "import-\(attempt)", folder: folder)
+                importCommand(log, options, over: proxy), name: "import-\(attempt)", folder: folder)
             try await eventually("the line carries \(target) of \(writes) answers", within: 600) { () -> Bool? in
                 try #require(importing.end == nil, "ended too soon: \(importing.outputText)\(importing.errorText)")
-                return line.isHeld ? true : nil
+                return proxy.isHeld ? true : nil
             }
             try await Task.sleep(for: pause)
             if attempt.isMultiple(of: 2) {

@@ -9,7 +9,7 @@ import Synchronization
 final class TestSocket: Sendable {
     private let inbox: Inbox
     private let connection: any TransportConnection
-    private let heart: Heart
+    private let heart: PingTimer
     private let references = Atomic<Int>(1)
 
     private final class Inbox: Sendable {
@@ -20,7 +20,7 @@ final class TestSocket: Sendable {
                 switch event {
                 case .frame(let bytes):
                     let frame = Members(bytes)
-                    if frame.int("ref") != Heart.ref { state.frames.append(frame) }
+                    if frame.int("ref") != PingTimer.ref { state.frames.append(frame) }
                 case .closed(let closure): state.closure = closure
                 }
             }
@@ -30,7 +30,7 @@ final class TestSocket: Sendable {
     private init(_ connection: any TransportConnection, _ inbox: Inbox) {
         self.connection = connection
         self.inbox = inbox
-        heart = Heart(connection)
+        heart = PingTimer(connection)
     }
 
     deinit { connection.close() }

@@ -24,7 +24,7 @@ final class WebhookReceiver: Sendable {
         }
     }
 
-    enum Mood: Sendable {
+    enum Behavior: Sendable {
         /// Responds.
         ///
         /// - Parameter after: The delay in seconds.
@@ -39,21 +39,21 @@ final class WebhookReceiver: Sendable {
 
     private struct State {
         var posts: [Post] = []
-        var mood: @Sendable (Post) -> Mood
+        var behavior: @Sendable (Post) -> Behavior
         var channel: (any Channel)?
     }
 
     private let state: Mutex<State>
 
-    convenience init(_ mood: Mood = .answers("")) {
-        self.init { _ in mood }
+    convenience init(_ behavior: Behavior = .answers("")) {
+        self.init { _ in behavior }
     }
 
     /// Creates a receiver.
     ///
-    /// - Parameter mood: Returns the behavior for each request.
-    init(mood: @escaping @Sendable (Post) -> Mood) {
-        state = Mutex(State(mood: mood))
+    /// - Parameter behavior: Returns the behavior for each request.
+    init(behavior: @escaping @Sendable (Post) -> Behavior) {
+        state = Mutex(State(behavior: behavior))
     }
 
     deinit { state.withLock { $0.channel }?.close(promise: nil) }
@@ -62,7 +62,7 @@ final class WebhookReceiver: Sendable {
     ///
     /// - Parameter port: The port, or 0 for any free port.
     func start(port: Int = 0) async throws {
-        let take: @Sendable (Post) -> Mood = { [weak self] in self?.take($0) ?? .hangs }
+        let take: @Sendable (Post) -> Behavior = { [weak self] in self?.take($0) ?? .hangs }
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
@@ -79,13 +79,13 @@ final class WebhookReceiver: Sendable {
         try await state.withLock { $0.channel }?.close().get()
     }
 
-    func set(_ mood: Mood) { state.withLock { $0.mood = { _ in mood } } }
+    func set(_ behavior: Behavior) { state.withLock { $0.behavior = { _ in behavior } } }
     var posts: [Post] { state.withLock { $0.posts } }
     var port: Int { state.withLock { $0.channel }?.localAddress?.port ?? 0 }
     var url: String { "http://127.0.0.1:\(port)/hook" }
 
     /// The delivery ID and the message text of each received event, in the order of arrival.
-    var told: [(delivery: String, text: String)] {
+    var deliveries: [(delivery: String, text: String)] {
         posts.flatMap { post in
             post.json.objects("events").map { event in
                 let data = event["data"] as? [String: Any]
@@ -96,22 +96,22 @@ final class WebhookReceiver: Sendable {
         }
     }
 
-    private func take(_ post: Post) -> Mood {
-        let mood = state.withLock { state in
+    private func take(_ post: Post) -> Behavior {
+        let behavior = state.withLock { state in
             state.posts.append(post)
-            return state.mood
+            return state.behavior
         }
-        return mood(post)
+        return behavior(post)
     }
 
     private final class Handler: ChannelInboundHandler {
         typealias InboundIn = HTTPServerRequestPart
         typealias OutboundOut = HTTPServerResponsePart
 
-        private let take: @Sendable (Post) -> Mood
+        private let take: @Sendable (Post) -> Behavior
         private var post = Post(headers: [:], body: [])
 
-        init(_ take: @escaping @Sendable (Post) -> Mood) {
+        init(_ take: @escaping @Sendable (Post) -> Behavior) {
             self.take = take
         }
 

@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func `Every HTTP route and every WebSocket request has a step`() {
-        var unused = Set(Surface.operations.map { "\($0.method) \($0.path)" } + Surface.requests.keys)
+        var unused = Set(APISurface.operations.map { "\($0.method) \($0.path)" } + APISurface.requests.keys)
         for case .step(let step) in WireScript.areas.values.flatMap(WireScript.lines(of:)) {
             let words = WireScript.fill(step.request, WireScript.names).split(separator: " ").map(String.init)
             guard !words[0].contains("/") else {
@@ -52,7 +52,7 @@ import Testing
                 continue
             }
             let path = words[2].prefix { $0 != "?" }.split(separator: "/")
-            let routes = Surface.operations.filter { route in
+            let routes = APISurface.operations.filter { route in
                 let template = route.path.split(separator: "/")
                 return route.method == words[1] && template.count == path.count
                     && zip(template, path).allSatisfy { $0.hasPrefix("{") || $0 == $1 }

@@ -6,26 +6,26 @@ import Testing
 @Suite("Actions on messages")
 struct ActionTests {
     private let group = ConversationID.group("g")
-    private let world: World
+    private let harness: EngineHarness
     private let message: Submission
     private let alice = Caller(user: "alice")
     private let bob = Caller(user: "bob")
 
     init() throws {
-        world = try World()
-        try world.make(group, members: ["alice", "bob"])
-        message = world.submission("hello")
-        try world.send(message, to: group, by: "alice")
+        harness = try EngineHarness()
+        try harness.make(group, members: ["alice", "bob"])
+        message = harness.submission("hello")
+        try harness.send(message, to: group, by: "alice")
     }
 
     private func act(_ type: String, _ value: String, by caller: Caller) throws -> MessageAction {
-        try world.done {
-            world.engine.addAction(to: message.id, in: group, type: type, value: value, by: caller, completion: $0)
+        try harness.done {
+            harness.engine.addAction(to: message.id, in: group, type: type, value: value, by: caller, completion: $0)
         }
     }
 
     private func summaries() throws -> [ActionSummary] {
-        try world.engine.message(message.id, in: group, by: alice).actions
+        try harness.engine.message(message.id, in: group, by: alice).actions
     }
 
     @Test("A type has 1 to 64 bytes, and a value has 1 to 128 bytes")
@@ -38,7 +38,7 @@ struct ActionTests {
     }
 
     @Test("A user can add the same action once, and composed and decomposed values differ")
-    func twice() throws {
+    func repeatedActionIsAddedOnce() throws {
         _ = try act("reaction", "caf\u{E9}", by: alice)
         _ = try act("reaction", "cafe\u{301}", by: alice)
         #expect(refusal { _ = try act("reaction", "caf\u{E9}", by: alice) }?.code == .conflict)
@@ -46,15 +46,15 @@ struct ActionTests {
     }
 
     @Test("A message has at most 32 action summaries, and removing one admits the next value")
-    func manyKinds() throws {
+    func summaryCountIsLimited() throws {
         var actions = try (1...33).map { try act("reaction", "kind \($0)", by: alice) }
         _ = try act("reaction", "kind 33", by: bob)
         #expect(try summaries().map(\.value) == (1...32).map { "kind \($0)" })
         #expect(
-            try world.engine.actions(on: message.id, in: group, after: nil, limit: 100, by: bob).actions.count == 34)
-        try world.unreact(actions[32], in: group, by: alice)
+            try harness.engine.actions(on: message.id, in: group, after: nil, limit: 100, by: bob).actions.count == 34)
+        try harness.unreact(actions[32], in: group, by: alice)
         #expect(try summaries().count == 32)
-        try world.unreact(actions[4], in: group, by: alice)
+        try harness.unreact(actions[4], in: group, by: alice)
         #expect(try summaries().map(\.value) == (1...33).filter { $0 != 5 }.map { "kind \($0)" })
         #expect(try summaries().last?.senders == ["bob"])
         actions[4] = try act("reaction", "kind 5", by: alice)
@@ -62,62 +62,62 @@ struct ActionTests {
     }
 
     @Test("A summary names the first 20 users, and the 21st after one of them removes the action")
-    func manyPeople() throws {
+    func summaryNamesFirstTwentyUsers() throws {
         let people = (1...22).map { UserID(known: "user \($0 + 100)") }
-        for user in people { try world.join(group, user) }
-        try world.put(group, .init(visibility: .everything))
+        for user in people { try harness.join(group, user) }
+        try harness.put(group, .init(visibility: .everything))
         let actions = try people.prefix(21).map { try act("reaction", "+1", by: Caller(user: $0)) }
         #expect(try summaries()[0].count == 21)
         #expect(try summaries()[0].senders == Array(people.prefix(20)))
-        try world.unreact(actions[3], in: group, by: Caller(user: people[3]))
+        try harness.unreact(actions[3], in: group, by: Caller(user: people[3]))
         let expected = people.prefix(21).filter { $0 != people[3] }
         #expect(try summaries()[0].senders == expected)
         _ = try act("reaction", "+1", by: Caller(user: people[21]))
         #expect(try summaries()[0].count == 21)
         #expect(try summaries()[0].senders == expected)
-        try world.unreact(actions[20], in: group, by: Caller(user: people[20]))
+        try harness.unreact(actions[20], in: group, by: Caller(user: people[20]))
         #expect(try summaries()[0].senders == expected.dropLast() + [people[21]])
     }
 
     @Test("Actions can't be added to a tombstone, and deleting a message removes its actions")
-    func stub() throws {
+    func tombstonesHaveNoActions() throws {
         let action = try act("reaction", "+1", by: bob)
-        try world.delete(message.id, in: group, by: alice)
+        try harness.delete(message.id, in: group, by: alice)
         #expect(refusal { _ = try act("reaction", "+1", by: bob) }?.code == .conflict)
-        #expect(refusal { try world.unreact(action, in: group, by: bob) }?.code == .unknownMessage)
+        #expect(refusal { try harness.unreact(action, in: group, by: bob) }?.code == .unknownMessage)
         #expect(try summaries().isEmpty)
-        #expect(try world.engine.actions(on: nil, in: group, after: nil, limit: 10, by: bob).actions.isEmpty)
+        #expect(try harness.engine.actions(on: nil, in: group, after: nil, limit: 10, by: bob).actions.isEmpty)
     }
 
     @Test("Only a moderator can remove another user's action, and only with the ID of its own message")
-    func takenOff() throws {
+    func onlyModeratorsRemoveActionsOfOthers() throws {
         let action = try act("reaction", "+1", by: bob)
-        let other = world.submission("other")
-        try world.send(other, to: group, by: "alice")
-        #expect(refusal { try world.unreact(action, in: group, by: alice) }?.code == .forbidden)
+        let other = harness.submission("other")
+        try harness.send(other, to: group, by: "alice")
+        #expect(refusal { try harness.unreact(action, in: group, by: alice) }?.code == .forbidden)
         var elsewhere = action
         elsewhere.message = other.id
-        #expect(refusal { try world.unreact(elsewhere, in: group, by: bob) }?.code == .unknownMessage)
-        try world.join(group, "alice", as: .moderator)
-        try world.unreact(action, in: group, by: alice)
+        #expect(refusal { try harness.unreact(elsewhere, in: group, by: bob) }?.code == .unknownMessage)
+        try harness.join(group, "alice", as: .moderator)
+        try harness.unreact(action, in: group, by: alice)
         #expect(try summaries().isEmpty)
     }
 
     @Test("A retried action gets its first answer, even after the action or its message was removed")
     func retry() throws {
-        let operation = world.newID()
+        let operation = harness.newID()
         func ask() throws -> MessageAction {
-            try world.react("+1", to: message.id, in: group, operation: operation, by: bob)
+            try harness.react("+1", to: message.id, in: group, operation: operation, by: bob)
         }
         let action = try ask()
         #expect(try ask() == action)
-        try world.unreact(action, in: group, by: bob)
+        try harness.unreact(action, in: group, by: bob)
         #expect(try ask() == action)
         #expect(try summaries().isEmpty)
-        try world.delete(message.id, in: group, by: alice)
+        try harness.delete(message.id, in: group, by: alice)
         #expect(try ask() == action)
         #expect(
-            refusal { try world.react("eyes", to: message.id, in: group, operation: operation, by: bob) }?.code
+            refusal { try harness.react("eyes", to: message.id, in: group, operation: operation, by: bob) }?.code
                 == .conflict)
     }
 }

@@ -8,27 +8,27 @@ import Testing
 @Suite("Edits and deletes")
 struct EditAndDeleteTests {
     private let group = ConversationID.group("g")
-    private let world: World
+    private let harness: EngineHarness
     private let alice = Caller(user: "alice")
     private let bob = Caller(user: "bob")
 
     init() throws {
-        world = try World()
-        try world.make(group, members: ["alice", "bob"])
+        harness = try EngineHarness()
+        try harness.make(group, members: ["alice", "bob"])
     }
 
     private func sent(_ text: String = "hi", replyTo: MessageID? = nil, to id: ConversationID? = nil) throws
         -> Submission
     {
-        var submission = world.submission(text)
+        var submission = harness.submission(text)
         submission.attributes.replyTo = replyTo
-        try world.send(submission, to: id ?? group, by: "alice")
+        try harness.send(submission, to: id ?? group, by: "alice")
         return submission
     }
 
     private func rev(_ id: ConversationID? = nil) throws -> Int64 {
         let id = id ?? group
-        return try world.store.read { try $0.conversation(id)?.rev ?? 0 }
+        return try harness.store.read { try $0.conversation(id)?.rev ?? 0 }
     }
 
     // MARK: Lists of IDs
@@ -37,41 +37,41 @@ struct EditAndDeleteTests {
     func lists() throws {
         let messages = try (0..<101).map { try sent("\($0)") }.map(\.id)
         for ids in [[], messages] {
-            #expect(refusal { try world.delete(ids, in: group, by: alice) }?.parameter == "ids")
-            #expect(refusal { try world.hide(ids, in: group, by: "alice") }?.parameter == "ids")
+            #expect(refusal { try harness.delete(ids, in: group, by: alice) }?.parameter == "ids")
+            #expect(refusal { try harness.hide(ids, in: group, by: "alice") }?.parameter == "ids")
         }
-        #expect(try world.delete([messages[100], messages[100]], in: group, by: alice) == 1)
-        #expect(try world.delete(Array(messages.prefix(100)), in: group, by: alice) == 100)
-        #expect(try world.delete(Array(messages.prefix(100)), in: group, by: alice) == 0)
+        #expect(try harness.delete([messages[100], messages[100]], in: group, by: alice) == 1)
+        #expect(try harness.delete(Array(messages.prefix(100)), in: group, by: alice) == 100)
+        #expect(try harness.delete(Array(messages.prefix(100)), in: group, by: alice) == 0)
         #expect(try rev() == 101)
-        #expect(try world.hide([messages[0], messages[0], world.newID()], in: group, by: "bob") == 1)
+        #expect(try harness.hide([messages[0], messages[0], harness.newID()], in: group, by: "bob") == 1)
     }
 
     @Test("A list with one message of another sender is refused, and none of its messages is deleted")
-    func allOrNone() throws {
+    func deletingAListIsAllOrNothing() throws {
         let mine = try sent()
-        let theirs = world.submission("bob's")
-        try world.send(theirs, to: group, by: "bob")
-        #expect(refusal { try world.delete([mine.id, theirs.id], in: group, by: alice) }?.code == .forbidden)
+        let theirs = harness.submission("bob's")
+        try harness.send(theirs, to: group, by: "bob")
+        #expect(refusal { try harness.delete([mine.id, theirs.id], in: group, by: alice) }?.code == .forbidden)
         #expect(try rev() == 0)
-        try world.join(group, "alice", as: .moderator)
-        #expect(try world.delete([mine.id, theirs.id], in: group, by: alice) == 2)
+        try harness.join(group, "alice", as: .moderator)
+        #expect(try harness.delete([mine.id, theirs.id], in: group, by: alice) == 2)
     }
 
     // MARK: Threads
 
     @Test("One call can delete a thread's first message and its replies, in any order")
-    func threadAtOnce() throws {
+    func oneCallDeletesAThread() throws {
         for isRootFirst in [true, false] {
             let root = try sent("root")
             let replies = [try sent("one", replyTo: root.id), try sent("two", replyTo: root.id)]
             let ids = isRootFirst ? [root.id, replies[0].id] : [replies[0].id, root.id]
-            #expect(try world.delete(ids, in: group, by: alice) == 2)
-            let stub = try world.engine.message(root.id, in: group, by: bob)
-            #expect(stub.isDeleted)
-            #expect(stub.replies?.count == 1, "the other reply still exists")
-            try world.delete(replies[1].id, in: group, by: alice)
-            #expect(try world.engine.message(root.id, in: group, by: bob).replies == nil)
+            #expect(try harness.delete(ids, in: group, by: alice) == 2)
+            let tombstone = try harness.engine.message(root.id, in: group, by: bob)
+            #expect(tombstone.isDeleted)
+            #expect(tombstone.replies?.count == 1, "the other reply still exists")
+            try harness.delete(replies[1].id, in: group, by: alice)
+            #expect(try harness.engine.message(root.id, in: group, by: bob).replies == nil)
         }
     }
 
@@ -81,16 +81,16 @@ struct EditAndDeleteTests {
         var replies: [Message] = []
         for number in 0..<30 {
             let reply = try sent("\(number)", replyTo: root.id)
-            replies.append(try world.engine.message(reply.id, in: group, by: alice))
+            replies.append(try harness.engine.message(reply.id, in: group, by: alice))
         }
-        func summary() throws -> ReplySummary? { try world.engine.message(root.id, in: group, by: bob).replies }
+        func summary() throws -> ReplySummary? { try harness.engine.message(root.id, in: group, by: bob).replies }
         #expect(try summary() == ReplySummary(count: 30, lastReplyAt: replies[29].timetoken))
         // More tombstones than one query reads.
-        try world.delete(replies[4..<29].map(\.id), in: group, by: alice)
-        try world.delete(replies[29].id, in: group, by: alice)
+        try harness.delete(replies[4..<29].map(\.id), in: group, by: alice)
+        try harness.delete(replies[29].id, in: group, by: alice)
         #expect(try summary() == ReplySummary(count: 4, lastReplyAt: replies[3].timetoken))
-        try world.delete(DeleteRange(from: .id(replies[1].id), to: nil), of: group)
-        try world.change { [group] in while try $0.sweep(group, limit: 2).hasMore {} }
+        try harness.delete(DeleteRange(from: .id(replies[1].id), to: nil), of: group)
+        try harness.change { [group] in while try $0.sweep(group, limit: 2).hasMore {} }
         #expect(try summary() == ReplySummary(count: 1, lastReplyAt: replies[0].timetoken))
     }
 
@@ -98,32 +98,32 @@ struct EditAndDeleteTests {
     func nested() throws {
         let root = try sent("root")
         let reply = try sent("reply", replyTo: root.id)
-        try world.delete(root.id, in: group, by: alice)
+        try harness.delete(root.id, in: group, by: alice)
         let nested = try sent("nested", replyTo: reply.id)
-        let message = try world.engine.message(nested.id, in: group, by: bob)
+        let message = try harness.engine.message(nested.id, in: group, by: bob)
         #expect(message.thread == root.id)
-        let stub = try world.engine.message(root.id, in: group, by: bob)
-        #expect(stub.isDeleted && stub.replies?.count == 2)
-        let page = try world.page(HistoryQuery(filter: .thread(root.id)), of: group, by: "bob")
+        let tombstone = try harness.engine.message(root.id, in: group, by: bob)
+        #expect(tombstone.isDeleted && tombstone.replies?.count == 2)
+        let page = try harness.page(HistoryQuery(filter: .thread(root.id)), of: group, by: "bob")
         #expect(page.texts == ["nested", "reply"])
     }
 
     @Test("In a room, replies form threads, and senders can edit and recall their own messages")
     func room() throws {
         let room = ConversationID.room("lobby")
-        try world.put(room)
+        try harness.put(room)
         let root = try sent("root", to: room)
         let reply = try sent("reply", replyTo: root.id, to: room)
-        #expect(try world.engine.message(reply.id, in: room, by: bob).thread == root.id)
-        #expect(try world.engine.message(root.id, in: room, by: bob).replies?.count == 1)
-        try world.react("+1", to: root.id, in: room, by: bob)
-        #expect(try world.edit(root.id, in: room, "edited", by: alice).text == "edited")
-        #expect(refusal { try world.edit(root.id, in: room, "bob was here", by: bob) }?.code == .forbidden)
-        #expect(refusal { try world.delete(root.id, in: room, by: bob) }?.code == .forbidden)
-        #expect(try world.delete(root.id, in: room, by: alice).isDeleted)
-        #expect(refusal { try world.hide([reply.id], in: room, by: "bob") }?.code == .notMember)
-        #expect(refusal { try world.clear(room, through: 1, by: "bob") }?.code == .notMember)
-        #expect(try world.delete(.all, of: room) == 1)
+        #expect(try harness.engine.message(reply.id, in: room, by: bob).thread == root.id)
+        #expect(try harness.engine.message(root.id, in: room, by: bob).replies?.count == 1)
+        try harness.react("+1", to: root.id, in: room, by: bob)
+        #expect(try harness.edit(root.id, in: room, "edited", by: alice).text == "edited")
+        #expect(refusal { try harness.edit(root.id, in: room, "bob was here", by: bob) }?.code == .forbidden)
+        #expect(refusal { try harness.delete(root.id, in: room, by: bob) }?.code == .forbidden)
+        #expect(try harness.delete(root.id, in: room, by: alice).isDeleted)
+        #expect(refusal { try harness.hide([reply.id], in: room, by: "bob") }?.code == .notMember)
+        #expect(refusal { try harness.clear(room, through: 1, by: "bob") }?.code == .notMember)
+        #expect(try harness.delete(.all, of: room) == 1)
     }
 
     // MARK: Edits
@@ -134,51 +134,53 @@ struct EditAndDeleteTests {
         let poll = MessageEdit(MessageContent(known: .poll, json: MessageContent.text("hi").json))
         #expect(
             refusal {
-                let _: Message = try world.done {
-                    world.engine.edit(message.id, in: group, poll, by: alice, completion: $0)
+                let _: Message = try harness.done {
+                    harness.engine.edit(message.id, in: group, poll, by: alice, completion: $0)
                 }
             }?.parameter == "type")
-        try world.delete(message.id, in: group, by: alice)
-        #expect(refusal { try world.edit(message.id, in: group, "again", by: alice) }?.code == .conflict)
-        #expect(try world.delete(message.id, in: group, by: alice).isDeleted, "deleting a tombstone succeeds")
+        try harness.delete(message.id, in: group, by: alice)
+        #expect(refusal { try harness.edit(message.id, in: group, "again", by: alice) }?.code == .conflict)
+        #expect(try harness.delete(message.id, in: group, by: alice).isDeleted, "deleting a tombstone succeeds")
         #expect(try rev() == 1)
     }
 
     @Test("A retried edit after another edit returns the current message and changes nothing")
-    func editAgain() throws {
+    func retriedEditAfterAnotherEdit() throws {
         let message = try sent()
-        let operation = world.newID()
+        let operation = harness.newID()
         func ask() throws -> Message {
-            try world.edit(message.id, in: group, "one", operation: operation, by: alice)
+            try harness.edit(message.id, in: group, "one", operation: operation, by: alice)
         }
         #expect(try ask().text == "one")
-        try world.edit(message.id, in: group, "two", by: alice)
+        try harness.edit(message.id, in: group, "two", by: alice)
         #expect(try ask().text == "two")
-        try world.delete(message.id, in: group, by: alice)
+        try harness.delete(message.id, in: group, by: alice)
         #expect(try ask().isDeleted)
         #expect(try rev() == 3)
         // The sender gets an error if they can't see the message any more.
-        try world.clear(group, through: 1, by: "alice")
+        try harness.clear(group, through: 1, by: "alice")
         #expect(refusal { _ = try ask() }?.code == .unknownMessage)
     }
 
     @Test("An operation ID identifies one operation of one user in one conversation")
     func operations() throws {
         let other = ConversationID.group("h")
-        try world.make(other, members: ["alice", "bob"])
+        try harness.make(other, members: ["alice", "bob"])
         let (message, elsewhere) = (try sent(), try sent(to: other))
-        let operation = world.newID()
-        try world.edit(message.id, in: group, "one", operation: operation, by: alice)
+        let operation = harness.newID()
+        try harness.edit(message.id, in: group, "one", operation: operation, by: alice)
         #expect(
-            refusal { try world.edit(message.id, in: group, "two", operation: operation, by: alice) }?.code == .conflict
+            refusal { try harness.edit(message.id, in: group, "two", operation: operation, by: alice) }?.code
+                == .conflict
         )
         #expect(
-            refusal { try world.react("+1", to: message.id, in: group, operation: operation, by: alice) }?.code
+            refusal { try harness.react("+1", to: message.id, in: group, operation: operation, by: alice) }?.code
                 == .conflict)
         #expect(
-            refusal { try world.edit(message.id, in: group, "one", operation: operation, by: bob) }?.code == .conflict)
-        #expect(refusal { try world.delete(.all, of: group, operation: operation) }?.parameter == "operation")
-        #expect(try world.edit(elsewhere.id, in: other, "two", operation: operation, by: alice).text == "two")
+            refusal { try harness.edit(message.id, in: group, "one", operation: operation, by: bob) }?.code == .conflict
+        )
+        #expect(refusal { try harness.delete(.all, of: group, operation: operation) }?.parameter == "operation")
+        #expect(try harness.edit(elsewhere.id, in: other, "two", operation: operation, by: alice).text == "two")
         #expect(try rev() == 1)
         #expect(try rev(other) == 1)
     }
@@ -186,27 +188,27 @@ struct EditAndDeleteTests {
     // MARK: Permissions
 
     @Test("Former members can hide and clear messages that they see, but not edit, recall or react")
-    func whoLeft() throws {
+    func formerMembersCanOnlyHideAndClear() throws {
         let message = try sent()
         _ = try sent("more")
-        try world.leave(group, "alice")
+        try harness.leave(group, "alice")
         for refused in [
-            refusal { try world.edit(message.id, in: group, "x", by: alice) },
-            refusal { try world.delete(message.id, in: group, by: alice) },
-            refusal { try world.react("+1", to: message.id, in: group, by: alice) },
+            refusal { try harness.edit(message.id, in: group, "x", by: alice) },
+            refusal { try harness.delete(message.id, in: group, by: alice) },
+            refusal { try harness.react("+1", to: message.id, in: group, by: alice) },
         ] { #expect(refused?.code == .notMember) }
-        #expect(try world.hide([message.id], in: group, by: "alice") == 1)
-        #expect(try world.page(of: group, by: "alice").seqs == [2])
-        try world.send("after", to: group, by: "bob")
-        #expect(refusal { try world.clear(group, through: 3, by: "alice") }?.parameter == "seq")
-        #expect(try world.clear(group, through: 2, by: "alice").seq == 2)
-        #expect(try world.page(of: group, by: "alice").seqs == [])
-        #expect(try world.page(of: group, by: "bob").seqs == [3, 2, 1])
+        #expect(try harness.hide([message.id], in: group, by: "alice") == 1)
+        #expect(try harness.page(of: group, by: "alice").seqs == [2])
+        try harness.send("after", to: group, by: "bob")
+        #expect(refusal { try harness.clear(group, through: 3, by: "alice") }?.parameter == "seq")
+        #expect(try harness.clear(group, through: 2, by: "alice").seq == 2)
+        #expect(try harness.page(of: group, by: "alice").seqs == [])
+        #expect(try harness.page(of: group, by: "bob").seqs == [3, 2, 1])
         // Former members learn nothing about later changes, not even their positions.
-        try world.delete(DeleteRange(from: .seq(3), to: nil), of: group)
-        let state = try world.head(group, "alice").state
+        try harness.delete(DeleteRange(from: .seq(3), to: nil), of: group)
+        let state = try harness.head(group, "alice").state
         let position = LogPosition(conversation: group, epoch: state.epoch, view: state.view, seq: 2, rev: 0)
-        let sync = try world.engine.syncLogs([position], by: alice)[0].result.get()
+        let sync = try harness.engine.syncLogs([position], by: alice)[0].result.get()
         #expect(sync.changes.isEmpty)
         #expect(sync.changedThrough == state.rev)
     }
@@ -216,101 +218,101 @@ struct EditAndDeleteTests {
         let city = ConversationID.community("city")
         let open = ConversationID.community("city", channel: "open")
         let secret = ConversationID.community("city", channel: "secret")
-        try world.make(city, members: ["alice", "bob"])
-        try world.put(open)
-        try world.put(secret, .init(isPrivate: true, members: ["alice"]))
+        try harness.make(city, members: ["alice", "bob"])
+        try harness.put(open)
+        try harness.put(secret, .init(isPrivate: true, members: ["alice"]))
         let (one, two) = (try sent("one", to: open), try sent("two", to: open))
         let hush = try sent("hush", to: secret)
-        #expect(try world.unread(open, "bob") == Counts(2))
-        #expect(try world.hide([one.id], in: open, by: "bob") == 1)
-        #expect(try world.unread(open, "bob") == Counts(1))
-        #expect(try world.page(of: open, by: "bob").seqs == [2])
-        try world.react("+1", to: two.id, in: open, by: bob)
-        #expect(refusal { try world.react("+1", to: one.id, in: open, by: bob) }?.code == .unknownMessage)
-        #expect(try world.clear(open, through: 2, by: "bob").unread == 0)
-        #expect(try world.page(of: open, by: "bob").seqs == [])
-        #expect(try world.page(of: open, by: "alice").seqs == [2, 1])
+        #expect(try harness.unread(open, "bob") == Counts(2))
+        #expect(try harness.hide([one.id], in: open, by: "bob") == 1)
+        #expect(try harness.unread(open, "bob") == Counts(1))
+        #expect(try harness.page(of: open, by: "bob").seqs == [2])
+        try harness.react("+1", to: two.id, in: open, by: bob)
+        #expect(refusal { try harness.react("+1", to: one.id, in: open, by: bob) }?.code == .unknownMessage)
+        #expect(try harness.clear(open, through: 2, by: "bob").unread == 0)
+        #expect(try harness.page(of: open, by: "bob").seqs == [])
+        #expect(try harness.page(of: open, by: "alice").seqs == [2, 1])
         for refused in [
-            refusal { try world.hide([hush.id], in: secret, by: "bob") },
-            refusal { try world.react("+1", to: hush.id, in: secret, by: bob) },
-            refusal { try world.delete(hush.id, in: secret, by: bob) },
+            refusal { try harness.hide([hush.id], in: secret, by: "bob") },
+            refusal { try harness.react("+1", to: hush.id, in: secret, by: bob) },
+            refusal { try harness.delete(hush.id, in: secret, by: bob) },
         ] { #expect(refused?.code == .unknownConversation) }
     }
 
     @Test("Users change only their own direct messages, and only the server changes system messages")
     func directAndSystem() throws {
         let message = try sent("hi", to: .direct("bob"))
-        #expect(try world.edit(message.id, in: .direct("bob"), "hello", by: alice).conversation == .direct("bob"))
-        #expect(refusal { try world.delete(message.id, in: .direct("alice"), by: bob) }?.code == .forbidden)
-        #expect(try world.react("+1", to: message.id, in: .direct("alice"), by: bob).sender == "bob")
-        #expect(try world.delete(message.id, in: .direct("bob"), by: alice).isDeleted)
+        #expect(try harness.edit(message.id, in: .direct("bob"), "hello", by: alice).conversation == .direct("bob"))
+        #expect(refusal { try harness.delete(message.id, in: .direct("alice"), by: bob) }?.code == .forbidden)
+        #expect(try harness.react("+1", to: message.id, in: .direct("alice"), by: bob).sender == "bob")
+        #expect(try harness.delete(message.id, in: .direct("bob"), by: alice).isDeleted)
 
-        let bill = world.submission("bill")
+        let bill = harness.submission("bill")
         let system = ConversationID.system(to: "alice", from: "billing")
-        try world.send(bill, to: system, by: Caller(user: "billing", isAdmin: true))
+        try harness.send(bill, to: system, by: Caller(user: "billing", isAdmin: true))
         let mine = ConversationID.system("billing")
-        #expect(refusal { try world.edit(bill.id, in: mine, "free", by: alice) }?.code == .forbidden)
-        #expect(refusal { try world.delete(bill.id, in: mine, by: alice) }?.code == .forbidden)
-        try world.react("+1", to: bill.id, in: mine, by: alice)
-        #expect(try world.hide([bill.id], in: mine, by: "alice") == 1)
+        #expect(refusal { try harness.edit(bill.id, in: mine, "free", by: alice) }?.code == .forbidden)
+        #expect(refusal { try harness.delete(bill.id, in: mine, by: alice) }?.code == .forbidden)
+        try harness.react("+1", to: bill.id, in: mine, by: alice)
+        #expect(try harness.hide([bill.id], in: mine, by: "alice") == 1)
         let billing = Caller(user: "billing", isAdmin: true)
-        #expect(try world.edit(bill.id, in: system, "paid", by: billing).text == "paid")
-        #expect(try world.unread(mine, "alice") == Counts(0))
+        #expect(try harness.edit(bill.id, in: system, "paid", by: billing).text == "paid")
+        #expect(try harness.unread(mine, "alice") == Counts(0))
     }
 
     @Test("A deleted conversation accepts no changes, and a recreated one ignores operations on the old one")
-    func madeAnew() throws {
+    func recreatedConversationIgnoresOldOperations() throws {
         let message = try sent()
-        let operation = world.newID()
-        try world.edit(message.id, in: group, "one", operation: operation, by: alice)
-        try world.hide([message.id], in: group, by: "bob")
-        try world.delete(group)
+        let operation = harness.newID()
+        try harness.edit(message.id, in: group, "one", operation: operation, by: alice)
+        try harness.hide([message.id], in: group, by: "bob")
+        try harness.delete(group)
         for refused in [
-            refusal { try world.edit(message.id, in: group, "two", by: alice) },
-            refusal { try world.delete(message.id, in: group, by: alice) },
-            refusal { try world.hide([message.id], in: group, by: "bob") },
-            refusal { try world.delete(.all, of: group) },
+            refusal { try harness.edit(message.id, in: group, "two", by: alice) },
+            refusal { try harness.delete(message.id, in: group, by: alice) },
+            refusal { try harness.hide([message.id], in: group, by: "bob") },
+            refusal { try harness.delete(.all, of: group) },
         ] { #expect(refused?.code == .unknownConversation) }
-        try world.make(group, members: ["alice", "bob"])
+        try harness.make(group, members: ["alice", "bob"])
         #expect(try rev() == 0)
         #expect(
-            refusal { try world.edit(message.id, in: group, "one", operation: operation, by: alice) }?.code
+            refusal { try harness.edit(message.id, in: group, "one", operation: operation, by: alice) }?.code
                 == .unknownMessage)
-        #expect(try world.send(message, to: group, by: "alice").outcome == .committed)
-        #expect(try world.page(of: group, by: "bob").seqs == [1], "bob hid a message of the old log")
-        #expect(try world.unread(group, "bob") == Counts(1))
-        try world.edit(message.id, in: group, "two", operation: operation, by: alice)
+        #expect(try harness.send(message, to: group, by: "alice").outcome == .committed)
+        #expect(try harness.page(of: group, by: "bob").seqs == [1], "bob hid a message of the old log")
+        #expect(try harness.unread(group, "bob") == Counts(1))
+        try harness.edit(message.id, in: group, "two", operation: operation, by: alice)
         #expect(try rev() == 1)
     }
 
     @Test("Imported replies have threads, and a later edit can add an unread mention")
     func imports() throws {
-        let old = world.clock.now.addingTimeInterval(-86_400)
-        let root = world.said("root", by: "alice", at: old)
-        var reply = world.said("reply", by: "bob", at: old + 1, mentions: .users(["alice"]))
+        let old = harness.clock.now.addingTimeInterval(-86_400)
+        let root = harness.importedMessage("root", by: "alice", at: old)
+        var reply = harness.importedMessage("reply", by: "bob", at: old + 1, mentions: .users(["alice"]))
         reply.submission.attributes.replyTo = root.submission.id
-        try world.importHistory([root, reply], into: group)
-        let message = try world.engine.message(root.submission.id, in: group, by: bob)
+        try harness.importHistory([root, reply], into: group)
+        let message = try harness.engine.message(root.submission.id, in: group, by: bob)
         #expect(message.replies?.count == 1)
         #expect(message.replies?.lastReplyAt.date == (old + 1))
-        #expect(try world.unread(group, "alice") == Counts(0, 0))
-        try world.edit(root.submission.id, in: group, "root", mentions: .set(.users(["bob"])), by: alice)
-        #expect(try world.unread(group, "bob") == Counts(0, 1))
-        try world.delete(root.submission.id, in: group, by: alice)
-        #expect(try world.unread(group, "bob") == Counts(0, 0))
-        #expect(try world.importHistory([root, reply], into: group).skipped == 2)
+        #expect(try harness.unread(group, "alice") == Counts(0, 0))
+        try harness.edit(root.submission.id, in: group, "root", mentions: .set(.users(["bob"])), by: alice)
+        #expect(try harness.unread(group, "bob") == Counts(0, 1))
+        try harness.delete(root.submission.id, in: group, by: alice)
+        #expect(try harness.unread(group, "bob") == Counts(0, 0))
+        #expect(try harness.importHistory([root, reply], into: group).skipped == 2)
     }
 
     @Test("A recall that does not lower unread counts leaves the message counted until it is read", .rows(217))
     func recallKeepsUnread() throws {
-        try world.set { $0.recallLowersUnread = false }
+        try harness.set { $0.recallLowersUnread = false }
         let (one, two) = (try sent(), try sent())
-        try world.delete(one.id, in: group, by: alice)
-        #expect(try world.unread(group, "bob") == Counts(2))
-        try world.set { $0.recallLowersUnread = true }
-        try world.delete(two.id, in: group, by: alice)
-        #expect(try world.unread(group, "bob") == Counts(1))
-        let first = try world.page(.around(.firstUnread, before: 0, after: 0), of: group, by: "bob")
+        try harness.delete(one.id, in: group, by: alice)
+        #expect(try harness.unread(group, "bob") == Counts(2))
+        try harness.set { $0.recallLowersUnread = true }
+        try harness.delete(two.id, in: group, by: alice)
+        #expect(try harness.unread(group, "bob") == Counts(1))
+        let first = try harness.page(.around(.firstUnread, before: 0, after: 0), of: group, by: "bob")
         #expect(first.messages.map(\.isDeleted) == [true])
         #expect(first.seqs == [1])
     }

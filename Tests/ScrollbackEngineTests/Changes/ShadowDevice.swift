@@ -4,7 +4,7 @@ import ScrollbackWire
 
 /// A device that is mostly offline and gets everything from `sync`.
 final class ShadowDevice {
-    private let world: World
+    private let harness: EngineHarness
     private let log: ConversationID
     private let caller: Caller
     private var cursor: String?
@@ -12,8 +12,8 @@ final class ShadowDevice {
     private var rev: Int64 = 0
     private(set) var rows: [Seq: Message] = [:]
 
-    init(_ world: World, _ log: ConversationID, _ caller: Caller) {
-        self.world = world
+    init(_ harness: EngineHarness, _ log: ConversationID, _ caller: Caller) {
+        self.harness = harness
         self.log = log
         self.caller = caller
     }
@@ -21,7 +21,7 @@ final class ShadowDevice {
     /// Comes online, synchronizes, and goes offline again.
     func catchUp() throws {
         let cursorBefore = cursor
-        let pass = try world.pass(cursor, by: caller.user)
+        let pass = try harness.pass(cursor, by: caller.user)
         cursor = pass.cursor
         let hidden =
             pass.heads.first { $0.conversation.absolute(for: caller.user) == log }?.hidden ?? []
@@ -31,7 +31,7 @@ final class ShadowDevice {
             conversation: log, epoch: state?.epoch ?? Epoch(rawValue: 0), view: state?.view ?? 0,
             seq: state?.head ?? 0, rev: rev)
         while true {
-            let answer = try world.engine.syncLogs([asked], by: caller)[0].result.get()
+            let answer = try harness.engine.syncLogs([asked], by: caller)[0].result.get()
             let new = answer.page.state
             if answer.mustRefetch || new.epoch != state?.epoch || new.view != state?.view {
                 return try refetch(new)
@@ -55,7 +55,7 @@ final class ShadowDevice {
             }
         }
         rev = answer.changedThrough
-        rows = rows.filter { $0.key >= new.firstSeq && !answer.page.coverage.voids.contains($0.key) }
+        rows = rows.filter { $0.key >= new.firstSeq && !answer.page.coverage.deletedRanges.contains($0.key) }
     }
 
     /// Stores a message unless the stored row has the same or a newer revision.
@@ -68,7 +68,7 @@ final class ShadowDevice {
         rows = [:]
         var anchor: Anchor? = .latest
         while let next = anchor {
-            let page = try world.page(next, of: log, by: caller.user)
+            let page = try harness.page(next, of: log, by: caller.user)
             for message in page.messages { rows[message.seq] = message }
             state = page.state
             rev = page.state.rev

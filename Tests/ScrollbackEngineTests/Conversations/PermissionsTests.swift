@@ -92,28 +92,29 @@ struct PermissionsTests {
         }
     }
 
-    /// Returns a world with one conversation of a kind, which has a user of each role.
-    private static func world(_ kind: ConversationKind, permissions: Permissions = .standard) throws -> World {
-        let world = try World(permissions: permissions)
+    /// Returns a harness with one conversation of a kind, which has a user of each role.
+    private static func harness(_ kind: ConversationKind, permissions: Permissions = .standard) throws -> EngineHarness
+    {
+        let harness = try EngineHarness(permissions: permissions)
         let id = name(kind)
-        try world.put(id)
+        try harness.put(id)
         if kind.traits.membership == .listed || kind.traits.membership == .community {
             for (user, role) in [
                 ("member", nil), ("left", nil), ("moderator", Role.moderator), ("owner", .owner), ("victim", nil),
             ] as [(UserID, Role?)] {
-                try world.join(id, user, as: role)
+                try harness.join(id, user, as: role)
             }
-            try world.leave(id, "left")
+            try harness.leave(id, "left")
         }
-        try plant(in: world, id)
-        return world
+        try storeMessages(in: harness, id)
+        return harness
     }
 
     /// Stores a message of each user, including users who may not send.
-    private static func plant(in world: World, _ id: ConversationID) throws {
-        for user in Person.allCases.map({ UserID(known: $0.rawValue) }) + [World.admin.user] {
-            try world.send(
-                world.submission("own", id: ownMessage(of: user)), to: id, by: Caller(user: user, isAdmin: true))
+    private static func storeMessages(in harness: EngineHarness, _ id: ConversationID) throws {
+        for user in Person.allCases.map({ UserID(known: $0.rawValue) }) + [EngineHarness.admin.user] {
+            try harness.send(
+                harness.submission("own", id: ownMessage(of: user)), to: id, by: Caller(user: user, isAdmin: true))
         }
     }
 
@@ -122,7 +123,7 @@ struct PermissionsTests {
         return MessageID(high: 0x0198_0000_0000_7001, low: 0x8000_0000_0000_0000 | number)
     }
 
-    private static func attempt(_ cell: Cell, in world: World) throws {
+    private static func attempt(_ cell: Cell, in harness: EngineHarness) throws {
         let id = name(cell.kind)
         let caller = caller(cell.person)
         switch cell.action {
@@ -135,41 +136,43 @@ struct PermissionsTests {
                 case .room: .room("new")
                 case .system: .system(to: "somebody", from: "billing")
                 }
-            #expect(try world.put(new, by: caller))
-        case .read: _ = try world.engine.history(of: id, HistoryQuery(), by: caller)
-        case .send: try world.send(world.submission(), to: id, by: caller)
+            #expect(try harness.put(new, by: caller))
+        case .read: _ = try harness.engine.history(of: id, HistoryQuery(), by: caller)
+        case .send: try harness.send(harness.submission(), to: id, by: caller)
         case .sendHigh:
-            var submission = world.submission()
+            var submission = harness.submission()
             submission.attributes.priority = .high
-            try world.send(submission, to: id, by: caller)
-        case .editOwn: try world.edit(ownMessage(of: caller.user), in: id, "new", by: caller)
-        case .editOthers: try world.edit(ownMessage(of: World.admin.user), in: id, "new", by: caller)
-        case .recall: try world.delete(ownMessage(of: caller.user), in: id, by: caller)
-        case .deleteOthers: try world.delete(ownMessage(of: World.admin.user), in: id, by: caller)
-        case .deleteHistory: #expect(try world.delete(.all, of: id, by: caller) > 0)
-        case .act: try world.react("👍", to: ownMessage(of: World.admin.user), in: id, by: caller)
-        case .listMembers: _ = try world.engine.members(of: id, after: nil, limit: 10, by: caller)
-        case .addMember: #expect(try world.join(id, "newcomer", by: caller))
-        case .invite: try world.invite("newcomer", to: id, by: caller)
-        case .removeMember: try world.leave(id, "victim", by: caller)
-        case .mute: try world.mute("victim", .forever, in: id, by: caller)
-        case .ban: try world.ban("stranger", from: id, by: caller)
-        case .leave: try world.leave(id, caller.user, by: caller)
-        case .changeRole: try world.join(id, "victim", as: .moderator, by: caller)
-        case .changeSettings: #expect(try world.put(id, .init(name: "new name"), by: caller) == false)
-        case .delete: try world.delete(id, by: caller)
+            try harness.send(submission, to: id, by: caller)
+        case .editOwn: try harness.edit(ownMessage(of: caller.user), in: id, "new", by: caller)
+        case .editOthers: try harness.edit(ownMessage(of: EngineHarness.admin.user), in: id, "new", by: caller)
+        case .recall: try harness.delete(ownMessage(of: caller.user), in: id, by: caller)
+        case .deleteOthers: try harness.delete(ownMessage(of: EngineHarness.admin.user), in: id, by: caller)
+        case .deleteHistory: #expect(try harness.delete(.all, of: id, by: caller) > 0)
+        case .act: try harness.react("👍", to: ownMessage(of: EngineHarness.admin.user), in: id, by: caller)
+        case .listMembers: _ = try harness.engine.members(of: id, after: nil, limit: 10, by: caller)
+        case .addMember: #expect(try harness.join(id, "newcomer", by: caller))
+        case .invite: try harness.invite("newcomer", to: id, by: caller)
+        case .removeMember: try harness.leave(id, "victim", by: caller)
+        case .mute: try harness.mute("victim", .forever, in: id, by: caller)
+        case .ban: try harness.ban("stranger", from: id, by: caller)
+        case .leave: try harness.leave(id, caller.user, by: caller)
+        case .changeRole: try harness.join(id, "victim", as: .moderator, by: caller)
+        case .changeSettings: #expect(try harness.put(id, .init(name: "new name"), by: caller) == false)
+        case .delete: try harness.delete(id, by: caller)
         case .importHistory:
             let sender = id.namedUsers.first ?? "victim"
             #expect(
-                try world.importHistory([world.said("old", by: sender, at: world.clock.now)], into: id, by: caller)
-                    .imported == 1)
+                try harness.importHistory(
+                    [harness.importedMessage("old", by: sender, at: harness.clock.now)], into: id, by: caller
+                )
+                .imported == 1)
         }
     }
 
     @Test("Every cell of the table is enforced: permitted users succeed, and other users are refused", arguments: cells)
-    func everyCell(_ cell: Cell) throws {
-        let world = try Self.world(cell.kind)
-        let error = refusal { try Self.attempt(cell, in: world) }
+    func everyCellIsEnforced(_ cell: Cell) throws {
+        let harness = try Self.harness(cell.kind)
+        let error = refusal { try Self.attempt(cell, in: harness) }
         if Self.isAllowed(cell) {
             #expect(error == nil, "\(cell)")
         } else {
@@ -189,18 +192,18 @@ struct PermissionsTests {
 
     @Test("A refused action changes nothing", arguments: cells.filter { !isAllowed($0) })
     func refusalsChangeNothing(_ cell: Cell) throws {
-        let world = try Self.world(cell.kind)
-        let before = try Self.snapshot(world, cell.kind)
-        _ = refusal { try Self.attempt(cell, in: world) }
-        #expect(try Self.snapshot(world, cell.kind) == before, "\(cell)")
+        let harness = try Self.harness(cell.kind)
+        let before = try Self.snapshot(harness, cell.kind)
+        _ = refusal { try Self.attempt(cell, in: harness) }
+        #expect(try Self.snapshot(harness, cell.kind) == before, "\(cell)")
     }
 
-    private static func snapshot(_ world: World, _ kind: ConversationKind) throws -> [String] {
-        try world.store.read { store in
+    private static func snapshot(_ harness: EngineHarness, _ kind: ConversationKind) throws -> [String] {
+        try harness.store.read { store in
             var lines: [String] = []
             for number in Int64(1)...10 {
                 guard var row = try store.conversation(numbered: number) else { continue }
-                row.moved = 0
+                row.lastCommit = 0
                 lines.append("\(row)")
                 lines += try store.members(of: number, after: nil, limit: 100).map { "\($0)" }
             }
@@ -209,7 +212,7 @@ struct PermissionsTests {
     }
 
     @Test("The permissions in code equal the table in this test")
-    func theTable() {
+    func permissionsEqualTheTable() {
         for action in Permission.allCases {
             for kind in ConversationKind.allCases {
                 #expect(Permissions.standard[action, kind].rawValue == Self.table[action]?[kind], "\(action) \(kind)")
@@ -218,38 +221,38 @@ struct PermissionsTests {
     }
 
     @Test("Every cell is configurable: `nobody` excludes even administrators", arguments: Permission.allCases)
-    func nobody(_ action: Permission) throws {
+    func nobodyExcludesAdministrators(_ action: Permission) throws {
         var permissions = Permissions.standard
         permissions[action, .group] = .nobody
         // The conversation is created before the permissions change.
         let store = MemoryStore(generation: 1)
-        _ = try World(store: store)
-        let world = try Self.world(.group, store: store, then: permissions)
+        _ = try EngineHarness(store: store)
+        let harness = try Self.harness(.group, store: store, then: permissions)
         for person in [Person.member, .owner, .admin] where Self.exists(person, .group, action) {
             let cell = Cell(kind: .group, action: action, person: person)
-            #expect(refusal { try Self.attempt(cell, in: world) } != nil, "\(cell)")
+            #expect(refusal { try Self.attempt(cell, in: harness) } != nil, "\(cell)")
         }
     }
 
     @Test(
         "Every cell is configurable: `member` permits every member",
         arguments: Permission.allCases.filter { $0 != .create })
-    func members(_ action: Permission) throws {
+    func memberPermitsEveryMember(_ action: Permission) throws {
         var permissions = Permissions.standard
         permissions[action, .group] = .member
-        let world = try Self.world(.group, store: MemoryStore(generation: 1), then: permissions)
+        let harness = try Self.harness(.group, store: MemoryStore(generation: 1), then: permissions)
         let cell = Cell(kind: .group, action: action, person: .member)
-        #expect(refusal { try Self.attempt(cell, in: world) } == nil, "\(cell)")
+        #expect(refusal { try Self.attempt(cell, in: harness) } == nil, "\(cell)")
         let stranger = Cell(kind: .group, action: action, person: .none)
-        let again = try Self.world(.group, store: MemoryStore(generation: 1), then: permissions)
+        let again = try Self.harness(.group, store: MemoryStore(generation: 1), then: permissions)
         #expect(refusal { try Self.attempt(stranger, in: again) } != nil, "\(stranger)")
     }
 
-    /// Returns a world with custom permissions, whose group was created with the standard permissions.
-    private static func world(_ kind: ConversationKind, store: MemoryStore, then permissions: Permissions) throws
-        -> World
+    /// Returns a harness with custom permissions, whose group was created with the standard permissions.
+    private static func harness(_ kind: ConversationKind, store: MemoryStore, then permissions: Permissions) throws
+        -> EngineHarness
     {
-        let before = try World(store: store)
+        let before = try EngineHarness(store: store)
         try before.put(name(kind))
         for (user, role) in [("member", nil), ("left", nil), ("owner", Role.owner), ("victim", nil)]
             as [(UserID, Role?)]
@@ -257,8 +260,8 @@ struct PermissionsTests {
             try before.join(name(kind), user, as: role)
         }
         try before.leave(name(kind), "left")
-        try plant(in: before, name(kind))
-        return try World(store: store, permissions: permissions)
+        try storeMessages(in: before, name(kind))
+        return try EngineHarness(store: store, permissions: permissions)
     }
 
     // MARK: Invisible conversations
@@ -267,7 +270,7 @@ struct PermissionsTests {
     private static let knownID = MessageID(high: 0x7000, low: 1 << 63)
 
     /// Operations that a stranger can attempt on a conversation that they can't see.
-    private static let probes: [(String, @Sendable (World, ConversationID, Caller) throws -> Void)] = [
+    private static let probes: [(String, @Sendable (EngineHarness, ConversationID, Caller) throws -> Void)] = [
         ("history", { _ = try $0.engine.history(of: $1, HistoryQuery(), by: $2) }),
         ("message", { _ = try $0.engine.message($0.newID(), in: $1, by: $2) }),
         ("head", { _ = try $0.engine.head(of: $1, by: $2) }),
@@ -286,9 +289,9 @@ struct PermissionsTests {
         ("delete", { try $0.delete($1, by: $2) }),
         (
             "read",
-            { (world, id, caller) in
-                _ = try world.done {
-                    world.engine.read(id, seq: 1, epoch: Epoch(rawValue: 1), by: caller, completion: $0)
+            { (harness, id, caller) in
+                _ = try harness.done {
+                    harness.engine.read(id, seq: 1, epoch: Epoch(rawValue: 1), by: caller, completion: $0)
                 }
             }
         ),
@@ -299,9 +302,9 @@ struct PermissionsTests {
         ("delete a range", { try $0.delete(.all, of: $1, by: $2) }),
         (
             "clear",
-            { (world, id, caller) in
-                _ = try world.done {
-                    world.engine.clear(id, through: 1, epoch: Epoch(rawValue: 1), by: caller, completion: $0)
+            { (harness, id, caller) in
+                _ = try harness.done {
+                    harness.engine.clear(id, through: 1, epoch: Epoch(rawValue: 1), by: caller, completion: $0)
                 }
             }
         ),
@@ -310,32 +313,35 @@ struct PermissionsTests {
         ("actions of a message", { _ = try $0.engine.actions(on: knownID, in: $1, after: nil, limit: 10, by: $2) }),
         (
             "count",
-            { (world, id, caller) in
+            { (harness, id, caller) in
                 let since = [(conversation: id, time: Timetoken(rawValue: 0))]
-                for count in try world.engine.counts(since: since, by: caller) { _ = try count.count.get() }
+                for count in try harness.engine.counts(since: since, by: caller) { _ = try count.count.get() }
             }
         ),
         (
             "fetch",
-            { (world, id, caller) in
-                for page in try world.engine.fetch(FetchQuery([(id, nil)]), by: caller) { _ = try page.result.get() }
+            { (harness, id, caller) in
+                for page in try harness.engine.fetch(FetchQuery([(id, nil)]), by: caller) { _ = try page.result.get() }
             }
         ),
         (
             "refresh",
-            { (world, id, caller) in
-                for message in try world.engine.refresh([MessageReference(knownID, in: id)], by: caller) {
+            { (harness, id, caller) in
+                for message in try harness.engine.refresh([MessageReference(knownID, in: id)], by: caller) {
                     _ = try message.result.get()
                 }
             }
         ),
         ("search", { _ = try $0.search(SearchQuery("hi", in: $1), by: $2) }),
-        ("import", { try $0.importHistory([$0.said("x", by: "alice", at: $0.clock.now)], into: $1, by: $2) }),
+        (
+            "import",
+            { try $0.importHistory([$0.importedMessage("x", by: "alice", at: $0.clock.now)], into: $1, by: $2) }
+        ),
         (
             "sync",
-            { (world, id, caller) in
+            { (harness, id, caller) in
                 let position = LogPosition(conversation: id, epoch: Epoch(rawValue: 1), view: 0, seq: 0, rev: 0)
-                _ = try world.engine.syncLogs([position], by: caller)[0].result.get()
+                _ = try harness.engine.syncLogs([position], by: caller)[0].result.get()
             }
         ),
     ]
@@ -352,20 +358,22 @@ struct PermissionsTests {
         ])
     func invisible(_ there: ConversationID, _ notThere: ConversationID) throws {
         for (name, probe) in Self.probes {
-            let world = try World()
-            try world.make(.group("g"), members: ["alice", "bob"])
-            try world.make(.community("c"), members: ["alice", "bob", "insider"])
-            try world.put(.community("c", channel: "public"))
-            try world.put(.community("c", channel: "secret"), .init(isPrivate: true, members: ["alice"]))
+            let harness = try EngineHarness()
+            try harness.make(.group("g"), members: ["alice", "bob"])
+            try harness.make(.community("c"), members: ["alice", "bob", "insider"])
+            try harness.put(.community("c", channel: "public"))
+            try harness.put(.community("c", channel: "secret"), .init(isPrivate: true, members: ["alice"]))
             let id = MessageID(high: 0x7000, low: 1 << 63)
-            for log in [there.log] { try world.send(world.submission("hi", id: id), to: log, by: World.admin) }
+            for log in [there.log] {
+                try harness.send(harness.submission("hi", id: id), to: log, by: EngineHarness.admin)
+            }
             // Other members of the community learn nothing about a private channel.
             let isSecret = there.part == "secret"
             // A put creates a missing group, so it reveals whether a name is taken.
             if name == "put", there.kind == .group { continue }
             for caller in [Caller(user: "mallory")] + (isSecret ? [Caller(user: "insider")] : []) {
-                let first = refusal { try probe(world, there, caller) }
-                let second = refusal { try probe(world, notThere, caller) }
+                let first = refusal { try probe(harness, there, caller) }
+                let second = refusal { try probe(harness, notThere, caller) }
                 #expect(first != nil, "\(name) of \(there) by \(caller.user)")
                 #expect(first == second, "\(name) of \(there) by \(caller.user)")
                 #expect(
@@ -377,13 +385,13 @@ struct PermissionsTests {
 
     @Test("The error for a message that a reader can't see equals the error for one that does not exist")
     func invisibleMessages() throws {
-        let world = try World()
-        try world.make(.group("g"), members: ["alice"])
-        let early = world.submission("early")
-        try world.send(early, to: .group("g"), by: "alice")
-        try world.join(.group("g"), "bob")
+        let harness = try EngineHarness()
+        try harness.make(.group("g"), members: ["alice"])
+        let early = harness.submission("early")
+        try harness.send(early, to: .group("g"), by: "alice")
+        try harness.join(.group("g"), "bob")
         func error(_ id: MessageID, _ anchor: (HistoryPoint) -> Anchor) -> ChatError? {
-            guard var error = refusal({ _ = try world.page(anchor(.id(id)), of: .group("g"), by: "bob") }) else {
+            guard var error = refusal({ _ = try harness.page(anchor(.id(id)), of: .group("g"), by: "bob") }) else {
                 return nil
             }
             let message = error.message
@@ -392,30 +400,30 @@ struct PermissionsTests {
         }
         for anchor: (HistoryPoint) -> Anchor in [{ .before($0) }, { .after($0) }, { .around($0, before: 1, after: 1) }]
         {
-            #expect(error(early.id, anchor) == error(world.newID(), anchor))
+            #expect(error(early.id, anchor) == error(harness.newID(), anchor))
             #expect(error(early.id, anchor)?.code == .unknownMessage)
         }
         #expect(
-            refusal { _ = try world.engine.message(early.id, in: .group("g"), by: Caller(user: "bob")) }?.code
+            refusal { _ = try harness.engine.message(early.id, in: .group("g"), by: Caller(user: "bob")) }?.code
                 == .unknownMessage)
     }
 
     @Test("The channel list shows private channels only to their members")
     func channels() throws {
-        let world = try World()
-        try world.make(.community("c"), members: ["alice", "bob"])
-        try world.put(.community("c", channel: "open"))
-        try world.put(.community("c", channel: "secret"), .init(isPrivate: true, members: ["alice"]))
+        let harness = try EngineHarness()
+        try harness.make(.community("c"), members: ["alice", "bob"])
+        try harness.put(.community("c", channel: "open"))
+        try harness.put(.community("c", channel: "secret"), .init(isPrivate: true, members: ["alice"]))
         func names(_ user: UserID) throws -> [String] {
-            try world.engine.channels(of: "c", after: nil, limit: 10, by: Caller(user: user)).heads.compactMap(
+            try harness.engine.channels(of: "c", after: nil, limit: 10, by: Caller(user: user)).heads.compactMap(
                 \.conversation.part?.text)
         }
         #expect(try names("alice") == ["default", "open", "secret"])
         #expect(try names("bob") == ["default", "open"])
         #expect(refusal { _ = try names("zoe") }?.code == .unknownConversation)
-        let first = try world.engine.channels(of: "c", after: nil, limit: 2, by: Caller(user: "alice"))
+        let first = try harness.engine.channels(of: "c", after: nil, limit: 2, by: Caller(user: "alice"))
         #expect(first.heads.count == 2)
-        let second = try world.engine.channels(of: "c", after: first.next, limit: 2, by: Caller(user: "alice"))
+        let second = try harness.engine.channels(of: "c", after: first.next, limit: 2, by: Caller(user: "alice"))
         #expect(second.heads.map(\.conversation.part) == ["secret"])
         #expect(second.next == nil)
     }

@@ -8,15 +8,15 @@ import Testing
 struct HistoryTests {
     private let group = ConversationID.group("g")
 
-    /// Returns a world with a group of alice and bob that has the messages `1` to `10`.
-    private func world() throws -> World {
-        let world = try World()
-        try world.make(group, members: ["alice", "bob"])
+    /// Returns a harness with a group of alice and bob that has the messages `1` to `10`.
+    private func harness() throws -> EngineHarness {
+        let harness = try EngineHarness()
+        try harness.make(group, members: ["alice", "bob"])
         for index in 1...10 {
-            world.clock.advance(by: 1)
-            try world.send("\(index)", to: group, by: "bob")
+            harness.clock.advance(by: 1)
+            try harness.send("\(index)", to: group, by: "bob")
         }
-        return world
+        return harness
     }
 
     /// The messages of a page, its coverage, and whether older and newer pages exist.
@@ -77,37 +77,38 @@ struct HistoryTests {
     func edges(
         _ anchor: Anchor, _ limit: Int, _ seqs: [Seq], _ lower: Seq, _ upper: Seq, _ older: Bool, _ newer: Bool
     ) throws {
-        let page = try world().page(anchor, limit: limit, of: group, by: "alice")
+        let page = try harness().page(anchor, limit: limit, of: group, by: "alice")
         #expect(Edges(page) == Edges(seqs, lower, upper, older: older, newer: newer), "\(anchor)")
-        #expect(page.coverage.voids.isEmpty)
+        #expect(page.coverage.deletedRanges.isEmpty)
         #expect(!page.isFiltered)
     }
 
     @Test("An empty log returns an empty page without cursors for every anchor", .history(26))
     func emptyLog() throws {
-        let world = try World()
-        try world.make(group, members: ["alice"])
+        let harness = try EngineHarness()
+        try harness.make(group, members: ["alice"])
         for anchor: Anchor in [
             .latest, .earliest, .before(.seq(5)), .after(.seq(5)), .around(.seq(1), before: 5, after: 5), .firstUnread,
-            .between(.earliest, .latest), .before(.timetoken(Timetoken(rawValue: 5))), .after(.date(world.clock.now)),
-            .around(.date(world.clock.now), before: 1, after: 1),
+            .between(.earliest, .latest), .before(.timetoken(Timetoken(rawValue: 5))), .after(.date(harness.clock.now)),
+            .around(.date(harness.clock.now), before: 1, after: 1),
         ] {
-            let page = try world.page(anchor, limit: 5, of: group, by: "alice")
+            let page = try harness.page(anchor, limit: 5, of: group, by: "alice")
             #expect(Edges(page) == Edges([], 1, 0, older: false, newer: false), "\(anchor)")
-            #expect(page.state == LogHead(epoch: page.state.epoch, view: 0, head: 0, firstSeq: 1, n: 0, rev: 0))
+            #expect(
+                page.state == LogHead(epoch: page.state.epoch, view: 0, head: 0, firstSeq: 1, countedIndex: 0, rev: 0))
         }
     }
 
     @Test("An unknown message ID is refused in every anchor, and the error names the anchor", .history(26))
     func unknownAnchors() throws {
-        let world = try world()
-        let id = world.newID()
+        let harness = try harness()
+        let id = harness.newID()
         for (anchor, name) in [
             (Anchor.before(.id(id)), "before"), (.after(.id(id)), "after"),
             (.around(.id(id), before: 1, after: 1), "around"),
             (.between(.id(id), .latest), "from"), (.between(.earliest, .id(id)), "to"),
         ] {
-            let error = refusal { _ = try world.page(anchor, of: group, by: "alice") }
+            let error = refusal { _ = try harness.page(anchor, of: group, by: "alice") }
             #expect(error?.code == .unknownMessage)
             #expect(error?.status == 404)
             #expect(error?.parameter == name)
@@ -116,12 +117,12 @@ struct HistoryTests {
 
     @Test("An empty last page covers nothing and has a cursor back", .history(26))
     func emptyLastPage() throws {
-        let world = try world()
-        let last = try world.page(.after(.seq(10)), of: group, by: "alice")
-        let back = try world.page(.cursor(try #require(last.older)), limit: 3, of: group, by: "alice")
+        let harness = try harness()
+        let last = try harness.page(.after(.seq(10)), of: group, by: "alice")
+        let back = try harness.page(.cursor(try #require(last.older)), limit: 3, of: group, by: "alice")
         #expect(Edges(back) == Edges([10, 9, 8], 8, 10, older: true, newer: false))
-        let none = try world.page(.latest, limit: 0, of: group, by: "alice")
-        let all = try world.page(.cursor(try #require(none.older)), limit: 100, of: group, by: "alice")
+        let none = try harness.page(.latest, limit: 0, of: group, by: "alice")
+        let all = try harness.page(.cursor(try #require(none.older)), limit: 100, of: group, by: "alice")
         #expect(all.seqs == (1...10).reversed())
     }
 
@@ -137,7 +138,7 @@ struct HistoryTests {
             (HistoryQuery(.before(.seq(0))), "before"), (HistoryQuery(.after(.seq(-5))), "after"),
         ])
     func ranges(_ query: HistoryQuery, _ parameter: String) throws {
-        let error = refusal { _ = try world().page(query, of: group, by: "alice") }
+        let error = refusal { _ = try harness().page(query, of: group, by: "alice") }
         #expect(error?.code == .invalidParameter)
         #expect(error?.parameter == parameter)
     }
@@ -145,11 +146,11 @@ struct HistoryTests {
     @Test(
         "The order within a page does not affect which messages it contains", .rows(160), arguments: Sort.allCases)
     func sorting(_ sort: Sort) throws {
-        let world = try world()
+        let harness = try harness()
         for anchor: Anchor in [.latest, .earliest, .around(.seq(5), before: 2, after: 2), .between(.seq(2), .seq(9))] {
-            let page = try world.page(HistoryQuery(anchor, limit: 4, sort: sort), of: group, by: "alice")
+            let page = try harness.page(HistoryQuery(anchor, limit: 4, sort: sort), of: group, by: "alice")
             #expect(page.seqs == (sort == .newestFirst ? page.seqs.sorted(by: >) : page.seqs.sorted()))
-            let other = try world.page(HistoryQuery(anchor, limit: 4), of: group, by: "alice")
+            let other = try harness.page(HistoryQuery(anchor, limit: 4), of: group, by: "alice")
             #expect(Set(page.seqs) == Set(other.seqs))
         }
     }
@@ -157,19 +158,19 @@ struct HistoryTests {
     // MARK: Cursors
 
     @Test("A cursor contains the filter, the order and the end of its query")
-    func cursorsHoldTheQuestion() throws {
-        let world = try World()
-        try world.make(group, members: ["alice", "b,ob"])
+    func cursorsContainTheQuery() throws {
+        let harness = try EngineHarness()
+        try harness.make(group, members: ["alice", "b,ob"])
         for index in 1...30 {
-            try world.send(
-                world.submission(type: index % 3 == 0 ? .image : .text, customType: index % 2 == 0 ? "a,b" : nil),
+            try harness.send(
+                harness.submission(type: index % 3 == 0 ? .image : .text, customType: index % 2 == 0 ? "a,b" : nil),
                 to: group, by: "b,ob")
         }
         let filter = MessageFilter(types: [.image], customTypes: [nil, "x"], senders: ["b,ob"])
         let query = HistoryQuery(.between(.seq(2), .seq(28)), limit: 2, sort: .oldestFirst, filter: filter)
-        let first = try world.page(query, of: group, by: "alice")
+        let first = try harness.page(query, of: group, by: "alice")
         #expect(first.seqs == [3, 9])
-        let second = try world.page(.cursor(try #require(first.newer)), limit: 9, of: group, by: "alice")
+        let second = try harness.page(.cursor(try #require(first.newer)), limit: 9, of: group, by: "alice")
         #expect(second.seqs == [15, 21, 27])
         #expect(second.newer == nil)
         #expect(second.isFiltered)
@@ -185,19 +186,19 @@ struct HistoryTests {
             "eyJkIjoib2xkZXIiLCJzIjo1LCJlIjoiMSIsImYiOnsidHlwZXMiOltdfX0",
         ])
     func foreignCursors(_ text: String) throws {
-        let error = refusal { _ = try world().page(.cursor(.init(rawValue: text)), of: group, by: "alice") }
+        let error = refusal { _ = try harness().page(.cursor(.init(rawValue: text)), of: group, by: "alice") }
         #expect(error?.code == .invalidParameter)
         #expect(error?.parameter == "cursor")
     }
 
     @Test("A cursor of a deleted and recreated conversation fails because the epoch has changed")
     func staleCursors() throws {
-        let world = try world()
-        let cursor = try #require(try world.page(limit: 3, of: group, by: "alice").older)
-        try world.delete(group)
-        try world.make(group, members: ["alice", "bob"])
-        for _ in 1...5 { try world.send(to: group, by: "bob") }
-        let error = refusal { _ = try world.page(.cursor(cursor), of: group, by: "alice") }
+        let harness = try harness()
+        let cursor = try #require(try harness.page(limit: 3, of: group, by: "alice").older)
+        try harness.delete(group)
+        try harness.make(group, members: ["alice", "bob"])
+        for _ in 1...5 { try harness.send(to: group, by: "bob") }
+        let error = refusal { _ = try harness.page(.cursor(cursor), of: group, by: "alice") }
         #expect(error?.code == .epochChanged)
         #expect(error?.status == 409)
         #expect(error?.parameter == "cursor")
@@ -205,110 +206,111 @@ struct HistoryTests {
 
     @Test("A cursor continues at its position after new messages arrive")
     func cursorsAndNewMessages() throws {
-        let world = try world()
-        let newest = try world.page(limit: 3, of: group, by: "alice")
-        let oldest = try world.page(.earliest, limit: 10, of: group, by: "alice")
+        let harness = try harness()
+        let newest = try harness.page(limit: 3, of: group, by: "alice")
+        let oldest = try harness.page(.earliest, limit: 10, of: group, by: "alice")
         #expect(oldest.newer == nil)
-        let inside = try world.page(.earliest, limit: 9, of: group, by: "alice")
-        for index in 11...13 { try world.send("\(index)", to: group, by: "bob") }
-        #expect(try world.page(.cursor(try #require(newest.older)), of: group, by: "alice").seqs == (1...7).reversed())
-        #expect(try world.page(.cursor(try #require(inside.newer)), of: group, by: "alice").seqs == [13, 12, 11, 10])
+        let inside = try harness.page(.earliest, limit: 9, of: group, by: "alice")
+        for index in 11...13 { try harness.send("\(index)", to: group, by: "bob") }
+        #expect(
+            try harness.page(.cursor(try #require(newest.older)), of: group, by: "alice").seqs == (1...7).reversed())
+        #expect(try harness.page(.cursor(try #require(inside.newer)), of: group, by: "alice").seqs == [13, 12, 11, 10])
     }
 
     @Test("A cursor of another reader shows nothing that the reader may not see")
-    func borrowedCursors() throws {
-        let world = try world()
-        try world.join(group, "carol")
-        try world.send("11", to: group, by: "bob")
-        let cursor = try #require(try world.page(limit: 1, of: group, by: "alice").older)
-        let page = try world.page(.cursor(cursor), of: group, by: "carol")
+    func cursorsOfOtherReadersRevealNothing() throws {
+        let harness = try harness()
+        try harness.join(group, "carol")
+        try harness.send("11", to: group, by: "bob")
+        let cursor = try #require(try harness.page(limit: 1, of: group, by: "alice").older)
+        let page = try harness.page(.cursor(cursor), of: group, by: "carol")
         #expect(page.messages.isEmpty)
-        #expect(refusal { _ = try world.page(.cursor(cursor), of: group, by: "zoe") }?.code == .unknownConversation)
+        #expect(refusal { _ = try harness.page(.cursor(cursor), of: group, by: "zoe") }?.code == .unknownConversation)
     }
 
     // MARK: Times
 
     @Test("29 messages in one millisecond are paged by date and timetoken without loss", .rows(10, 33, 171))
-    func oneMillisecond() throws {
-        let world = try World()
-        try world.make(group, members: ["alice"])
-        try world.send("before", to: group, by: "alice")
-        world.clock.advance(by: 1)
-        let instant = world.clock.now
+    func messagesOfOneMillisecondArePaged() throws {
+        let harness = try EngineHarness()
+        try harness.make(group, members: ["alice"])
+        try harness.send("before", to: group, by: "alice")
+        harness.clock.advance(by: 1)
+        let instant = harness.clock.now
         var times: [Timetoken] = []
         for index in 1...29 {
-            times.append(try world.send(world.submission("\(index)"), to: group, by: "alice").timetoken)
+            times.append(try harness.send(harness.submission("\(index)"), to: group, by: "alice").timetoken)
         }
-        world.clock.advance(by: 1)
-        try world.send("after", to: group, by: "alice")
+        harness.clock.advance(by: 1)
+        try harness.send("after", to: group, by: "alice")
         #expect(Set(times.map(\.date)) == [instant])
-        #expect(try world.page(.before(.date(instant)), of: group, by: "alice").seqs == [1])
-        #expect(try world.page(.after(.date(instant)), of: group, by: "alice").seqs == [31])
+        #expect(try harness.page(.before(.date(instant)), of: group, by: "alice").seqs == [1])
+        #expect(try harness.page(.after(.date(instant)), of: group, by: "alice").seqs == [31])
         #expect(
-            try world.page(.between(.date(instant), .date(instant + 0.001)), of: group, by: "alice").seqs
+            try harness.page(.between(.date(instant), .date(instant + 0.001)), of: group, by: "alice").seqs
                 == (2...30).reversed())
         #expect(
-            try world.page(.around(.date(instant), before: 5, after: 3), of: group, by: "alice").seqs == [
+            try harness.page(.around(.date(instant), before: 5, after: 3), of: group, by: "alice").seqs == [
                 5, 4, 3, 2, 1,
             ])
         for (index, time) in times.enumerated() {
             let seq = Seq(index + 2)
-            #expect(try world.page(.before(.timetoken(time)), limit: 1, of: group, by: "alice").seqs == [seq - 1])
-            #expect(try world.page(.after(.timetoken(time)), limit: 1, of: group, by: "alice").seqs == [seq + 1])
+            #expect(try harness.page(.before(.timetoken(time)), limit: 1, of: group, by: "alice").seqs == [seq - 1])
+            #expect(try harness.page(.after(.timetoken(time)), limit: 1, of: group, by: "alice").seqs == [seq + 1])
             #expect(
-                try world.page(.around(.timetoken(time), before: 0, after: 0), of: group, by: "alice").seqs == [seq])
+                try harness.page(.around(.timetoken(time), before: 0, after: 0), of: group, by: "alice").seqs == [seq])
         }
     }
 
     @Test(
         "Dates and timetokens before, between and after all messages find their position",
         arguments: [-1e10, -10, 0.5, 3.5, 1e6, 1e10])
-    func farTimes(_ offset: Double) throws {
-        let world = try World()
-        try world.make(group, members: ["alice"])
-        let start = world.clock.now
+    func anyTimeFindsItsPosition(_ offset: Double) throws {
+        let harness = try EngineHarness()
+        try harness.make(group, members: ["alice"])
+        let start = harness.clock.now
         for _ in 1...6 {
-            try world.send(to: group, by: "alice")
-            world.clock.advance(by: 1)
+            try harness.send(to: group, by: "alice")
+            harness.clock.advance(by: 1)
         }
         let before = offset < 0 ? 0 : min(6, Int(offset.rounded(.down)) + 1)
         let date = start.addingTimeInterval(offset)
-        #expect(try world.page(.before(.date(date)), of: group, by: "alice").seqs.count == before)
-        #expect(try world.page(.after(.date(date)), of: group, by: "alice").seqs.count == 6 - before)
-        #expect(try world.page(.before(.timetoken(Timetoken(date))), of: group, by: "alice").seqs.count == before)
+        #expect(try harness.page(.before(.date(date)), of: group, by: "alice").seqs.count == before)
+        #expect(try harness.page(.after(.date(date)), of: group, by: "alice").seqs.count == 6 - before)
+        #expect(try harness.page(.before(.timetoken(Timetoken(date))), of: group, by: "alice").seqs.count == before)
     }
 
     // MARK: Unread
 
     @Test("The first unread message is the first that counts and has another sender")
     func firstUnread() throws {
-        let world = try world()
-        try world.read(group, to: 4, by: "alice")
-        #expect(try world.page(.firstUnread, of: group, by: "alice").seqs == (1...10).reversed())
-        #expect(try world.page(.around(.firstUnread, before: 0, after: 0), of: group, by: "alice").seqs == [5])
+        let harness = try harness()
+        try harness.read(group, to: 4, by: "alice")
+        #expect(try harness.page(.firstUnread, of: group, by: "alice").seqs == (1...10).reversed())
+        #expect(try harness.page(.around(.firstUnread, before: 0, after: 0), of: group, by: "alice").seqs == [5])
         // Bob's own messages are not unread for him.
-        #expect(try world.page(.around(.firstUnread, before: 0, after: 0), of: group, by: "bob").seqs == [])
-        try world.send("mine", to: group, by: "alice")
-        try world.send(world.submission(type: .notice), to: group, by: "bob")
-        try world.read(group, to: 10, by: "alice")
-        #expect(try world.page(.around(.firstUnread, before: 1, after: 0), of: group, by: "alice").seqs == [12])
-        try world.send("13", to: group, by: "bob")
-        #expect(try world.page(.around(.firstUnread, before: 0, after: 0), of: group, by: "alice").seqs == [13])
+        #expect(try harness.page(.around(.firstUnread, before: 0, after: 0), of: group, by: "bob").seqs == [])
+        try harness.send("mine", to: group, by: "alice")
+        try harness.send(harness.submission(type: .notice), to: group, by: "bob")
+        try harness.read(group, to: 10, by: "alice")
+        #expect(try harness.page(.around(.firstUnread, before: 1, after: 0), of: group, by: "alice").seqs == [12])
+        try harness.send("13", to: group, by: "bob")
+        #expect(try harness.page(.around(.firstUnread, before: 0, after: 0), of: group, by: "alice").seqs == [13])
     }
 
     // MARK: Long messages
 
     @Test("A page of long messages ends at the size limit of an answer and continues from there, in every direction")
     func longMessages() throws {
-        let world = try World()
-        try world.make(group, members: ["alice"])
+        let harness = try EngineHarness()
+        try harness.make(group, members: ["alice"])
         let text = String(repeating: "x", count: 120_000)
-        for _ in 1...50 { try world.send(text, to: group, by: "alice") }
+        for _ in 1...50 { try harness.send(text, to: group, by: "alice") }
         for isNewer in [false, true] {
             var found: [Seq] = []
             var anchor: Anchor? = isNewer ? .earliest : .latest
             while let next = anchor, found.count <= 50 {
-                let page = try world.page(
+                let page = try harness.page(
                     HistoryQuery(next, limit: 100, sort: isNewer ? .oldestFirst : .newestFirst), of: group, by: "alice")
                 #expect(page.seqs.count == 4 || found.count == 48)
                 #expect(page.coverage == Coverage(lower: try #require(page.seqs.min()), upper: page.seqs.max() ?? 0))
@@ -317,10 +319,10 @@ struct HistoryTests {
             }
             #expect(found == (isNewer ? Array(1...50) : (1...50).reversed()))
         }
-        let around = try world.page(.around(.seq(20), before: 50, after: 49), of: group, by: "alice")
+        let around = try harness.page(.around(.seq(20), before: 50, after: 49), of: group, by: "alice")
         #expect(around.seqs == [21, 20, 19])
         #expect(around.older != nil && around.newer != nil)
-        let some = try world.page(HistoryQuery(.latest, limit: 100, filter: .types([.text])), of: group, by: "alice")
+        let some = try harness.page(HistoryQuery(.latest, limit: 100, filter: .types([.text])), of: group, by: "alice")
         #expect(some.seqs == [50, 49, 48, 47])
     }
 
@@ -328,16 +330,16 @@ struct HistoryTests {
 
     @Test("A page with a rare filter scans at most 20,000 messages and has a cursor to continue", .rows(18, 21))
     func boundedScan() throws {
-        let world = try World()
-        try world.make(group, members: ["alice"])
-        try world.send(world.submission(), to: group, by: "alice")
-        try world.fill(group, 45_000)
-        try world.send(world.submission(), to: group, by: "alice")
+        let harness = try EngineHarness()
+        try harness.make(group, members: ["alice"])
+        try harness.send(harness.submission(), to: group, by: "alice")
+        try harness.fill(group, 45_000)
+        try harness.send(harness.submission(), to: group, by: "alice")
         var found: [Seq] = []
         var ranges: [SeqRange] = []
         var query = HistoryQuery(.latest, limit: 5, filter: .senders(["alice"]))
         while true {
-            let page = try world.page(query, of: group, by: "alice")
+            let page = try harness.page(query, of: group, by: "alice")
             found += page.seqs
             ranges.append(try #require(page.coverage.range))
             guard let older = page.older else { break }
@@ -348,7 +350,7 @@ struct HistoryTests {
         query = HistoryQuery(.earliest, limit: 1, filter: .senders(["nobody"]))
         var upper: [Seq] = []
         while true {
-            let page = try world.page(query, of: group, by: "alice")
+            let page = try harness.page(query, of: group, by: "alice")
             #expect(page.messages.isEmpty)
             upper.append(page.coverage.upper)
             guard let newer = page.newer else { break }
@@ -356,7 +358,7 @@ struct HistoryTests {
         }
         #expect(upper == [20_000, 40_000, 45_002])
         // Rare types have an index, so one page scans much further.
-        let images = try world.page(HistoryQuery(.latest, limit: 5, filter: .types([.image])), of: group, by: "alice")
+        let images = try harness.page(HistoryQuery(.latest, limit: 5, filter: .types([.image])), of: group, by: "alice")
         #expect(images.coverage.range == 1...45_002)
         #expect(images.older == nil)
     }
@@ -365,38 +367,39 @@ struct HistoryTests {
 
     @Test("A message is found by its ID if the caller may see it")
     func oneMessage() throws {
-        let world = try world()
-        let submission = world.submission("eleven")
-        try world.send(submission, to: group, by: "bob")
-        let message = try world.engine.message(submission.id, in: group, by: Caller(user: "alice"))
+        let harness = try harness()
+        let submission = harness.submission("eleven")
+        try harness.send(submission, to: group, by: "bob")
+        let message = try harness.engine.message(submission.id, in: group, by: Caller(user: "alice"))
         #expect(message.seq == 11)
         #expect(message.text == "eleven")
         #expect(message.conversation == group)
         #expect(
-            refusal { _ = try world.engine.message(submission.id, in: group, by: Caller(user: "zoe")) }?.code
+            refusal { _ = try harness.engine.message(submission.id, in: group, by: Caller(user: "zoe")) }?.code
                 == .unknownConversation)
         #expect(
-            refusal { _ = try world.engine.message(world.newID(), in: group, by: Caller(user: "alice")) }?.code
+            refusal { _ = try harness.engine.message(harness.newID(), in: group, by: Caller(user: "alice")) }?.code
                 == .unknownMessage)
     }
 
     @Test("Pages, messages and heads of a direct conversation use the reader's name for it", .rows(6))
     func names() throws {
-        let world = try World()
-        let submission = world.submission("hello")
-        try world.send(submission, to: .direct("bob"), by: "alice")
-        #expect(try world.page(of: .direct("bob"), by: "alice").messages.map(\.conversation) == [.direct("bob")])
-        #expect(try world.page(of: .direct("alice"), by: "bob").messages.map(\.conversation) == [.direct("alice")])
-        #expect(try world.head(.direct("alice"), "bob").conversation == .direct("alice"))
-        #expect(try world.head(.direct("alice"), "bob").lastMessage?.conversation == .direct("alice"))
+        let harness = try EngineHarness()
+        let submission = harness.submission("hello")
+        try harness.send(submission, to: .direct("bob"), by: "alice")
+        #expect(try harness.page(of: .direct("bob"), by: "alice").messages.map(\.conversation) == [.direct("bob")])
+        #expect(try harness.page(of: .direct("alice"), by: "bob").messages.map(\.conversation) == [.direct("alice")])
+        #expect(try harness.head(.direct("alice"), "bob").conversation == .direct("alice"))
+        #expect(try harness.head(.direct("alice"), "bob").lastMessage?.conversation == .direct("alice"))
         #expect(
-            try world.engine.message(submission.id, in: .direct("alice"), by: Caller(user: "bob")).conversation
+            try harness.engine.message(submission.id, in: .direct("alice"), by: Caller(user: "bob")).conversation
                 == .direct("alice"))
         let absolute = ConversationID.direct(between: "alice", and: "bob")
         #expect(
-            try world.engine.history(of: absolute, HistoryQuery(), by: World.admin).messages.map(\.conversation) == [
-                absolute
-            ])
-        #expect(refusal { _ = try world.page(of: absolute, by: "carol") }?.code == .unknownConversation)
+            try harness.engine.history(of: absolute, HistoryQuery(), by: EngineHarness.admin).messages.map(
+                \.conversation) == [
+                    absolute
+                ])
+        #expect(refusal { _ = try harness.page(of: absolute, by: "carol") }?.code == .unknownConversation)
     }
 }

@@ -15,10 +15,10 @@ final class FailingStore: MessageStore {
     let attempts = Mutex(0)
 
     var generation: UInt64 { base.generation }
-    var moved: Int64 { get throws { base.moved } }
+    var lastCommit: Int64 { get throws { base.lastCommit } }
     var newest: Timetoken { get throws { base.newest } }
 
-    func giveBackRoom() -> Bool { false }
+    func vacuum() -> Bool { false }
 
     func read<Answer>(_ body: (any StoreReader) throws -> Answer) throws -> Answer { try base.read(body) }
 

@@ -10,75 +10,75 @@ struct LogTests {
     private let group = ConversationID.group("g")
 
     @Test("Sequence numbers are dense, times increase even if the clock stops, and `n` counts countable messages")
-    func places() throws {
-        let world = try World()
-        try world.make(group, members: ["alice"])
+    func sequenceNumbersAreDense() throws {
+        let harness = try EngineHarness()
+        try harness.make(group, members: ["alice"])
         var last: SendResult?
         for index in 1...50 {
-            let result = try world.send(world.submission(countsUnread: index % 3 != 0), to: group, by: "alice")
+            let result = try harness.send(harness.submission(countsUnread: index % 3 != 0), to: group, by: "alice")
             let position = try #require(result.position)
             #expect(position.seq == Seq(index))
-            #expect(position.n == Int64(index - index / 3))
+            #expect(position.countedIndex == Int64(index - index / 3))
             if let last { #expect(result.timetoken > last.timetoken) }
             last = result
         }
-        let page = try world.page(of: group, by: "alice")
+        let page = try harness.page(of: group, by: "alice")
         #expect(page.seqs == (1...50).reversed())
-        #expect(page.messages.map(\.n) == page.seqs.map { $0 - $0 / 3 })
+        #expect(page.messages.map(\.countedIndex) == page.seqs.map { $0 - $0 / 3 })
     }
 
     @Test("The same ID and submission return the first result and store nothing")
     func duplicates() throws {
-        let world = try World()
-        try world.make(group, members: ["alice"])
-        let submission = world.submission("once")
-        let first = try world.send(submission, to: group, by: "alice")
-        try world.send(to: group, by: "alice")
-        world.clock.advance(by: 100)
-        var again = try world.send(submission, to: group, by: "alice")
+        let harness = try EngineHarness()
+        try harness.make(group, members: ["alice"])
+        let submission = harness.submission("once")
+        let first = try harness.send(submission, to: group, by: "alice")
+        try harness.send(to: group, by: "alice")
+        harness.clock.advance(by: 100)
+        var again = try harness.send(submission, to: group, by: "alice")
         #expect(again.outcome == .duplicate)
         again.outcome = .committed
         #expect(again == first)
-        #expect(try world.page(of: group, by: "alice").seqs == [2, 1])
+        #expect(try harness.page(of: group, by: "alice").seqs == [2, 1])
     }
 
     @Test("A retry gets its result even if the sender was removed after the first attempt")
     func duplicateAfterLeaving() throws {
-        let world = try World()
-        try world.make(group, members: ["alice", "bob"])
-        let submission = world.submission()
-        let first = try world.send(submission, to: group, by: "bob")
-        try world.leave(group, "bob")
-        let again = try world.send(submission, to: group, by: "bob")
+        let harness = try EngineHarness()
+        try harness.make(group, members: ["alice", "bob"])
+        let submission = harness.submission()
+        let first = try harness.send(submission, to: group, by: "bob")
+        try harness.leave(group, "bob")
+        let again = try harness.send(submission, to: group, by: "bob")
         #expect(again.outcome == .duplicate)
         #expect(again.position == first.position)
-        #expect(refusal { try world.send(to: group, by: "bob") }?.code == .notMember)
+        #expect(refusal { try harness.send(to: group, by: "bob") }?.code == .notMember)
     }
 
     @Test("The same ID in another conversation identifies another message")
-    func idsAreOfAConversation() throws {
-        let world = try World()
-        try world.make(group, members: ["alice"])
-        try world.make(.group("h"), members: ["alice"])
-        let submission = world.submission()
-        #expect(try world.send(submission, to: group, by: "alice").outcome == .committed)
-        #expect(try world.send(submission, to: .group("h"), by: "alice").outcome == .committed)
+    func messageIDsAreScopedToConversations() throws {
+        let harness = try EngineHarness()
+        try harness.make(group, members: ["alice"])
+        try harness.make(.group("h"), members: ["alice"])
+        let submission = harness.submission()
+        #expect(try harness.send(submission, to: group, by: "alice").outcome == .committed)
+        #expect(try harness.send(submission, to: .group("h"), by: "alice").outcome == .committed)
     }
 
     @Test(
         "A send with the message ID of another user is a conflict and leaves the stored message unchanged", .history(7))
     func foreignID() throws {
-        let world = try World()
-        try world.make(group, members: ["alice", "mallory"])
-        let submission = world.submission("mine")
-        try world.send(submission, to: group, by: "alice")
-        let before = try world.page(of: group, by: "alice")
-        for attempt in [submission, world.submission("other", id: submission.id)] {
-            let error = refusal { try world.send(attempt, to: group, by: "mallory") }
+        let harness = try EngineHarness()
+        try harness.make(group, members: ["alice", "mallory"])
+        let submission = harness.submission("mine")
+        try harness.send(submission, to: group, by: "alice")
+        let before = try harness.page(of: group, by: "alice")
+        for attempt in [submission, harness.submission("other", id: submission.id)] {
+            let error = refusal { try harness.send(attempt, to: group, by: "mallory") }
             #expect(error?.code == .conflict)
             #expect(error?.parameter == "id")
         }
-        #expect(try world.page(of: group, by: "alice") == before)
+        #expect(try harness.page(of: group, by: "alice") == before)
     }
 
     @Test(
@@ -92,21 +92,21 @@ struct LogTests {
             { $0.attributes.traits.notifies = false }, { $0.attributes.mentions = .users(["bob"]) },
         ] as [@Sendable (inout Submission) -> Void])
     func conflicts(_ change: @Sendable (inout Submission) -> Void) throws {
-        let world = try World()
-        try world.make(group, members: ["alice"])
-        let submission = world.submission("a")
-        try world.send(submission, to: group, by: "alice")
+        let harness = try EngineHarness()
+        try harness.make(group, members: ["alice"])
+        let submission = harness.submission("a")
+        try harness.send(submission, to: group, by: "alice")
         var other = submission
         change(&other)
-        #expect(refusal { try world.send(other, to: group, by: "alice") }?.code == .conflict)
+        #expect(refusal { try harness.send(other, to: group, by: "alice") }?.code == .conflict)
     }
 
     @Test("The digest distinguishes all fields of a submission")
     func digests() throws {
-        let world = try World()
-        let id = world.newID()
+        let harness = try EngineHarness()
+        let id = harness.newID()
         func digest(_ change: (inout MessageAttributes) -> Void) -> Int64 {
-            var submission = world.submission("a", id: id)
+            var submission = harness.submission("a", id: id)
             change(&submission.attributes)
             return submission.digest
         }
@@ -124,43 +124,44 @@ struct LogTests {
 
     @Test("A message that is not stored has no position, is delivered, and leaves no trace", .rows(256))
     func transient() throws {
-        let world = try World()
-        try world.make(group, members: ["alice"])
-        let result = try world.send(world.submission(type: .command), to: group, by: "alice")
+        let harness = try EngineHarness()
+        try harness.make(group, members: ["alice"])
+        let result = try harness.send(harness.submission(type: .command), to: group, by: "alice")
         #expect(result.outcome == .delivered)
         #expect(result.position == nil)
-        #expect(try world.head(group, "alice").head == 0)
-        #expect(try world.page(of: group, by: "alice").messages.isEmpty)
+        #expect(try harness.head(group, "alice").head == 0)
+        #expect(try harness.page(of: group, by: "alice").messages.isEmpty)
     }
 
     @Test("A completion can submit the next change", arguments: [Log.Execution.inline, .thread])
     func chaining(_ execution: Log.Execution) throws {
-        let world = try World(execution: execution)
-        try world.make(group, members: ["alice"])
+        let harness = try EngineHarness(execution: execution)
+        try harness.make(group, members: ["alice"])
         let group = DispatchGroup()
         group.enter()
         @Sendable func next(_ left: Int) {
             guard left > 0 else { return group.leave() }
-            world.engine.send(world.submission(), to: .group("g"), by: Caller(user: "alice")) { _ in next(left - 1) }
+            harness.engine.send(harness.submission(), to: .group("g"), by: Caller(user: "alice")) { _ in next(left - 1)
+            }
         }
         next(20)
         group.wait()
-        #expect(try world.head(.group("g"), "alice").head == 20)
+        #expect(try harness.head(.group("g"), "alice").head == 20)
     }
 
     @Test("Times increase after the clock steps back, and after a restart")
     func clockStepsBack() throws {
         let store = MemoryStore(generation: 1)
-        let world = try World(store: store)
-        try world.make(group, members: ["alice"])
-        let first = try world.send(world.submission(), to: group, by: "alice")
-        world.clock.advance(by: -3_600)
-        let second = try world.send(world.submission(), to: group, by: "alice")
+        let harness = try EngineHarness(store: store)
+        try harness.make(group, members: ["alice"])
+        let first = try harness.send(harness.submission(), to: group, by: "alice")
+        harness.clock.advance(by: -3_600)
+        let second = try harness.send(harness.submission(), to: group, by: "alice")
         #expect(second.timetoken > first.timetoken)
-        let again = try World(store: store)
+        let again = try EngineHarness(store: store)
         again.clock.advance(by: -7_200)
         try again.make(.group("h"), members: ["alice"])
-        let third = try again.send(world.submission(), to: .group("h"), by: "alice")
+        let third = try again.send(harness.submission(), to: .group("h"), by: "alice")
         #expect(third.timetoken > second.timetoken)
     }
 }

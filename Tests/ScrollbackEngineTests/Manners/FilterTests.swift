@@ -10,77 +10,77 @@ import Testing
 struct FilterTests {
     private let group = ConversationID.group("g")
 
-    private func world(filter: (any ContentFilter)? = nil) throws -> World {
-        let world = try World(filter: filter)
-        try world.make(group, members: ["alice", "bob"])
-        return world
+    private func harness(filter: (any ContentFilter)? = nil) throws -> EngineHarness {
+        let harness = try EngineHarness(filter: filter)
+        try harness.make(group, members: ["alice", "bob"])
+        return harness
     }
 
     @Test("A message or an edit with a banned word is refused", .rows(88))
     func reject() throws {
-        let world = try world()
-        let message = world.submission("fine")
-        try world.send(message, to: group, by: "alice")
-        try world.ban(["spam"], .reject)
-        let error = refusal { try world.send("buy SPAM now", to: group, by: "alice") }
+        let harness = try harness()
+        let message = harness.submission("fine")
+        try harness.send(message, to: group, by: "alice")
+        try harness.ban(["spam"], .reject)
+        let error = refusal { try harness.send("buy SPAM now", to: group, by: "alice") }
         #expect(error?.code == .contentRejected && error?.status == 422 && error?.isTemporary == false)
         #expect(
-            refusal { try world.edit(message.id, in: group, "spam", by: Caller(user: "alice")) }?.code
+            refusal { try harness.edit(message.id, in: group, "spam", by: Caller(user: "alice")) }?.code
                 == .contentRejected)
-        #expect(try world.page(of: group, by: "bob").texts == ["fine"])
-        try world.send("spammer", to: group, by: "alice")
+        #expect(try harness.page(of: group, by: "bob").texts == ["fine"])
+        try harness.send("spammer", to: group, by: "alice")
     }
 
     @Test(
         "Replaced words are masked for all readers, the sender gets the new content, and a retry is a duplicate",
         .rows(88))
     func replace() throws {
-        let world = try world()
-        try world.ban(["spam", "坏话"], .replace)
-        let doors = Doors(world)
-        let bob = doors.device("bob")
-        let message = world.submission("no spam, 说坏话吗")
-        let result = try world.send(message, to: group, by: "alice")
+        let harness = try harness()
+        try harness.ban(["spam", "坏话"], .replace)
+        let sessions = SessionHarness(harness)
+        let bob = sessions.device("bob")
+        let message = harness.submission("no spam, 说坏话吗")
+        let result = try harness.send(message, to: group, by: "alice")
         let masked = #"{"text":"no ****, 说**吗"}"#
         #expect(result.content?.text == masked)
-        #expect(try world.page(of: group, by: "bob").messages.map(\.content?.json.text) == [masked])
+        #expect(try harness.page(of: group, by: "bob").messages.map(\.content?.json.text) == [masked])
         #expect(try bob.messages.map(\.content?.json.text) == [masked])
-        let again = try world.send(message, to: group, by: "alice")
+        let again = try harness.send(message, to: group, by: "alice")
         #expect(again.outcome == .duplicate && again.content?.text == masked)
         // Also after the list of words has changed.
-        try world.ban(["no"], .reject)
-        #expect(try world.send(message, to: group, by: "alice").outcome == .duplicate)
+        try harness.ban(["no"], .reject)
+        #expect(try harness.send(message, to: group, by: "alice").outcome == .duplicate)
         #expect(
-            refusal { try world.send(world.submission("other", id: message.id), to: group, by: "alice") }?.code
+            refusal { try harness.send(harness.submission("other", id: message.id), to: group, by: "alice") }?.code
                 == .conflict)
     }
 
     @Test("A retried edit gets the same masked result")
     func maskedEdit() throws {
-        let world = try world()
-        let message = world.submission("fine")
-        try world.send(message, to: group, by: "alice")
-        try world.ban(["spam"], .replace)
-        let operation = world.newID()
+        let harness = try harness()
+        let message = harness.submission("fine")
+        try harness.send(message, to: group, by: "alice")
+        try harness.ban(["spam"], .replace)
+        let operation = harness.newID()
         for _ in 0..<2 {
-            let edited = try world.edit(
+            let edited = try harness.edit(
                 message.id, in: group, "a spam", operation: operation, by: Caller(user: "alice"))
             #expect(edited.text == "a ****" && edited.rev == 1)
         }
     }
 
     @Test("Banned words are found in texts, in quotes, and in the names of locations")
-    func where_() throws {
-        let world = try world()
-        try world.ban(["spam"], .replace)
+    func bannedWordsAreFoundInAllTexts() throws {
+        let harness = try harness()
+        try harness.ban(["spam"], .replace)
         let quote = MessageContent.reference(
-            Quote("about spam", id: world.newID(), sender: "bob", content: .text("spam, \u{1F600} he said")))
+            Quote("about spam", id: harness.newID(), sender: "bob", content: .text("spam, \u{1F600} he said")))
         let place = try MessageContent.location(Location(latitude: 1, longitude: 2, name: "spam street"))
         let own = try MessageContent(type: .poll, json: RawJSON(known: #"{ "n" : 1.0, "text" : "spam" , "x":"spam"}"#))
         var stored: [String?] = []
         for content in [quote, place, own] {
-            let submission = Submission(id: world.newID(), content: content)
-            stored.append(try world.send(submission, to: group, by: "alice").content?.text)
+            let submission = Submission(id: harness.newID(), content: content)
+            stored.append(try harness.send(submission, to: group, by: "alice").content?.text)
         }
         #expect(stored[0]?.contains(#""text":"about ****""#) == true && stored[0]?.contains("spam") == false)
         #expect(stored[1]?.contains(#""name":"**** street""#) == true)
@@ -89,66 +89,68 @@ struct FilterTests {
 
     @Test("Imports are not filtered, and a refused message creates no conversation")
     func imports() throws {
-        let world = try world()
-        try world.ban(["spam"], .reject)
-        let report = try world.importHistory([world.said("spam", by: "bob", at: world.clock.now)], into: group)
+        let harness = try harness()
+        try harness.ban(["spam"], .reject)
+        let report = try harness.importHistory(
+            [harness.importedMessage("spam", by: "bob", at: harness.clock.now)], into: group)
         #expect(report.imported == 1)
-        #expect(refusal { try world.send("spam", to: .direct("bob"), by: "alice") }?.code == .contentRejected)
-        #expect(try world.store.read { try $0.conversation(.direct(between: "alice", and: "bob")) } == nil)
+        #expect(refusal { try harness.send("spam", to: .direct("bob"), by: "alice") }?.code == .contentRejected)
+        #expect(try harness.store.read { try $0.conversation(.direct(between: "alice", and: "bob")) } == nil)
     }
 
     @Test("Banned words survive a restart and can be removed")
     func settings() throws {
-        let world = try world()
-        try world.ban(["spam"], .reject)
-        let after = try World(store: world.store)
+        let harness = try harness()
+        try harness.ban(["spam"], .reject)
+        let after = try EngineHarness(store: harness.store)
         #expect(refusal { try after.send("spam", to: group, by: "alice") }?.code == .contentRejected)
-        try after.set { $0.manners.bannedWords = .init() }
+        try after.set { $0.moderation.bannedWords = .init() }
         try after.send("spam", to: group, by: "alice")
     }
 
     @Test("An application that embeds the engine can provide another content filter")
-    func ownFilter() throws {
+    func customContentFilter() throws {
         struct Shouting: ContentFilter {
-            func judge(_ proposal: Proposal) -> Judgement {
-                guard let text = proposal.content.text else { return .allowed }
-                return proposal.sender == "bob"
+            func evaluate(_ filterRequest: FilterRequest) -> FilterResult {
+                guard let text = filterRequest.content.text else { return .allowed }
+                return filterRequest.sender == "bob"
                     ? .rejected("Bob may not write here.") : .replaced(MessageContent.text(text.uppercased()).json)
             }
         }
-        let world = try world(filter: Shouting())
-        try world.ban(["hi"], .reject)
+        let harness = try harness(filter: Shouting())
+        try harness.ban(["hi"], .reject)
         #expect(
-            try world.send(world.submission("hi"), to: group, by: "alice").content == MessageContent.text("HI").json)
-        #expect(refusal { try world.send("hi", to: group, by: "bob") }?.message == "Bob may not write here.")
+            try harness.send(harness.submission("hi"), to: group, by: "alice").content == MessageContent.text("HI").json
+        )
+        #expect(refusal { try harness.send("hi", to: group, by: "bob") }?.message == "Bob may not write here.")
     }
 
     @Test("Push texts are filtered, and the content of commands is not")
     func commandsAndPushes() throws {
-        let world = try world()
+        let harness = try harness()
         func submission(_ push: String, _ mention: String) -> Submission {
             Submission(
-                id: world.newID(), content: .text("fine"),
+                id: harness.newID(), content: .text("fine"),
                 attributes: .init(
                     mentions: .users(["bob"], pushText: mention),
                     push: RawJSON(known: #"{"title":"\#(push)","data":"spam"}"#)))
         }
-        try world.ban(["spam"], .replace)
-        let command = Submission(id: world.newID(), content: try .command("spam"))
-        #expect(try world.send(command, to: group, by: "alice").content == nil)
-        let result = try world.send(submission("spam!", "more spam"), to: group, by: "alice")
+        try harness.ban(["spam"], .replace)
+        let command = Submission(id: harness.newID(), content: try .command("spam"))
+        #expect(try harness.send(command, to: group, by: "alice").content == nil)
+        let result = try harness.send(submission("spam!", "more spam"), to: group, by: "alice")
         #expect(result.content == nil)
-        let stored = try world.page(of: group, by: "bob").messages[0]
+        let stored = try harness.page(of: group, by: "bob").messages[0]
         #expect(stored.attributes.push?.text == #"{"title":"****!","data":"spam"}"#)
         #expect(stored.attributes.mentions?.pushText == "more ****")
         let edit = MessageEdit(.text("fine"), mentions: .set(.users(["bob"], pushText: "spam")))
-        let edited: Message = try world.done {
-            world.engine.edit(stored.id, in: group, edit, by: Caller(user: "alice"), completion: $0)
+        let edited: Message = try harness.done {
+            harness.engine.edit(stored.id, in: group, edit, by: Caller(user: "alice"), completion: $0)
         }
         #expect(edited.attributes.mentions?.pushText == "****")
-        try world.ban(["spam"], .reject)
+        try harness.ban(["spam"], .reject)
         for (push, mention) in [("spam", "fine"), ("fine", "spam")] {
-            let error = refusal { try world.send(submission(push, mention), to: group, by: "alice") }
+            let error = refusal { try harness.send(submission(push, mention), to: group, by: "alice") }
             #expect(error?.code == .contentRejected)
         }
     }
@@ -158,38 +160,38 @@ struct FilterTests {
         final class Watching: ContentFilter {
             let lengths = Mutex<[Int]>([])
             let gate = DispatchSemaphore(value: 0)
-            func judge(_ proposal: Proposal) -> Judgement {
-                let text = proposal.content.text ?? ""
+            func evaluate(_ filterRequest: FilterRequest) -> FilterResult {
+                let text = filterRequest.content.text ?? ""
                 if text.count > 4096 { gate.wait() }
                 lengths.withLock { $0.append(text.count) }
                 return .allowed
             }
         }
         let filter = Watching()
-        let world = try world(filter: filter)
-        let alice = Doors(world).device("alice")
+        let harness = try harness(filter: filter)
+        let alice = SessionHarness(harness).device("alice")
         let long = String(repeating: "x", count: 5000)
         for text in [long, "short"] {
-            alice.request(SendMessage(conversation: group, submission: world.submission(text)))
+            alice.request(SendMessage(conversation: group, submission: harness.submission(text)))
         }
         // The calls that accepted both messages have returned.
         #expect(filter.lengths.withLock { $0 } == [5])
         filter.gate.signal()
-        try await world.settled()
-        #expect(try world.page(of: group, by: "bob").texts == ["short", long])
+        try await harness.settled()
+        #expect(try harness.page(of: group, by: "bob").texts == ["short", long])
     }
 
     @Test("A change of the banned words keeps the members that it omits")
-    func partial() throws {
+    func partialChangeKeepsOmittedMembers() throws {
         var settings = ServerSettings()
-        settings.manners.bannedWords = .init(words: ["spam"], action: .replace)
+        settings.moderation.bannedWords = .init(words: ["spam"], action: .replace)
         for (json, words, action) in [
             (#"{"action":"reject"}"#, ["spam"], BannedWordsSetting.Action.reject),
             (#"{"words":["x"]}"#, ["x"], .reject), ("null", [], .reject),
         ] {
             var reader = JSONReader(json)
             #expect(try settings.read("bannedWords", &reader))
-            #expect(settings.manners.bannedWords == .init(words: words, action: action))
+            #expect(settings.moderation.bannedWords == .init(words: words, action: action))
         }
     }
 }

@@ -7,142 +7,143 @@ import Testing
 
 extension ErasureTests {
     @Test("A new user with an erased name sees no earlier messages, even with full history visibility")
-    func nameAgainWherePastIsSeen() async throws {
-        let world = try World()
-        try world.put(direct, .init(visibility: .everything))
-        try world.send("private", to: direct, by: "alice")
-        try world.send("words", to: direct, by: "bob")
-        try await world.erase("alice", .anonymize)
-        world.clock.advance(by: 1)
-        try world.send("hello", to: direct, by: "alice")
-        #expect(try world.log(of: direct, by: "alice").texts == ["hello"])
-        #expect(try world.log(of: direct, by: "bob").texts == ["private", "words", "hello"])
+    func newUserSeesNoEarlierMessages() async throws {
+        let harness = try EngineHarness()
+        try harness.put(direct, .init(visibility: .everything))
+        try harness.send("private", to: direct, by: "alice")
+        try harness.send("words", to: direct, by: "bob")
+        try await harness.erase("alice", .anonymize)
+        harness.clock.advance(by: 1)
+        try harness.send("hello", to: direct, by: "alice")
+        #expect(try harness.log(of: direct, by: "alice").texts == ["hello"])
+        #expect(try harness.log(of: direct, by: "bob").texts == ["private", "words", "hello"])
     }
 
     @Test("Users with only a block, an invitation or a report can be erased, and unknown users can't")
-    func littleKnown() async throws {
-        let world = try world()
+    func usersWithoutMessagesCanBeErased() async throws {
+        let harness = try harness()
         for user in ["dora", "mallory", "erin"] as [UserID] {
-            #expect(try traces(of: user.text, in: world) != [])
-            try await world.erase(user, .anonymize)
-            #expect(try traces(of: user.text, in: world) == [])
-            let error = await refused { try await world.erase(user, .anonymize) }
+            #expect(try traces(of: user.text, in: harness) != [])
+            try await harness.erase(user, .anonymize)
+            #expect(try traces(of: user.text, in: harness) == [])
+            let error = await refused { try await harness.erase(user, .anonymize) }
             #expect(error?.code == .unknownUser)
         }
         // The new user is active only in a room, which creates no profile.
-        try await world.erase("alice", .anonymize)
-        world.clock.advance(by: 1)
-        try world.send("I am new", to: room, by: "alice")
-        try await world.erase("alice", .anonymize)
-        #expect(try traces(of: "alice", in: world) == [])
+        try await harness.erase("alice", .anonymize)
+        harness.clock.advance(by: 1)
+        try harness.send("I am new", to: room, by: "alice")
+        try await harness.erase("alice", .anonymize)
+        #expect(try traces(of: "alice", in: harness) == [])
     }
 
     @Test("Erasing a connected user leaves no last-seen time")
     func lastSeen() async throws {
-        let world = try world()
-        try world.set { $0.people.presence = true }
-        let device = Doors(world).sharing("alice")
-        try await world.erase("alice", .keep)
+        let harness = try harness()
+        try harness.set { $0.people.presence = true }
+        let device = SessionHarness(harness).sharing("alice")
+        try await harness.erase("alice", .keep)
         device.session.disconnected()
-        world.clock.advance(by: 6)
-        world.engine.tellWhoLeft()
-        #expect(try world.store.read { try $0.lastSeen(of: "alice") } == nil)
+        harness.clock.advance(by: 6)
+        harness.engine.notifyWatchersOfOfflineUsers()
+        #expect(try harness.store.read { try $0.lastSeen(of: "alice") } == nil)
     }
 
     @Test("An erasure adds no changes for messages that are already deleted")
-    func gone() async throws {
-        let world = try World()
-        try world.make(group, members: ["alice", "bob"])
-        try world.send("first", to: group, by: "bob")
-        let other = world.submission("hey", mentions: .users(["alice"]))
-        try world.send(other, to: group, by: "bob")
-        try world.react("🎉", to: other.id, in: group, by: Caller(user: "alice"))
-        try world.send("mine", to: group, by: "alice")
-        try world.send("last", to: group, by: "bob")
-        try world.delete(DeleteRange(from: .seq(2), to: .seq(4)), of: group)
-        let rev = try #require(try world.store.read { try $0.conversation(group)?.rev })
-        try await world.erase("alice", .anonymize)
-        #expect(try traces(of: "alice", in: world) == [])
-        #expect(try world.store.read { try $0.conversation(group)?.rev } == rev)
+    func deletedMessagesGetNoChanges() async throws {
+        let harness = try EngineHarness()
+        try harness.make(group, members: ["alice", "bob"])
+        try harness.send("first", to: group, by: "bob")
+        let other = harness.submission("hey", mentions: .users(["alice"]))
+        try harness.send(other, to: group, by: "bob")
+        try harness.react("🎉", to: other.id, in: group, by: Caller(user: "alice"))
+        try harness.send("mine", to: group, by: "alice")
+        try harness.send("last", to: group, by: "bob")
+        try harness.delete(DeleteRange(from: .seq(2), to: .seq(4)), of: group)
+        let rev = try #require(try harness.store.read { try $0.conversation(group)?.rev })
+        try await harness.erase("alice", .anonymize)
+        #expect(try traces(of: "alice", in: harness) == [])
+        #expect(try harness.store.read { try $0.conversation(group)?.rev } == rev)
     }
 
     @Test("An erasure removes message IDs and reactions a hundred at a time")
-    func many() async throws {
-        let world = try World()
-        try world.make(group, members: ["alice", "bob"])
-        for number in 0..<450 { try world.send("\(number)", to: group, by: number % 3 == 0 ? "bob" : "alice") }
-        try world.delete(DeleteRange(from: nil, to: .seq(441)), of: group)
-        try await world.engine.sweep()
-        let last = world.submission("last")
-        try world.send(last, to: group, by: "bob")
-        for number in 0..<250 { try world.react("r\(number)", to: last.id, in: group, by: Caller(user: "alice")) }
-        #expect(try traces(of: "alice", in: world).count(where: { $0.hasPrefix("key") }) == 293)
-        let moved = try world.store.moved
-        try await world.erase("alice", .erase)
-        #expect(try traces(of: "alice", in: world) == [])
+    func erasureIsBatched() async throws {
+        let harness = try EngineHarness()
+        try harness.make(group, members: ["alice", "bob"])
+        for number in 0..<450 { try harness.send("\(number)", to: group, by: number % 3 == 0 ? "bob" : "alice") }
+        try harness.delete(DeleteRange(from: nil, to: .seq(441)), of: group)
+        try await harness.engine.sweep()
+        let last = harness.submission("last")
+        try harness.send(last, to: group, by: "bob")
+        for number in 0..<250 { try harness.react("r\(number)", to: last.id, in: group, by: Caller(user: "alice")) }
+        #expect(try traces(of: "alice", in: harness).count(where: { $0.hasPrefix("key") }) == 293)
+        let lastCommit = try harness.store.lastCommit
+        try await harness.erase("alice", .erase)
+        #expect(try traces(of: "alice", in: harness) == [])
         // Three commits for the reactions, three for the message IDs, one for her messages and one for the
         // conversation. Two more begin and end the erasure.
-        #expect(try world.store.moved - moved >= 8)
-        let number = try #require(try world.store.read { try $0.conversation(group)?.number })
-        let keys = try world.store.read { try $0.keys(in: number, after: MessageID(high: 0, low: 0), limit: 999) }
+        #expect(try harness.store.lastCommit - lastCommit >= 8)
+        let number = try #require(try harness.store.read { try $0.conversation(group)?.number })
+        let keys = try harness.store.read { try $0.keys(in: number, after: MessageID(high: 0, low: 0), limit: 999) }
         #expect(keys.count == 440 && keys.count(where: { $0.sender == "bob" }) == 147)
     }
 
     @Test("A message in progress is refused if its sender is erased, even when the name can be used again")
-    func onItsWay() async throws {
-        let program = FakeProgram()
-        let world = try World(webhooks: program)
-        try world.put(room)
-        try world.send("first", to: room, by: "alice")
-        try world.set {
-            $0.manners.webhooks = .init(before: .init(url: "http://hook.invalid/a", secret: "a secret of many bytes"))
+    func messageInProgressIsRefused() async throws {
+        let receiver = FakeWebhookReceiver()
+        let harness = try EngineHarness(webhooks: receiver)
+        try harness.put(room)
+        try harness.send("first", to: room, by: "alice")
+        try harness.set {
+            $0.moderation.webhooks = .init(
+                before: .init(url: "http://hook.invalid/a", secret: "a secret of many bytes"))
         }
         let (asked, ask) = AsyncStream<Void>.makeStream()
         let (answers, answer) = AsyncStream<Void>.makeStream()
-        program.answer { _ in
+        receiver.answer { _ in
             ask.yield()
             for await _ in answers { break }
             return WebhookResponse(status: 200, body: Array(#"{"action":"allow"}"#.utf8))
         }
-        let slowBody = world.engine.shutOuts
-        let late = Task { try await world.sent("late", to: room, by: "alice") }
+        let slowBody = harness.engine.erasureCount
+        let late = Task { try await harness.sent("late", to: room, by: "alice") }
         for await _ in asked { break }
-        try await world.erase("alice", .erase)
-        world.clock.advance(by: 1)
+        try await harness.erase("alice", .erase)
+        harness.clock.advance(by: 1)
         answer.yield()
         let error = await refused { _ = try await late.value }
         #expect(error?.code == .userDeactivated)
-        try world.set { $0.manners.webhooks = .init() }
+        try harness.set { $0.moderation.webhooks = .init() }
         let slow = refusal {
-            let _: SendResult = try world.done { completion in
-                world.engine.send(
-                    world.submission("slow"), to: room, by: Caller(user: "alice"), since: slowBody,
+            let _: SendResult = try harness.done { completion in
+                harness.engine.send(
+                    harness.submission("slow"), to: room, by: Caller(user: "alice"), since: slowBody,
                     completion: completion)
             }
         }
         #expect(slow?.code == .userDeactivated)
-        try world.send("of somebody else", to: room, by: "alice")
-        #expect(try world.log(of: room, by: "bob").texts == ["", "of somebody else"])
+        try harness.send("of somebody else", to: room, by: "alice")
+        #expect(try harness.log(of: room, by: "bob").texts == ["", "of somebody else"])
     }
 
     @Test("Requests from before an erasure are refused afterwards and do not recreate the user")
-    func lateRequests() async throws {
-        let world = try world()
-        let other = world.submission("anybody here?")
-        try world.send(other, to: room, by: "bob")
+    func requestsFromBeforeErasureAreRefused() async throws {
+        let harness = try harness()
+        let other = harness.submission("anybody here?")
+        try harness.send(other, to: room, by: "bob")
         let alice = Caller(user: "alice")
-        let slowBody = world.engine.shutOuts
-        try await world.erase("alice", .erase)
+        let slowBody = harness.engine.erasureCount
+        try await harness.erase("alice", .erase)
         let late = [
             refusal {
-                _ = try world.done {
-                    world.engine.putUser(
+                _ = try harness.done {
+                    harness.engine.putUser(
                         "alice", .init(name: "Alice"), by: alice, since: slowBody, completion: $0)
                 }
             },
             refusal {
-                _ = try world.done {
-                    world.engine.addAction(
+                _ = try harness.done {
+                    harness.engine.addAction(
                         to: other.id, in: room, type: "reaction", value: "👍", by: alice, since: slowBody,
                         completion: $0)
                 }
@@ -150,41 +151,41 @@ extension ErasureTests {
             refusal {
                 let report = ReportMessage(conversation: room, id: other.id, reason: .spam)
                 let context = OperationContext(
-                    engine: world.engine, caller: alice, shutOuts: slowBody, offload: { $0() })
-                _ = try world.done { report.execute(context, completion: $0) }
+                    engine: harness.engine, caller: alice, erasureCount: slowBody, offload: { $0() })
+                _ = try harness.done { report.execute(context, completion: $0) }
             },
         ]
         #expect(late.allSatisfy { $0?.code == .userDeactivated }, "\(late)")
-        #expect(try traces(of: "alice", in: world) == [])
-        #expect(try world.store.read { try $0.user("alice")?.state } == .erased)
+        #expect(try traces(of: "alice", in: harness) == [])
+        #expect(try harness.store.read { try $0.user("alice")?.state } == .erased)
         // A new user with the same name.
-        _ = try world.done {
-            world.engine.putUser("alice", .init(name: "Alice"), by: alice, completion: $0)
+        _ = try harness.done {
+            harness.engine.putUser("alice", .init(name: "Alice"), by: alice, completion: $0)
         }
-        #expect(try world.store.read { try $0.user("alice")?.state } == .active)
+        #expect(try harness.store.read { try $0.user("alice")?.state } == .active)
     }
 
     @Test("Messages to an erased user do not recreate the user, and actions under the name do")
-    func writtenTo() async throws {
-        let world = try world()
-        try await world.erase("alice", .anonymize)
-        try world.send("are you there?", to: .direct("alice"), by: "dave")
-        #expect(try world.store.read { try $0.user("alice")?.state } == .erased)
-        #expect(refusal { _ = try world.engine.user("alice") }?.code == .unknownUser)
-        world.clock.advance(by: 1)
-        try world.read(.direct("dave"), to: 1, by: "alice")
-        #expect(try world.store.read { try $0.user("alice")?.state } == .active)
+    func messagesDoNotRecreateErasedUser() async throws {
+        let harness = try harness()
+        try await harness.erase("alice", .anonymize)
+        try harness.send("are you there?", to: .direct("alice"), by: "dave")
+        #expect(try harness.store.read { try $0.user("alice")?.state } == .erased)
+        #expect(refusal { _ = try harness.engine.user("alice") }?.code == .unknownUser)
+        harness.clock.advance(by: 1)
+        try harness.read(.direct("dave"), to: 1, by: "alice")
+        #expect(try harness.store.read { try $0.user("alice")?.state } == .active)
     }
 
     @Test("The export of a user's reports contains their own text and not the administrator's notes")
     func exportedReport() throws {
-        let world = try world()
+        let harness = try harness()
         let number = try #require(
-            try world.store.read { try $0.reports(by: "alice", after: 0, limit: 1).first?.number })
-        try world.perform(UpdateReport(number: number, isOpen: false, note: "again"), by: World.admin)
+            try harness.store.read { try $0.reports(by: "alice", after: 0, limit: 1).first?.number })
+        try harness.perform(UpdateReport(number: number, isOpen: false, note: "again"), by: EngineHarness.admin)
         var data = PersonalData(of: "alice")
         var reports: [Report] = []
-        while case let next = try data.next(world.engine), let some = next.records {
+        while case let next = try data.next(harness.engine), let some = next.records {
             for case .report(let report) in some { reports.append(report) }
             data = next.data
         }
@@ -195,15 +196,15 @@ extension ErasureTests {
 
     @Test("The export contains push preferences and push devices, without usable tokens")
     func exportedPush() throws {
-        let world = try world()
+        let harness = try harness()
         let token = "0123456789abcdef0123456789abcdef"
-        try world.register("alice", "phone", token: token, language: "de")
-        try world.register("alice", "watch", token: "00aaff")
-        try world.register("bob", "phone", token: "bb00")
-        try world.prefer(#"{"language":"fr","showsDetail":false}"#, by: "alice")
+        try harness.register("alice", "phone", token: token, language: "de")
+        try harness.register("alice", "watch", token: "00aaff")
+        try harness.register("bob", "phone", token: "bb00")
+        try harness.prefer(#"{"language":"fr","showsDetail":false}"#, by: "alice")
         var data = PersonalData(of: "alice")
         var lines: [String] = []
-        while case let next = try data.next(world.engine), let some = next.records {
+        while case let next = try data.next(harness.engine), let some = next.records {
             lines += some.map { record in
                 var writer = JSONWriter()
                 writer.object { record.writeMembers(to: &$0, link: nil) }
@@ -223,18 +224,18 @@ extension ErasureTests {
     }
 
     @Test("An erasure reports that the register can't be written, and continues nevertheless")
-    func registerFails() async throws {
+    func registerFailureIsReported() async throws {
         let register = FailingRegister()
-        let world = try world(erasures: register)
-        let work = Task { await world.engine.carryOutErasures { _ in } }
+        let harness = try harness(erasures: register)
+        let work = Task { await harness.engine.runErasures { _ in } }
         let error = await FailingRegister.$fails.withValue(true) {
-            await refused { _ = try await world.engine.erase("alice", messages: .erase, by: World.admin) }
+            await refused { _ = try await harness.engine.erase("alice", messages: .erase, by: EngineHarness.admin) }
         }
         #expect(error?.code == .storageFull)
-        for _ in 0..<500 where try !traces(of: "alice", in: world).isEmpty {
+        for _ in 0..<500 where try !traces(of: "alice", in: harness).isEmpty {
             try await Task.sleep(for: .milliseconds(10))
         }
-        #expect(try traces(of: "alice", in: world) == [])
+        #expect(try traces(of: "alice", in: harness) == [])
         work.cancel()
         #expect(register.all().map(\.user) == ["alice"])
     }

@@ -12,59 +12,60 @@ struct ErasureTests {
     let room = ConversationID.room("lobby")
     let town = ConversationID.community("town")
 
-    /// Returns a world in which alice has data of every kind.
-    func world(
+    /// Returns a harness in which alice has data of every kind.
+    func harness(
         store: (any MessageStore)? = nil, erasures: any ErasureRegister = MemoryErasureRegister()
-    ) throws -> World {
-        let world = try World(store: store, erasures: erasures)
-        try world.make(group, members: ["alice", "bob", "carol"])
-        try world.make(town, members: ["alice", "bob"])
-        try world.put(room)
-        let own = world.submission("mine", mentions: .users(["bob"]))
-        try world.send(own, to: group, by: "alice")
-        try world.send(world.submission("hey", mentions: .users(["alice", "carol"])), to: group, by: "bob")
-        try world.react("👍", to: own.id, in: group, by: Caller(user: "bob"))
-        let others = world.submission("from bob")
-        try world.send(others, to: group, by: "bob")
-        try world.react("🎉", to: others.id, in: group, by: Caller(user: "alice"))
-        try world.react("🎉", to: others.id, in: group, by: Caller(user: "carol"))
+    ) throws -> EngineHarness {
+        let harness = try EngineHarness(store: store, erasures: erasures)
+        try harness.make(group, members: ["alice", "bob", "carol"])
+        try harness.make(town, members: ["alice", "bob"])
+        try harness.put(room)
+        let own = harness.submission("mine", mentions: .users(["bob"]))
+        try harness.send(own, to: group, by: "alice")
+        try harness.send(harness.submission("hey", mentions: .users(["alice", "carol"])), to: group, by: "bob")
+        try harness.react("👍", to: own.id, in: group, by: Caller(user: "bob"))
+        let others = harness.submission("from bob")
+        try harness.send(others, to: group, by: "bob")
+        try harness.react("🎉", to: others.id, in: group, by: Caller(user: "alice"))
+        try harness.react("🎉", to: others.id, in: group, by: Caller(user: "carol"))
         // Bob wrote first, and alice has not read his message.
-        try world.send("hello", to: town.log, by: "bob")
+        try harness.send("hello", to: town.log, by: "bob")
         for (text, id) in [("direct", direct), ("in the room", room), ("in town", town.log)] {
-            try world.send(text, to: id, by: "alice")
+            try harness.send(text, to: id, by: "alice")
         }
-        try world.send("yes", to: direct, by: "bob")
-        try world.send(world.submission("a bill"), to: .system(to: "alice", from: "billing"), by: World.admin)
-        try world.send("note", to: .direct(between: "alice", and: "alice"), by: "alice")
+        try harness.send("yes", to: direct, by: "bob")
+        try harness.send(
+            harness.submission("a bill"), to: .system(to: "alice", from: "billing"), by: EngineHarness.admin)
+        try harness.send("note", to: .direct(between: "alice", and: "alice"), by: "alice")
         // In each of these rooms, alice has only one kind of data.
-        for name in ["yard", "attic", "cellar"] as [Identifier] { try world.put(.room(name)) }
-        let lone = world.submission("anybody here?")
-        try world.send(lone, to: .room("yard"), by: "bob")
-        try world.react("👋", to: lone.id, in: .room("yard"), by: Caller(user: "alice"))
-        try world.ban("alice", from: .room("attic"))
-        try world.mute("alice", .forever, in: .room("cellar"))
-        try world.put(.group("own"), by: Caller(user: "alice"))
-        try world.invite("erin", to: .group("own"), by: Caller(user: "alice"))
-        try world.block("mallory", by: "alice")
-        try world.block("alice", by: "dora")
-        try world.report(others.id, in: group, text: "my words", by: "alice")
-        try world.report(own.id, in: group, by: "bob")
-        try world.put(.group("club"), by: Caller(user: "bob"))
-        try world.invite("alice", to: .group("club"), by: Caller(user: "bob"))
-        try world.importHistory(
-            [world.said("old", by: "alice", at: world.clock.now, mentions: .users(["bob"]))],
-            into: .group("archive").log, by: World.admin, making: true)
-        _ = try world.done {
-            world.engine.putUser(
+        for name in ["yard", "attic", "cellar"] as [Identifier] { try harness.put(.room(name)) }
+        let lone = harness.submission("anybody here?")
+        try harness.send(lone, to: .room("yard"), by: "bob")
+        try harness.react("👋", to: lone.id, in: .room("yard"), by: Caller(user: "alice"))
+        try harness.ban("alice", from: .room("attic"))
+        try harness.mute("alice", .forever, in: .room("cellar"))
+        try harness.put(.group("own"), by: Caller(user: "alice"))
+        try harness.invite("erin", to: .group("own"), by: Caller(user: "alice"))
+        try harness.block("mallory", by: "alice")
+        try harness.block("alice", by: "dora")
+        try harness.report(others.id, in: group, text: "my words", by: "alice")
+        try harness.report(own.id, in: group, by: "bob")
+        try harness.put(.group("club"), by: Caller(user: "bob"))
+        try harness.invite("alice", to: .group("club"), by: Caller(user: "bob"))
+        try harness.importHistory(
+            [harness.importedMessage("old", by: "alice", at: harness.clock.now, mentions: .users(["bob"]))],
+            into: .group("archive").log, by: EngineHarness.admin, making: true)
+        _ = try harness.done {
+            harness.engine.putUser(
                 "alice", .init(name: "Alice", avatar: "a"), by: Caller(user: "alice"), completion: $0)
         }
-        return world
+        return harness
     }
 
     /// Returns a description of each value in a memory store that contains the name.
-    func traces(of name: String, in world: World) throws -> [String] {
+    func traces(of name: String, in harness: EngineHarness) throws -> [String] {
         var found: [String] = []
-        try world.store.read { store in
+        try harness.store.read { store in
             for row in try store.conversations(after: 0, limit: 1000) where !row.isDeleted {
                 for message in try store.messages(
                     in: row.number, 1...Seq.max, newestFirst: false, limit: .max, filter: .all, reader: "nobody")
@@ -97,7 +98,7 @@ struct ErasureTests {
             if try !store.invitations(of: user, after: 0, limit: 9).isEmpty { found.append("invitations") }
             if try !store.invitations(by: user, after: nil, limit: 9).isEmpty { found.append("invitations by") }
             if try store.lastSeen(of: user) != nil { found.append("last seen") }
-            if try !store.guestbook(of: user, after: 0, limit: 9).isEmpty { found.append("participants") }
+            if try !store.participations(of: user, after: 0, limit: 9).isEmpty { found.append("participants") }
             if try !store.media(of: user, after: nil, limit: 9).isEmpty { found.append("files") }
         }
         return found
@@ -105,13 +106,13 @@ struct ErasureTests {
 
     @Test("Anonymizing replaces the name in messages, mentions and actions, and leaves nothing else of the user")
     func anonymize() async throws {
-        let world = try world()
-        let number = try world.store.read { try $0.conversation(group)?.rev } ?? 0
-        let row = try await world.erase("alice", .anonymize)
-        #expect(row.isOver && row.messageCount == 6 && row.conversationCount == 12, "\(row)")
+        let harness = try harness()
+        let number = try harness.store.read { try $0.conversation(group)?.rev } ?? 0
+        let row = try await harness.erase("alice", .anonymize)
+        #expect(row.hasEnded && row.messageCount == 6 && row.conversationCount == 12, "\(row)")
         #expect(row.replacement.text.hasPrefix("deleted-"))
-        #expect(try traces(of: "alice", in: world) == [])
-        let page = try world.log(of: group, by: "bob")
+        #expect(try traces(of: "alice", in: harness) == [])
+        let page = try harness.log(of: group, by: "bob")
         #expect(page.texts == ["mine", "hey", "from bob"])
         #expect(page.messages[0].sender == row.replacement)
         #expect(page.messages[0].attributes.mentions?.users == ["bob"])
@@ -119,106 +120,109 @@ struct ErasureTests {
         #expect(page.messages[2].actions.first?.senders == [row.replacement, "carol"])
         // Devices receive these changes like any other.
         #expect(page.messages.allSatisfy { $0.rev > number })
-        #expect(try world.log(of: direct, by: "bob").texts == ["direct", "yes"])
-        #expect(try world.log(of: room, by: "bob").messages.first?.sender == row.replacement)
-        #expect(try world.unread(group, "bob").mentions == 1)
-        #expect(try world.log(of: town.log, by: "bob").messages.map(\.sender) == ["bob", row.replacement])
+        #expect(try harness.log(of: direct, by: "bob").texts == ["direct", "yes"])
+        #expect(try harness.log(of: room, by: "bob").messages.first?.sender == row.replacement)
+        #expect(try harness.unread(group, "bob").mentions == 1)
+        #expect(try harness.log(of: town.log, by: "bob").messages.map(\.sender) == ["bob", row.replacement])
         // A message that was imported without counting still adds no unread mention.
-        let archive = try #require(try world.store.read { try $0.conversation(.group("archive")) })
+        let archive = try #require(try harness.store.read { try $0.conversation(.group("archive")) })
         #expect(
-            try world.store.read { try $0.places(mentioning: "bob", in: archive.number, above: 0, limit: 9) } == [])
-        #expect(try world.store.read { try $0.conversation(.system(to: "alice", from: "billing"))?.isDeleted } == true)
+            try harness.store.read { try $0.places(mentioning: "bob", in: archive.number, above: 0, limit: 9) } == [])
         #expect(
-            try world.store.read { try $0.conversation(.direct(between: "alice", and: "alice"))?.isDeleted } == true)
-        #expect(refusal { _ = try world.engine.user("alice") }?.code == .unknownUser)
+            try harness.store.read { try $0.conversation(.system(to: "alice", from: "billing"))?.isDeleted } == true)
+        #expect(
+            try harness.store.read { try $0.conversation(.direct(between: "alice", and: "alice"))?.isDeleted } == true)
+        #expect(refusal { _ = try harness.engine.user("alice") }?.code == .unknownUser)
     }
 
     @Test("Erased messages become tombstones with a random sender, and no longer count")
     func erase() async throws {
-        let world = try world()
-        #expect(try world.unread(group, "carol").unread == 3)
-        let row = try await world.erase("alice", .erase)
-        #expect(try traces(of: "alice", in: world) == [])
-        let page = try world.log(of: group, by: "bob")
+        let harness = try harness()
+        #expect(try harness.unread(group, "carol").unread == 3)
+        let row = try await harness.erase("alice", .erase)
+        #expect(try traces(of: "alice", in: harness) == [])
+        let page = try harness.log(of: group, by: "bob")
         #expect(page.messages.map(\.isDeleted) == [true, false, false])
         #expect(page.messages[0].sender == row.replacement && page.messages[0].attributes.mentions == nil)
         #expect(page.messages[2].actions.first?.count == 1)
-        #expect(try world.unread(group, "carol").unread == 2)
-        #expect(try world.unread(group, "bob").mentions == 0)
-        let report = try world.perform(ListReports(page: Paging()), by: World.admin).reports
+        #expect(try harness.unread(group, "carol").unread == 2)
+        #expect(try harness.unread(group, "bob").mentions == 0)
+        let report = try harness.perform(ListReports(page: Paging()), by: EngineHarness.admin).reports
         #expect(report.contains { $0.sender == row.replacement && $0.content == nil })
         #expect(report.contains { $0.reporter == row.replacement && $0.text == nil && $0.content != nil })
     }
 
     @Test("Kept messages stay unchanged, and their sender is no longer a member")
-    func keep() async throws {
-        let world = try world()
-        let before = try world.log(of: group, by: "bob")
-        let row = try await world.erase("alice", .keep)
-        #expect(row.isOver && row.messageCount == 0)
-        #expect(try world.log(of: group, by: "bob").messages == before.messages)
+    func keptMessagesStayUnchanged() async throws {
+        let harness = try harness()
+        let before = try harness.log(of: group, by: "bob")
+        let row = try await harness.erase("alice", .keep)
+        #expect(row.hasEnded && row.messageCount == 0)
+        #expect(try harness.log(of: group, by: "bob").messages == before.messages)
         #expect(
-            try world.engine.members(of: group, after: nil, limit: 9, by: World.admin).map(\.id) == ["bob", "carol"])
+            try harness.engine.members(of: group, after: nil, limit: 9, by: EngineHarness.admin).map(\.id) == [
+                "bob", "carol",
+            ])
     }
 
     @Test("A name is refused until its erasure ends, and a new user with the name sees nothing from before")
-    func nameAgain() async throws {
-        let world = try world()
-        let doors = Doors(world)
-        let device = doors.device("alice")
-        let issued = world.clock.now
-        try world.put(.group("other"))
-        let row = try await world.engine.erase("alice", messages: .anonymize, by: World.admin)
-        #expect(device.outlet.closes == [.signedOut])
-        #expect(world.refusalAtTheDoor("alice")?.code == .userDeactivated)
-        #expect(refusal { try world.send(to: group, by: "alice") }?.code == .userDeactivated)
-        #expect(refusal { try world.join(.group("other"), "alice") }?.code == .conflict)
-        #expect(refusal { try world.put(.group("new"), .init(members: ["alice"])) }?.code == .conflict)
+    func erasedNameCanBeReused() async throws {
+        let harness = try harness()
+        let sessions = SessionHarness(harness)
+        let device = sessions.device("alice")
+        let issued = harness.clock.now
+        try harness.put(.group("other"))
+        let row = try await harness.engine.erase("alice", messages: .anonymize, by: EngineHarness.admin)
+        #expect(device.transport.closes == [.signedOut])
+        #expect(harness.connectionRefusal("alice")?.code == .userDeactivated)
+        #expect(refusal { try harness.send(to: group, by: "alice") }?.code == .userDeactivated)
+        #expect(refusal { try harness.join(.group("other"), "alice") }?.code == .conflict)
+        #expect(refusal { try harness.put(.group("new"), .init(members: ["alice"])) }?.code == .conflict)
         // A repeated request returns the same job.
-        let again = try await world.engine.erase("alice", messages: .anonymize, by: World.admin)
+        let again = try await harness.engine.erase("alice", messages: .anonymize, by: EngineHarness.admin)
         #expect(again.number == row.number)
         await #expect(throws: ChatError.self) {
-            try await world.engine.erase("alice", messages: .erase, by: World.admin)
+            try await harness.engine.erase("alice", messages: .erase, by: EngineHarness.admin)
         }
-        try await world.carryOut()
-        world.clock.advance(by: 1)
+        try await harness.runErasures()
+        harness.clock.advance(by: 1)
         // Old tokens stay revoked.
-        #expect(refusal { try world.engine.checkMayEnter("alice", issuedAt: issued) }?.code == .tokenRevoked)
-        #expect(world.refusalAtTheDoor("alice") == nil)
+        #expect(refusal { try harness.engine.checkMayConnect("alice", issuedAt: issued) }?.code == .tokenRevoked)
+        #expect(harness.connectionRefusal("alice") == nil)
         await #expect(throws: ChatError.self) {
-            try await world.engine.erase("alice", messages: .anonymize, by: World.admin)
+            try await harness.engine.erase("alice", messages: .anonymize, by: EngineHarness.admin)
         }
         // A new user with the same name.
-        #expect(refusal { _ = try world.head(direct, "alice") }?.code == .unknownConversation)
-        try world.send("who are you?", to: direct, by: "alice")
-        #expect(try world.log(of: direct, by: "alice").texts == ["who are you?"])
-        #expect(try world.log(of: direct, by: "bob").texts == ["direct", "yes", "who are you?"])
-        try world.send("bob", to: direct, by: "bob")
-        #expect(try world.log(of: direct, by: "alice").texts == ["who are you?", "bob"])
+        #expect(refusal { _ = try harness.head(direct, "alice") }?.code == .unknownConversation)
+        try harness.send("who are you?", to: direct, by: "alice")
+        #expect(try harness.log(of: direct, by: "alice").texts == ["who are you?"])
+        #expect(try harness.log(of: direct, by: "bob").texts == ["direct", "yes", "who are you?"])
+        try harness.send("bob", to: direct, by: "bob")
+        #expect(try harness.log(of: direct, by: "alice").texts == ["who are you?", "bob"])
     }
 
     @Test("An erasure that is interrupted after any step continues with the same result")
-    func brokenOff() async throws {
+    func interruptedErasureContinues() async throws {
         var steps = 0
         var isBroken = true
         while isBroken {
             let store = FailingStore()
-            let world = try world(store: store)
-            let row = try await world.engine.erase("alice", messages: .anonymize, by: World.admin)
+            let harness = try harness(store: store)
+            let row = try await harness.engine.erase("alice", messages: .anonymize, by: EngineHarness.admin)
             store.failures.withLock { [steps] in $0 = Array(repeating: nil, count: steps) + [.commit] }
             do {
-                try await world.engine.carryOut(row)
+                try await harness.engine.runErasure(row)
                 isBroken = false
             } catch {
                 #expect((error as? ChatError)?.code == .internalError)
             }
             store.failures.withLock { $0 = [] }
             // Another process opens the store.
-            let engine = try Engine(store: world.store, execution: .inline, clock: { world.clock.now })
-            while let open = try world.store.read({ try $0.openErasures(limit: 1).first }) {
-                try await engine.carryOut(open)
+            let engine = try Engine(store: harness.store, execution: .inline, clock: { harness.clock.now })
+            while let open = try harness.store.read({ try $0.openErasures(limit: 1).first }) {
+                try await engine.runErasure(open)
             }
-            #expect(try traces(of: "alice", in: world) == [], "after \(steps)")
+            #expect(try traces(of: "alice", in: harness) == [], "after \(steps)")
             #expect(try engine.history(of: group, HistoryQuery(), by: Caller(user: "bob")).messages.count == 3)
             steps += 1
         }
@@ -226,72 +230,73 @@ struct ErasureTests {
     }
 
     @Test("A restored store erases the users in the register again")
-    func restored() async throws {
+    func restoredStoreErasesAgain() async throws {
         let register = MemoryErasureRegister()
-        let world = try world(erasures: register)
-        let row = try await world.erase("alice", .anonymize)
+        let harness = try harness(erasures: register)
+        let row = try await harness.erase("alice", .anonymize)
         // The same history without the erasure equals a backup from before it.
-        let restored = try self.world(erasures: register)
+        let restored = try self.harness(erasures: register)
         #expect(try traces(of: "alice", in: restored) != [])
-        #expect(try await restored.engine.eraseAgain() == 1)
-        #expect(restored.refusalAtTheDoor("alice")?.code == .userDeactivated)
-        try await restored.carryOut()
+        #expect(try await restored.engine.restartMissingErasures() == 1)
+        #expect(restored.connectionRefusal("alice")?.code == .userDeactivated)
+        try await restored.runErasures()
         #expect(try traces(of: "alice", in: restored) == [])
         // The replacement name is the same.
         #expect(try restored.log(of: group, by: "bob").messages[0].sender == row.replacement)
-        #expect(try await restored.engine.eraseAgain() == 0)
+        #expect(try await restored.engine.restartMissingErasures() == 0)
     }
 
     @Test("A user can't send and can't be imported while being erased")
-    func saysNothing() async throws {
-        let world = try world()
-        _ = try await world.engine.erase("alice", messages: .erase, by: World.admin)
-        #expect(refusal { try world.send("late", to: room, by: "alice") }?.code == .userDeactivated)
+    func userBeingErasedCannotSend() async throws {
+        let harness = try harness()
+        _ = try await harness.engine.erase("alice", messages: .erase, by: EngineHarness.admin)
+        #expect(refusal { try harness.send("late", to: room, by: "alice") }?.code == .userDeactivated)
         #expect(
             refusal {
-                try world.importHistory([world.said("x", by: "alice", at: world.clock.now)], into: group)
+                try harness.importHistory(
+                    [harness.importedMessage("x", by: "alice", at: harness.clock.now)], into: group)
             }?.code == .conflict)
-        try await world.carryOut()
+        try await harness.runErasures()
     }
 
     @Test("Files of an erased user are removed, and forwarded files stay under the replacement name")
     func files() async throws {
-        let world = try world()
+        let harness = try harness()
         func file(_ text: String) async throws -> MediaRow {
-            try await world.upload(Array(text.utf8), to: group, by: "alice", name: "\(text).txt")
+            try await harness.upload(Array(text.utf8), to: group, by: "alice", name: "\(text).txt")
         }
         let (lone, sent, passedOn) = (try await file("lone"), try await file("sent"), try await file("passed on"))
-        for row in [sent, passedOn] { try world.send(world.submission(of: row), to: group, by: "alice") }
-        try world.send(world.submission(of: passedOn), to: group, by: "bob")
-        let row = try await world.erase("alice", .erase)
+        for row in [sent, passedOn] { try harness.send(harness.submission(of: row), to: group, by: "alice") }
+        try harness.send(harness.submission(of: passedOn), to: group, by: "bob")
+        let row = try await harness.erase("alice", .erase)
         #expect(row.fileCount == 2)
         for (file, isThere) in [(lone, false), (sent, false), (passedOn, true)] {
-            let found = try world.store.read { try $0.media(file.id) }
+            let found = try harness.store.read { try $0.media(file.id) }
             #expect((found != nil) == isThere)
             if isThere { #expect(found?.owner == row.replacement) }
         }
-        #expect(try await world.engine.removeRemains() == 1)
+        #expect(try await harness.engine.removeOrphans() == 1)
     }
 
     @Test("Only administrators can erase users, and only other users who exist")
     func refusals() async throws {
-        let world = try world()
+        let harness = try harness()
         for (user, caller, code) in [
-            ("alice", Caller(user: "bob"), ChatError.Code.forbidden), ("root", World.admin, .invalidParameter),
-            ("nobody", World.admin, .unknownUser),
+            ("alice", Caller(user: "bob"), ChatError.Code.forbidden), ("root", EngineHarness.admin, .invalidParameter),
+            ("nobody", EngineHarness.admin, .unknownUser),
         ] as [(UserID, Caller, ChatError.Code)] {
-            let error = await refused { _ = try await world.engine.erase(user, messages: .keep, by: caller) }
+            let error = await refused { _ = try await harness.engine.erase(user, messages: .keep, by: caller) }
             #expect(error?.code == code)
         }
-        #expect(refusal { _ = try world.engine.erasure(1, by: World.admin) }?.code == .unknownJob)
+        #expect(refusal { _ = try harness.engine.erasure(1, by: EngineHarness.admin) }?.code == .unknownJob)
     }
 
     @Test("The export of personal data is complete and contains nothing of other users")
     func export() throws {
-        let world = try world()
+        let harness = try harness()
         var data = PersonalData(of: "alice")
         var records: [PersonalData.Record] = []
-        while case let next = try data.next(world.engine), let some = next.records {
+        while case let next = try data.next(harness.engine), let some = next.records {
             records += some
             data = next.data
         }
@@ -341,7 +346,7 @@ struct ErasureTests {
     }
 }
 
-extension World {
+extension EngineHarness {
     /// Imports history, and first creates the conversation if `making` is `true`.
     func importHistory(
         _ messages: [ImportedMessage], into id: ConversationID, by caller: Caller, making: Bool

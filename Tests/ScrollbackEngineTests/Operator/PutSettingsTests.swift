@@ -22,20 +22,20 @@ struct PutSettingsTests {
 
     @Test("A request changes the settings it names")
     func changes() throws {
-        let world = try World()
+        let harness = try EngineHarness()
         func put(_ text: String) throws -> ServerSettings {
             var body = JSONReader(text)
             var reader = RequestReader(
-                path: [:], query: [:], body: try JSONMembers(&body), limits: world.engine.limits)
+                path: [:], query: [:], body: try JSONMembers(&body), limits: harness.engine.limits)
             let operation = try PutSettings(from: &reader)
-            let context = OperationContext(engine: world.engine, caller: World.admin, offload: { $0() })
-            return try world.done { operation.execute(context, completion: $0) }.settings
+            let context = OperationContext(engine: harness.engine, caller: EngineHarness.admin, offload: { $0() })
+            return try harness.done { operation.execute(context, completion: $0) }.settings
         }
         #expect(try put(#"{"replayDays":3,"bannedWords":{"words":["darn"]},"unknown":1}"#).replayDays == 3)
         let stored = try put(#"{"bannedWords":null,"countWindowDays":null}"#)
         #expect(stored.replayDays == 3 && stored.countWindowDays == nil)
-        #expect(stored.manners.bannedWords == .init())
-        #expect(world.engine.settings == stored)
+        #expect(stored.moderation.bannedWords == .init())
+        #expect(harness.engine.settings == stored)
         for (text, parameter) in [
             (#"{"replayDays":-1}"#, "replayDays"), (#"{"presence":null}"#, "presence"),
             (#"{"gifBytes":"1"}"#, "gifBytes"),
@@ -43,6 +43,6 @@ struct PutSettingsTests {
             let error = #expect(throws: ChatError.self) { try put(text) }
             #expect(error?.parameter == parameter)
         }
-        #expect(world.engine.settings == stored)
+        #expect(harness.engine.settings == stored)
     }
 }

@@ -26,45 +26,45 @@ import Testing
     func `Push services from the file override the settings and survive changes of the settings`(
         json: String
     ) async throws {
-        let world = try World.pushing(services, users: ["bob"])
-        try world.make(group, members: ["alice", "bob"])
-        world.engine.configurePush([.apns: configured])
-        try world.send("1", to: group, by: "alice")
-        try await world.pushAll()
-        let settings = try world.set(change(json))
+        let harness = try EngineHarness.pushing(services, users: ["bob"])
+        try harness.make(group, members: ["alice", "bob"])
+        harness.engine.configurePush([.apns: configured])
+        try harness.send("1", to: group, by: "alice")
+        try await harness.pushAll()
+        let settings = try harness.set(change(json))
         #expect(settings.push.configured == [.apns: configured])
-        try world.send("2", to: group, by: "alice")
-        try await world.pushAll()
+        try harness.send("2", to: group, by: "alice")
+        try await harness.pushAll()
         #expect(services.credentials == [configured, configured])
-        let trials = try await world.engine.tryPush(to: "bob", by: World.admin)
+        let trials = try await harness.engine.sendTestPush(to: "bob", by: EngineHarness.admin)
         #expect(trials.map(\.outcome) == [.sent] && services.credentials.last == configured)
         // A test push does not change the badge.
         #expect(services.pushed.map(\.badge) == [1, 2, 2])
     }
 
     @Test func `Credentials from the file are not stored and never returned`() throws {
-        let world = try World.pushing(services)
-        world.engine.configurePush([.apns: configured])
+        let harness = try EngineHarness.pushing(services)
+        harness.engine.configurePush([.apns: configured])
         #expect(
-            shown(world.engine.settings).contains(
+            shown(harness.engine.settings).contains(
                 #""services":{"apns":{"isSet":true,"source":"file","alsoInSettings":true,"topic":"configured"}}"#))
-        let settings = try world.set(change(#"{"services":{"apns":null},"link":"app://"}"#))
+        let settings = try harness.set(change(#"{"services":{"apns":null},"link":"app://"}"#))
         #expect(
             shown(settings).contains(#""services":{"apns":{"isSet":true,"source":"file","topic":"configured"}}"#))
-        let stored = try #require(try world.store.read { try $0.settings() })
+        let stored = try #require(try harness.store.read { try $0.settings() })
         #expect(stored.text.contains("app://") && !stored.text.contains("secret"))
-        #expect(try World(store: world.store, gateway: services).engine.settings.push.configured.isEmpty)
+        #expect(try EngineHarness(store: harness.store, gateway: services).engine.settings.push.configured.isEmpty)
     }
 
     @Test func `A link contains the message and the escaped name of any conversation`() async throws {
-        let world = try World.pushing(services, users: ["bob"])
+        let harness = try EngineHarness.pushing(services, users: ["bob"])
         let crew = ConversationID.group("crew:2.b")
-        try world.make(crew, members: ["alice", "bob"])
-        _ = try world.set(change(#"{"link":"app://chat/{conversation}?message={message}&at={seq}"}"#))
-        try world.send("1", to: crew, by: "alice")
-        try await world.pushAll()
+        try harness.make(crew, members: ["alice", "bob"])
+        _ = try harness.set(change(#"{"link":"app://chat/{conversation}?message={message}&at={seq}"}"#))
+        try harness.send("1", to: crew, by: "alice")
+        try await harness.pushAll()
         let pushed = try #require(services.pushed.first)
-        let message = "\(pushed.place.message)".replacing("-", with: "%2D")
+        let message = "\(pushed.target.message)".replacing("-", with: "%2D")
         // Decoded once, it is the text form of the conversation, in which the colon is already escaped.
         #expect(pushed.link == "app://chat/group%3Acrew%253A2%2Eb?message=\(message)&at=1")
         #expect("\(crew)" == "group:crew%3A2.b")
@@ -73,10 +73,10 @@ import Testing
     @Test func `Settings for a service from the file are refused by name, and other services and null are accepted`()
         throws
     {
-        let world = try World.pushing(services)
-        world.engine.configurePush([.apns: configured])
+        let harness = try EngineHarness.pushing(services)
+        harness.engine.configurePush([.apns: configured])
         func read(_ json: String) throws -> PushSettings {
-            var settings = world.engine.settings
+            var settings = harness.engine.settings
             var reader = JSONReader(json)
             _ = try settings.read("push", &reader)
             return settings.push
@@ -89,20 +89,20 @@ import Testing
     }
 
     @Test func `A file without services drops the queued pushes if the settings have no service either`() throws {
-        let world = try World(gateway: services)
-        try world.make(group, members: ["alice", "bob"])
-        try world.register("bob")
-        world.engine.configurePush([.apns: configured])
-        try world.send("hi", to: group, by: "alice")
-        #expect(try world.engine.waitingPushes().waiting == 1)
-        try world.set { $0.push.services[.fcm] = RawJSON(known: "{}") }
-        world.engine.configurePush([:])
-        #expect(try world.engine.waitingPushes().waiting == 1)
-        try world.set { $0.push.services = [:] }
-        world.engine.configurePush([.apns: configured])
-        try world.send("hi", to: group, by: "alice")
-        world.engine.configurePush([:])
-        #expect(try world.engine.waitingPushes().waiting == 0)
+        let harness = try EngineHarness(gateway: services)
+        try harness.make(group, members: ["alice", "bob"])
+        try harness.register("bob")
+        harness.engine.configurePush([.apns: configured])
+        try harness.send("hi", to: group, by: "alice")
+        #expect(try harness.engine.pendingPushes().waiting == 1)
+        try harness.set { $0.push.services[.fcm] = RawJSON(known: "{}") }
+        harness.engine.configurePush([:])
+        #expect(try harness.engine.pendingPushes().waiting == 1)
+        try harness.set { $0.push.services = [:] }
+        harness.engine.configurePush([.apns: configured])
+        try harness.send("hi", to: group, by: "alice")
+        harness.engine.configurePush([:])
+        #expect(try harness.engine.pendingPushes().waiting == 0)
     }
 
     @Test func `A file has the same format as a change of the push settings`() throws {

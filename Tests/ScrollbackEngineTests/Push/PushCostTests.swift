@@ -32,17 +32,17 @@ struct PushCostTests {
         private let services = FakeServices()
         private let channel = ConversationID.community("city", channel: "square")
         private let store: SQLiteStore
-        private let world: World
+        private let harness: EngineHarness
         let people: [UserID]
 
         init(members count: Int, withDevice deviceCount: Int) throws {
             store = try SQLiteStore(directory: folder)
             // With this patience, no page is closed before all answers arrive. Late answers would cost rows.
-            world = try World.pushing(services, store: store, pacing: .init(patience: 600))
-            try world.make(.community("city"), members: ["alice"])
-            try world.put(channel)
+            harness = try EngineHarness.pushing(services, store: store, pacing: .init(answerTimeout: 600))
+            try harness.make(.community("city"), members: ["alice"])
+            try harness.put(channel)
             let members = (0..<count).map { UserID(known: "user \($0)") }
-            try world.change { transaction in
+            try harness.change { transaction in
                 guard let row = try transaction.conversation(.community("city")) else { return }
                 for user in members {
                     try transaction.store.put(MemberRow(conversation: row.number, user: user, standing: .member))
@@ -55,29 +55,29 @@ struct PushCostTests {
         func remove() { try? FileManager.default.removeItem(at: folder) }
 
         func register(_ users: some Sequence<UserID>) throws {
-            for user in users { try world.register(user) }
+            for user in users { try harness.register(user) }
         }
 
         func askForAll(_ users: some Sequence<UserID>) throws {
-            for user in users { try world.prefer(#"{"level":"all"}"#, by: user) }
+            for user in users { try harness.prefer(#"{"level":"all"}"#, by: user) }
         }
 
         /// Sends a message, waits for its pushes and the worker's last write, and returns the steps.
         func cost(_ mentions: Mentions? = nil, reaching users: [UserID]) async throws -> Int {
             services.forget()
             let before = store.steps
-            try world.send(world.submission("hi", mentions: mentions), to: channel, by: "alice")
-            let worker = Task { [engine = world.engine] in await engine.push() }
+            try harness.send(harness.submission("hi", mentions: mentions), to: channel, by: "alice")
+            let worker = Task { [engine = harness.engine] in await engine.runPushLoop() }
             // The loop does not query the store, because that would count.
             for _ in 0..<5_000 where services.pushed.count < users.count {
                 try await Task.sleep(for: .milliseconds(2))
             }
             worker.cancel()
-            world.engine.pushes.begin()
+            harness.engine.pushes.wakeUp()
             await worker.value
             let steps = store.steps - before
-            #expect(services.pushed.map(\.place.receiver).sorted() == users.sorted())
-            let left = try world.engine.waitingPushes()
+            #expect(services.pushed.map(\.target.receiver).sorted() == users.sorted())
+            let left = try harness.engine.pendingPushes()
             #expect(left.waiting == 0 && left.retries == 0)
             return steps
         }

@@ -19,29 +19,29 @@ struct PushQueueTests {
         "Messages that wait together give one push per user: the newest message, or the newest that mentions them"
     )
     func coalesced() async throws {
-        let world = try World.pushing(services, users: ["bob", "carol"])
-        try world.make(group, members: ["alice", "bob", "carol"])
-        for index in 1...5 { try world.send("\(index)", to: group, by: "alice") }
-        try world.send(world.submission("you", mentions: .users(["carol"])), to: group, by: "alice")
-        for index in 6...9 { try world.send("\(index)", to: group, by: "alice") }
-        try await world.pushAll()
+        let harness = try EngineHarness.pushing(services, users: ["bob", "carol"])
+        try harness.make(group, members: ["alice", "bob", "carol"])
+        for index in 1...5 { try harness.send("\(index)", to: group, by: "alice") }
+        try harness.send(harness.submission("you", mentions: .users(["carol"])), to: group, by: "alice")
+        for index in 6...9 { try harness.send("\(index)", to: group, by: "alice") }
+        try await harness.pushAll()
         #expect(services.texts == ["bob: alice: 9", "carol: alice mentioned you: you"])
         #expect(services.pushed.map(\.badge) == [10, 10])
     }
 
     @Test("The content of encrypted messages is not pushed, searched or filtered", .rows(230))
     func encrypted() async throws {
-        let world = try World.pushing(services, users: ["bob"])
-        try world.make(group, members: ["alice", "bob"])
-        try world.set { $0.manners.bannedWords = .init(words: ["AAAA", "data", "encrypted"], action: .reject) }
+        let harness = try EngineHarness.pushing(services, users: ["bob"])
+        try harness.make(group, members: ["alice", "bob"])
+        try harness.set { $0.moderation.bannedWords = .init(words: ["AAAA", "data", "encrypted"], action: .reject) }
         let content = MessageContent.encrypted(
             .text, EncryptedValue(format: 1, key: "2026-11", data: "AAAA"), files: [])
         let taken = try MessageContent(type: .text, json: RawJSON(content.json.text))
-        try world.send(Submission(id: world.newID(), content: taken), to: group, by: "alice")
-        try await world.pushAll()
+        try harness.send(Submission(id: harness.newID(), content: taken), to: group, by: "alice")
+        try await harness.pushAll()
         #expect(services.texts == ["bob: alice: New message"])
         for word in ["AAAA", "data", "encrypted", "2026"] {
-            let page = try world.search(SearchQuery(word, in: group), by: Caller(user: "bob"))
+            let page = try harness.search(SearchQuery(word, in: group), by: Caller(user: "bob"))
             #expect(page.hits.isEmpty, "\(word)")
         }
     }
@@ -50,30 +50,30 @@ struct PushQueueTests {
         "The badge counts the unread messages of all conversations, and the place has the receiver's name for it"
     )
     func badge() async throws {
-        let world = try World.pushing(services, users: ["bob"])
-        try world.make(group, members: ["alice", "bob"])
-        let seq = try world.send("1", to: group, by: "alice")
-        try world.send("2", to: group, by: "alice")
-        try world.read(group, to: seq, by: "bob")
-        try world.send("3", to: .direct("bob"), by: "alice")
-        try await world.pushAll()
+        let harness = try EngineHarness.pushing(services, users: ["bob"])
+        try harness.make(group, members: ["alice", "bob"])
+        let seq = try harness.send("1", to: group, by: "alice")
+        try harness.send("2", to: group, by: "alice")
+        try harness.read(group, to: seq, by: "bob")
+        try harness.send("3", to: .direct("bob"), by: "alice")
+        try await harness.pushAll()
         #expect(services.pushed.map(\.badge) == [2, 2])
-        #expect(Set(services.pushed.map(\.place.conversation)) == [group, .direct("alice")])
-        let direct = try #require(services.pushed.first { $0.place.conversation == .direct("alice") })
-        #expect(direct.place.seq == 1 && direct.place.sender == "alice" && direct.text.title == "alice")
+        #expect(Set(services.pushed.map(\.target.conversation)) == [group, .direct("alice")])
+        let direct = try #require(services.pushed.first { $0.target.conversation == .direct("alice") })
+        #expect(direct.target.seq == 1 && direct.target.sender == "alice" && direct.text.title == "alice")
     }
 
     @Test(
         "Each member of a large group gets one push, in steps that continue after a crash"
     )
-    func walks() async throws {
+    func largeGroupIsPushedInSteps() async throws {
         let users = people(350)
         let folder = FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try SQLiteStore(directory: folder, options: .init())
-        let world = try World.pushing(services, store: store, pacing: .init(patience: 600), users: users)
-        try world.make(group, members: ["alice"] + users)
-        try world.send("hi", to: group, by: "alice")
+        let harness = try EngineHarness.pushing(services, store: store, pacing: .init(answerTimeout: 600), users: users)
+        try harness.make(group, members: ["alice"] + users)
+        try harness.send("hi", to: group, by: "alice")
         // The server is killed in the second step and has no record of the pushes of that step.
         let (started, start) = AsyncStream.makeStream(of: Void.self)
         let count = Mutex(0)
@@ -88,93 +88,93 @@ struct PushQueueTests {
             }
             return .sent
         }
-        let worker = Task { [engine = world.engine] in await engine.push() }
+        let worker = Task { [engine = harness.engine] in await engine.runPushLoop() }
         for await _ in started { break }
         let walk = try store.read { try $0.pushWalk(of: 1) }
         #expect(walk?.after != nil)
-        let before = services.pushed.map(\.place.receiver)
+        let before = services.pushed.map(\.target.receiver)
         let again = FakeServices()
-        let next = try World(store: store, gateway: again)
+        let next = try EngineHarness(store: store, gateway: again)
         try await next.pushAll()
-        let after = again.pushed.map(\.place.receiver)
+        let after = again.pushed.map(\.target.receiver)
         #expect(Set(before + after) == Set(users))
         // Only members of the interrupted step get the push twice.
         #expect(Set(before).intersection(after).count <= 100)
         #expect(Set(after).count == after.count)
         // Both copies of a push have the same ID.
-        let ids = Dictionary(grouping: services.pushed + again.pushed, by: \.place.receiver).mapValues {
+        let ids = Dictionary(grouping: services.pushed + again.pushed, by: \.target.receiver).mapValues {
             Set($0.map(\.id))
         }
         #expect(ids.values.allSatisfy { $0.count == 1 })
         worker.cancel()
-        world.engine.pushes.begin()
+        harness.engine.pushes.wakeUp()
         await worker.value
     }
 
     @Test("A push that a service can't accept is retried with increasing delays, for a day at most")
     func retries() async throws {
-        let world = try World.pushing(services, users: ["bob", "carol"])
-        try world.make(group, members: ["alice", "bob", "carol"])
-        services.answer { $0.place.receiver == "bob" ? .later(after: nil, "busy") : .sent }
-        try world.send("hi", to: group, by: "alice")
-        try await world.pushAll()
+        let harness = try EngineHarness.pushing(services, users: ["bob", "carol"])
+        try harness.make(group, members: ["alice", "bob", "carol"])
+        services.answer { $0.target.receiver == "bob" ? .later(after: nil, "busy") : .sent }
+        try harness.send("hi", to: group, by: "alice")
+        try await harness.pushAll()
         #expect(services.texts == ["bob: alice: hi", "carol: alice: hi"])
         for wait in [2.0, 3, 6, 12] {
             services.forget()
-            try await world.pushAll()
+            try await harness.pushAll()
             #expect(services.texts == [])
-            world.clock.advance(by: wait)
-            try await world.pushAll()
+            harness.clock.advance(by: wait)
+            try await harness.pushAll()
             #expect(services.texts == ["bob: alice: hi"])
         }
         services.forget()
         services.answer(.later(after: 500, "throttled"))
-        world.clock.advance(by: 1000)
-        try await world.pushAll()
+        harness.clock.advance(by: 1000)
+        try await harness.pushAll()
         services.forget()
-        world.clock.advance(by: 499)
-        try await world.pushAll()
+        harness.clock.advance(by: 499)
+        try await harness.pushAll()
         #expect(services.texts == [])
         services.answer(.sent)
-        world.clock.advance(by: 2)
-        try await world.pushAll()
+        harness.clock.advance(by: 2)
+        try await harness.pushAll()
         #expect(services.texts == ["bob: alice: hi"])
-        #expect(try world.engine.waitingPushes().retries == 0)
+        #expect(try harness.engine.pendingPushes().retries == 0)
         // A push is dropped if its message was read before the retry, or after a day.
         services.answer(.later(after: nil, "busy"))
-        let seq = try world.send("read", to: group, by: "alice")
-        try await world.pushAll()
-        try world.read(group, to: seq, by: "bob")
+        let seq = try harness.send("read", to: group, by: "alice")
+        try await harness.pushAll()
+        try harness.read(group, to: seq, by: "bob")
         services.forget()
-        world.clock.advance(by: 100)
-        try await world.pushAll()
+        harness.clock.advance(by: 100)
+        try await harness.pushAll()
         #expect(services.texts == ["carol: alice: read"])
-        world.clock.advance(by: 90_000)
-        try await world.pushAll()
-        #expect(try world.engine.waitingPushes().retries == 0)
-        let counts = world.engine.pushes.counts.all[.apns]
+        harness.clock.advance(by: 90_000)
+        try await harness.pushAll()
+        #expect(try harness.engine.pendingPushes().retries == 0)
+        let counts = harness.engine.pushes.counts.all[.apns]
         #expect(counts?[.expired] == 1 && counts?[.sent] == 2 && counts?[.later] == 9)
     }
 
     @Test("A device that its service no longer knows is removed, unless it was registered again later")
-    func gone() async throws {
-        let world = try World.pushing(services, users: ["bob"])
-        try world.make(group, members: ["alice", "bob"])
-        func devices() throws -> Int { try world.engine.pushDevices(of: "bob", by: Caller(user: "bob")).count }
-        services.answer(.gone(since: world.clock.now - 60))
-        try world.send("hi", to: group, by: "alice")
-        try await world.pushAll()
+    func unknownDeviceIsRemoved() async throws {
+        let harness = try EngineHarness.pushing(services, users: ["bob"])
+        try harness.make(group, members: ["alice", "bob"])
+        func devices() throws -> Int { try harness.engine.pushDevices(of: "bob", by: Caller(user: "bob")).count }
+        services.answer(.gone(since: harness.clock.now - 60))
+        try harness.send("hi", to: group, by: "alice")
+        try await harness.pushAll()
         #expect(try devices() == 1)
-        services.answer(.gone(since: world.clock.now))
-        try world.send("hi", to: group, by: "alice")
-        try await world.pushAll()
+        services.answer(.gone(since: harness.clock.now))
+        try harness.send("hi", to: group, by: "alice")
+        try await harness.pushAll()
         #expect(try devices() == 0)
-        try world.register("bob")
+        try harness.register("bob")
         services.answer(.refused("BadTopic"))
-        try world.send("hi", to: group, by: "alice")
-        try await world.pushAll()
+        try harness.send("hi", to: group, by: "alice")
+        try await harness.pushAll()
         #expect(try devices() == 1)
-        #expect(world.engine.pushes.counts.all[.apns]?[.refused] == 1)
+        #expect(harness.engine.pushes.counts.all[.apns]?[.refused] == 1)
     }
 
     @Test("A push counts once in the metrics, even if its outcome is written twice because a batch failed")
@@ -184,201 +184,201 @@ struct PushQueueTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         // This store can be read while the writer is busy.
         let store = try SQLiteStore(directory: folder)
-        let world = try World(store: store, execution: .thread, gateway: services)
-        try world.set { $0.push.services = [.apns: RawJSON(known: #"{"key":"k"}"#)] }
-        try world.register("bob")
-        try world.make(group, members: ["alice", "bob"])
-        try world.send("hi", to: group, by: "alice")
+        let harness = try EngineHarness(store: store, execution: .thread, gateway: services)
+        try harness.set { $0.push.services = [.apns: RawJSON(known: #"{"key":"k"}"#)] }
+        try harness.register("bob")
+        try harness.make(group, members: ["alice", "bob"])
+        try harness.send("hi", to: group, by: "alice")
         // The writer is blocked until both changes wait, so that they form one batch.
         let gate = DispatchSemaphore(value: 0)
-        world.engine.log.submit({ _ in gate.wait() }, completion: { _ in })
-        #expect(await eventually { world.engine.log.depth == 0 })
-        let worker = Task { [engine = world.engine] in await engine.push() }
-        #expect(await eventually { world.engine.log.depth == 1 })
+        harness.engine.log.submit({ _ in gate.wait() }, completion: { _ in })
+        #expect(await eventually { harness.engine.log.depth == 0 })
+        let worker = Task { [engine = harness.engine] in await engine.runPushLoop() }
+        #expect(await eventually { harness.engine.log.depth == 1 })
         let failed = Mutex(false)
-        world.engine.log.submit(
+        harness.engine.log.submit(
             { _ -> Bool in throw Broken() },
             completion: { result in failed.withLock { $0 = (try? result.get()) == nil } })
         gate.signal()
-        #expect(await eventually { try world.engine.waitingPushes().waiting == 0 && failed.withLock { $0 } })
+        #expect(await eventually { try harness.engine.pendingPushes().waiting == 0 && failed.withLock { $0 } })
         worker.cancel()
-        world.engine.pushes.begin()
+        harness.engine.pushes.wakeUp()
         await worker.value
         #expect(services.texts == ["bob: alice: hi"])
-        #expect(world.engine.pushes.counts.all == [.apns: [.sent: 1]])
+        #expect(harness.engine.pushes.counts.all == [.apns: [.sent: 1]])
     }
 
     @Test("A recall replaces the notification of users who are still offline, and no notification if there was none")
     func recalled() async throws {
-        let world = try World.pushing(services, users: ["bob", "carol"])
-        try world.make(group, members: ["alice", "bob", "carol"])
-        let sent = try world.send(world.submission("oops"), to: group, by: "alice")
-        try await world.pushAll()
-        try world.read(group, to: 1, by: "carol")
+        let harness = try EngineHarness.pushing(services, users: ["bob", "carol"])
+        try harness.make(group, members: ["alice", "bob", "carol"])
+        let sent = try harness.send(harness.submission("oops"), to: group, by: "alice")
+        try await harness.pushAll()
+        try harness.read(group, to: 1, by: "carol")
         services.forget()
-        try world.delete(sent.id, in: group, by: Caller(user: "alice"))
-        try await world.pushAll()
+        try harness.delete(sent.id, in: group, by: Caller(user: "alice"))
+        try await harness.pushAll()
         #expect(services.texts == ["bob: alice recalled a message"])
         #expect(services.pushed.first?.replaces == true)
-        #expect(services.pushed.first?.place.message == sent.id)
+        #expect(services.pushed.first?.target.message == sent.id)
         // Other changes to a tombstone are not recalls, and the recall of a silent message sends no push.
         services.forget()
-        var reply = world.submission("re")
+        var reply = harness.submission("re")
         reply.attributes.replyTo = sent.id
         reply.attributes.traits.notifies = false
-        try world.send(reply, to: group, by: "alice")
-        try world.delete(reply.id, in: group, by: Caller(user: "alice"))
-        try await world.pushAll()
+        try harness.send(reply, to: group, by: "alice")
+        try harness.delete(reply.id, in: group, by: Caller(user: "alice"))
+        try await harness.pushAll()
         #expect(services.texts == [])
     }
 
     @Test(
         "A push for a recall has the sender's notification ID, reaches the mentioned members, and is retried",
         .rows(134, 137))
-    func recallFinds() async throws {
-        let world = try World.pushing(services, users: ["bob", "carol"])
-        try world.make(group, members: ["alice", "bob", "carol"])
-        try world.prefer(#"{"level":"mentions"}"#, by: "carol")
-        var named = world.submission("secret", mentions: .users(["carol"], pushText: "secret"))
+    func recallPushHasTheSendersNotificationID() async throws {
+        let harness = try EngineHarness.pushing(services, users: ["bob", "carol"])
+        try harness.make(group, members: ["alice", "bob", "carol"])
+        try harness.prefer(#"{"level":"mentions"}"#, by: "carol")
+        var named = harness.submission("secret", mentions: .users(["carol"], pushText: "secret"))
         named.attributes.push = RawJSON(
             known: """
                 {"title":"secret","data":"secret","templateID":"secret","ios":{"collapseID":"c","interruption":"critical",\
                 "imageURL":"https://example.com/secret.png"},"android":{"notificationID":"9",\
                 "huawei":{"imageURL":"https://example.com/secret.png","channel":"chats"}}}
                 """)
-        let sent = try world.send(named, to: group, by: "alice")
-        try await world.pushAll()
-        #expect(services.pushed.map(\.place.receiver).sorted() == ["bob", "carol"])
+        let sent = try harness.send(named, to: group, by: "alice")
+        try await harness.pushAll()
+        #expect(services.pushed.map(\.target.receiver).sorted() == ["bob", "carol"])
         services.answer(.later(after: nil, "busy"))
-        try world.delete(sent.id, in: group, by: Caller(user: "alice"))
-        try await world.pushAll()
-        #expect(try world.engine.waitingPushes().retries == 2)
+        try harness.delete(sent.id, in: group, by: Caller(user: "alice"))
+        try await harness.pushAll()
+        #expect(try harness.engine.pendingPushes().retries == 2)
         services.forget()
         services.answer(.sent)
-        world.clock.advance(by: 2)
-        try await world.pushAll()
+        harness.clock.advance(by: 2)
+        try await harness.pushAll()
         #expect(services.texts == ["bob: alice recalled a message", "carol: alice recalled a message"])
         for push in services.pushed {
             #expect(push.replaces && push.options.ios?.collapseID == "c" && push.options.android?.notificationID == "9")
             #expect(push.options.android?.huawei?.channel == "chats" && push.options.ios?.interruption == nil)
             #expect(!"\(push)".contains("secret"))
         }
-        #expect(try world.engine.waitingPushes().retries == 0)
+        #expect(try harness.engine.pendingPushes().retries == 0)
     }
 
     @Test("A recall of custom content is pushed only if the message was pushed", .rows(124, 147))
-    func customRecalled() async throws {
-        let world = try World.pushing(services, users: ["bob"])
-        try world.make(group, members: ["alice", "bob"])
+    func recallOfCustomContentIsPushed() async throws {
+        let harness = try EngineHarness.pushing(services, users: ["bob"])
+        try harness.make(group, members: ["alice", "bob"])
         for text in [nil, "Poll"] {
-            var poll = world.submission("poll", type: "app:poll")
+            var poll = harness.submission("poll", type: "app:poll")
             poll.attributes.push = text.map { RawJSON(known: #"{"text":"\#($0)"}"#) }
-            let sent = try world.send(poll, to: group, by: "alice")
-            try await world.pushAll()
-            try world.delete(sent.id, in: group, by: Caller(user: "alice"))
-            try await world.pushAll()
+            let sent = try harness.send(poll, to: group, by: "alice")
+            try await harness.pushAll()
+            try harness.delete(sent.id, in: group, by: Caller(user: "alice"))
+            try await harness.pushAll()
         }
         #expect(services.texts == ["bob: Poll", "bob: alice recalled a message"])
     }
 
     @Test("Two pushes of one conversation are at least the configured interval apart")
     func interval() async throws {
-        let world = try World.pushing(services, users: ["bob"])
-        try world.make(group, members: ["alice", "bob"])
-        try world.set { $0.push.intervalSeconds = 30 }
-        let worker = Task { [engine = world.engine] in await engine.push() }
-        try world.send("1", to: group, by: "alice")
+        let harness = try EngineHarness.pushing(services, users: ["bob"])
+        try harness.make(group, members: ["alice", "bob"])
+        try harness.set { $0.push.intervalSeconds = 30 }
+        let worker = Task { [engine = harness.engine] in await engine.runPushLoop() }
+        try harness.send("1", to: group, by: "alice")
         #expect(await eventually { services.texts == ["bob: alice: 1"] })
-        try world.send("2", to: group, by: "alice")
-        try world.send("3", to: group, by: "alice")
+        try harness.send("2", to: group, by: "alice")
+        try harness.send("3", to: group, by: "alice")
         try await Task.sleep(for: .milliseconds(100))
         #expect(services.texts.count == 1)
         // The end of the first push may be recorded only now, so that the interval begins here.
         #expect(
             await eventually {
-                world.clock.advance(by: 31)
-                world.engine.pushes.begin()
+                harness.clock.advance(by: 31)
+                harness.engine.pushes.wakeUp()
                 return services.texts == ["bob: alice: 1", "bob: alice: 3"]
             })
         worker.cancel()
-        world.engine.pushes.begin()
+        harness.engine.pushes.wakeUp()
         await worker.value
     }
 
     @Test("Push settings never show secrets, and removing the last service drops queued pushes")
     func settings() async throws {
-        let world = try World(gateway: services)
-        try world.make(group, members: ["alice", "bob"])
-        try world.register("bob")
-        try world.send("hi", to: group, by: "alice")
-        #expect(try world.engine.waitingPushes().waiting == 0)
+        let harness = try EngineHarness(gateway: services)
+        try harness.make(group, members: ["alice", "bob"])
+        try harness.register("bob")
+        try harness.send("hi", to: group, by: "alice")
+        #expect(try harness.engine.pendingPushes().waiting == 0)
         let credentials = RawJSON(known: #"{"key":"secret","topic":"com.example.app"}"#)
-        let settings = try world.set { $0.push.services = [.apns: credentials] }
+        let settings = try harness.set { $0.push.services = [.apns: credentials] }
         var writer = JSONWriter()
         writer.object { settings.writeMembers(to: &$0) }
         #expect(!writer.text.contains("secret"))
         #expect(writer.text.contains(#""apns":{"isSet":true,"source":"settings","topic":"com.example.app"}"#))
         #expect(
-            refusal { try world.set { $0.push.services[.apns] = RawJSON(known: #"{"key":"wrong"}"#) } }?.code
+            refusal { try harness.set { $0.push.services[.apns] = RawJSON(known: #"{"key":"wrong"}"#) } }?.code
                 == .invalidParameter)
-        #expect(world.engine.settings.push.services[.apns] == credentials)
+        #expect(harness.engine.settings.push.services[.apns] == credentials)
         // A new engine on the same store has the same credentials.
-        let next = try World(store: world.store, gateway: services)
+        let next = try EngineHarness(store: harness.store, gateway: services)
         #expect(next.engine.settings.push.services[.apns] == credentials)
-        try world.send("hi", to: group, by: "alice")
-        #expect(try world.engine.waitingPushes().waiting == 1)
-        try world.set { $0.push.services = [:] }
-        #expect(try world.engine.waitingPushes().waiting == 0)
+        try harness.send("hi", to: group, by: "alice")
+        #expect(try harness.engine.pendingPushes().waiting == 1)
+        try harness.set { $0.push.services = [:] }
+        #expect(try harness.engine.pendingPushes().waiting == 0)
     }
 
     @Test("A service that hangs for one member delays no other member and no other conversation")
-    func hangs() async throws {
-        let world = try World.pushing(services, users: ["bob", "carol", "dave"])
-        try world.make(group, members: ["alice", "bob", "dave"])
+    func hangingServiceDelaysNoOtherMember() async throws {
+        let harness = try EngineHarness.pushing(services, users: ["bob", "carol", "dave"])
+        try harness.make(group, members: ["alice", "bob", "dave"])
         services.answer { notification in
-            if notification.place.receiver == "bob" { try? await Task.sleep(for: .seconds(60)) }
+            if notification.target.receiver == "bob" { try? await Task.sleep(for: .seconds(60)) }
             return .sent
         }
-        let worker = Task { [engine = world.engine] in await engine.push() }
-        try world.send("hi", to: group, by: "alice")
-        try world.send("hi", to: .direct("carol"), by: "alice")
+        let worker = Task { [engine = harness.engine] in await engine.runPushLoop() }
+        try harness.send("hi", to: group, by: "alice")
+        try harness.send("hi", to: .direct("carol"), by: "alice")
         #expect(await eventually { services.texts.contains("carol: hi") && services.texts.contains("dave: alice: hi") })
-        try world.send("there", to: group, by: "alice")
+        try harness.send("there", to: group, by: "alice")
         #expect(await eventually { services.texts.contains("dave: alice: there") })
         worker.cancel()
-        world.engine.pushes.begin()
+        harness.engine.pushes.wakeUp()
         await worker.value
     }
 
     @Test("Late answers keep no page open, and after a crash only the unanswered pushes are repeated")
-    func late() async throws {
+    func lateAnswersKeepNoPageOpen() async throws {
         let users = people(150)
-        let world = try World.pushing(services, pacing: .init(patience: 0.05), users: users)
-        try world.make(group, members: ["alice"] + users)
+        let harness = try EngineHarness.pushing(services, pacing: .init(answerTimeout: 0.05), users: users)
+        try harness.make(group, members: ["alice"] + users)
         let late = Set(users.prefix(90).filter { $0.text.hasSuffix("7") })
         let isOver = Mutex(false)
         services.answer { notification in
-            while late.contains(notification.place.receiver), !isOver.withLock(\.self), !Task.isCancelled {
+            while late.contains(notification.target.receiver), !isOver.withLock(\.self), !Task.isCancelled {
                 try? await Task.sleep(for: .milliseconds(5))
             }
             return .sent
         }
-        let worker = Task { [engine = world.engine] in await engine.push() }
-        try world.send("hi", to: group, by: "alice")
-        #expect(await eventually { try world.engine.waitingPushes() == (0, Int64(late.count)) })
-        #expect(Set(services.pushed.map(\.place.receiver)) == Set(users))
+        let worker = Task { [engine = harness.engine] in await engine.runPushLoop() }
+        try harness.send("hi", to: group, by: "alice")
+        #expect(await eventually { try harness.engine.pendingPushes() == (0, Int64(late.count)) })
+        #expect(Set(services.pushed.map(\.target.receiver)) == Set(users))
         // Pushes in flight are not retried.
-        world.clock.advance(by: 9)
-        let now = world.clock.now
-        #expect(await eventually { try world.store.read { try $0.pushRetries(dueBy: now + 9, limit: 1).isEmpty } })
-        world.clock.advance(by: 9)
-        world.engine.pushes.begin()
+        harness.clock.advance(by: 9)
+        let now = harness.clock.now
+        #expect(await eventually { try harness.store.read { try $0.pushRetries(dueBy: now + 9, limit: 1).isEmpty } })
+        harness.clock.advance(by: 9)
+        harness.engine.pushes.wakeUp()
         try await Task.sleep(for: .milliseconds(200))
         #expect(services.pushed.count == users.count)
 
         // After a crash, the next server retries them when their time is over.
         let again = FakeServices()
-        let next = try World(store: world.store, gateway: again)
+        let next = try EngineHarness(store: harness.store, gateway: again)
         next.clock.advance(by: 18)
         try await next.pushAll()
         #expect(again.pushed.isEmpty)
@@ -388,17 +388,17 @@ struct PushQueueTests {
 
         // The first server is still running and gets its answers.
         isOver.withLock { $0 = true }
-        #expect(await eventually { try world.engine.waitingPushes() == (0, 0) })
-        #expect(world.engine.pushes.counts.all[.apns]?[.sent] == users.count)
+        #expect(await eventually { try harness.engine.pendingPushes() == (0, 0) })
+        #expect(harness.engine.pushes.counts.all[.apns]?[.sent] == users.count)
         worker.cancel()
-        world.engine.pushes.begin()
+        harness.engine.pushes.wakeUp()
         await worker.value
     }
 }
 
-private func eventually(_ isSo: () throws -> Bool) async -> Bool {
+private func eventually(_ condition: () throws -> Bool) async -> Bool {
     for _ in 0..<2_000 {
-        if (try? isSo()) == true { return true }
+        if (try? condition()) == true { return true }
         try? await Task.sleep(for: .milliseconds(5))
     }
     return false

@@ -8,11 +8,11 @@ import Testing
 @Suite("Push texts")
 struct PushTextTests {
     private func subject(
-        _ kind: ConversationKind = .group, type: MessageType = .text, words: String? = "hello",
+        _ kind: ConversationKind = .group, type: MessageType = .text, text: String? = "hello",
         mentions: Mentions? = nil, options: PushOptions = .init(), isRecalled: Bool = false
     ) -> PushSubject {
         PushSubject(
-            kind: kind, sender: "Bob", conversation: "Swift", type: type, words: words, mentions: mentions,
+            kind: kind, sender: "Bob", conversation: "Swift", type: type, text: text, mentions: mentions,
             options: options, isRecalled: isRecalled)
     }
 
@@ -62,24 +62,24 @@ struct PushTextTests {
             let forces = choice.of([true, false, nil])
             #expect(choice.rest == 0)
 
-            var options = configuration.over(argument)
+            var options = configuration.withDefaults(from: argument)
             options.templateID = id
             options.forcesDetail = forces
             let message = subject(
-                type: isCustom ? "app:poll" : .text, words: isCustom ? nil : "hello",
+                type: isCustom ? "app:poll" : .text, text: isCustom ? nil : "hello",
                 mentions: .users([isMentioned ? "alice" : "carol"], pushText: mentionText), options: options)
             let hasGerman = id?.hasPrefix("german") == true && language != nil
             let hasOthers = id?.hasSuffix("others") == true
             let standard = isMentioned ? "Bob mentioned you: hello" : "Bob: hello"
             // The documented order. A template's title applies only if the template has a text for the reader.
-            let said: [(text: String?, title: String?)] = [
+            let candidates: [(text: String?, title: String?)] = [
                 (isMentioned ? mentionText : nil, nil),
                 (hasGerman ? "template de" : nil, id == "german" ? "German" : nil),
                 (configuration.text, nil), (argument.text, nil),
                 (hasOthers ? "template for others" : nil, id == "others" ? nil : "Others"),
                 (isCustom ? nil : standard, nil),
             ]
-            let first = said.first { $0.text != nil }
+            let first = candidates.first { $0.text != nil }
             let wanted = first.map { text, title in
                 showsDetail || forces == true
                     ? PushText(title: configuration.title ?? argument.title ?? title ?? "Swift", body: text ?? "")
@@ -100,18 +100,19 @@ struct PushTextTests {
     func types() {
         let alice = PushRecipient(user: "alice")
         let texts = PushTexts()
-        func said(_ kind: ConversationKind, _ type: MessageType, _ mentions: Mentions? = nil) -> PushText? {
+        func pushText(_ kind: ConversationKind, _ type: MessageType, _ mentions: Mentions? = nil) -> PushText? {
             texts.resolve(subject(kind, type: type, mentions: mentions), for: alice)
         }
-        #expect(said(.direct, .text) == PushText(title: "Bob", body: "hello"))
-        #expect(said(.system, .text) == PushText(title: "Bob", body: "hello"))
-        #expect(said(.group, .text) == PushText(title: "Swift", body: "Bob: hello"))
-        #expect(said(.community, .reference) == PushText(title: "Swift", body: "Bob: hello"))
-        #expect(said(.direct, .image) == PushText(title: "Bob", body: "Photo"))
-        #expect(said(.group, .voice) == PushText(title: "Swift", body: "Bob: Voice message"))
-        #expect(said(.group, .location, .everyone()) == PushText(title: "Swift", body: "Bob mentioned you: Location"))
-        #expect(said(.direct, .text, .users(["alice"])) == PushText(title: "Bob", body: "hello"))
-        for type in [MessageType.notice, .command, "app:poll"] { #expect(said(.direct, type) == nil) }
+        #expect(pushText(.direct, .text) == PushText(title: "Bob", body: "hello"))
+        #expect(pushText(.system, .text) == PushText(title: "Bob", body: "hello"))
+        #expect(pushText(.group, .text) == PushText(title: "Swift", body: "Bob: hello"))
+        #expect(pushText(.community, .reference) == PushText(title: "Swift", body: "Bob: hello"))
+        #expect(pushText(.direct, .image) == PushText(title: "Bob", body: "Photo"))
+        #expect(pushText(.group, .voice) == PushText(title: "Swift", body: "Bob: Voice message"))
+        #expect(
+            pushText(.group, .location, .everyone()) == PushText(title: "Swift", body: "Bob mentioned you: Location"))
+        #expect(pushText(.direct, .text, .users(["alice"])) == PushText(title: "Bob", body: "hello"))
+        for type in [MessageType.notice, .command, "app:poll"] { #expect(pushText(.direct, type) == nil) }
     }
 
     @Test(
@@ -120,23 +121,23 @@ struct PushTextTests {
     func encrypted() {
         let texts = PushTexts()
         let alice = PushRecipient(user: "alice")
-        func said(
+        func pushText(
             _ kind: ConversationKind, _ type: MessageType = .text, _ mentions: Mentions? = nil,
             _ options: PushOptions = .init(), isRecalled: Bool = false
         ) -> PushText? {
             var subject = subject(
-                kind, type: type, words: nil, mentions: mentions, options: options, isRecalled: isRecalled)
+                kind, type: type, text: nil, mentions: mentions, options: options, isRecalled: isRecalled)
             subject.isEncrypted = true
             return texts.resolve(subject, for: alice)
         }
-        #expect(said(.direct) == PushText(title: "Bob", body: "New message"))
-        #expect(said(.group) == PushText(title: "Swift", body: "Bob: New message"))
-        #expect(said(.group, .reference, .everyone())?.body == "Bob mentioned you: New message")
-        #expect(said(.group, .text, nil, PushOptions(text: "Come and see"))?.body == "Come and see")
-        #expect(said(.group, .text, .users(["alice"], pushText: "you!"), PushOptions(text: "own"))?.body == "you!")
-        #expect(said(.direct, .image)?.body == "Photo")
-        #expect(said(.direct, "app:poll") == nil)
-        #expect(said(.direct, isRecalled: true)?.body == "Bob recalled a message")
+        #expect(pushText(.direct) == PushText(title: "Bob", body: "New message"))
+        #expect(pushText(.group) == PushText(title: "Swift", body: "Bob: New message"))
+        #expect(pushText(.group, .reference, .everyone())?.body == "Bob mentioned you: New message")
+        #expect(pushText(.group, .text, nil, PushOptions(text: "Come and see"))?.body == "Come and see")
+        #expect(pushText(.group, .text, .users(["alice"], pushText: "you!"), PushOptions(text: "own"))?.body == "you!")
+        #expect(pushText(.direct, .image)?.body == "Photo")
+        #expect(pushText(.direct, "app:poll") == nil)
+        #expect(pushText(.direct, isRecalled: true)?.body == "Bob recalled a message")
     }
 
     @Test("The message's title takes precedence over the template's title", .rows(128, 132))

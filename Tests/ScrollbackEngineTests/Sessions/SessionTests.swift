@@ -10,10 +10,10 @@ import Testing
 struct SessionTests {
     private let group = ConversationID.group("g")
 
-    private func world() throws -> World {
-        let world = try World()
-        try world.make(group, members: ["alice", "bob"])
-        return world
+    private func harness() throws -> EngineHarness {
+        let harness = try EngineHarness()
+        try harness.make(group, members: ["alice", "bob"])
+        return harness
     }
 
     private func sendResult(_ device: Device, _ ref: Int64) throws -> SendResult {
@@ -24,15 +24,15 @@ struct SessionTests {
 
     @Test("The answer to hello is a welcome with the user, the heartbeat and the limits")
     func welcome() throws {
-        let device = Doors(try world()).device("alice")
-        guard case .welcome(let welcome) = try #require(try device.outlet.frames.first) else {
+        let device = SessionHarness(try harness()).device("alice")
+        guard case .welcome(let welcome) = try #require(try device.transport.frames.first) else {
             Issue.record("The first frame is not a welcome.")
             return
         }
         #expect(welcome.user == "alice")
         #expect(welcome.heartbeat == 30)
         #expect(welcome.limits == .standard)
-        #expect(try device.outlet.frames.count == 1)
+        #expect(try device.transport.frames.count == 1)
         #expect(device.closes.isEmpty)
     }
 
@@ -43,32 +43,32 @@ struct SessionTests {
             #"{"type":"hello","token":5,"device":"a"}"#, #"{"type":"hello","token":"alice","device":""}"#,
         ])
     func badFirstFrames(_ text: String) throws {
-        let doors = Doors(try world())
-        let device = doors.connect()
+        let sessions = SessionHarness(try harness())
+        let device = sessions.connect()
         device.receive(text)
         #expect(device.closes == [.badToken])
         device.hello("alice")
         device.request(Ping())
-        #expect(try device.outlet.frames.isEmpty)
+        #expect(try device.transport.frames.isEmpty)
         #expect(device.closes == [.badToken])
-        #expect(doors.world.engine.hub.isEmpty)
+        #expect(sessions.harness.engine.hub.isEmpty)
     }
 
     @Test(
         "An invalid token closes the connection with 4001, and an expired token with 4003",
         arguments: [("forged", CloseReason.badToken), ("old", .tokenExpired)])
     func badTokens(_ token: String, _ reason: CloseReason) throws {
-        let doors = Doors(try world())
-        let device = doors.device(token)
+        let sessions = SessionHarness(try harness())
+        let device = sessions.device(token)
         #expect(device.closes == [reason])
         #expect(reason.rawValue == (token == "old" ? 4003 : 4001))
-        #expect(try device.outlet.frames.isEmpty)
-        #expect(doors.world.engine.hub.isEmpty)
+        #expect(try device.transport.frames.isEmpty)
+        #expect(sessions.harness.engine.hub.isEmpty)
     }
 
     @Test("A second hello is refused, and the connection stays open")
     func doubleHello() throws {
-        let device = Doors(try world()).device("alice")
+        let device = SessionHarness(try harness()).device("alice")
         device.hello("bob")
         #expect(try device.error(nil)?.code == .malformed)
         #expect(device.closes.isEmpty)
@@ -77,78 +77,78 @@ struct SessionTests {
                 conversation: group, submission: Submission(id: MessageID(high: 9, low: 9), content: .text("as alice")))
         )
         #expect(try sendResult(device, ref).outcome == .committed)
-        #expect(try Doors(try world()).device("alice").isWelcome)
+        #expect(try SessionHarness(try harness()).device("alice").isWelcome)
     }
 
     @Test("Requests directly after hello wait for the welcome and are answered in order")
     func pipelined() throws {
-        let world = try world()
-        let doors = Doors(world)
-        doors.verifier.hold()
-        let device = doors.connect()
+        let harness = try harness()
+        let sessions = SessionHarness(harness)
+        sessions.verifier.hold()
+        let device = sessions.connect()
         device.hello("alice")
         let sends = (0..<5).map {
-            device.request(SendMessage(conversation: group, submission: world.submission("\($0)")))
+            device.request(SendMessage(conversation: group, submission: harness.submission("\($0)")))
         }
-        doors.offload.hold()
-        doors.verifier.release()
-        let later = device.request(SendMessage(conversation: group, submission: world.submission("5")))
-        #expect(try device.outlet.frames.isEmpty)
-        doors.offload.release()
-        let last = device.request(SendMessage(conversation: group, submission: world.submission("6")))
+        sessions.offload.hold()
+        sessions.verifier.release()
+        let later = device.request(SendMessage(conversation: group, submission: harness.submission("5")))
+        #expect(try device.transport.frames.isEmpty)
+        sessions.offload.release()
+        let last = device.request(SendMessage(conversation: group, submission: harness.submission("6")))
         #expect(try device.isWelcome)
         #expect(
             try (sends + [later, last]).map { try sendResult(device, $0).position?.seq } == (1...7).map { Seq($0) })
-        #expect(try world.page(of: group, by: "alice").texts == (0...6).reversed().map { "\($0)" })
+        #expect(try harness.page(of: group, by: "alice").texts == (0...6).reversed().map { "\($0)" })
     }
 
     @Test("A client that sends more bytes before the welcome than a frame may have is disconnected")
     func flood() throws {
-        let doors = Doors(try world())
-        doors.verifier.hold()
-        let device = doors.connect()
+        let sessions = SessionHarness(try harness())
+        sessions.verifier.hold()
+        let device = sessions.connect()
         device.hello("alice")
         let frame = Array(repeating: UInt8(ascii: " "), count: 200_000)
         for _ in 0..<3 { device.session.receive(frame) }
         #expect(device.closes == [.tooSlow])
-        doors.verifier.release()
-        #expect(try device.outlet.frames.isEmpty)
-        #expect(doors.world.engine.hub.isEmpty)
+        sessions.verifier.release()
+        #expect(try device.transport.frames.isEmpty)
+        #expect(sessions.harness.engine.hub.isEmpty)
     }
 
     @Test("A session that closes during hello leaves nothing behind", arguments: ["verifying", "opening", "both"])
     func closedDuringHello(_ moment: String) throws {
-        let doors = Doors(try world())
-        if moment != "opening" { doors.verifier.hold() }
-        if moment != "verifying" { doors.offload.hold() }
-        let device = doors.connect()
+        let sessions = SessionHarness(try harness())
+        if moment != "opening" { sessions.verifier.hold() }
+        if moment != "verifying" { sessions.offload.hold() }
+        let device = sessions.connect()
         device.hello("alice")
-        if moment == "both" { doors.verifier.release() }
+        if moment == "both" { sessions.verifier.release() }
         device.session.disconnected()
-        doors.verifier.release()
-        doors.offload.release()
-        #expect(doors.world.engine.hub.isEmpty)
-        #expect(try device.outlet.frames.isEmpty)
+        sessions.verifier.release()
+        sessions.offload.release()
+        #expect(sessions.harness.engine.hub.isEmpty)
+        #expect(try device.transport.frames.isEmpty)
     }
 
     @Test("A session that closes at the moment of its welcome leaves nothing behind")
     func closedAtWelcome() throws {
-        let doors = Doors(try world())
-        let device = doors.connect()
-        device.outlet.atFrame { device.session.disconnected() }
+        let sessions = SessionHarness(try harness())
+        let device = sessions.connect()
+        device.transport.atFrame { device.session.disconnected() }
         device.hello("alice")
         #expect(try device.isWelcome)
-        #expect(doors.world.engine.hub.isEmpty)
+        #expect(sessions.harness.engine.hub.isEmpty)
     }
 
     @Test("A session leaves nothing behind, regardless of how it ends")
-    func endings() throws {
-        let world = try world()
-        let doors = Doors(world)
-        try world.put(.room("r"))
+    func closedSessionsLeaveNothingBehind() throws {
+        let harness = try harness()
+        let sessions = SessionHarness(harness)
+        try harness.put(.room("r"))
         let ends: [(Device) -> Void] = [
             { $0.session.disconnected() }, { $0.session.close(.restarting) },
-            { $0.session.tick(now: world.clock.now + 1_000) },
+            { $0.session.tick(now: harness.clock.now + 1_000) },
             { device in
                 device.session.disconnected()
                 device.session.close(.normal)
@@ -156,12 +156,12 @@ struct SessionTests {
             },
         ]
         for end in ends {
-            let device = doors.device("alice")
+            let device = sessions.device("alice")
             device.request(Subscribe([.room("r")]))
-            #expect(!world.engine.hub.isEmpty)
+            #expect(!harness.engine.hub.isEmpty)
             end(device)
-            #expect(world.engine.hub.isEmpty)
-            #expect(world.engine.hub.connections(of: "alice").isEmpty)
+            #expect(harness.engine.hub.isEmpty)
+            #expect(harness.engine.hub.connections(of: "alice").isEmpty)
             device.request(Ping())
             #expect(device.closes.count <= 1)
         }
@@ -169,50 +169,52 @@ struct SessionTests {
 
     @Test("A new connection of a device closes the old one with 4009, and connections of other devices stay")
     func replaced() throws {
-        let world = try world()
-        let doors = Doors(world)
-        let (first, tablet, bobs) = (doors.device("alice"), doors.device("alice", "tablet"), doors.device("bob"))
-        let second = doors.device("alice")
+        let harness = try harness()
+        let sessions = SessionHarness(harness)
+        let (first, tablet, bobs) = (
+            sessions.device("alice"), sessions.device("alice", "tablet"), sessions.device("bob")
+        )
+        let second = sessions.device("alice")
         #expect(first.closes == [.replaced])
         #expect(first.closes.first?.rawValue == 4009)
         #expect(second.closes.isEmpty && tablet.closes.isEmpty && bobs.closes.isEmpty)
-        try world.send("hi", to: group, by: "bob")
+        try harness.send("hi", to: group, by: "bob")
         #expect(try first.messages.isEmpty)
         #expect(try second.texts == ["hi"])
         #expect(try tablet.texts == ["hi"])
-        #expect(world.engine.hub.connections(of: "alice").count == 2)
+        #expect(harness.engine.hub.connections(of: "alice").count == 2)
     }
 
     @Test("If several connections of one device send hello at once, exactly one stays")
-    func replacedAtOnce() throws {
-        let world = try World()
-        let doors = Doors(world)
+    func concurrentHellosLeaveOneConnection() throws {
+        let harness = try EngineHarness()
+        let sessions = SessionHarness(harness)
         for _ in 0..<50 {
-            let devices = (0..<4).map { _ in doors.connect() }
+            let devices = (0..<4).map { _ in sessions.connect() }
             DispatchQueue.concurrentPerform(iterations: 4) { devices[$0].hello("alice") }
             #expect(devices.count { $0.closes.isEmpty } == 1)
             #expect(devices.flatMap(\.closes).allSatisfy { $0 == .replaced })
-            #expect(world.engine.hub.connections(of: "alice").count == 1)
+            #expect(harness.engine.hub.connections(of: "alice").count == 1)
             for device in devices { device.session.disconnected() }
-            #expect(world.engine.hub.isEmpty)
+            #expect(harness.engine.hub.isEmpty)
         }
     }
 
     @Test("Revoking a user's tokens closes the user's connections with 4010, even during hello")
     func revoked() throws {
-        let world = try world()
-        let doors = Doors(world)
-        let (alice, bob) = (doors.device("alice"), doors.device("bob"))
-        doors.offload.hold()
-        let late = doors.device("alice", "tablet")
-        world.clock.advance(by: 1)
-        try world.done { world.engine.revokeTokens(of: "alice", by: World.admin, completion: $0) }
-        doors.offload.release()
+        let harness = try harness()
+        let sessions = SessionHarness(harness)
+        let (alice, bob) = (sessions.device("alice"), sessions.device("bob"))
+        sessions.offload.hold()
+        let late = sessions.device("alice", "tablet")
+        harness.clock.advance(by: 1)
+        try harness.done { harness.engine.revokeTokens(of: "alice", by: EngineHarness.admin, completion: $0) }
+        sessions.offload.release()
         #expect(alice.closes == [.signedOut])
         #expect(alice.closes.first?.rawValue == 4010)
         #expect(late.closes == [.signedOut])
         #expect(bob.closes.isEmpty)
-        try world.send("secret", to: group, by: "bob")
+        try harness.send("secret", to: group, by: "bob")
         #expect(try alice.messages.isEmpty)
         #expect(try late.messages.isEmpty)
     }
@@ -221,14 +223,14 @@ struct SessionTests {
 
     @Test("A connection closes with 4003 when its token expires, unless the client sent a new token")
     func expiry() throws {
-        let world = try world()
-        let doors = Doors(world)
-        let device = doors.device("alice for 60")
-        let renewing = doors.device("bob for 60")
-        world.clock.advance(by: 59)
+        let harness = try harness()
+        let sessions = SessionHarness(harness)
+        let device = sessions.device("alice for 60")
+        let renewing = sessions.device("bob for 60")
+        harness.clock.advance(by: 59)
         for device in [device, renewing] {
             device.request(Ping())
-            device.session.tick(now: world.clock.now)
+            device.session.tick(now: harness.clock.now)
         }
         #expect(device.closes.isEmpty)
         let ref = renewing.request(RenewToken(token: "bob for 60"))
@@ -237,34 +239,34 @@ struct SessionTests {
         #expect(try renewing.answer(ref) { try $0.skip() } == ())
         #expect(try renewing.error(forged)?.code == .invalidToken)
         #expect(try renewing.error(foreign)?.code == .forbidden)
-        world.clock.advance(by: 1)
-        for device in [device, renewing] { device.session.tick(now: world.clock.now) }
+        harness.clock.advance(by: 1)
+        for device in [device, renewing] { device.session.tick(now: harness.clock.now) }
         #expect(device.closes == [.tokenExpired])
         #expect(device.closes.first?.rawValue == 4003)
         #expect(renewing.closes.isEmpty)
-        device.session.tick(now: world.clock.now + 500)
+        device.session.tick(now: harness.clock.now + 500)
         #expect(device.closes.count == 1)
-        world.clock.advance(by: 60)
-        renewing.session.tick(now: world.clock.now)
+        harness.clock.advance(by: 60)
+        renewing.session.tick(now: harness.clock.now)
         #expect(renewing.closes == [.tokenExpired])
     }
 
     @Test("A silent connection is closed, and a ping keeps a connection open")
-    func silence() throws {
-        let world = try world()
-        let doors = Doors(world)
-        let (quiet, alive, mute) = (doors.device("alice"), doors.device("bob"), doors.connect())
+    func silentConnectionIsClosed() throws {
+        let harness = try harness()
+        let sessions = SessionHarness(harness)
+        let (quiet, alive, mute) = (sessions.device("alice"), sessions.device("bob"), sessions.connect())
         for _ in 0..<4 {
-            world.clock.advance(by: 25)
+            harness.clock.advance(by: 25)
             let ref = alive.request(Ping())
             #expect(try alive.answer(ref) { try $0.skip() } == ())
-            for device in [quiet, alive, mute] { device.session.tick(now: world.clock.now) }
+            for device in [quiet, alive, mute] { device.session.tick(now: harness.clock.now) }
         }
         #expect(quiet.closes == [.normal])
         #expect(mute.closes == [.normal])
         #expect(alive.closes.isEmpty)
-        #expect(!world.engine.hub.connections(of: "bob").isEmpty)
-        #expect(world.engine.hub.connections(of: "alice").isEmpty)
+        #expect(!harness.engine.hub.connections(of: "bob").isEmpty)
+        #expect(harness.engine.hub.connections(of: "alice").isEmpty)
     }
 
     // MARK: Requests
@@ -272,11 +274,13 @@ struct SessionTests {
     @Test(
         "A send's result goes to its connection, and its event to the sender's other devices and other members"
     )
-    func origins() throws {
-        let world = try world()
-        let doors = Doors(world)
-        let (phone, tablet, bob) = (doors.device("alice"), doors.device("alice", "tablet"), doors.device("bob"))
-        let ref = phone.request(SendMessage(conversation: group, submission: world.submission("hi")))
+    func sendResultsGoToTheirConnection() throws {
+        let harness = try harness()
+        let sessions = SessionHarness(harness)
+        let (phone, tablet, bob) = (
+            sessions.device("alice"), sessions.device("alice", "tablet"), sessions.device("bob")
+        )
+        let ref = phone.request(SendMessage(conversation: group, submission: harness.submission("hi")))
         let result = try sendResult(phone, ref)
         #expect(result.outcome == .committed)
         #expect(try phone.events.isEmpty)
@@ -287,23 +291,23 @@ struct SessionTests {
             #expect(message.epoch == result.position?.epoch)
         }
         // A command too, although it has no position.
-        let command = phone.request(SendMessage(conversation: group, submission: world.submission(type: .command)))
+        let command = phone.request(SendMessage(conversation: group, submission: harness.submission(type: .command)))
         #expect(try sendResult(phone, command).outcome == .delivered)
         #expect(try phone.events.isEmpty)
-        guard case .transient(let heard) = try #require(try bob.events.last) else {
+        guard case .transient(let received) = try #require(try bob.events.last) else {
             Issue.record("The last event is not a transient message.")
             return
         }
-        #expect(heard.sender == "alice")
-        #expect(heard.conversation == group)
+        #expect(received.sender == "alice")
+        #expect(received.conversation == group)
     }
 
     @Test("A retry gets a result and causes no event")
     func retries() throws {
-        let world = try world()
-        let doors = Doors(world)
-        let (alice, bob) = (doors.device("alice"), doors.device("bob"))
-        let submission = world.submission("once")
+        let harness = try harness()
+        let sessions = SessionHarness(harness)
+        let (alice, bob) = (sessions.device("alice"), sessions.device("bob"))
+        let submission = harness.submission("once")
         let refs = [
             alice.request(SendMessage(conversation: group, submission: submission)),
             alice.request(SendMessage(conversation: group, submission: submission)),
@@ -314,18 +318,18 @@ struct SessionTests {
 
     @Test("Sends are appended in the order of their frames, regardless of other requests between them")
     func sendOrder() throws {
-        let world = try World(execution: .thread)
-        try world.make(group, members: ["alice", "bob"])
-        let doors = Doors(world)
-        let (alice, bob) = (doors.device("alice"), doors.device("bob"))
+        let harness = try EngineHarness(execution: .thread)
+        try harness.make(group, members: ["alice", "bob"])
+        let sessions = SessionHarness(harness)
+        let (alice, bob) = (sessions.device("alice"), sessions.device("bob"))
         for index in 0..<200 {
-            alice.request(SendMessage(conversation: group, submission: world.submission("\(index)")))
+            alice.request(SendMessage(conversation: group, submission: harness.submission("\(index)")))
             if index % 10 == 0 { alice.request(GetHistory(conversation: group, query: HistoryQuery(limit: 5))) }
             if index % 17 == 0 { alice.request(Ping()) }
         }
-        world.engine.log.close()
+        harness.engine.log.close()
         #expect(try bob.texts == (0..<200).map { "\($0)" })
-        let results = try alice.outlet.frames.compactMap { frame -> Seq? in
+        let results = try alice.transport.frames.compactMap { frame -> Seq? in
             guard case .result(_, let body) = frame else { return nil }
             var reader = try JSONReader(body)
             return (try? SendResult(from: &reader))?.position?.seq
@@ -335,17 +339,17 @@ struct SessionTests {
 
     @Test("Every kind of request gets a result with its ref")
     func requests() throws {
-        let world = try world()
-        try world.put(.room("r"))
-        for _ in 1...5 { try world.send(to: group, by: "bob") }
-        let device = Doors(world).device("alice")
-        let state = try world.head(group, "alice").state
+        let harness = try harness()
+        try harness.put(.room("r"))
+        for _ in 1...5 { try harness.send(to: group, by: "bob") }
+        let device = SessionHarness(harness).device("alice")
+        let state = try harness.head(group, "alice").state
         let page: LogPage = try device.answer(
             device.request(GetHistory(conversation: group, query: HistoryQuery(limit: 2)))
         ) {
             try LogPage(from: &$0)
         }
-        #expect(page == (try world.page(limit: 2, of: group, by: "alice")))
+        #expect(page == (try harness.page(limit: 2, of: group, by: "alice")))
         let read: ReadSummary = try device.answer(
             device.request(MarkRead(conversation: group, seq: 3, epoch: state.epoch))
         ) {
@@ -358,11 +362,11 @@ struct SessionTests {
         #expect(window.isDone)
         #expect(window.heads.map(\.conversation) == [group])
         let positions = [LogPosition(conversation: group, epoch: state.epoch, view: 0, seq: 4, rev: 0)]
-        var logs: [LogSyncAnswer] = []
+        var logs: [LogSyncResult] = []
         try device.answer(device.request(SyncConversations.logs(positions))) { reader in
             try reader.object { (name, value) throws(ChatError) in
                 guard name == "logs" else { return try value.skip() }
-                logs = try value.list("logs", limit: 10) { (log) throws(ChatError) in try LogSyncAnswer(from: &log) }
+                logs = try value.list("logs", limit: 10) { (log) throws(ChatError) in try LogSyncResult(from: &log) }
             }
         }
         #expect(try logs.first?.result.get().page.seqs == [5])
@@ -377,18 +381,18 @@ struct SessionTests {
 
     @Test("A refused request gets an error with its ref, and the connection stays open")
     func refusals() throws {
-        let world = try world()
-        let device = Doors(world).device("alice")
-        let epoch = try world.head(group, "alice").state.epoch
+        let harness = try harness()
+        let device = SessionHarness(harness).device("alice")
+        let epoch = try harness.head(group, "alice").state.epoch
         let refs: [(any FrameRequest, ChatError.Code)] = [
             (GetHistory(conversation: .group("nowhere"), query: HistoryQuery()), .unknownConversation),
             (GetHistory(conversation: group, query: HistoryQuery(limit: 1_000)), .invalidParameter),
-            (SendMessage(conversation: .group("nowhere"), submission: world.submission()), .unknownConversation),
+            (SendMessage(conversation: .group("nowhere"), submission: harness.submission()), .unknownConversation),
             (MarkRead(conversation: group, seq: 99, epoch: epoch), .invalidParameter),
             (MarkRead(conversation: group, seq: 0, epoch: Epoch(rawValue: 1)), .epochChanged),
             (SyncConversations.window(cursor: "nonsense", limit: 5), .invalidParameter),
             (Subscribe([.room("nowhere")]), .unknownConversation),
-            (GetHistory(conversation: group, query: HistoryQuery(.before(.id(world.newID())))), .unknownMessage),
+            (GetHistory(conversation: group, query: HistoryQuery(.before(.id(harness.newID())))), .unknownMessage),
         ]
         for (request, code) in refs {
             let ref = device.request(request)
@@ -407,40 +411,42 @@ struct SessionTests {
         "A message that is refused with 429 and sent again after `retryAfter` is stored before the next message",
         .history(18))
     func rateLimits() throws {
-        let world = try world()
-        let doors = Doors(world, allowance: SendAllowance(perSecond: 2, burst: 3))
-        let device = doors.device("alice")
-        for _ in 0..<3 { device.request(SendMessage(conversation: group, submission: world.submission("before"))) }
-        let (one, two) = (world.submission("m1"), world.submission("m2"))
+        let harness = try harness()
+        let sessions = SessionHarness(harness, sendLimiter: SendRateLimiter(perSecond: 2, burst: 3))
+        let device = sessions.device("alice")
+        for _ in 0..<3 { device.request(SendMessage(conversation: group, submission: harness.submission("before"))) }
+        let (one, two) = (harness.submission("m1"), harness.submission("m2"))
         let refused = try #require(try device.error(device.request(SendMessage(conversation: group, submission: one))))
         #expect(refused.code == .rateLimited)
         #expect(refused.status == 429)
         #expect(refused.isTemporary)
         // A client has one send in flight, so m2 waits for m1.
-        world.clock.advance(by: try #require(refused.retryAfter))
+        harness.clock.advance(by: try #require(refused.retryAfter))
         #expect(
             try sendResult(device, device.request(SendMessage(conversation: group, submission: one))).position?.seq == 4
         )
-        world.clock.advance(by: 1)
+        harness.clock.advance(by: 1)
         #expect(
             try sendResult(device, device.request(SendMessage(conversation: group, submission: two))).position?.seq == 5
         )
-        #expect(try world.page(limit: 2, of: group, by: "bob").texts == ["m2", "m1"])
+        #expect(try harness.page(limit: 2, of: group, by: "bob").texts == ["m2", "m1"])
     }
 
     // MARK: Events
 
     @Test("A direct conversation has the peer's name on each side")
     func directNames() throws {
-        let world = try World()
-        let doors = Doors(world)
-        let (alice, tablet, bob) = (doors.device("alice"), doors.device("alice", "tablet"), doors.device("bob"))
-        alice.request(SendMessage(conversation: .direct("bob"), submission: world.submission("hi")))
+        let harness = try EngineHarness()
+        let sessions = SessionHarness(harness)
+        let (alice, tablet, bob) = (
+            sessions.device("alice"), sessions.device("alice", "tablet"), sessions.device("bob")
+        )
+        alice.request(SendMessage(conversation: .direct("bob"), submission: harness.submission("hi")))
         #expect(try bob.messages.map(\.conversation) == [.direct("alice")])
         #expect(try tablet.messages.map(\.conversation) == [.direct("bob")])
         #expect(try alice.messages.isEmpty)
         // The conversation with oneself.
-        alice.request(SendMessage(conversation: .direct("alice"), submission: world.submission("notes")))
+        alice.request(SendMessage(conversation: .direct("alice"), submission: harness.submission("notes")))
         #expect(try tablet.messages.map(\.conversation) == [.direct("bob"), .direct("alice")])
         #expect(try bob.messages.count == 1)
         let names = try alice.events.compactMap(\.conversation)
@@ -449,25 +455,25 @@ struct SessionTests {
 
     @Test("A system conversation has the service's name")
     func systemNames() throws {
-        let world = try World()
-        let alice = Doors(world).device("alice")
-        try world.send(world.submission("pay"), to: .system(to: "alice", from: "billing"), by: World.admin)
+        let harness = try EngineHarness()
+        let alice = SessionHarness(harness).device("alice")
+        try harness.send(harness.submission("pay"), to: .system(to: "alice", from: "billing"), by: EngineHarness.admin)
         #expect(try alice.messages.map(\.conversation) == [.system("billing")])
     }
 
     @Test("A read reaches the reader's devices with counts, and the peer without counts")
     func readEvents() throws {
-        let world = try World()
-        for _ in 1...3 { try world.send("hi", to: .direct("bob"), by: "alice") }
-        let doors = Doors(world)
-        let (alice, bob, tablet) = (doors.device("alice"), doors.device("bob"), doors.device("bob", "tablet"))
-        let epoch = try world.head(.direct("alice"), "bob").state.epoch
+        let harness = try EngineHarness()
+        for _ in 1...3 { try harness.send("hi", to: .direct("bob"), by: "alice") }
+        let sessions = SessionHarness(harness)
+        let (alice, bob, tablet) = (sessions.device("alice"), sessions.device("bob"), sessions.device("bob", "tablet"))
+        let epoch = try harness.head(.direct("alice"), "bob").state.epoch
         bob.request(MarkRead(conversation: .direct("alice"), seq: 2, epoch: epoch))
         guard case .read(.direct("alice"), let summary) = try #require(try tablet.events.last) else {
             Issue.record("The last event is not a read.")
             return
         }
-        #expect((summary.readSeq, summary.unread, summary.seq, summary.n) == (2, 1, 3, 3))
+        #expect((summary.readSeq, summary.unread, summary.seq, summary.countedIndex) == (2, 1, 3, 3))
         guard case .peerRead(.direct("bob"), "bob", 2) = try #require(try alice.events.last) else {
             Issue.record("The last event is not a read of the peer.")
             return
@@ -477,13 +483,13 @@ struct SessionTests {
 
     @Test("A new member receives messages immediately, and a removed member receives none")
     func joining() throws {
-        let world = try world()
-        let carol = Doors(world).device("carol")
-        try world.send("before", to: group, by: "alice")
-        try world.join(group, "carol")
-        try world.send("with", to: group, by: "alice")
-        try world.leave(group, "carol")
-        try world.send("after", to: group, by: "alice")
+        let harness = try harness()
+        let carol = SessionHarness(harness).device("carol")
+        try harness.send("before", to: group, by: "alice")
+        try harness.join(group, "carol")
+        try harness.send("with", to: group, by: "alice")
+        try harness.leave(group, "carol")
+        try harness.send("after", to: group, by: "alice")
         #expect(try carol.texts == ["with"])
         let roles = try carol.events.compactMap { event -> String? in
             if case .member(group, "carol", let role) = event { return role?.rawValue ?? "left" }
@@ -494,12 +500,12 @@ struct SessionTests {
 
     @Test("Subscribers receive the messages of channels and rooms until they unsubscribe")
     func subscribing() throws {
-        let world = try World()
-        try world.make(.community("c"), members: ["alice", "bob", "carol"])
-        try world.put(.room("r"))
-        let doors = Doors(world)
-        let carol = doors.device("carol")
-        let (alice, bob, zoe) = (doors.device("alice"), doors.device("bob"), doors.device("zoe"))
+        let harness = try EngineHarness()
+        try harness.make(.community("c"), members: ["alice", "bob", "carol"])
+        try harness.put(.room("r"))
+        let sessions = SessionHarness(harness)
+        let carol = sessions.device("carol")
+        let (alice, bob, zoe) = (sessions.device("alice"), sessions.device("bob"), sessions.device("zoe"))
         let channel = ConversationID.community("c", channel: "default")
         var heads: [ConversationHead] = []
         let ref = alice.request(Subscribe([.community("c"), .room("r")]))
@@ -513,74 +519,75 @@ struct SessionTests {
         }
         #expect(heads.map(\.conversation) == [channel, .room("r")])
         zoe.request(Subscribe([.room("r")]))
-        try world.send("in channel", to: .community("c"), by: "bob")
-        try world.send("in room", to: .room("r"), by: "bob")
+        try harness.send("in channel", to: .community("c"), by: "bob")
+        try harness.send("in room", to: .room("r"), by: "bob")
         #expect(try alice.texts == ["in channel", "in room"])
         #expect(try carol.texts.isEmpty)
         #expect(try bob.texts == ["in channel"], "bob's devices get his own messages, so that they don't count them")
         #expect(try zoe.texts == ["in room"])
         alice.request(Unsubscribe([.community("c"), .room("r")]))
-        try world.send("later", to: .community("c"), by: "bob")
-        try world.send("later", to: .room("r"), by: "bob")
+        try harness.send("later", to: .community("c"), by: "bob")
+        try harness.send("later", to: .room("r"), by: "bob")
         #expect(try alice.texts.count == 2)
         #expect(try zoe.texts.count == 2)
     }
 
     @Test("Mentioned members without a subscription get the message once, and former members don't")
     func mentionsInChannels() throws {
-        let world = try World()
+        let harness = try EngineHarness()
         let channel = ConversationID.community("c", channel: "default")
-        try world.make(.community("c"), members: ["alice", "bob", "carol", "dave"])
-        let doors = Doors(world)
+        try harness.make(.community("c"), members: ["alice", "bob", "carol", "dave"])
+        let sessions = SessionHarness(harness)
         let (alice, bob, carol, outsider) = (
-            doors.device("alice"), doors.device("bob"), doors.device("carol"), doors.device("zoe")
+            sessions.device("alice"), sessions.device("bob"), sessions.device("carol"), sessions.device("zoe")
         )
         alice.request(Subscribe([channel]))
-        let origin = doors.device("dave")
+        let origin = sessions.device("dave")
         for (text, mentions) in [
             ("plain", nil), ("to bob", Mentions.users(["bob", "alice", "zoe"])), ("to all", .everyone(also: ["bob"])),
         ] {
-            origin.request(SendMessage(conversation: channel, submission: world.submission(text, mentions: mentions)))
+            origin.request(SendMessage(conversation: channel, submission: harness.submission(text, mentions: mentions)))
         }
         #expect(try alice.texts == ["plain", "to bob", "to all"])
         #expect(try bob.texts == ["to bob", "to all"])
         #expect(try carol.texts == ["to all"])
         #expect(try origin.texts.isEmpty)
         #expect(try outsider.texts.isEmpty)
-        try world.leave(.community("c"), "bob")
+        try harness.leave(.community("c"), "bob")
         origin.request(
-            SendMessage(conversation: channel, submission: world.submission("after", mentions: .users(["bob"]))))
-        origin.request(SendMessage(conversation: channel, submission: world.submission("after", mentions: .everyone())))
+            SendMessage(conversation: channel, submission: harness.submission("after", mentions: .users(["bob"]))))
+        origin.request(
+            SendMessage(conversation: channel, submission: harness.submission("after", mentions: .everyone())))
         #expect(try bob.texts.count == 2)
     }
 
     @Test("A subscription to several conversations fails as a whole if one of them is refused")
     func allOrNothing() throws {
-        let world = try World()
-        try world.put(.room("r"))
-        let zoe = Doors(world).device("zoe")
+        let harness = try EngineHarness()
+        try harness.put(.room("r"))
+        let zoe = SessionHarness(harness).device("zoe")
         let ref = zoe.request(Subscribe([.room("r"), .room("nowhere")]))
         #expect(try zoe.error(ref)?.code == .unknownConversation)
-        try world.send("hi", to: .room("r"), by: "alice")
+        try harness.send("hi", to: .room("r"), by: "alice")
         #expect(try zoe.messages.isEmpty)
     }
 
     @Test("Community members get one head for each changed channel, and none for private channels of others")
     func headAnnouncements() throws {
-        let world = try World()
-        try world.make(.community("c"), members: ["alice", "bob"])
+        let harness = try EngineHarness()
+        try harness.make(.community("c"), members: ["alice", "bob"])
         let secret = ConversationID.community("c", channel: "secret")
-        try world.put(secret, .init(isPrivate: true, members: ["bob"]))
-        let doors = Doors(world)
-        let (alice, zoe, bob) = (doors.device("alice"), doors.device("zoe"), doors.device("bob"))
-        for _ in 1...5 { try world.send("hi", to: .community("c"), by: "bob") }
-        try world.send("hush", to: secret, by: "bob")
+        try harness.put(secret, .init(isPrivate: true, members: ["bob"]))
+        let sessions = SessionHarness(harness)
+        let (alice, zoe, bob) = (sessions.device("alice"), sessions.device("zoe"), sessions.device("bob"))
+        for _ in 1...5 { try harness.send("hi", to: .community("c"), by: "bob") }
+        try harness.send("hush", to: secret, by: "bob")
         #expect(try alice.events.isEmpty)
-        world.engine.hub.announceMovedChannels()
-        world.engine.hub.announceMovedChannels()
+        harness.engine.hub.announceChannelHeads()
+        harness.engine.hub.announceChannelHeads()
         func heads(_ device: Device) throws -> [String] {
             try device.events.compactMap { event in
-                if case .head(let id, let news) = event { return "\(id) \(news.seq) \(news.n)" }
+                if case .head(let id, let update) = event { return "\(id) \(update.seq) \(update.countedIndex)" }
                 return nil
             }
         }
@@ -594,18 +601,18 @@ struct SessionTests {
     @Test(
         "An answer has as many heads as fit and names the rest, and omits invisible conversations"
     )
-    func headsWithinRoom() throws {
-        let world = try world()
+    func headsFitTheAnswerLimit() throws {
+        let harness = try harness()
         let names = (0..<8).map { ConversationID.group(Identifier(known: "long\($0)")) }
         let text = String(repeating: "x", count: 100_000)
         for name in names {
-            try world.make(name, members: ["alice", "bob"])
-            try world.send(text, to: name, by: "bob")
+            try harness.make(name, members: ["alice", "bob"])
+            try harness.send(text, to: name, by: "bob")
         }
-        try world.make(.group("secret"), members: ["bob"])
-        try world.put(.room("r"))
-        try world.ban("alice", from: .room("r"))
-        let device = Doors(world).device("alice")
+        try harness.make(.group("secret"), members: ["bob"])
+        try harness.put(.room("r"))
+        try harness.ban("alice", from: .room("r"))
+        let device = SessionHarness(harness).device("alice")
         func ask(_ ids: [ConversationID]) throws -> (heads: [ConversationID], rest: [ConversationID]) {
             var found: (heads: [ConversationID], rest: [ConversationID]) = ([], [])
             let ref = device.request(GetHeads(ids))
@@ -636,11 +643,11 @@ struct SessionTests {
 
     @Test("Changes to a conversation reach its members")
     func conversationEvents() throws {
-        let world = try world()
-        let doors = Doors(world)
-        let (alice, zoe) = (doors.device("alice"), doors.device("zoe"))
-        try world.put(group, .init(name: "new"))
-        try world.delete(group)
+        let harness = try harness()
+        let sessions = SessionHarness(harness)
+        let (alice, zoe) = (sessions.device("alice"), sessions.device("zoe"))
+        try harness.put(group, .init(name: "new"))
+        try harness.delete(group)
         let changes = try alice.events.compactMap { event -> Bool? in
             if case .conversation(group, let isDeleted) = event { return isDeleted }
             return nil
@@ -651,11 +658,11 @@ struct SessionTests {
 
     @Test("A change to a user's profile reaches the user's own devices")
     func profileEvents() throws {
-        let world = try world()
-        let doors = Doors(world)
-        let (alice, bob) = (doors.device("alice"), doors.device("bob"))
-        _ = try world.done {
-            world.engine.putUser("alice", .init(name: "Alice"), by: Caller(user: "alice"), completion: $0)
+        let harness = try harness()
+        let sessions = SessionHarness(harness)
+        let (alice, bob) = (sessions.device("alice"), sessions.device("bob"))
+        _ = try harness.done {
+            harness.engine.putUser("alice", .init(name: "Alice"), by: Caller(user: "alice"), completion: $0)
         }
         guard case .user(let profile) = try #require(try alice.events.last) else {
             Issue.record("The last event is not a profile.")

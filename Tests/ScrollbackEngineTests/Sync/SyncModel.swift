@@ -19,7 +19,7 @@ final class SyncModel {
 
     private(set) var entries: [ConversationID: [Entry]] = [:]
     /// The texts that each user's connected device must have received, in order.
-    private(set) var heard: [UserID: [String]] = [:]
+    private(set) var received: [UserID: [String]] = [:]
     /// The spans of the memberships: the sequence numbers above the key, up to and including the value.
     private var spans: [ConversationID: [UserID: [Int: Int?]]] = [:]
 
@@ -29,7 +29,7 @@ final class SyncModel {
     }
 
     /// Whether a user sees a conversation at all, even if only a part of its history.
-    func hasStanding(_ log: ConversationID, _ user: UserID) -> Bool {
+    func isVisible(_ log: ConversationID, _ user: UserID) -> Bool {
         log == Self.direct ? isMember(log, user) && entries[log] != nil : spans[log]?[user] != nil
     }
 
@@ -43,12 +43,12 @@ final class SyncModel {
         return places
     }
 
-    func say(_ submission: Submission, in log: ConversationID, by sender: UserID) {
+    func sendMessage(_ submission: Submission, in log: ConversationID, by sender: UserID) {
         add(submission, in: log, by: sender)
         guard Self.streams.contains(log) else { return }
         let text = MessageContent(known: .text, json: submission.content.json).text ?? ""
         let people = log == Self.direct ? log.namedUsers : Array((spans[log] ?? [:]).keys)
-        for user in people where isMember(log, user) { heard[user, default: []].append(text) }
+        for user in people where isMember(log, user) { received[user, default: []].append(text) }
     }
 
     func add(_ submission: Submission, in log: ConversationID, by sender: UserID) {

@@ -124,10 +124,10 @@ struct ConversationIDTests {
     @Test("`isCommunityItself` is true only without a channel, and the log of a community is its default channel")
     func communities() {
         let community = ConversationID.community("city")
-        #expect(community.isCommunityItself)
+        #expect(community.isCommunityRoot)
         #expect(community.log == .community("city", channel: "default"))
         let channel = ConversationID.community("city", channel: "general")
-        #expect(!channel.isCommunityItself)
+        #expect(!channel.isCommunityRoot)
         #expect(channel.log == channel)
         #expect(channel.community == community)
         #expect(ConversationID.group("city").community == nil)

@@ -5,7 +5,7 @@ import Testing
 @Suite("SeqRangeSet")
 struct SeqRangeSetTests {
     @Test("Random operations give the same result as a plain set", arguments: 1...12)
-    func againstASet(seed: UInt64) {
+    func operationsMatchAPlainSet(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var ranges = SeqRangeSet()
         var plain: Set<Seq> = []
@@ -100,7 +100,7 @@ struct SeqRangeSetTests {
     }
 
     @Test("Adjacent ranges are merged")
-    func touching() {
+    func adjacentRangesAreMerged() {
         #expect(SeqRangeSet([1...2, 3...4]).ranges == [1...4])
         #expect(SeqRangeSet([3...4, 1...2]).ranges == [1...4])
         #expect(SeqRangeSet([1...2, 4...5]).ranges == [1...2, 4...5])

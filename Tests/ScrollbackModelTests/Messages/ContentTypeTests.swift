@@ -8,7 +8,7 @@ struct ContentTypeTests {
 
     private func message(_ content: MessageContent?) -> Message {
         Message(
-            conversation: .group("swift"), seq: 1, n: 1, id: id, timetoken: Timetoken(rawValue: 1),
+            conversation: .group("swift"), seq: 1, countedIndex: 1, id: id, timetoken: Timetoken(rawValue: 1),
             epoch: Epoch(rawValue: 1), sender: "alice", type: content?.type ?? .text, content: content)
     }
 
@@ -34,7 +34,7 @@ struct ContentTypeTests {
     }
 
     @Test("Latitude and longitude must be in range")
-    func places() throws {
+    func coordinatesMustBeInRange() throws {
         let harbour = Location(latitude: -90, longitude: 180, name: "ميناء ⚓️")
         #expect(try roundTrip(.location(harbour)).location == harbour)
         for (location, name) in [
@@ -97,7 +97,7 @@ struct ContentTypeTests {
                 "content"
             ),
         ])
-    func wrong(_ type: MessageType, _ json: String, _ parameter: String) throws {
+    func errorNamesTheInvalidPart(_ type: MessageType, _ json: String, _ parameter: String) throws {
         let error = try #require(throws: ChatError.self) { try MessageContent(type: type, json: RawJSON(json)) }
         #expect(error.code == .invalidParameter)
         #expect(error.parameter == parameter, "\(error)")

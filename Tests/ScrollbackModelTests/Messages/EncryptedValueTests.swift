@@ -23,7 +23,7 @@ struct EncryptedValueTests {
     }
 
     @Test("Encrypted content is recognized in any order of members and with any white space")
-    func otherHands() throws {
+    func encryptedContentIsRecognizedInAnyOrder() throws {
         let json = #"{ "files" : [] , "encrypted":{"data":"AAAA","new":[1],"key":"2026-11","format":1}}"#
         #expect(try MessageContent(type: .text, json: RawJSON(json)).encrypted == value)
     }
@@ -45,7 +45,8 @@ struct EncryptedValueTests {
     @Test("Encrypted content can't be quoted without its key")
     func quote() throws {
         let message = Message(
-            conversation: .group("g"), seq: 1, n: 1, id: MessageID(high: 1, low: 1), timetoken: Timetoken(rawValue: 1),
+            conversation: .group("g"), seq: 1, countedIndex: 1, id: MessageID(high: 1, low: 1),
+            timetoken: Timetoken(rawValue: 1),
             epoch: Epoch(rawValue: 1), sender: "bob", type: .text, content: .encrypted(.text, value, files: []))
         let error = #expect(throws: ChatError.self) { try MessageContent.reference("see", to: message) }
         #expect(error?.parameter == "to")

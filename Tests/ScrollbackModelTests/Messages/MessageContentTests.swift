@@ -77,7 +77,7 @@ struct MessageContentTests {
             _ type: MessageType, _ sender: UserID = "alice", customType: String? = nil, mentions: Mentions? = nil
         ) -> Message {
             Message(
-                conversation: .group("g"), seq: 1, n: 1, id: MessageID(high: 1, low: 1),
+                conversation: .group("g"), seq: 1, countedIndex: 1, id: MessageID(high: 1, low: 1),
                 timetoken: Timetoken(rawValue: 1),
                 epoch: Epoch(rawValue: 1), sender: sender, type: type,
                 content: MessageContent(known: type, json: RawJSON(known: "{}")),

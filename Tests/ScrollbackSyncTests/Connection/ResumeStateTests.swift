@@ -45,7 +45,7 @@ struct ResumeStateTests {
     }
 
     @Test("Conversations that are behind are synced before all windows arrive, except kinds without replay", .rows(2))
-    func syncsWhileWindowsCome() {
+    func syncRunsWhileWindowsArrive() {
         var resume = ResumeState()
         _ = resume.connected(cursor: nil)
         let channel = head(.community("city", channel: "general"))
@@ -57,7 +57,7 @@ struct ResumeStateTests {
     }
 
     @Test("Conversations that were behind at the end of the last connection are synced without a window")
-    func behindSinceEarlier() {
+    func conversationsBehindSinceLastConnectionAreSynced() {
         var resume = ResumeState()
         #expect(
             resume.connected(cursor: "x", behind: [at(swift)]) == [
@@ -100,7 +100,7 @@ struct ResumeStateTests {
     }
 
     @Test("A conversation that advanced but is still behind is synced again at once", .history(21))
-    mutating func asksOn() {
+    mutating func conversationThatIsStillBehindIsSyncedAgain() {
         var (resume, _) = online(behind: [swift])
         _ = resume.live(event(swift, 20))
         #expect(
@@ -111,7 +111,7 @@ struct ResumeStateTests {
     }
 
     @Test("A conversation for which an answer had no room is synced again at once")
-    mutating func noRoom() {
+    mutating func omittedConversationIsSyncedAgain() {
         var (resume, _) = online(behind: [group(1), group(2)])
         #expect(
             resume.syncAnswered(2, behind: [at(group(2))], now: noon, using: &random) == [
@@ -190,14 +190,14 @@ struct ResumeStateTests {
     @Test("Conversations are checked again if more events arrived than the client holds")
     mutating func overflow() {
         var (resume, _) = online(behind: [swift])
-        for seq in 1...Seq(ResumeState.heldEvents + 5) { _ = resume.live(event(swift, seq)) }
-        #expect(resume.heldCount == ResumeState.heldEvents)
+        for seq in 1...Seq(ResumeState.maximumHeldEvents + 5) { _ = resume.live(event(swift, seq)) }
+        #expect(resume.heldCount == ResumeState.maximumHeldEvents)
         let actions = resume.syncAnswered(2, behind: [], now: noon, using: &random)
         guard actions.count == 2, case .release(let events) = actions[0] else {
             Issue.record("The state released nothing.")
             return
         }
-        #expect(events.count == ResumeState.heldEvents)
+        #expect(events.count == ResumeState.maximumHeldEvents)
         #expect(actions[1] == .recheck([swift]))
         #expect(!resume.isResumed(swift))
         #expect(resume.needsSync(at(swift)) == [.sync(batch: 3, [at(swift)])])

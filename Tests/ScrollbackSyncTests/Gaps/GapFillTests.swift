@@ -14,10 +14,10 @@ struct GapFillTests {
     func oneInFlight() {
         var fill = GapFill()
         #expect(fill.next(request, now: noon) == .ask(request))
-        #expect(fill.next(other, now: noon) == .rest)
+        #expect(fill.next(other, now: noon) == .idle)
         fill.answered(request, changedGaps: true)
         #expect(fill.next(other, now: noon) == .ask(other))
-        #expect(fill.next(nil, now: noon) == .rest)
+        #expect(fill.next(nil, now: noon) == .idle)
     }
 
     @Test("A failed gap request is followed by a wait")
@@ -49,8 +49,8 @@ struct GapFillTests {
             fill.answered(request, changedGaps: false)
         }
         #expect(fill.isStuck)
-        #expect(fill.next(request, now: noon) == .rest)
-        fill.somethingChanged()
+        #expect(fill.next(request, now: noon) == .idle)
+        fill.allowRequests()
         #expect(fill.next(request, now: noon) == .ask(request))
     }
 
@@ -59,7 +59,7 @@ struct GapFillTests {
         var fill = GapFill()
         _ = fill.next(request, now: noon)
         fill.failed(request, ChatError(.forbidden, "The request is refused."), now: noon, using: &random)
-        #expect(fill.next(request, now: noon + 100) == .rest)
+        #expect(fill.next(request, now: noon + 100) == .idle)
     }
 
     @Test("A late answer to an abandoned gap request does not end the current one")

@@ -8,10 +8,10 @@ struct LogStateEventTests {
     @Test("The next message is appended, and its counted index is adopted")
     func nextMessage() {
         var copy = LogCopy(log(10))
-        let edit = copy.apply(message: message(11, n: 10))
+        let edit = copy.apply(message: message(11, countedIndex: 10))
         #expect(!edit.needsSync)
         #expect(copy.state.head == 11)
-        #expect(copy.state.n == 10)
+        #expect(copy.state.countedIndex == 10)
         #expect(copy.gaps.isEmpty)
         #expect(copy.violations.isEmpty)
     }
@@ -43,7 +43,7 @@ struct LogStateEventTests {
     }
 
     @Test("A message below the retention floor or in a deleted range is ignored")
-    func messageNowhere() {
+    func messageInDeletedRangeIsIgnored() {
         var copy = LogCopy(log(20, firstSeq: 5))
         copy.apply(change: .removed(9...9, rev: 1))
         copy.apply(message: message(3))
@@ -100,7 +100,7 @@ struct LogStateEventTests {
     func removal() {
         var copy = LogCopy(log(20), read: 11...20)
         let edit = copy.apply(change: .removed(8...12, rev: 3))
-        #expect(copy.voids == [8...12])
+        #expect(copy.deletedRanges == [8...12])
         #expect(copy.places == Array(13...20))
         #expect(copy.gaps == [1...7])
         #expect(copy.state.rev == 0)
@@ -109,18 +109,18 @@ struct LogStateEventTests {
     }
 
     @Test("A range deletion above the head waits for a sync, which provides the counted index")
-    func removalPastHead() {
+    func removalAboveHeadWaitsForSync() {
         var copy = LogCopy(log(10))
         let edit = copy.apply(change: .removed(9...12, rev: 1))
-        #expect(copy.voids == [9...10])
+        #expect(copy.deletedRanges == [9...10])
         #expect(copy.state.rev == 0)
         #expect(edit.needsSync)
         let answer = sync(
-            page(11...13, [message(13)], voids: [11...12], of: log(13, rev: 1)), [.removed(9...12, rev: 1)],
+            page(11...13, [message(13)], deletedRanges: [11...12], of: log(13, rev: 1)), [.removed(9...12, rev: 1)],
             through: 1)
         copy.apply(sync: answer, asked: copy.position)
-        #expect(copy.voids == [9...12])
-        #expect(copy.state.n == 13)
+        #expect(copy.deletedRanges == [9...12])
+        #expect(copy.state.countedIndex == 13)
         #expect(!copy.state.isBehind)
         #expect(copy.violations.isEmpty)
     }
@@ -144,7 +144,7 @@ struct LogStateEventTests {
         copy.apply(change: .invisible(rev: 3))
         #expect(copy.state.rev == 3)
         #expect(copy.places == Array(10...20))
-        #expect(copy.voids.isEmpty)
+        #expect(copy.deletedRanges.isEmpty)
     }
 
     @Test("A single message fills a gap only if its snapshot includes all changes that the client skipped")

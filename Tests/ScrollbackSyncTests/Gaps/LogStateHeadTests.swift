@@ -25,10 +25,10 @@ struct LogStateHeadTests {
     @Test("A newer head opens a gap and requests a sync")
     func newerHead() {
         var copy = LogCopy(log(10))
-        let edit = copy.apply(head: log(15, n: 14))
+        let edit = copy.apply(head: log(15, countedIndex: 14))
         #expect(edit.needsSync)
         #expect(copy.gaps == [11...15])
-        #expect(copy.state.n == 14)
+        #expect(copy.state.countedIndex == 14)
         #expect(copy.position.seq == 10)
         #expect(copy.violations.isEmpty)
     }
@@ -58,7 +58,7 @@ struct LogStateHeadTests {
         copy.apply(head: log(20, firstSeq: 12, rev: 1))
         #expect(copy.places == Array(12...20))
         #expect(copy.gaps.isEmpty)
-        #expect(copy.voids.isEmpty)
+        #expect(copy.deletedRanges.isEmpty)
         #expect(copy.violations.isEmpty)
     }
 
@@ -86,14 +86,14 @@ struct LogStateHeadTests {
     func widerView() {
         // The member joined at 51, left at 80, and joined again at 120.
         var copy = LogCopy(log(130, firstSeq: 51), read: 120...130)
-        copy.apply(page: page(51...119, messages(51...80), voids: [81...119], of: log(130, firstSeq: 51)))
+        copy.apply(page: page(51...119, messages(51...80), deletedRanges: [81...119], of: log(130, firstSeq: 51)))
         #expect(copy.gaps.isEmpty)
         #expect(copy.state.gapToFill(nearest: 60) == nil)
         #expect(copy.violations.isEmpty)
 
         copy.apply(head: log(130, view: 2))
         #expect(copy.gaps == [1...50, 81...119])
-        #expect(copy.voids.isEmpty)
+        #expect(copy.deletedRanges.isEmpty)
         #expect(copy.violations.isEmpty)
         copy.apply(page: page(1...50, messages(1...50), of: log(130, view: 2)))
         #expect(copy.gaps == [81...119])
@@ -104,7 +104,7 @@ struct LogStateHeadTests {
         // Message 15 was edited at revision 1, while this reader could not see it.
         let narrow = log(20, firstSeq: 11)
         var copy = LogCopy(narrow)
-        copy.apply(page: page(11...20, messages(11...14) + messages(17...20), voids: [15...16], of: narrow))
+        copy.apply(page: page(11...20, messages(11...14) + messages(17...20), deletedRanges: [15...16], of: narrow))
         copy.apply(head: log(20, rev: 1, view: 2))
         copy.apply(change: .invisible(rev: 1))
         copy.apply(message: message(15, "as sent"))
@@ -116,7 +116,7 @@ struct LogStateHeadTests {
     }
 
     @Test("A wider view of an empty log opens a gap")
-    func widerViewOfNothing() {
+    func widerViewOfEmptyLog() {
         var copy = LogCopy(adopting: log(50, firstSeq: 51))
         copy.apply(head: log(50, view: 2))
         #expect(copy.gaps == [1...50])

@@ -47,13 +47,13 @@ struct LogStateLocalityTests {
     ) -> (state: LogState, edit: LogEdit) {
         let near = places.lowerBound - 1...places.upperBound + 1
         let gaps = state.gaps.ranges.filter { $0.intersection(near) != nil || $0.upperBound > state.replayed }
-        let voids = state.voids.ranges.filter { $0.intersection(near) != nil }
+        let deletedRanges = state.deletedRanges.ranges.filter { $0.intersection(near) != nil }
         var result = state
         result.gaps = SeqRangeSet(gaps)
-        result.voids = SeqRangeSet(voids)
+        result.deletedRanges = SeqRangeSet(deletedRanges)
         let edit = event.apply(to: &result)
         result.gaps.formUnion(SeqRangeSet(state.gaps.ranges.filter { !gaps.contains($0) }))
-        result.voids.formUnion(SeqRangeSet(state.voids.ranges.filter { !voids.contains($0) }))
+        result.deletedRanges.formUnion(SeqRangeSet(state.deletedRanges.ranges.filter { !deletedRanges.contains($0) }))
         return (result, edit)
     }
 
@@ -75,7 +75,7 @@ struct LogStateLocalityTests {
             return (.head(head), min(state.firstSeq, next)...next)
         default:
             let page = page(
-                low...high, messages(low...low), voids: [high...high],
+                low...high, messages(low...low), deletedRanges: [high...high],
                 of: log(state.head, firstSeq: state.firstSeq, rev: state.rev))
             return (.page(page), low...high)
         }

@@ -23,26 +23,26 @@ struct LogStatePageTests {
     }
 
     @Test("The deleted ranges of a filtered page do not change gaps")
-    func filteredVoids() {
+    func deletedRangesOfFilteredPageKeepGaps() {
         var copy = LogCopy(adopting: log(20))
-        copy.apply(page: filteredPage(1...20, [], voids: [5...9], of: log(20)))
+        copy.apply(page: filteredPage(1...20, [], deletedRanges: [5...9], of: log(20)))
         #expect(copy.gaps == [1...20])
-        #expect(copy.voids.isEmpty)
+        #expect(copy.deletedRanges.isEmpty)
     }
 
     @Test("An unfiltered page removes exactly its rows and deleted ranges from the gaps")
     func exactCoverage() {
         var copy = LogCopy(adopting: log(100))
-        copy.apply(page: page(41...50, messages(41...47), voids: [49...50], of: log(100)))
+        copy.apply(page: page(41...50, messages(41...47), deletedRanges: [49...50], of: log(100)))
         // The page covered 48, but has neither a row nor a deleted range for it. It stays a gap, so it is requested
         // again.
         #expect(copy.gaps == [1...40, 48...48, 51...100])
-        #expect(copy.voids == [49...50])
+        #expect(copy.deletedRanges == [49...50])
         #expect(copy.violations.isEmpty)
     }
 
     @Test("A page that was read before a recall does not restore the recalled message", .history(3))
-    func recallOvertakesPage() {
+    func stalePageDoesNotRestoreMessage() {
         var copy = LogCopy(log(20, rev: 10), read: 11...20)
         let late = page(1...10, messages(1...10), of: log(20, rev: 10))
         copy.apply(change: .message(message(4, nil, rev: 11)))
@@ -55,13 +55,13 @@ struct LogStatePageTests {
     }
 
     @Test("A range deleted in the middle takes one page", .history(6))
-    func hugeVoid() {
+    func largeDeletedRangeTakesOnePage() {
         let head = log(500_200)
         var copy = LogCopy(head, read: 500_101...500_200)
         let covered: SeqRange = 51...500_100
-        copy.apply(page: page(covered, messages(51...100), voids: [101...500_100], of: head))
+        copy.apply(page: page(covered, messages(51...100), deletedRanges: [101...500_100], of: head))
         #expect(copy.gaps == [1...50])
-        #expect(copy.voids == [101...500_100])
+        #expect(copy.deletedRanges == [101...500_100])
         #expect(copy.violations.isEmpty)
     }
 
@@ -92,15 +92,15 @@ struct LogStatePageTests {
     @Test("An empty page that covered sequence numbers moves the next request past them", .history(26))
     func emptyCoveringPage() {
         var copy = LogCopy(adopting: log(10))
-        copy.apply(page: page(4...10, [], voids: [4...10], of: log(10)))
+        copy.apply(page: page(4...10, [], deletedRanges: [4...10], of: log(10)))
         #expect(copy.gaps == [1...3])
         #expect(copy.state.gapToFill(nearest: 10)?.anchor == 4)
     }
 
     @Test("A page that is applied twice changes nothing the second time")
-    func doubledPage() {
+    func repeatedPageChangesNothing() {
         var copy = LogCopy(adopting: log(20))
-        let once = page(11...20, messages(11...18), voids: [19...20], of: log(20))
+        let once = page(11...20, messages(11...18), deletedRanges: [19...20], of: log(20))
         copy.apply(page: once)
         let before = (copy.state, copy.rows)
         copy.apply(page: once)
@@ -121,7 +121,7 @@ struct LogStatePageTests {
     @Test("A page with a lower or a higher retention floor is applied within the higher one")
     func pageAndFloor() {
         var copy = LogCopy(log(20, firstSeq: 8), read: 15...20)
-        copy.apply(page: page(5...10, messages(5...10), voids: [], of: log(20, firstSeq: 5)))
+        copy.apply(page: page(5...10, messages(5...10), deletedRanges: [], of: log(20, firstSeq: 5)))
         #expect(copy.places.first == 8)
         #expect(copy.gaps == [11...14])
         copy.apply(page: page(13...14, messages(13...14), of: log(20, firstSeq: 10)))
@@ -131,11 +131,11 @@ struct LogStatePageTests {
     }
 
     @Test("A deleted range in a page removes the rows inside it")
-    func voidOverRow() {
+    func deletedRangeRemovesRows() {
         var copy = LogCopy(log(10))
-        copy.apply(page: page(1...10, messages(1...4) + messages(8...10), voids: [5...7], of: log(10, rev: 1)))
+        copy.apply(page: page(1...10, messages(1...4) + messages(8...10), deletedRanges: [5...7], of: log(10, rev: 1)))
         #expect(copy.places == [1, 2, 3, 4, 8, 9, 10])
-        #expect(copy.voids == [5...7])
+        #expect(copy.deletedRanges == [5...7])
         #expect(copy.violations.isEmpty)
     }
 

@@ -104,14 +104,14 @@ struct LogStateSyncTests {
         #expect(!edit.needsSync)
         #expect(copy.places == Array(18...20))
         #expect(copy.gaps == [1...3, 6...17])
-        #expect(copy.voids == [4...5])
+        #expect(copy.deletedRanges == [4...5])
         #expect(copy.state.rev == 40)
         #expect(copy.apply(page: late).outcome == .stale(.snapshot))
         #expect(copy.violations.isEmpty)
     }
 
     @Test("A repeated sync answer does not make the client read everything again")
-    func doubledRefetch() {
+    func repeatedAnswerDoesNotRefetchAgain() {
         var copy = LogCopy(log(20, rev: 2))
         let asked = copy.position
         let answer = sync(
@@ -129,7 +129,7 @@ struct LogStateSyncTests {
         let changes: [LogChange] = [.message(message(7, "edited", rev: 1)), .removed(6...8, rev: 2)]
         copy.apply(sync: sync(page(nil, [], of: log(10, rev: 2)), changes, through: 2), asked: copy.position)
         #expect(copy.rows[7] == nil)
-        #expect(copy.voids == [6...8])
+        #expect(copy.deletedRanges == [6...8])
         #expect(copy.violations.isEmpty)
     }
 
@@ -142,7 +142,7 @@ struct LogStateSyncTests {
                 page(19...20, messages(19...20), of: log(20, rev: 1)), [.removed(12...14, rev: 1)], through: 1),
             asked: copy.position)
         copy.apply(page: late)
-        #expect(copy.voids == [12...14])
+        #expect(copy.deletedRanges == [12...14])
         #expect(copy.places == Array(1...11) + Array(15...20))
         #expect(copy.violations.isEmpty)
     }

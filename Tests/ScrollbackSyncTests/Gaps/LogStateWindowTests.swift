@@ -7,7 +7,7 @@ struct LogStateWindowTests {
     /// A log of 1...100, of which 11...50 and 61...90 are deleted ranges.
     private let state: LogState = {
         var state = LogState(adopting: log(100))
-        state.voids = SeqRangeSet([11...50, 61...90])
+        state.deletedRanges = SeqRangeSet([11...50, 61...90])
         return state
     }()
 

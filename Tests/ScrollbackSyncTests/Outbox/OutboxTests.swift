@@ -13,7 +13,7 @@ struct OutboxTests {
     private let other: ConversationID = .direct("bob")
 
     private func stored(_ id: MessageID, _ outcome: SendResult.Outcome = .committed) -> Result<SendResult, ChatError> {
-        let position = SendResult.Position(seq: 1, n: 1, epoch: Epoch(rawValue: 7))
+        let position = SendResult.Position(seq: 1, countedIndex: 1, epoch: Epoch(rawValue: 7))
         return .success(
             SendResult(outcome: outcome, id: id, timetoken: Timetoken(rawValue: 1), position: position))
     }
@@ -58,7 +58,7 @@ struct OutboxTests {
     }
 
     @Test("A message that is refused with 429 is still sent before the next one", .history(18))
-    mutating func headWaits() {
+    mutating func throttledMessageStaysFirst() {
         var outbox = busy()
         let effects = outbox.answered(m1, refused(.rateLimited, after: 20), now: noon, using: &random)
         #expect(effects.transmit.isEmpty)
@@ -86,7 +86,7 @@ struct OutboxTests {
     }
 
     @Test("Waits after refusals with a retry time are randomized and increase")
-    mutating func spreads() {
+    mutating func waitsAreRandomized() {
         var first: Set<TimeInterval> = []
         for _ in 1...20 {
             var outbox = busy()
@@ -160,7 +160,7 @@ struct OutboxTests {
         var log = LogState(adopting: log(10))
         _ = log.apply(head: ScrollbackSyncTests.log(3, epoch: 8))
         #expect(outbox.connected(now: noon).transmit == [m1])
-        let position = SendResult.Position(seq: 4, n: 4, epoch: Epoch(rawValue: 8))
+        let position = SendResult.Position(seq: 4, countedIndex: 4, epoch: Epoch(rawValue: 8))
         let result = SendResult(outcome: .committed, id: m1, timetoken: Timetoken(rawValue: 1), position: position)
         #expect(outbox.answered(m1, .success(result), now: noon, using: &random).removed == [m1])
     }

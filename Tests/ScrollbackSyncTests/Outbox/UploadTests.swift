@@ -14,7 +14,7 @@ struct UploadTests {
     }
 
     @Test("A message is sent after its files are uploaded, and the messages behind it follow")
-    mutating func dependent() {
+    mutating func messageWaitsForItsFiles() {
         var outbox = Outbox()
         _ = outbox.connected(now: noon)
         let first = outbox.enqueue(ids[0], in: swift, needsUpload: true, now: noon)
@@ -30,7 +30,7 @@ struct UploadTests {
     }
 
     @Test("Three files are uploaded at a time, in queue order, also for messages that still wait")
-    mutating func ahead() {
+    mutating func uploadsRunAheadOfSends() {
         var outbox = Outbox()
         for id in ids.prefix(5) { _ = outbox.enqueue(id, in: swift, needsUpload: true, now: noon) }
         #expect(outbox.connected(now: noon).upload == Array(ids[0...2]))
@@ -63,7 +63,7 @@ struct UploadTests {
     }
 
     @Test("Uploads are retried on a new connection, and interrupted ones restart after an app restart")
-    mutating func comingBack() {
+    mutating func uploadsAreRetriedOnReconnect() {
         var outbox = Outbox()
         _ = outbox.connected(now: noon)
         for id in ids.prefix(2) { _ = outbox.enqueue(id, in: swift, needsUpload: true, now: noon) }
@@ -98,27 +98,27 @@ struct UploadTests {
     }
 
     @Test("Files that the server lost are uploaded again before later messages, at most once an hour")
-    mutating func lost() {
+    mutating func lostFilesAreUploadedAgain() {
         var outbox = fileAndText()
-        #expect(outbox.uploadAgain(ids[0], now: noon) == nil)
+        #expect(outbox.reupload(ids[0], now: noon) == nil)
         #expect(outbox.uploaded(ids[0], .success(()), now: noon, using: &random).transmit == [ids[0]])
-        let again = outbox.uploadAgain(ids[0], now: noon)
+        let again = outbox.reupload(ids[0], now: noon)
         #expect(again?.upload == [ids[0]] && again?.transmit == [])
         #expect(again?.changed.map(\.needsUpload) == [true] && again?.changed.map(\.isFrozen) == [true])
         #expect(outbox.uploaded(ids[0], .success(()), now: noon, using: &random).transmit == [ids[0]])
-        #expect(outbox.uploadAgain(ids[0], now: noon + Outbox.uploadsAgainAfter - 1) == nil)
-        #expect(outbox.uploadAgain(ids[0], now: noon + Outbox.uploadsAgainAfter)?.upload == [ids[0]])
+        #expect(outbox.reupload(ids[0], now: noon + Outbox.minimumReuploadInterval - 1) == nil)
+        #expect(outbox.reupload(ids[0], now: noon + Outbox.minimumReuploadInterval)?.upload == [ids[0]])
     }
 
     @Test("A message that could not be deleted from the store is queued again in its position, with its files")
-    func putBack() throws {
+    func undeletedMessageIsQueuedAgain() throws {
         var outbox = Outbox()
         _ = outbox.connected(now: noon)
         for id in ids.prefix(2) { _ = outbox.enqueue(id, in: swift, needsUpload: true, now: noon) }
         let item = try #require(outbox[ids[0]])
         _ = outbox.cancel(ids[0], now: noon)
         _ = outbox.disconnected()
-        outbox.putBack(item)
+        outbox.restore(item)
         #expect(outbox.items.map(\.id) == [ids[0], ids[1]] && outbox[ids[0]]?.state == .queued)
         #expect(outbox.connected(now: noon).upload == [ids[0]])
     }

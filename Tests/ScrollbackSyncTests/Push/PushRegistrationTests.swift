@@ -14,17 +14,17 @@ struct PushRegistrationTests {
     func offline() {
         var push = PushRegistration(of: "phone")
         push.set(first)
-        #expect(push.next() == nil && !push.isTold)
+        #expect(push.next() == nil && !push.isAcknowledged)
         push.connected()
         #expect(push.next() == .put(first))
         #expect(push.next() == nil)
         push.answered(.put(first))
-        #expect(push.isTold && push.next() == nil)
+        #expect(push.isAcknowledged && push.next() == nil)
     }
 
     @Test("Each connection checks the registration and repeats it if the server lost the push device")
-    func lost() {
-        var push = PushRegistration(of: "phone", wanted: first, isTold: true)
+    func lostRegistrationIsRepeated() {
+        var push = PushRegistration(of: "phone", wanted: first, isAcknowledged: true)
         push.connected()
         #expect(push.next() == .list)
         push.answered(.list, devices: [first])
@@ -37,12 +37,12 @@ struct PushRegistrationTests {
     }
 
     @Test("Without a registration, neither connecting nor unregistering sends a request")
-    func nothing() {
+    func noRequestWithoutRegistration() {
         var push = PushRegistration(of: "phone")
         push.connected()
         #expect(push.next() == nil)
         push.set(nil)
-        #expect(push.next() == nil && push.isTold)
+        #expect(push.next() == nil && push.isAcknowledged)
     }
 
     @Test("A token that changes during a registration is registered after it")
@@ -54,10 +54,10 @@ struct PushRegistrationTests {
         push.set(second)
         #expect(push.next() == nil)
         push.answered(.put(first))
-        #expect(!push.isTold)
+        #expect(!push.isAcknowledged)
         #expect(push.next() == .put(second))
         push.answered(.put(second))
-        #expect(push.isTold)
+        #expect(push.isAcknowledged)
     }
 
     @Test("A request whose answer was lost is repeated on the next connection")
@@ -72,9 +72,9 @@ struct PushRegistrationTests {
         #expect(push.next() == .drop("phone"))
         // An answer of the previous connection.
         push.answered(.put(first))
-        #expect(!push.isTold)
+        #expect(!push.isAcknowledged)
         push.answered(.drop("phone"))
-        #expect(push.isTold && push.next() == nil)
+        #expect(push.isAcknowledged && push.next() == nil)
     }
 
     @Test("A temporary refusal is retried, and a permanent one is reported and retried on the next connection")
@@ -112,7 +112,7 @@ struct PushRegistrationTests {
     }
 
     @Test("After random changes, failures and losses, the server has the wanted push device", arguments: 1...500)
-    func programs(seed: UInt64) {
+    func randomChangesReachTheWantedState(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var push = PushRegistration(of: "phone")
         var server = Server()
@@ -134,7 +134,7 @@ struct PushRegistrationTests {
                 server.device = [first, second, nil].randomElement(using: &random) ?? nil
                 push.disconnected()
                 // The registration state is stored and loaded again.
-                push = PushRegistration(of: "phone", wanted: push.wanted, isTold: push.isTold)
+                push = PushRegistration(of: "phone", wanted: push.wanted, isAcknowledged: push.isAcknowledged)
                 step = nil
             case 6: if let step { push.failed(step, Bool.random(using: &random) ? busy : no) }
             case 7:
@@ -151,6 +151,6 @@ struct PushRegistrationTests {
         push.disconnected()
         push.connected()
         while let next = push.next() { push.answered(next, devices: server.take(next)) }
-        #expect(server.device == push.wanted && push.isTold && push.refusal == nil)
+        #expect(server.device == push.wanted && push.isAcknowledged && push.refusal == nil)
     }
 }

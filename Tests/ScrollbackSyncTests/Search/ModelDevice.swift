@@ -50,15 +50,15 @@ extension ModelDevice {
             guard let log = disk.logs[conversation], log.state.isBehind else { return nil }
             return log.state.position(in: conversation)
         }
-        carryOut(resume.connected(cursor: disk.cursor, behind: behind), now: now)
-        carryOut(outbox.connected(now: now), now: now)
+        execute(resume.connected(cursor: disk.cursor, behind: behind), now: now)
+        execute(outbox.connected(now: now), now: now)
     }
 
     mutating func disconnect(now: Date) {
         connection = nil
         resume.disconnected()
         for conversation in conversations { fills[conversation]?.disconnected() }
-        carryOut(outbox.disconnected(), now: now)
+        execute(outbox.disconnected(), now: now)
     }
 
     /// Ends the process and starts another one from the disk.
@@ -72,14 +72,14 @@ extension ModelDevice {
 
     mutating func tick(now: Date) {
         guard connection != nil else { return }
-        carryOut(resume.tick(now: now), now: now)
-        if let wakeAt = outbox.wakeAt, wakeAt <= now { carryOut(outbox.tick(now: now), now: now) }
+        execute(resume.tick(now: now), now: now)
+        if let wakeAt = outbox.wakeAt, wakeAt <= now { execute(outbox.tick(now: now), now: now) }
     }
 
     mutating func send(_ submission: Submission, in conversation: ConversationID, now: Date) {
         let effects = outbox.enqueue(submission.id, in: conversation, now: now)
         if let item = outbox[submission.id] { disk.outbox.append((item, submission)) }
-        carryOut(effects, now: now)
+        execute(effects, now: now)
     }
 
     mutating func read(_ conversation: ConversationID, _ request: GapRequest, from sender: UserID?) {
@@ -89,7 +89,7 @@ extension ModelDevice {
 
     /// Requests the gap that is nearest to a sequence number.
     mutating func fill(_ conversation: ConversationID, nearest place: Seq, limit: Int, now: Date) -> GapFill.Step {
-        guard connection != nil, let state = disk.logs[conversation]?.state else { return .rest }
+        guard connection != nil, let state = disk.logs[conversation]?.state else { return .idle }
         let step = fills[conversation, default: GapFill()].next(
             state.gapToFill(nearest: place, limit: limit), now: now)
         if case .ask(let request) = step {
@@ -103,24 +103,24 @@ extension ModelDevice {
 
 extension ModelDevice {
     mutating func receive(_ event: LiveEvent, now: Date) {
-        carryOut(resume.live(event), now: now)
+        execute(resume.live(event), now: now)
     }
 
     mutating func receive(_ answer: Answer, now: Date) {
         switch answer {
         case .window(let request, let heads, let cursor, let isDone):
-            carryOut(resume.windowAnswered(request, heads: heads, cursor: cursor, isDone: isDone), now: now)
+            execute(resume.windowAnswered(request, heads: heads, cursor: cursor, isDone: isDone), now: now)
         case .windowRefused(let request):
-            carryOut(resume.windowFailed(request, .busy, now: now, using: &generator), now: now)
+            execute(resume.windowFailed(request, .busy, now: now, using: &generator), now: now)
         case .sync(let batch, let answers):
             var behind: [LogPosition] = []
             for (asked, answer) in answers {
                 let edit = apply(asked.conversation) { $0.apply(sync: answer, asked: asked) }
                 if edit?.needsSync == true, let position = position(asked.conversation) { behind.append(position) }
             }
-            carryOut(resume.syncAnswered(batch, behind: behind, now: now, using: &generator), now: now)
+            execute(resume.syncAnswered(batch, behind: behind, now: now, using: &generator), now: now)
         case .syncRefused(let batch):
-            carryOut(resume.syncFailed(batch, .busy, now: now, using: &generator), now: now)
+            execute(resume.syncFailed(batch, .busy, now: now, using: &generator), now: now)
         case .sent(let conversation, let submission, let sender, let result):
             sent(conversation, submission, sender, result, now: now)
         case .page(let conversation, let request, let page, let isFill):
@@ -137,13 +137,13 @@ extension ModelDevice {
         _ conversation: ConversationID, _ submission: Submission, _ sender: UserID,
         _ result: Result<SendResult, ChatError>, now: Date
     ) {
-        carryOut(outbox.answered(submission.id, result, now: now, using: &generator), now: now)
+        execute(outbox.answered(submission.id, result, now: now, using: &generator), now: now)
         switch result {
         case .success(let result):
             guard let position = result.position else { return }
             acknowledged[submission.id] = position.epoch
             let row = Message(
-                conversation: conversation, seq: position.seq, n: position.n, id: result.id,
+                conversation: conversation, seq: position.seq, countedIndex: position.countedIndex, id: result.id,
                 timetoken: result.timetoken, epoch: position.epoch, sender: sender, type: submission.content.type,
                 content: submission.content, attributes: submission.attributes)
             applyAndSync(conversation, now: now) { $0.apply(message: row) }
@@ -164,7 +164,7 @@ extension ModelDevice {
     private mutating func apply(_ conversation: ConversationID, _ event: (inout LogState) -> LogEdit) -> LogEdit? {
         touched.insert(conversation)
         let edit = disk.logs[conversation]?.apply(event)
-        if edit?.isStale == false { fills[conversation]?.somethingChanged() }
+        if edit?.isStale == false { fills[conversation]?.allowRequests() }
         return edit
     }
 
@@ -173,10 +173,10 @@ extension ModelDevice {
     ) {
         let edit = apply(conversation, event)
         guard edit?.needsSync == true, let position = position(conversation) else { return }
-        carryOut(resume.needsSync(position), now: now)
+        execute(resume.needsSync(position), now: now)
     }
 
-    private mutating func carryOut(_ actions: [ResumeAction], now: Date) {
+    private mutating func execute(_ actions: [ResumeAction], now: Date) {
         for action in actions {
             switch action {
             case .pullWindow(let request, let cursor): requests.append(.window(request, cursor: cursor))
@@ -191,7 +191,7 @@ extension ModelDevice {
                 }
             case .recheck(let conversations):
                 for position in conversations.compactMap(position) {
-                    carryOut(resume.needsSync(position), now: now)
+                    execute(resume.needsSync(position), now: now)
                 }
             case .wake: break
             }
@@ -214,10 +214,10 @@ extension ModelDevice {
             guard let state = disk.logs[head.conversation]?.state, state.isBehind else { return nil }
             return state.position(in: head.conversation)
         }
-        carryOut(actions, now: now)
+        execute(actions, now: now)
     }
 
-    mutating func carryOut(_ effects: Outbox.Effects, now: Date) {
+    mutating func execute(_ effects: Outbox.Effects, now: Date) {
         for item in effects.changed {
             if let index = disk.outbox.firstIndex(where: { $0.item.id == item.id }) { disk.outbox[index].item = item }
         }

@@ -16,21 +16,22 @@ extension ModelLog {
 
     func state(for user: UserID) -> LogHead {
         let head = head(for: user)
-        let n = head > 0 ? rows[Int(head) - 1].n : 0
-        return LogHead(epoch: epoch, view: view, head: head, firstSeq: firstSeq(for: user), n: n, rev: rev)
+        let countedIndex = head > 0 ? rows[Int(head) - 1].countedIndex : 0
+        return LogHead(
+            epoch: epoch, view: view, head: head, firstSeq: firstSeq(for: user), countedIndex: countedIndex, rev: rev)
     }
 
-    func sees(_ user: UserID, _ seq: Seq) -> Bool {
+    func canSee(_ user: UserID, _ seq: Seq) -> Bool {
         guard seq >= firstSeq(for: user), seq <= head(for: user), !removed.contains(seq) else { return false }
         if visibility == .everything { return true }
         return spans[user]?.contains { seq >= $0.joined && seq <= $0.left ?? last } ?? false
     }
 
-    func visibleRows(for user: UserID) -> [Message] { rows.filter { sees(user, $0.seq) } }
+    func visibleRows(for user: UserID) -> [Message] { rows.filter { canSee(user, $0.seq) } }
 
     func change(_ rev: Int64, for user: UserID) -> LogChange {
         switch changes[Int(rev) - 1] {
-        case .message(let seq) where sees(user, seq): .message(rows[Int(seq) - 1])
+        case .message(let seq) where canSee(user, seq): .message(rows[Int(seq) - 1])
         case .message: .invisible(rev: rev)
         case .removed(let range): .removed(range, rev: rev)
         }
@@ -43,25 +44,25 @@ extension ModelLog {
     ) -> LogPage {
         let state = state(for: reader)
         var messages: [Message] = []
-        var voids = SeqRangeSet()
+        var deletedRanges = SeqRangeSet()
         let step: Seq = direction == .older ? -1 : 1
         let start = direction == .older ? min(anchor - 1, state.head) : max(anchor + 1, state.firstSeq)
         var seq = start
-        var looked = 0
-        while seq >= state.firstSeq, seq <= state.head, messages.count < limit, looked < budget {
-            if !sees(reader, seq) {
-                voids.insert(seq...seq)
+        var scanned = 0
+        while seq >= state.firstSeq, seq <= state.head, messages.count < limit, scanned < budget {
+            if !canSee(reader, seq) {
+                deletedRanges.insert(seq...seq)
             } else if sender == nil || rows[Int(seq) - 1].sender == sender {
                 messages.append(rows[Int(seq) - 1])
             }
-            looked += 1
+            scanned += 1
             seq += step
         }
         let end = seq - step
         let coverage =
-            looked == 0
-            ? Coverage.nothing(above: anchor)
-            : Coverage(lower: min(start, end), upper: max(start, end), voids: voids)
+            scanned == 0
+            ? Coverage.empty(above: anchor)
+            : Coverage(lower: min(start, end), upper: max(start, end), deletedRanges: deletedRanges)
         return LogPage(
             messages: messages, coverage: coverage, isFiltered: sender != nil, older: nil, newer: nil, state: state)
     }
@@ -72,7 +73,7 @@ extension ModelLog {
         let missed = asked.epoch == epoch ? asked.seq : 0
         let places = max(0, Int(state.head - missed))
         let newest = page(.older, of: state.head + 1, limit: 6, budget: places, reader: reader)
-        if asked.epoch != epoch || asked.rev < forgotten {
+        if asked.epoch != epoch || asked.rev < discardedThrough {
             return LogSync(
                 page: newest, changes: [], changedThrough: rev, mustRefetch: asked.epoch == epoch)
         }

@@ -12,7 +12,7 @@ struct ModelLog {
     /// The change with revision `rev` is `changes[rev - 1]`.
     var changes: [Change] = []
     /// The server no longer has changes up to this revision.
-    var forgotten: Int64 = 0
+    var discardedThrough: Int64 = 0
     /// The retention floor: the lowest sequence number that is not expired.
     var floor: Seq = 1
     var visibility = HistoryVisibility.sinceJoin
@@ -64,13 +64,13 @@ extension ModelLog {
             return .success(first)
         }
         guard isMember(sender) else { return .failure(ChatError(.notMember, "The user is not a member.")) }
-        let n = (rows.last?.n ?? 0) + (submission.traits.countsUnread ? 1 : 0)
+        let countedIndex = (rows.last?.countedIndex ?? 0) + (submission.traits.countsUnread ? 1 : 0)
         let message = Message(
-            conversation: conversation, seq: last + 1, n: n, id: submission.id,
+            conversation: conversation, seq: last + 1, countedIndex: countedIndex, id: submission.id,
             timetoken: Timetoken(rawValue: UInt64(last + 1)), epoch: epoch, sender: sender,
             type: submission.content.type, content: submission.content)
         rows.append(message)
-        let position = SendResult.Position(seq: message.seq, n: n, epoch: epoch)
+        let position = SendResult.Position(seq: message.seq, countedIndex: countedIndex, epoch: epoch)
         let result = SendResult(
             outcome: .committed, id: message.id, timetoken: message.timetoken, position: position)
         answers[message.id] = result

@@ -3,9 +3,9 @@ import ScrollbackModel
 /// An in-memory server with several logs and the number of the last commit of each log.
 struct ModelServer {
     var logs: [ModelLog]
-    var movedAt: [Int]
+    var lastCommits: [Int]
     private var backups: [ModelLog]
-    private var moves = 0
+    private var commits = 0
     private var epochs: UInt64 = 100
 
     init(_ conversations: [ConversationID]) {
@@ -15,16 +15,16 @@ struct ModelServer {
             logs.append(ModelLog(conversation, epoch: epochs))
         }
         backups = logs
-        movedAt = logs.map { _ in 1 }
-        moves = 1
+        lastCommits = logs.map { _ in 1 }
+        commits = 1
     }
 
     func index(of conversation: ConversationID) -> Int { logs.firstIndex { $0.conversation == conversation }! }
 
     /// Records a commit that changed the conversation.
-    mutating func moved(_ index: Int) {
-        moves += 1
-        movedAt[index] = moves
+    mutating func recordCommit(_ index: Int) {
+        commits += 1
+        lastCommits[index] = commits
     }
 
     mutating func backUp(_ index: Int) { backups[index] = logs[index] }
@@ -40,29 +40,29 @@ struct ModelServer {
             answer.position?.epoch = logs[index].epoch
             return answer
         }
-        moved(index)
+        recordCommit(index)
     }
 
     /// Deletes the conversation and creates it again.
-    mutating func makeAnew(_ index: Int, members: [UserID]) {
+    mutating func recreate(_ index: Int, members: [UserID]) {
         epochs += 1
         logs[index] = ModelLog(logs[index].conversation, epoch: epochs)
         for user in members { logs[index].join(user) }
-        moved(index)
+        recordCommit(index)
     }
 
     func head(_ index: Int, for user: UserID) -> ConversationHead {
         ConversationHead(
             conversation: logs[index].conversation, state: logs[index].state(for: user),
-            lastMessage: logs[index].rows.last { logs[index].sees(user, $0.seq) })
+            lastMessage: logs[index].rows.last { logs[index].canSee(user, $0.seq) })
     }
 
     /// A window with one conversation, in order of the last commit.
     func window(after cursor: String?, for user: UserID) -> (heads: [ConversationHead], cursor: String, isDone: Bool) {
         let since = cursor.flatMap(Int.init) ?? 0
-        let moved = logs.indices.filter { movedAt[$0] > since && logs[$0].spans[user] != nil }
-            .sorted { movedAt[$0] < movedAt[$1] }
+        let moved = logs.indices.filter { lastCommits[$0] > since && logs[$0].spans[user] != nil }
+            .sorted { lastCommits[$0] < lastCommits[$1] }
         guard let first = moved.first else { return ([], String(since), true) }
-        return ([head(first, for: user)], String(movedAt[first]), moved.count == 1)
+        return ([head(first, for: user)], String(lastCommits[first]), moved.count == 1)
     }
 }

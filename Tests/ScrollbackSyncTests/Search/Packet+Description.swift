@@ -60,7 +60,7 @@ private func brief(_ message: Message) -> String { "\(message.seq)@\(message.rev
 
 private func brief(_ page: LogPage) -> String {
     "\(page.isFiltered ? "scanned" : "covered") \(page.coverage.lower)...\(page.coverage.upper) voids "
-        + "\(page.coverage.voids.ranges) rows \(page.messages.map(brief)) of \(brief(page.state))"
+        + "\(page.coverage.deletedRanges.ranges) rows \(page.messages.map(brief)) of \(brief(page.state))"
 }
 
 private func brief(_ change: LogChange) -> String {

@@ -10,7 +10,7 @@ struct Packet {
     var process: Int
     var body: Body
     /// The number of times that this packet is passed over before it is delivered.
-    var patience = 0
+    var deliveryDelay = 0
 
     enum Body {
         case request(Request)

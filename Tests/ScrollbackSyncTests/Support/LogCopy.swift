@@ -20,7 +20,7 @@ extension LogCopy {
     @discardableResult
     mutating func apply(_ event: (inout LogState) -> LogEdit) -> LogEdit {
         let edit = event(&state)
-        edit.carryOut(on: &rows)
+        edit.apply(to: &rows)
         return edit
     }
 

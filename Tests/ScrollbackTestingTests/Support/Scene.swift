@@ -4,10 +4,10 @@ import ScrollbackModel
 import ScrollbackTesting
 import Testing
 
-/// A world with a group "swift" of Alice and Bob. Alice sends, and Bob has two clients. All clients receive live
+/// A server with a group "swift" of Alice and Bob. Alice sends, and Bob has two clients. All clients receive live
 /// messages.
 struct Scene {
-    let world: ChatWorld
+    let server: TestServer
     let alice: ChatClient
     let phone: ChatClient
     let laptop: ChatClient
@@ -15,21 +15,21 @@ struct Scene {
 
     /// Bob's two clients and a new one that has loaded its recents list.
     func all() async throws -> [ChatClient] {
-        let new = try await world.client("bob")
+        let new = try await server.client("bob")
         try await new.ready()
         return devices + [new]
     }
 }
 
-/// Creates a world with such a group.
+/// Creates a server with such a group.
 ///
 /// - Parameter members: The members of the group, the owner first.
 func scene(_ members: [UserID] = ["alice", "bob"]) async throws -> Scene {
-    let world = try ChatWorld(users: ["alice", "bob"])
-    try await world.makeGroup("swift", members: members)
+    let server = try TestServer(users: ["alice", "bob"])
+    try await server.makeGroup("swift", members: members)
     let scene = Scene(
-        world: world, alice: try await world.client("alice"), phone: try await world.client("bob"),
-        laptop: try await world.client("bob"))
+        server: server, alice: try await server.client("alice"), phone: try await server.client("bob"),
+        laptop: try await server.client("bob"))
     for client in [scene.alice, scene.phone, scene.laptop] { try await client.ready() }
     return scene
 }
@@ -62,15 +62,15 @@ extension ChatClient {
 
     /// Sends these numbers as messages, and waits until the server has stored them.
     @discardableResult
-    func say(
+    func sendMessages(
         _ numbers: ClosedRange<Int>, in id: ConversationID, mentioning mentions: Mentions? = nil
     ) async throws -> [Message] {
-        var sendings: [Sending] = []
+        var sendings: [SendHandle] = []
         for number in numbers {
             sendings.append(try await conversation(id).send(.text("\(number)"), mentioning: mentions))
         }
         var messages: [Message] = []
-        for sending in sendings { messages.append(try await sending.delivered()) }
+        for sending in sendings { messages.append(try await sending.waitUntilSent()) }
         return messages
     }
 }

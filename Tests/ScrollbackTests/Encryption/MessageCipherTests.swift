@@ -10,8 +10,9 @@ struct MessageCipherTests {
     private static let may = MessageCipher.Key(id: "2026-05", key: Data(repeating: 7, count: 32))
     private let group = ConversationID.group("swift")
 
-    private func sealing(_ user: UserID, _ keys: [MessageCipher.Key] = [november]) throws -> MessageSealing {
-        MessageSealing(user: user, cipher: keys.isEmpty ? nil : try MessageCipher(keys: keys))
+    private func messageEncryption(_ user: UserID, _ keys: [MessageCipher.Key] = [november]) throws -> MessageEncryption
+    {
+        MessageEncryption(user: user, cipher: keys.isEmpty ? nil : try MessageCipher(keys: keys))
     }
 
     /// The message that recipients get for a submission.
@@ -19,7 +20,8 @@ struct MessageCipherTests {
         _ submission: Submission, in conversation: ConversationID? = nil, by sender: UserID = "alice"
     ) -> Message {
         Message(
-            conversation: conversation ?? group, seq: 1, n: 1, id: submission.id, timetoken: Timetoken(rawValue: 1),
+            conversation: conversation ?? group, seq: 1, countedIndex: 1, id: submission.id,
+            timetoken: Timetoken(rawValue: 1),
             epoch: Epoch(rawValue: 1), sender: sender, type: submission.content.type, content: submission.content,
             attributes: submission.attributes)
     }
@@ -48,7 +50,7 @@ struct MessageCipherTests {
     func secrecy() throws {
         let key = MessageCipher.Key(id: "2026-11", key: Data("an unlikely key of 32 bytes ....".utf8))
         let cipher = try MessageCipher(keys: [key])
-        for value in [key, cipher, MessageSealing(user: "alice", cipher: cipher)] as [Any] {
+        for value in [key, cipher, MessageEncryption(user: "alice", cipher: cipher)] as [Any] {
             var text = "\(value) \(String(reflecting: value))"
             dump(value, to: &text)
             #expect(!text.contains("unlikely") && !text.contains("0x") && text.contains("2026-11"), "\(text)")
@@ -61,7 +63,7 @@ struct MessageCipherTests {
         "Every content type, metadata and extra decrypt byte for byte, and the ciphertext reveals none of them",
         .rows(230))
     func types() throws {
-        let (alice, bob) = (try sealing("alice"), try sealing("bob"))
+        let (alice, bob) = (try messageEncryption("alice"), try messageEncryption("bob"))
         let quote = MessageContent.reference(
             Quote("secret-1", id: MessageID(high: 1, low: 2), sender: "carol", content: .text("secret-2")))
         let file = MediaID()
@@ -106,14 +108,14 @@ struct MessageCipherTests {
         let sent = Submission(
             id: try MessageID("0198f3c2-7c1e-7000-8000-0123456789ab"),
             content: try MessageContent(type: .text, json: json))
-        let read = try sealing("bob").open(message(sent, in: .direct("alice")))
+        let read = try messageEncryption("bob").open(message(sent, in: .direct("alice")))
         #expect(read.content?.json.text == #"{"text":"التيار 07:10 🌊"}"#, "\(String(describing: read.decryptionError))")
         #expect(read.isEncrypted && read.decryptionError == nil)
     }
 
     @Test("Encryption and decryption accept every form of a direct or community conversation ID")
     func names() throws {
-        let (alice, bob) = (try sealing("alice"), try sealing("bob"))
+        let (alice, bob) = (try messageEncryption("alice"), try messageEncryption("bob"))
         let direct = try alice.seal(submission(), to: .direct("bob"))
         #expect(bob.open(message(direct, in: .direct("alice"))).text == "high water")
         #expect(bob.open(message(direct, in: .direct(between: "bob", and: "alice"))).text == "high water")
@@ -124,15 +126,15 @@ struct MessageCipherTests {
     @Test("A message that was sent without encryption is readable and marked as not encrypted")
     func plain() throws {
         var sent = submission()
-        let read = try sealing("bob").open(message(sent))
+        let read = try messageEncryption("bob").open(message(sent))
         #expect(read.text == "high water" && !read.isEncrypted && read.decryptionError == nil)
         // Plain metadata next to encrypted content may not come from the sender.
-        sent = try sealing("alice").seal(sent, to: group)
+        sent = try messageEncryption("alice").seal(sent, to: group)
         sent.attributes.metadata = try RawJSON("{}")
-        let mixed = try sealing("bob").open(message(sent))
+        let mixed = try messageEncryption("bob").open(message(sent))
         #expect(mixed.text == "high water" && !mixed.isEncrypted && mixed.decryptionError == nil)
         // A cipher with `encrypts: false` sends messages unencrypted.
-        let reader = MessageSealing(user: "alice", cipher: try MessageCipher(keys: [Self.november], encrypts: false))
+        let reader = MessageEncryption(user: "alice", cipher: try MessageCipher(keys: [Self.november], encrypts: false))
         #expect(try reader.seal(submission(), to: group) == submission())
     }
 
@@ -141,7 +143,7 @@ struct MessageCipherTests {
     private func refused(_ message: Message, by user: UserID = "bob", _ keys: [MessageCipher.Key] = [november]) throws
         -> ChatError
     {
-        let read = try sealing(user, keys).open(message)
+        let read = try messageEncryption(user, keys).open(message)
         #expect(
             read.content == message.content && read.attributes == message.attributes, "The message must be unchanged.")
         #expect(read.text == nil && read.searchableText == nil)
@@ -151,8 +153,8 @@ struct MessageCipherTests {
     }
 
     @Test("A message without its key is unchanged and has an error that names the key", .rows(255))
-    func missing() throws {
-        let sealed = message(try sealing("alice").seal(submission(), to: group))
+    func missingKeyIsNamed() throws {
+        let sealed = message(try messageEncryption("alice").seal(submission(), to: group))
         for keys in [[], [Self.may]] {
             #expect(try refused(sealed, keys).message.contains("“2026-11”"))
         }
@@ -162,17 +164,18 @@ struct MessageCipherTests {
 
     @Test("After a key change, older messages are readable while their key is configured", .rows(230, 255))
     func rotation() throws {
-        let old = message(try sealing("alice", [Self.may]).seal(submission(), to: group))
-        let new = message(try sealing("alice", [Self.november, Self.may]).seal(submission(.text("now")), to: group))
+        let old = message(try messageEncryption("alice", [Self.may]).seal(submission(), to: group))
+        let new = message(
+            try messageEncryption("alice", [Self.november, Self.may]).seal(submission(.text("now")), to: group))
         #expect(new.content?.encrypted?.key == "2026-11")
-        let both = try sealing("bob", [Self.may, Self.november])
+        let both = try messageEncryption("bob", [Self.may, Self.november])
         #expect(both.open(old).text == "high water" && both.open(new).text == "now")
         #expect(try refused(old, [Self.november]).message.contains("2026-05"))
     }
 
     @Test("A message with any flipped bit is not decrypted", .rows(255))
-    func altered() throws {
-        let sealed = try sealing("alice").seal(submission(), to: group)
+    func alteredMessageIsNotDecrypted() throws {
+        let sealed = try messageEncryption("alice").seal(submission(), to: group)
         let value = try #require(sealed.content.encrypted)
         let data = try #require(Data(base64Encoded: value.data))
         func forged(_ data: Data) -> Message {
@@ -181,7 +184,7 @@ struct MessageCipherTests {
                 .text, EncryptedValue(format: 1, key: "2026-11", data: data.base64EncodedString()), files: [])
             return message(forged)
         }
-        #expect(try sealing("bob").open(forged(data)).text == "high water")
+        #expect(try messageEncryption("bob").open(forged(data)).text == "high water")
         for index in data.indices {
             var other = data
             other[index] ^= 1 << UInt8(index % 8)
@@ -198,10 +201,10 @@ struct MessageCipherTests {
     @Test(
         "Encrypted content is bound to its conversation, sender, message ID, type, key and field",
         .rows(255))
-    func moved() throws {
+    func contentIsBoundToItsContext() throws {
         var sent = submission()
         sent.attributes.metadata = try RawJSON(#"{"text":"meta"}"#)
-        let sealed = try sealing("alice", [Self.november, Self.may]).seal(sent, to: group)
+        let sealed = try messageEncryption("alice", [Self.november, Self.may]).seal(sent, to: group)
         var only = sealed
         only.attributes.metadata = nil
         _ = try refused(message(only, in: .group("other")))
@@ -219,15 +222,15 @@ struct MessageCipherTests {
         // The readable fields are still decrypted.
         var half = sealed
         half.attributes.extra = sealed.attributes.metadata
-        let read = try sealing("bob").open(message(half))
+        let read = try messageEncryption("bob").open(message(half))
         #expect(read.text == "high water" && read.attributes.metadata == sent.attributes.metadata)
         #expect(read.attributes.extra == half.attributes.extra && read.decryptionError != nil)
     }
 
     @Test("An erased user's messages are readable under the replacement sender")
-    func standIn() throws {
-        let sealed = try sealing("alice").seal(submission(), to: group)
-        #expect(try sealing("bob").open(message(sealed, by: .standIn())).text == "high water")
+    func erasedUsersMessagesAreReadable() throws {
+        let sealed = try messageEncryption("alice").seal(submission(), to: group)
+        #expect(try messageEncryption("bob").open(message(sealed, by: .standIn())).text == "high water")
         _ = try refused(message(sealed, by: "deleted-"))
         _ = try refused(message(sealed, by: "deleted-alice"))
     }
@@ -235,7 +238,9 @@ struct MessageCipherTests {
     @Test("A server event can't be forged by encrypting it, and content that is invalid for its type is not read")
     func forgedNotice() throws {
         let event = try MessageContent(type: .notice, json: RawJSON(#"{"event":"member-left","user":"bob"}"#))
-        let error = #expect(throws: ChatError.self) { try sealing("alice").seal(submission(event), to: group) }
+        let error = #expect(throws: ChatError.self) {
+            try messageEncryption("alice").seal(submission(event), to: group)
+        }
         #expect(error?.code == .invalidParameter && error?.parameter == "content")
         // Alice claims that Bob left. Another program encrypted this with nonce 1...12.
         let data = "AQIDBAUGBwgJCgsMZIYztomei6Qp1AYpZDHQCi8mjJzyH32pxDmNBrKUA7bhlrnlTNeD/ZLRGqQGgIK8mlb9zDSNOEUDeA=="
@@ -243,14 +248,14 @@ struct MessageCipherTests {
         let forged = try refused(message(submission(.encrypted(.notice, value, files: []))))
         #expect(forged.message.contains("event"))
         let wrong = MessageContent(known: .text, json: RawJSON(known: #"{"no":"text"}"#))
-        _ = try refused(message(try sealing("alice").seal(submission(wrong), to: group)))
+        _ = try refused(message(try messageEncryption("alice").seal(submission(wrong), to: group)))
     }
 
     // MARK: Refused sends
 
     @Test("A message that is too large after encryption is refused with an error that mentions encryption")
     func size() throws {
-        let alice = try sealing("alice")
+        let alice = try messageEncryption("alice")
         let fits = submission(.text(String(repeating: "x", count: 97_000)))
         #expect(try alice.seal(fits, to: group).content.json.text.utf8.count <= Limits.standard.contentBytes)
         let large = submission(.text(String(repeating: "x", count: 100_000)))
@@ -264,11 +269,11 @@ struct MessageCipherTests {
     }
 
     @Test("Content that could not be decrypted can't be forwarded, with or without a key")
-    func sentOn() throws {
-        let sealed = try sealing("alice").seal(submission(), to: group)
+    func undecryptableContentCannotBeForwarded() throws {
+        let sealed = try messageEncryption("alice").seal(submission(), to: group)
         for keys in [[], [Self.november], [Self.may]] {
             let error = #expect(throws: ChatError.self) {
-                try sealing("bob", keys).seal(submission(sealed.content), to: .group("other"))
+                try messageEncryption("bob", keys).seal(submission(sealed.content), to: .group("other"))
             }
             #expect(error?.code == .invalidParameter && error?.parameter == "content")
         }
@@ -276,12 +281,13 @@ struct MessageCipherTests {
 
     @Test("An encrypted edit is bound to the message's sender and leaves unchanged fields alone")
     func edit() throws {
-        let admin = try sealing("admin")
+        let admin = try messageEncryption("admin")
         let id = submission().id
         let edit = MessageEdit(.text("low water"), metadata: .keep, extra: .remove)
         let sealed = try admin.seal(edit, of: id, by: "alice", in: group)
         #expect(sealed.metadata == .keep && sealed.extra == .remove)
-        #expect(try sealing("bob").open(message(Submission(id: id, content: sealed.content))).text == "low water")
+        #expect(
+            try messageEncryption("bob").open(message(Submission(id: id, content: sealed.content))).text == "low water")
         _ = try refused(message(Submission(id: id, content: sealed.content), by: "admin"))
     }
 }

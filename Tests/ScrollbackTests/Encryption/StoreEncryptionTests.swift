@@ -49,7 +49,7 @@ final class StoreEncryptionTests {
                     WHERE s.type = 'table' AND c.type IN ('TEXT', 'BLOB', 'ANY', '') AND s.name NOT LIKE 'sqlite_%'
                     """)
         }
-        let sealed = SealedTable.ofClient.flatMap { table in table.texts.map { "\(table.name).\($0)" } }
+        let sealed = EncryptedTable.ofClient.flatMap { table in table.texts.map { "\(table.name).\($0)" } }
         #expect(Set(sealed).isSubset(of: Set(found)))
         let readable = Set(found).subtracting(sealed)
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -96,31 +96,31 @@ final class StoreEncryptionTests {
         try await StoreSamples.write(to: store)
         _ = try await store.write { try $0.apply((2...9).map { .live(.message(StoreSamples.message($0, "more"))) }) }
         let before = try await StoreSamples.read(from: store)
-        #expect(try await store.read { try $0.sealingProgress() } == nil)
+        #expect(try await store.read { try $0.encryptionProgress() } == nil)
         try store.close()
 
-        let steps: [(given: StoreEncryption, after: StoreEncryption?, isSealed: Bool)] = [
+        let steps: [(given: StoreEncryption, after: StoreEncryption?, isEncrypted: Bool)] = [
             (try .sample(1), try .sample(1), true), (try .sample(2, 1), try .sample(2), true),
             (try .sample(0, 2), nil, false),
         ]
-        for (given, after, isSealed) in steps {
+        for (given, after, isEncrypted) in steps {
             var last = 0.0
             var isMore = true
             while isMore {
                 store = try open(given)
-                let progress = try #require(try await store.read { try $0.sealingProgress() })
+                let progress = try #require(try await store.read { try $0.encryptionProgress() })
                 #expect(progress.fraction >= last && progress.key == given.keys.newest?.id)
                 last = progress.fraction
-                for _ in 0..<5 where isMore { isMore = try await store.write { try $0.sealSome(rows: rows) } }
+                for _ in 0..<5 where isMore { isMore = try await store.write { try $0.encryptNextRows(limit: rows) } }
                 #expect(try await StoreSamples.read(from: store) == before)
                 try store.close()
             }
             // An open client completes the rest.
             store = try open(given)
-            try await store.seal()
-            #expect(try await store.read { try $0.sealingProgress() }?.isDone ?? true)
+            try await store.encryptRows()
+            #expect(try await store.read { try $0.encryptionProgress() }?.isDone ?? true)
             // The write-ahead log is covered too, although the store is still open.
-            #expect(try readableWords == (isSealed ? [] : StoreSamples.words))
+            #expect(try readableWords == (isEncrypted ? [] : StoreSamples.words))
             try store.close()
             store = try open(after)
             #expect(try await StoreSamples.read(from: store) == before)
@@ -134,10 +134,10 @@ final class StoreEncryptionTests {
         _ = try await store.write {
             try $0.apply((1...300).map { .live(.message(StoreSamples.message($0, StoreSamples.word("content")))) })
         }
-        try await store.write { try $0.forget(StoreSamples.conversation) }
+        try await store.write { try $0.deleteConversation(StoreSamples.conversation) }
         try store.close()
         store = try open(.sample(1))
-        try await store.seal()
+        try await store.encryptRows()
         try store.close()
         #expect(try readableWords == [])
     }
@@ -149,7 +149,7 @@ final class StoreEncryptionTests {
     {
         var store = try open(.sample(1))
         try await StoreSamples.write(to: store)
-        try await store.seal()
+        try await store.encryptRows()
         try store.close()
         let (first, second) = (
             try StoreEncryption.sample(1).keys.keys[0].id, try StoreEncryption.sample(2).keys.keys[0].id
@@ -174,9 +174,9 @@ final class StoreEncryptionTests {
         try store.close()
         try ChatClient.erase(.directory(folder))
         try ChatClient.erase(.inMemory)
-        let anew = try open(.sample(2))
-        #expect(try await anew.read { try $0.recents(limit: 9) } == [])
-        try anew.close()
+        let recreated = try open(.sample(2))
+        #expect(try await recreated.read { try $0.recents(limit: 9) } == [])
+        try recreated.close()
         try ChatClient.erase(.directory(folder.appending(path: "nothing")))
     }
 
@@ -266,9 +266,9 @@ final class StoreEncryptionTests {
         client = try await self.client(.sample(1))
         var events = client.recents.events.makeAsyncIterator()
         _ = try await client.core.apply([.head(StoreSamples.head(1))])
-        try await client.storeEncrypted()
-        _ = try await client.core.apply([.head(StoreSamples.head(1, moved: 2))])
-        var renamed = StoreSamples.head(1, moved: 3)
+        try await client.waitForStoreEncryption()
+        _ = try await client.core.apply([.head(StoreSamples.head(1, lastCommit: 2))])
+        var renamed = StoreSamples.head(1, lastCommit: 3)
         renamed.name = "renamed"
         _ = try await client.core.apply([.head(renamed)])
         guard case .updated(let entry, _) = await events.next() else {
@@ -294,7 +294,7 @@ final class StoreEncryptionTests {
             #expect(try await client.search("quartzcont", from: .local).hits.count == Int(time) + 1)
             _ = try await client.core.apply([.live(.message(StoreSamples.message(10 + time, "zebra")))])
             #expect(try await client.search("zebr", from: .local).hits.count == Int(time))
-            try await client.storeEncrypted()
+            try await client.waitForStoreEncryption()
             #expect(try readableWords == [])
             await client.close()
         }

@@ -18,23 +18,24 @@ enum StoreSamples {
     private static func json(_ name: String) -> RawJSON { RawJSON(known: #"{"text":"\#(word(name))"}"#) }
 
     static let conversation: ConversationID = .group("g")
-    private static let said = MessageID(high: 0x7000, low: 1)
+    private static let messageID = MessageID(high: 0x7000, low: 1)
     private static let outgoing = MessageID(high: 0x7000, low: 2)
     private static let edit = MessageID(high: 0x7000, low: 3)
     private static let at = Date(timeIntervalSince1970: 1_795_255_260)
 
-    static func head(_ seq: Seq, moved: Int64 = 1) -> ConversationHead {
+    static func head(_ seq: Seq, lastCommit: Int64 = 1) -> ConversationHead {
         var head = ConversationHead(
             conversation: conversation,
-            state: LogHead(epoch: Epoch(rawValue: 7), view: 0, head: seq, firstSeq: 1, n: seq, rev: 0), unread: seq,
+            state: LogHead(epoch: Epoch(rawValue: 7), view: 0, head: seq, firstSeq: 1, countedIndex: seq, rev: 0),
+            unread: seq,
             readSeq: 0, userRev: 1)
-        (head.name, head.avatar, head.moved) = (word("name"), word("avatar"), moved)
+        (head.name, head.avatar, head.lastCommit) = (word("name"), word("avatar"), lastCommit)
         return head
     }
 
     static func message(_ seq: Seq, _ text: String) -> Message {
         Message(
-            conversation: conversation, seq: seq, n: seq, id: MessageID(high: 0x7001, low: UInt64(seq)),
+            conversation: conversation, seq: seq, countedIndex: seq, id: MessageID(high: 0x7001, low: UInt64(seq)),
             timetoken: Timetoken(rawValue: 17_000_000_000_000_000 + UInt64(seq)), epoch: Epoch(rawValue: 7),
             sender: "bob", type: .text, content: .text(text))
     }
@@ -55,7 +56,7 @@ enum StoreSamples {
             head.lastMessage = first
             _ = try writer.apply([.head(head)])
             try writer.setExtension(json("extension"), of: conversation)
-            try writer.save(localExtension: json("local"), of: said, in: conversation)
+            try writer.save(localExtension: json("local"), of: messageID, in: conversation)
             try writer.save(Draft(word("draft")), in: conversation, now: at)
             var profile = UserProfile(id: "bob")
             profile.name = word("profile")
@@ -66,8 +67,8 @@ enum StoreSamples {
             item.state = .failed(ChatError(.invalidParameter, word("error")))
             try writer.save(item)
             let change = EditMessage(
-                conversation: conversation, id: said, edit: MessageEdit(.text(word("edit"))), operation: edit)
-            _ = try writer.insert(.edit(change), edit, about: said, in: conversation, now: at)
+                conversation: conversation, id: messageID, edit: MessageEdit(.text(word("edit"))), operation: edit)
+            _ = try writer.insert(.edit(change), edit, about: messageID, in: conversation, now: at)
             var upload = LocalUpload(
                 media: MediaID(outgoing.uuid), message: outgoing, type: .file, name: word("file"),
                 mediaType: "text/plain", hash: "00", size: 1)
@@ -82,7 +83,7 @@ enum StoreSamples {
         try await store.read { reader in
             let values: [Any?] = [
                 try reader.recent(conversation), try reader.message(first.id, in: conversation),
-                try reader.localExtension(of: said, in: conversation), try reader.draft(in: conversation),
+                try reader.localExtension(of: messageID, in: conversation), try reader.draft(in: conversation),
                 try reader.people(["bob", "carol"], fetchedSince: at), try reader.pending(in: conversation),
                 try reader.pendingChanges(in: conversation), try reader.outbox(), try reader.uploads(of: outgoing),
             ]

@@ -32,7 +32,7 @@ struct AttachmentTests {
         try result.get()
     }
 
-    private func sent(_ sending: Sending, _ client: ChatClient) async throws -> (MessageContent, [LocalUpload]) {
+    private func sent(_ sending: SendHandle, _ client: ChatClient) async throws -> (MessageContent, [LocalUpload]) {
         try await client.core.store.read { reader in
             (try #require(try reader.pending(sending.id)).submission.content, try reader.uploads(of: sending.id))
         }

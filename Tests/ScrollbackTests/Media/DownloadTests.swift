@@ -10,12 +10,12 @@ import Testing
 struct DownloadTests {
     /// A media transport that answers reads with a closure and supports nothing else.
     private struct Server: MediaTransport {
-        typealias Answer = @Sendable (_ offset: Int64, _ hash: String?) async throws(ChatError) -> MediaPiece
+        typealias Answer = @Sendable (_ offset: Int64, _ hash: String?) async throws(ChatError) -> MediaChunk
         let answer: Answer
 
         func read(
-            _ source: MediaPiece.Source, from offset: Int64, upTo count: Int, ifStill hash: String?, token: String?
-        ) async throws(ChatError) -> MediaPiece {
+            _ source: MediaChunk.Source, from offset: Int64, upTo count: Int, ifStill hash: String?, token: String?
+        ) async throws(ChatError) -> MediaChunk {
             try await answer(offset, hash)
         }
 
@@ -30,7 +30,7 @@ struct DownloadTests {
         func append(
             _ piece: Data, to resource: String, at offset: Int64, isLast: Bool, token: String
         ) async throws(ChatError) { throw Self.nothing }
-        func giveUp(_ resource: String, token: String) async throws(ChatError) { throw Self.nothing }
+        func cancelUpload(_ resource: String, token: String) async throws(ChatError) { throw Self.nothing }
         func setThumbnail(_ picture: Data, of media: MediaID, token: String) async throws(ChatError) {
             throw Self.nothing
         }
@@ -61,9 +61,9 @@ struct DownloadTests {
 
     private static func piece(
         _ bytes: [UInt8], at offset: Int64, of size: Int64? = 4, _ hash: String? = "v1"
-    ) -> MediaPiece {
+    ) -> MediaChunk {
         let end = offset + Int64(bytes.count)
-        return MediaPiece(bytes: Data(bytes), offset: offset, size: size, hash: hash, isLast: end == size)
+        return MediaChunk(bytes: Data(bytes), offset: offset, size: size, hash: hash, isLast: end == size)
     }
 
     /// Stores a partial download.
@@ -73,7 +73,7 @@ struct DownloadTests {
     }
 
     @Test("A download of a file that changes at every piece fails, and the next call starts again")
-    func changing() async throws {
+    func constantlyChangingFileFails() async throws {
         let isSteady = Mutex(false)
         try await withClient { (offset, _) throws(ChatError) in
             if isSteady.withLock({ $0 }) { return Self.piece([1, 2, 3, 4], at: 0) }
@@ -89,7 +89,7 @@ struct DownloadTests {
     }
 
     @Test("A download whose file changes in the middle restarts without bytes of the earlier file")
-    func otherInTheMiddle() async throws {
+    func changedFileRestartsDownload() async throws {
         try await withClient { (offset, _) throws(ChatError) in
             Self.piece(offset == 0 ? [1, 2] : [3, 4], at: offset, "v2")
         } _: { client async throws in
@@ -110,7 +110,7 @@ struct DownloadTests {
     }
 
     @Test("A file whose bytes were all downloaded before a restart is available offline")
-    func whole() async throws {
+    func completeDownloadIsAvailableOffline() async throws {
         let bytes: [UInt8] = [1, 2, 3, 4]
         let hosted = Media(.hosted(MediaID()), size: 4)
         let isOnline = Mutex(false)
@@ -144,7 +144,7 @@ struct DownloadTests {
     // MARK: Waiting
 
     /// Delays the answers of a server until it is opened.
-    private final class Door: Sendable {
+    private final class Gate: Sendable {
         let (opened, open) = AsyncStream.makeStream(of: Void.self)
         let asked = Mutex(0)
         let cancelled = Mutex(0)
@@ -161,33 +161,33 @@ struct DownloadTests {
 
     @Test("A cancelled caller returns immediately, and the download ends with its last caller")
     func cancelled() async throws {
-        let door = Door()
+        let gate = Gate()
         try await withClient { (offset, _) throws(ChatError) in
-            try await door.wait()
+            try await gate.wait()
             return Self.piece([1, 2, 3, 4], at: offset)
         } _: { client async throws in
             let callers = (0..<2).map { _ in Task { try await client.media.file(for: file) } }
-            while door.asked.withLock({ $0 }) == 0 { await Task.yield() }
+            while gate.asked.withLock({ $0 }) == 0 { await Task.yield() }
             // The other call started before, so it is waiting too by now.
             try? await Task.sleep(for: .milliseconds(500))
             for caller in callers {
-                #expect(door.cancelled.withLock { $0 } == 0)
+                #expect(gate.cancelled.withLock { $0 } == 0)
                 caller.cancel()
                 await #expect(
                     performing: { try await caller.value }, throws: { ($0 as? ChatError)?.code == .cancelled })
             }
-            while door.cancelled.withLock({ $0 }) == 0 { await Task.yield() }
+            while gate.cancelled.withLock({ $0 }) == 0 { await Task.yield() }
             // A later call starts its own download.
-            door.open.finish()
+            gate.open.finish()
             #expect(try Data(contentsOf: await client.media.file(for: file)) == Data([1, 2, 3, 4]))
         }
     }
 
     @Test("Download progress starts with the bytes already stored and ends with the file")
     func progress() async throws {
-        let door = Door()
+        let gate = Gate()
         try await withClient { (offset, _) throws(ChatError) in
-            try await door.wait()
+            try await gate.wait()
             return Self.piece([2, 3, 4], at: offset)
         } _: { client async throws in
             try await leave([1], of: file.key, "v1", client)
@@ -196,7 +196,7 @@ struct DownloadTests {
             var fractions: [Double] = []
             for await fraction in progress {
                 fractions.append(fraction)
-                door.open.finish()
+                gate.open.finish()
             }
             #expect(fractions.first == 0.25)
             #expect(try Data(contentsOf: await fetch.value) == Data([1, 2, 3, 4]))
@@ -208,19 +208,19 @@ struct DownloadTests {
 
     @Test("Removing all copies deletes partial downloads except those that are running")
     func removeAll() async throws {
-        let door = Door()
+        let gate = Gate()
         let other = Media(.remote(URL(filePath: "/other.mp4")), size: 4)
         try await withClient { (offset, _) throws(ChatError) in
-            try await door.wait()
+            try await gate.wait()
             return Self.piece([2, 3, 4], at: offset)
         } _: { client async throws in
             for key in [file.key, other.key] { try await leave([1], of: key, "v1", client) }
             let fetch = Task { try await client.media.file(for: file) }
-            while door.asked.withLock({ $0 }) == 0 { await Task.yield() }
+            while gate.asked.withLock({ $0 }) == 0 { await Task.yield() }
             try await client.media.removeAll()
             #expect(client.core.store.files.sizeOfPartial(other.key) == 0)
             #expect(try await client.core.store.read { try $0.partialHash(other.key) } == nil)
-            door.open.finish()
+            gate.open.finish()
             #expect(try Data(contentsOf: await fetch.value) == Data([1, 2, 3, 4]))
         }
     }

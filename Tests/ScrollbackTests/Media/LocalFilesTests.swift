@@ -42,7 +42,7 @@ struct LocalFilesTests {
     }
 
     @Test("A file that a power failure left empty is written again")
-    func empty() throws {
+    func emptyFileIsWrittenAgain() throws {
         try withFolder { files, folder in
             let data = Data("file".utf8)
             let place = files.url(of: LocalFiles.hash(of: data))
@@ -60,7 +60,7 @@ struct LocalFilesTests {
     }
 
     @Test("A copy that can't be stored leaves nothing behind")
-    func nothingStays() throws {
+    func failedCopyLeavesNothing() throws {
         try withFolder { files, _ in
             let data = Data("file".utf8)
             // A file is in the place of the folder.
@@ -89,7 +89,7 @@ struct LocalFilesTests {
     }
 
     @Test("A piece of a partial file can overlap the bytes before it but can't leave a gap")
-    func hole() throws {
+    func pieceCannotLeaveAGap() throws {
         try withFolder { files, _ in
             try files.append(Data([1, 2, 3]), toPartial: "key", at: 0)
             expect(.malformed) { try files.append(Data([5]), toPartial: "key", at: 4) }

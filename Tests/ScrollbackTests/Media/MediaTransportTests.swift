@@ -43,8 +43,8 @@ struct MediaTransportTests {
         arguments: [
             "bytes 9223372036854775807-9223372036854775807/1", "bytes 1-2/3", "bytes -2/3", "bytes -5--4/3", "bytes x",
         ])
-    func otherPart(range: String) async throws {
-        let elsewhere = MediaPiece.Source.remote(try #require(URL(string: "https://example.com/a")))
+    func unrequestedByteRangeIsRefused(range: String) async throws {
+        let elsewhere = MediaChunk.Source.remote(try #require(URL(string: "https://example.com/a")))
         let transport = try transport(Script(part(range)))
         await #expect(
             performing: { try await transport.read(elsewhere, from: 0, upTo: 2, ifStill: nil, token: nil) },
@@ -52,7 +52,7 @@ struct MediaTransportTests {
     }
 
     @Test("An offset beyond the end of a file is a conflict, whatever error code the server sends")
-    func beyond() async throws {
+    func offsetBeyondTheEndIsAConflict() async throws {
         let body = Data(#"{"code":"invalid-parameter","title":"beyond the end","status":416}"#.utf8)
         let transport = try transport(Script(HTTPExchange.Answer(status: 416, headers: problem, body: body)))
         await #expect(
@@ -65,10 +65,10 @@ struct MediaTransportTests {
         arguments: [
             (401, ChatError.Code.unknownMedia), (403, .unknownMedia), (404, .unknownMedia), (500, .unreachable),
         ])
-    func elsewhere(status: Int, code: ChatError.Code) async throws {
+    func remoteErrorsConcernTheFile(status: Int, code: ChatError.Code) async throws {
         let body = Data(#"{"code":"invalid-token","title":"no","status":401}"#.utf8)
         let script = Script(HTTPExchange.Answer(status: status, headers: problem, body: body))
-        let file = MediaPiece.Source.remote(try #require(URL(string: "https://example.com/a")))
+        let file = MediaChunk.Source.remote(try #require(URL(string: "https://example.com/a")))
         let transport = try transport(script)
         await #expect(
             performing: { try await transport.read(file, from: 0, upTo: 2, ifStill: nil, token: nil) },
@@ -88,7 +88,7 @@ struct MediaTransportTests {
         let transport = try transport(script, server)
         _ = try await transport.progress(of: location, token: "t")
         try await transport.append(Data([1]), to: location, at: 0, isLast: true, token: "t")
-        try await transport.giveUp(location, token: "t")
+        try await transport.cancelUpload(location, token: "t")
         let base = server.hasSuffix("/") ? String(server.dropLast()) : server
         #expect(script.addresses == [String](repeating: base + "/v1/uploads/abc", count: 3))
         #expect(script.requests.map(\.method) == ["HEAD", "PATCH", "DELETE"])
@@ -97,7 +97,7 @@ struct MediaTransportTests {
     }
 
     @Test("The client sends no token to an upload URL on another host")
-    func uploadElsewhere() async throws {
+    func tokenIsNotSentToAnotherHost() async throws {
         let script = Script(HTTPExchange.Answer(status: 204))
         let transport = try transport(script)
         await #expect(

@@ -19,7 +19,7 @@ struct PushInboxTests {
         kind: PushMessage.Kind = .message
     ) -> PushMessage {
         PushMessage(
-            place: PushPlace(
+            target: PushTarget(
                 conversation: conversation, seq: seq, epoch: Epoch(rawValue: 7),
                 message: MessageID(high: 1, low: UInt64(seq)), sender: "bob", type: .text, receiver: user), kind: kind)
     }
@@ -43,7 +43,7 @@ struct PushInboxTests {
     }
 
     @Test("The client removes pushes from the inbox and stores them without their data")
-    func takes() async throws {
+    func readPushesAreRemoved() async throws {
         let client = try await client()
         #expect(try await client.push.readInbox().messages == [])
         var first = push(1)
@@ -54,7 +54,7 @@ struct PushInboxTests {
         let text = try String(contentsOf: folder.appending(component: names()[0]), encoding: .utf8)
         #expect(!text.contains("secret"))
         let contents = try await client.push.readInbox()
-        #expect(contents.messages == [push(1), push(2, kind: .recall)] && contents.setAside == [])
+        #expect(contents.messages == [push(1), push(2, kind: .recall)] && contents.unreadableFiles == [])
         #expect(try await pushed(client) == [.group("swift")])
         #expect(try names() == [])
         #expect(try await client.push.readInbox().messages == [])
@@ -62,7 +62,7 @@ struct PushInboxTests {
     }
 
     @Test("The client reads the inbox when it opens and when the app becomes active")
-    func looks() async throws {
+    func inboxIsReadOnOpenAndActivation() async throws {
         try inbox.put(push(1, in: .group("one")))
         let client = try await client()
         #expect(try await pushed(client) == [.group("one")])
@@ -74,7 +74,7 @@ struct PushInboxTests {
     }
 
     @Test("Pushes for another user of the device wait for that user's client")
-    func others() async throws {
+    func pushesOfOtherUsersWait() async throws {
         try inbox.put(push(1))
         try inbox.put(push(1, for: "carol"))
         let alice = try await client()
@@ -116,7 +116,7 @@ struct PushInboxTests {
     }
 
     @Test("Unreadable files are renamed once and do not block other pushes")
-    func garbage() async throws {
+    func unreadableFilesAreRenamed() async throws {
         let client = try await client()
         try inbox.put(push(1))
         let bad: [(String, Data)] = [
@@ -129,15 +129,15 @@ struct PushInboxTests {
             at: folder.appending(component: "000000000000007.push"), withIntermediateDirectories: true)
         let contents = try await client.push.readInbox()
         #expect(contents.messages == [push(1)])
-        #expect(contents.setAside.map(\.lastPathComponent) == (1...7).map { "00000000000000\($0).unreadable" })
+        #expect(contents.unreadableFiles.map(\.lastPathComponent) == (1...7).map { "00000000000000\($0).unreadable" })
         #expect(try names() == (1...7).map { "00000000000000\($0).unreadable" } + ["readme.txt"])
         let again = try await client.push.readInbox()
-        #expect(again.messages == [] && again.setAside == [])
+        #expect(again.messages == [] && again.unreadableFiles == [])
         await client.close()
     }
 
     @Test("An unreadable inbox directory fails the call and does not prevent opening a client")
-    func unreadable() async throws {
+    func unreadableDirectoryFailsTheCall() async throws {
         try Data().write(to: folder)
         let client = try await client()
         let error = await #expect(throws: ChatError.self) { try await client.push.readInbox() }
@@ -148,7 +148,7 @@ struct PushInboxTests {
     }
 
     @Test("Two writers and two readers at once deliver each push completely and once")
-    func together() async throws {
+    func concurrentAccessDeliversEachPushOnce() async throws {
         let clients = [try await client("alice"), try await client("carol")]
         let count: Seq = 200
         try await withThrowingTaskGroup(of: [PushMessage].self) { group in
@@ -163,7 +163,7 @@ struct PushInboxTests {
                     var messages: [PushMessage] = []
                     while messages.count < count {
                         let contents = try await client.push.readInbox()
-                        #expect(contents.setAside == [])
+                        #expect(contents.unreadableFiles == [])
                         messages += contents.messages
                         await Task.yield()
                     }
@@ -171,8 +171,8 @@ struct PushInboxTests {
                 }
             }
             for try await messages in group where !messages.isEmpty {
-                #expect(messages.compactMap(\.place.seq).sorted() == Array(1...count))
-                #expect(Set(messages.map(\.place.receiver)).count == 1)
+                #expect(messages.compactMap(\.target.seq).sorted() == Array(1...count))
+                #expect(Set(messages.map(\.target.receiver)).count == 1)
             }
         }
         #expect(try names() == [])
@@ -184,7 +184,7 @@ struct PushInboxTests {
         let client = try await client()
         for seq in 1...1_020 as ClosedRange<Seq> { try inbox.put(push(seq)) }
         #expect(try names().count == 1_000)
-        #expect(try await client.push.readInbox().messages.map(\.place.seq) == Array(21...1_020))
+        #expect(try await client.push.readInbox().messages.map(\.target.seq) == Array(21...1_020))
         #expect(try names() == [])
         #expect(try await pushed(client) == [.group("swift")])
         await client.close()
@@ -193,19 +193,19 @@ struct PushInboxTests {
     @Test("A push that is larger than any service delivers is refused")
     func tooLarge() throws {
         var large = push(1)
-        large.place.type = MessageType(rawValue: String(repeating: "x", count: 20_000))
+        large.target.type = MessageType(rawValue: String(repeating: "x", count: 20_000))
         let error = #expect(throws: ChatError.self) { try inbox.put(large) }
         #expect(error?.parameter == "message")
         #expect(!FileManager.default.fileExists(atPath: folder.path))
     }
 
     @Test("Known messages, rooms and transient messages do not cause a request")
-    func news() async throws {
+    func knownMessagesCauseNoRequest() async throws {
         let store = try LocalStore(directory: nil, user: "alice")
         func note(_ message: PushMessage) async throws -> Set<ConversationID> {
             try await store.write { try $0.note([message]) }
         }
-        let state = LogHead(epoch: Epoch(rawValue: 7), view: 0, head: 5, firstSeq: 1, n: 5, rev: 0)
+        let state = LogHead(epoch: Epoch(rawValue: 7), view: 0, head: 5, firstSeq: 1, countedIndex: 5, rev: 0)
         _ = try await store.write { writer in
             try writer.apply([.head(ConversationHead(conversation: .group("swift"), state: state))])
         }
@@ -216,10 +216,10 @@ struct PushInboxTests {
         #expect(try await note(push(1, in: .room("lobby"))) == [])
         #expect(try await note(push(1, in: .group("unknown"))) == [.group("unknown")])
         var other = push(5)
-        other.place.epoch = Epoch(rawValue: 8)
+        other.target.epoch = Epoch(rawValue: 8)
         #expect(try await note(other) == [.group("swift")])
         var transient = push(9)
-        transient.place.seq = nil
+        transient.target.seq = nil
         #expect(try await note(transient) == [])
         // The push itself changes neither the list nor the counts nor the log.
         #expect(try await store.read { try $0.log(of: .group("swift"))?.head } == 5)

@@ -37,7 +37,7 @@ struct PushMessageTests {
             (["receiver": NSNull()], "receiver"), (["receiver": ["a"]], "receiver"), (["link": 1], "link"),
             (["recalled": "yes"], "recalled"), (["omitsData": 2], "omitsData"),
         ] as [([String: any Sendable], String)])
-    func wrong(change: [String: any Sendable], parameter: String) throws {
+    func errorNamesTheInvalidMember(change: [String: any Sendable], parameter: String) throws {
         let error = #expect(throws: ChatError.self) { try PushMessage(Self.payload(change)) }
         #expect(error?.parameter == parameter, "\(String(describing: error))")
     }
@@ -48,16 +48,16 @@ struct PushMessageTests {
             (["appData": 7], "appData"), (["aps": ["badge": "many"]], "badge"), (["aps": ["badge": 1.5]], "badge"),
             (["scrollback": 7], "scrollback"), (["scrollback": "{"], nil), (["scrollback": "[]"], "scrollback"),
         ] as [([String: any Sendable], String?)])
-    func wrongBeside(beside: [String: any Sendable], parameter: String?) throws {
+    func membersOutsideTheServersPartAreValidated(beside: [String: any Sendable], parameter: String?) throws {
         let error = #expect(throws: ChatError.self) { try PushMessage(Self.payload(beside: beside)) }
         #expect(error?.parameter == parameter, "\(String(describing: error))")
     }
 
     @Test("Unknown members of newer servers are ignored")
-    func newer() throws {
+    func unknownMembersAreIgnored() throws {
         let plain = try #require(try PushMessage(Self.payload()))
         #expect(try PushMessage(Self.payload(["newer": ["a": 1]], beside: ["more": 1])) == plain)
-        #expect(plain.badge == 3 && plain.kind == .message && plain.place.seq == 12)
+        #expect(plain.badge == 3 && plain.kind == .message && plain.target.seq == 12)
     }
 
     @Test("A payload has a destination only in the client of its recipient")
@@ -67,13 +67,13 @@ struct PushMessageTests {
                 .init(server: #require(URL(string: "http://x.invalid")), user: user, store: .inMemory) { "" })
         }
         let (alice, bob) = (try await client("alice"), try await client("bob"))
-        let place = try #require(try alice.destination(of: Self.payload()))
-        #expect(place.conversation == .group("swift"))
-        #expect(place.message == (try MessageID("01980000-0000-7000-8000-000000000001")))
+        let target = try #require(try alice.destination(of: Self.payload()))
+        #expect(target.conversation == .group("swift"))
+        #expect(target.message == (try MessageID("01980000-0000-7000-8000-000000000001")))
         #expect(try bob.destination(of: Self.payload()) == nil)
         #expect(try alice.destination(of: ["aps": ["alert": "news"]]) == nil)
         let own = try JSONSerialization.data(withJSONObject: ["scrollback": Self.own])
-        #expect(try alice.destination(of: String(decoding: own, as: UTF8.self)) == place)
+        #expect(try alice.destination(of: String(decoding: own, as: UTF8.self)) == target)
         #expect(throws: ChatError.self) { try alice.destination(of: Self.payload(["receiver": NSNull()])) }
         for client in [alice, bob] { await client.close() }
     }

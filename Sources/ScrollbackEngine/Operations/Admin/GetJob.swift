@@ -32,7 +32,7 @@ extension ErasureRow: OperationAnswer {
     package func writeMembers(to writer: inout JSONWriter) {
         writer.field("id", number)
         writer.field("kind", "erase")
-        writer.field("state", isOver ? "done" : error == nil ? "running" : "waiting")
+        writer.field("state", hasEnded ? "done" : error == nil ? "running" : "waiting")
         writer.field("user", user)
         writer.field("messages", messages.name)
         if messages != .keep { writer.field("replacement", replacement) }

@@ -94,7 +94,7 @@ extension PutSettings: Executable {
         engine.putSettings(
             by: context.caller,
             completion: { result in
-                if case .success = result { context.tidy() }
+                if case .success = result { context.startCleanup() }
                 completion(result.map { Answer(settings: $0) })
             }
         ) { settings in

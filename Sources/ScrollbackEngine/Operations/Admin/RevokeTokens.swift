@@ -22,7 +22,7 @@ package struct RevokeTokens: ChatOperation {
 }
 
 extension RevokeTokens: Executable {
-    package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<Done>) {
-        context.engine.revokeTokens(of: user, by: context.caller) { completion($0.map { Done() }) }
+    package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<EmptyAnswer>) {
+        context.engine.revokeTokens(of: user, by: context.caller) { completion($0.map { EmptyAnswer() }) }
     }
 }

@@ -3,8 +3,8 @@ package import ScrollbackWire
 
 extension Ping: ConnectionOperation {
     package func execute(
-        on session: Session, _ context: OperationContext, completion: @escaping Engine.Completion<Done>
+        on session: Session, _ context: OperationContext, completion: @escaping Engine.Completion<EmptyAnswer>
     ) {
-        completion(.success(Done()))
+        completion(.success(EmptyAnswer()))
     }
 }

@@ -5,14 +5,14 @@ import Synchronization
 
 extension RenewToken: ConnectionOperation {
     package func execute(
-        on session: Session, _ context: OperationContext, completion: @escaping Engine.Completion<Done>
+        on session: Session, _ context: OperationContext, completion: @escaping Engine.Completion<EmptyAnswer>
     ) {
         session.services.verify(token) { result in
             completion(
                 result.flatMap { verified in
                     Result { () throws(ChatError) in
                         try session.replaceToken(verified.caller, expiresAt: verified.expiresAt, of: context.caller)
-                        return Done()
+                        return EmptyAnswer()
                     }
                 })
         }

@@ -4,10 +4,10 @@ import Synchronization
 
 extension SetActivity: ConnectionOperation {
     package func execute(
-        on session: Session, _ context: OperationContext, completion: @escaping Engine.Completion<Done>
+        on session: Session, _ context: OperationContext, completion: @escaping Engine.Completion<EmptyAnswer>
     ) {
         session.state.withLock { $0.isActive = isActive }
-        if isActive { context.offload { session.isHere() } } else { session.isGone() }
-        completion(.success(Done()))
+        if isActive { context.offload { session.reportOnline() } } else { session.reportOffline() }
+        completion(.success(EmptyAnswer()))
     }
 }

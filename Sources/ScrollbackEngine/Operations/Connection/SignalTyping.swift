@@ -3,13 +3,13 @@ package import ScrollbackWire
 
 extension SignalTyping: ConnectionOperation {
     package func execute(
-        on session: Session, _ context: OperationContext, completion: @escaping Engine.Completion<Done>
+        on session: Session, _ context: OperationContext, completion: @escaping Engine.Completion<EmptyAnswer>
     ) {
         context.offload {
             let result = Result {
                 try session.typing(in: conversation, isTyping: isTyping, context.caller, context.engine)
             }
-            completion(result.map { Done() }.mapError(ChatError.init(wrapping:)))
+            completion(result.map { EmptyAnswer() }.mapError(ChatError.init(wrapping:)))
         }
     }
 }

@@ -6,7 +6,7 @@ extension Subscribe: ConnectionOperation {
         on session: Session, _ context: OperationContext, completion: @escaping Engine.Completion<HeadList>
     ) {
         context.offload {
-            let heads = Result { try session.receiveAll(of: conversations, by: context.caller) }
+            let heads = Result { try session.subscribeAll(to: conversations, by: context.caller) }
             completion(heads.map { HeadList(heads: $0) }.mapError(ChatError.init(wrapping:)))
         }
     }
@@ -17,7 +17,7 @@ extension Session {
     private struct Candidate {
         var head: ConversationHead
         /// The user sees every message above this place.
-        var seesAllAbove: Seq
+        var fullyVisibleAfter: Seq
         /// The most subscribers, or `nil` for no limit.
         var capacity: Int64?
     }
@@ -25,21 +25,21 @@ extension Session {
     /// Subscribes to all of the conversations or, after an error, to none of them.
     ///
     /// - Returns: The heads of the conversations. Every later message arrives as an event.
-    fileprivate func receiveAll(of ids: [ConversationID], by caller: Caller) throws -> [ConversationHead] {
+    fileprivate func subscribeAll(to ids: [ConversationID], by caller: Caller) throws -> [ConversationHead] {
         let names = ids.map { $0.log.absolute(for: caller.user) }
         func candidates() throws -> [Candidate] { try ids.map { try candidate($0.log, by: caller) } }
-        func subscribe(_ candidates: [Candidate], _ mark: Mark) throws -> Bool {
+        func subscribe(_ candidates: [Candidate], _ checkpoint: AccessCheckpoint) throws -> Bool {
             let capacities = zip(names, candidates).compactMap { name, candidate in
                 candidate.capacity.map { (name, $0) }
             }
             return try self.subscribe(
-                to: Dictionary(zip(names, candidates.map(\.seesAllAbove)), uniquingKeysWith: max),
-                capacities: Dictionary(capacities, uniquingKeysWith: min), since: mark)
+                to: Dictionary(zip(names, candidates.map(\.fullyVisibleAfter)), uniquingKeysWith: max),
+                capacities: Dictionary(capacities, uniquingKeysWith: min), since: checkpoint)
         }
-        var mark = mark()
+        var checkpoint = checkpoint()
         var found = try candidates()
-        while try !subscribe(found, mark) {
-            mark = self.mark()
+        while try !subscribe(found, checkpoint) {
+            checkpoint = self.checkpoint()
             found = try candidates()
         }
         // The heads are read again after the subscription, so that no message falls between heads and events.
@@ -56,7 +56,7 @@ extension Session {
                 throw ChatError(.notMember, "You are not a member of \(id) any more. Ask a moderator to add you.")
             }
             return Candidate(
-                head: head, seesAllAbove: access.seesAllAbove, capacity: access.conversation.capacity)
+                head: head, fullyVisibleAfter: access.fullyVisibleAfter, capacity: access.conversation.capacity)
         }
     }
 }

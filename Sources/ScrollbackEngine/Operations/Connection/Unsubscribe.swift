@@ -3,9 +3,9 @@ package import ScrollbackWire
 
 extension Unsubscribe: ConnectionOperation {
     package func execute(
-        on session: Session, _ context: OperationContext, completion: @escaping Engine.Completion<Done>
+        on session: Session, _ context: OperationContext, completion: @escaping Engine.Completion<EmptyAnswer>
     ) {
         for id in conversations { session.unsubscribe(from: id.log.absolute(for: context.caller.user)) }
-        completion(.success(Done()))
+        completion(.success(EmptyAnswer()))
     }
 }

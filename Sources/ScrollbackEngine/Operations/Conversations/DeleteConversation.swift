@@ -22,7 +22,7 @@ package struct DeleteConversation: ChatOperation {
 }
 
 extension DeleteConversation: Executable {
-    package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<Done>) {
-        context.engine.deleteConversation(conversation, by: context.caller) { completion($0.map { Done() }) }
+    package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<EmptyAnswer>) {
+        context.engine.deleteConversation(conversation, by: context.caller) { completion($0.map { EmptyAnswer() }) }
     }
 }

@@ -79,7 +79,7 @@ package struct PutConversation: ChatOperation {
 extension PutConversation: Executable {
     package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<Answer>) {
         context.engine.putConversation(conversation, settings, by: context.caller) { result in
-            if case .success = result, settings.retention != nil { context.tidy() }
+            if case .success = result, settings.retention != nil { context.startCleanup() }
             completion(result.map { Answer(conversation: conversation, isNew: $0) })
         }
     }

@@ -2,7 +2,9 @@ import ScrollbackModel
 package import ScrollbackWire
 
 extension RemoveMember: Executable {
-    package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<Done>) {
-        context.engine.removeMember(user, from: conversation, by: context.caller) { completion($0.map { Done() }) }
+    package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<EmptyAnswer>) {
+        context.engine.removeMember(user, from: conversation, by: context.caller) {
+            completion($0.map { EmptyAnswer() })
+        }
     }
 }

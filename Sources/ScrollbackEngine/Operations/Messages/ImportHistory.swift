@@ -150,13 +150,13 @@ extension Transaction {
         var report = ImportReport(imported: 0, skipped: 0, head: 0)
 
         // All checks come before the first change.
-        var fresh: [Append] = []
+        var fresh: [AppendRequest] = []
         var seen: [MessageID: (sender: UserID, digest: Int64)] = [:]
         var times: [Timetoken] = []
         var files: [[MediaID]] = []
         var newest = row.timetoken
         for message in messages {
-            var append = Append(
+            var append = AppendRequest(
                 conversation: id, sender: Caller(user: message.sender, isAdmin: true), submission: message.submission)
             // The digest is that of the request, so that a retry matches with either value of `countsUnread`.
             if !countsUnread { append.submission.attributes.traits.countsUnread = false }
@@ -197,8 +197,8 @@ extension Transaction {
         if !fresh.isEmpty {
             if known == nil {
                 row = try createNamed(id, by: caller.user)
-            } else if row.marks.contains(.lostPerson) {
-                row = try admitMissing(caller.user, to: row)
+            } else if row.flags.contains(.missingParticipant) {
+                row = try addMissingParticipants(caller.user, to: row)
             }
             // Senders become members first, so that their messages count as those of members.
             row = try put(row)
@@ -206,24 +206,26 @@ extension Transaction {
             row = try conversation(id) ?? row
         }
         for ((append, time), files) in zip(zip(fresh, times), files) {
-            let countBefore = row.n
+            let countBefore = row.countedIndex
             let message = try insert(
-                append.submission, of: append, at: time, in: &row, permissions: permissions, isNews: countsUnread)
-            try use(files, at: message.seq, in: row.number)
-            if countsUnread { try passOwn(message, by: append.sender, in: row, countBefore: countBefore) }
+                append.submission, of: append, at: time, in: &row, permissions: permissions,
+                storesMentions: countsUnread)
+            try addReferences(to: files, at: message.seq, in: row.number)
+            if countsUnread { try excludeOwnFromUnread(message, by: append.sender, in: row, countBefore: countBefore) }
             if message.thread != nil {
                 row = try put(row)
                 try countReply(of: message, by: 1, in: &row)
             }
         }
         if !fresh.isEmpty {
-            note(row.timetoken)
+            recordTime(row.timetoken)
             row = try put(row)
             report.imported = fresh.count
-            publish(.moved(row.id, LogMark(row, generation: generation), isListed: isListed(row)))
+            publish(
+                .headChanged(row.id, HeadAnnouncement(row, generation: generation), notifiesCommunity: isListed(row)))
             // Counted indexes alone would make the senders' devices count their own messages.
             if countsUnread {
-                for sender in Set(fresh.map(\.sender)).sorted() { publish(.standingChanged(row.id, sender)) }
+                for sender in Set(fresh.map(\.sender)).sorted() { publish(.memberStateChanged(row.id, sender)) }
             }
         }
         report.head = row.head
@@ -234,8 +236,8 @@ extension Transaction {
     private func conversationForImport(
         _ id: ConversationID, by caller: Caller, permissions: Permissions
     ) throws -> ConversationRow? {
-        let isThere = try conversation(id).map { !$0.isDeleted } ?? false
-        if !isThere, id.kind.traits.isImplicit,
+        let exists = try conversation(id).map { !$0.isDeleted } ?? false
+        if !exists, id.kind.traits.isImplicit,
             permissions[.importHistory, id.kind].isMet(by: nil, isAdmin: caller.isAdmin)
         {
             return nil
@@ -256,15 +258,15 @@ extension Transaction {
         // Users who are banned from a community become members of none of its channels.
         let admitted = try senders.sorted().filter { sender in
             try !lists.contains { list in
-                try store.ban(of: sender, in: list.number)?.ban.holds(at: now.date) ?? false
+                try store.ban(of: sender, in: list.number)?.ban.isActive(at: now.date) ?? false
             }
         }
         for list in lists {
             for sender in admitted where try member(sender, of: list.number)?.standing != .member {
-                try admit(sender, as: .member, to: list, sinceBeginning: true, by: caller)
+                try addMember(sender, as: .member, to: list, sinceBeginning: true, by: caller)
             }
         }
-        for sender in senders { try signGuestbook(of: row.number, as: sender) }
+        for sender in senders { try recordParticipant(in: row.number, as: sender) }
     }
 }
 

@@ -5,6 +5,6 @@ extension SendMessage: Executable {
     package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<SendResult>) {
         context.engine.send(
             submission, to: conversation, by: context.caller, origin: context.session.map { Origin($0) },
-            since: context.shutOuts, completion: completion)
+            since: context.erasureCount, completion: completion)
     }
 }

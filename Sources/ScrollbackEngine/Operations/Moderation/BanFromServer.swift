@@ -31,7 +31,7 @@ package struct BanFromServer: ChatOperation {
 }
 
 extension BanFromServer: WriteOperation {
-    package func run(_ transaction: Transaction, _ context: OperationContext) throws -> Done {
+    package func run(_ transaction: Transaction, _ context: OperationContext) throws -> EmptyAnswer {
         let ban = try Ban(user, lifetime: lifetime, reason: reason, context)
         if let refusal = context.engine.checkIsOther(user, context.caller, "ban users from the server") {
             throw refusal
@@ -41,7 +41,7 @@ extension BanFromServer: WriteOperation {
         row.isBanned = true
         try transaction.store.put(row)
         try transaction.store.put(BanRow(conversation: 0, ban: ban))
-        transaction.publish(.shutOut(user, ban.refusal("this server", now: transaction.now.date)))
-        return Done()
+        transaction.publish(.accessRevoked(user, ban.refusal("this server", now: transaction.now.date)))
+        return EmptyAnswer()
     }
 }

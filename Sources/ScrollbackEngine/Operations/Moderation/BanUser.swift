@@ -3,7 +3,7 @@ import ScrollbackModel
 package import ScrollbackWire
 
 extension BanUser: WriteOperation {
-    package func run(_ transaction: Transaction, _ context: OperationContext) throws -> Done {
+    package func run(_ transaction: Transaction, _ context: OperationContext) throws -> EmptyAnswer {
         let ban = try Ban(user, until: until, lifetime: lifetime, reason: reason, context)
         let caller = context.caller
         let id = conversation.absolute(for: caller.user)
@@ -17,19 +17,19 @@ extension BanUser: WriteOperation {
                 .forbidden, "You can't ban \(user) from \(id): you can only ban users with a lower role than yours.")
         }
         try transaction.store.put(BanRow(conversation: row.number, ban: ban))
-        try transaction.signGuestbook(of: row.number, as: user)
-        if !row.marks.contains(.bans) {
-            row.marks.insert(.bans)
-            row = try transaction.put(row, isNews: false)
+        try transaction.recordParticipant(in: row.number, as: user)
+        if !row.flags.contains(.bans) {
+            row.flags.insert(.bans)
+            row = try transaction.put(row, isClientVisible: false)
         }
-        try transaction.useInvitation(of: user, to: row)
+        try transaction.consumeInvitation(of: user, to: row)
         if try transaction.member(user, of: row.number)?.standing == .member {
-            if id.isCommunityItself { try transaction.takeOutOfChannels(user, of: id, by: caller.user) }
-            try transaction.takeOut(user, of: id, by: caller.user, as: .memberBanned)
+            if id.isCommunityRoot { try transaction.removeFromChannels(user, of: id, by: caller.user) }
+            try transaction.endMembership(user, of: id, by: caller.user, as: .memberBanned)
         } else if id.kind.traits.membership == .subscribers {
             transaction.publish(.banned(id, user))
         }
-        return Done()
+        return EmptyAnswer()
     }
 }
 

@@ -5,7 +5,7 @@ extension BlockUser: WriteOperation {
     /// How many users one user can block.
     package static let maximumBlocked = 1000
 
-    package func run(_ transaction: Transaction, _ context: OperationContext) throws -> Done {
+    package func run(_ transaction: Transaction, _ context: OperationContext) throws -> EmptyAnswer {
         let caller = context.caller.user
         try checkIsOther(user, than: caller)
         if try !transaction.store.hasBlocked(caller, user) {
@@ -17,11 +17,11 @@ extension BlockUser: WriteOperation {
             }
         }
         try transaction.putBlock(of: user, by: caller, isOn: true)
-        return Done()
+        return EmptyAnswer()
     }
 
     package func didCommit(_ context: OperationContext) {
-        context.engine.tellPresence(between: context.caller.user, and: user)
+        context.engine.notifyPresence(between: context.caller.user, and: user)
     }
 }
 
@@ -37,7 +37,7 @@ extension Transaction {
         try store.putBlock(of: other, by: user, isOn: isOn)
         guard var row = try conversation(.direct(between: user, and: other)) else { return }
         row.blocks = try blocks(in: row.id)
-        try put(row, isNews: false)
+        try put(row, isClientVisible: false)
     }
 
     /// Which of the two users of a direct conversation has blocked the other.

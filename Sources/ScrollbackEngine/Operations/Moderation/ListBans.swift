@@ -24,7 +24,7 @@ extension Engine {
         let now = clock()
         return try store.read { store in
             let rows = try store.bans(in: try place(store), after: try page.user(), limit: page.limit + 1)
-            let bans = rows.prefix(page.limit).map(\.ban).filter { $0.holds(at: now) }
+            let bans = rows.prefix(page.limit).map(\.ban).filter { $0.isActive(at: now) }
             return ListPage(bans, after: rows.count > page.limit ? rows[page.limit - 1].ban.id : nil)
         }
     }

@@ -20,11 +20,11 @@ package struct UnbanFromServer: ChatOperation {
 }
 
 extension UnbanFromServer: WriteOperation {
-    package func run(_ transaction: Transaction, _ context: OperationContext) throws -> Done {
+    package func run(_ transaction: Transaction, _ context: OperationContext) throws -> EmptyAnswer {
         try transaction.store.dropBan(of: user, in: 0)
-        guard var row = try transaction.store.user(user), row.isBanned else { return Done() }
+        guard var row = try transaction.store.user(user), row.isBanned else { return EmptyAnswer() }
         row.isBanned = false
         try transaction.store.put(row)
-        return Done()
+        return EmptyAnswer()
     }
 }

@@ -2,14 +2,14 @@ import ScrollbackModel
 package import ScrollbackWire
 
 extension UnblockUser: WriteOperation {
-    package func run(_ transaction: Transaction, _ context: OperationContext) throws -> Done {
+    package func run(_ transaction: Transaction, _ context: OperationContext) throws -> EmptyAnswer {
         let caller = context.caller.user
         try checkIsOther(user, than: caller)
         try transaction.putBlock(of: user, by: caller, isOn: false)
-        return Done()
+        return EmptyAnswer()
     }
 
     package func didCommit(_ context: OperationContext) {
-        context.engine.tellPresence(between: context.caller.user, and: user)
+        context.engine.notifyPresence(between: context.caller.user, and: user)
     }
 }

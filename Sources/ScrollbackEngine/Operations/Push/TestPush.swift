@@ -24,7 +24,7 @@ package struct TestPush: ChatOperation {
                     ])))
         ])
 
-        package var devices: [PushTrial]
+        package var devices: [PushTestResult]
 
         package func writeMembers(to writer: inout JSONWriter) {
             writer.key("devices")
@@ -51,7 +51,7 @@ extension TestPush: Executable {
     package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<Answer>) {
         Task {
             do throws(ChatError) {
-                let devices = try await context.engine.tryPush(to: user, device: device, by: context.caller)
+                let devices = try await context.engine.sendTestPush(to: user, device: device, by: context.caller)
                 completion(.success(Answer(devices: devices)))
             } catch {
                 completion(.failure(error))
@@ -60,7 +60,7 @@ extension TestPush: Executable {
     }
 }
 
-extension PushTrial {
+extension PushTestResult {
     fileprivate func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.field("device", device)

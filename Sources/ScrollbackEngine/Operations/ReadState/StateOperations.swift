@@ -9,7 +9,7 @@ extension ChangeConversationSettings: StateExecutable {}
 extension SetNotificationLevel: StateExecutable {}
 extension RemoveRecent: StateExecutable {}
 extension AddRecent: StateExecutable {}
-extension StopRoaming: StateExecutable {}
+extension ExcludeFromNewDevices: StateExecutable {}
 
 /// An operation whose execution is one ``StateChange``.
 package protocol StateExecutable: StateOperation, Executable {}

@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Changes a user's profile and push preferences.
 package struct PutUser: ChatOperation {
     package static let endpoint = Endpoint(
-        "putUser", http: .put("/v1/users/{user}"), scope: .account, caller: .themselves, tag: .users,
+        "putUser", http: .put("/v1/users/{user}"), scope: .account, caller: .selfOrAdministrator, tag: .users,
         summary: "Change a user's profile",
         details: "Members that are left out or `null` stay as they are, except for those inside `push`.",
         errors: [409])
@@ -42,7 +42,7 @@ package struct PutUser: ChatOperation {
 extension PutUser: Executable {
     package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<ProfileAnswer>) {
         let (engine, caller) = (context.engine, context.caller)
-        engine.putUser(user, change, by: caller, since: context.shutOuts) { result in
+        engine.putUser(user, change, by: caller, since: context.erasureCount) { result in
             switch result {
             case .success(let profile):
                 context.offload {

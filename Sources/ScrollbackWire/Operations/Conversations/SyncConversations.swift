@@ -18,7 +18,7 @@ package struct SyncConversations: ClientOperation {
 
     package enum Answer: DecodableAnswer {
         case window(HeadWindow)
-        case logs([LogSyncAnswer])
+        case logs([LogSyncResult])
 
         package static let schema: JSONSchema? = .anyOf([
             .object([
@@ -38,7 +38,7 @@ package struct SyncConversations: ClientOperation {
                 try value.skip()
             }
             self =
-                hasLogs ? .logs(try LogSyncAnswer.list(&whole)) : .window(try HeadWindow(from: &whole))
+                hasLogs ? .logs(try LogSyncResult.list(&whole)) : .window(try HeadWindow(from: &whole))
         }
 
         package func writeMembers(to writer: inout JSONWriter) {
@@ -108,14 +108,14 @@ package struct SyncConversations: ClientOperation {
     }
 }
 
-extension LogSyncAnswer {
+extension LogSyncResult {
     /// Reads the answer to a request with positions.
-    package static func list(_ reader: inout JSONReader) throws(ChatError) -> [LogSyncAnswer] {
-        var answers: [LogSyncAnswer] = []
+    package static func list(_ reader: inout JSONReader) throws(ChatError) -> [LogSyncResult] {
+        var answers: [LogSyncResult] = []
         try reader.object { (name, value) throws(ChatError) in
             guard name == "logs" else { return try value.skip() }
             answers = try value.list("logs", limit: 500) { (answer) throws(ChatError) in
-                try LogSyncAnswer(from: &answer)
+                try LogSyncResult(from: &answer)
             }
         }
         return answers

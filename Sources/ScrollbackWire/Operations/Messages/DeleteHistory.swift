@@ -30,8 +30,8 @@ package struct DeleteHistory: ClientOperation {
     package init(from request: inout RequestReader) throws(ChatError) {
         conversation = try request.required("conversation")
         operation = try request.operation()
-        let from: PointText? = try request.optional("from", "The older end of the range, included.")
-        let to: PointText? = try request.optional("to", "The newer end of the range, excluded.")
+        let from: HistoryPointText? = try request.optional("from", "The older end of the range, included.")
+        let to: HistoryPointText? = try request.optional("to", "The newer end of the range, excluded.")
         let all: WholeHistory? = try request.omittable("all", "Deletes the whole history.")
         let isAll = all?.isOn ?? false
         guard !isAll || (from == nil && to == nil) else {
@@ -55,7 +55,7 @@ package struct DeleteHistory: ClientOperation {
 }
 
 /// The text of a point in the history.
-private struct PointText: TextParameterValue {
+private struct HistoryPointText: TextParameterValue {
     static let schema = JSONSchema.component("HistoryPoint")
     static let example = #""seq:12""#
     let text: String

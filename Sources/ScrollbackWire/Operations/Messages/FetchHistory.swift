@@ -57,12 +57,12 @@ package struct FetchHistory: ClientOperation {
 extension FetchQuery {
     fileprivate init(from request: inout RequestReader) throws(ChatError) {
         try request.refuse("cursor", "is for one conversation: give cursors by conversation")
-        let most = Self.maximumConversations
+        let maximum = Self.maximumConversations
         let named = try request.omittable(
-            "conversations", .array(ConversationID.schema, count: 0...most), example: "[\(ConversationID.example)]",
+            "conversations", .array(ConversationID.schema, count: 0...maximum), example: "[\(ConversationID.example)]",
             "Conversations whose pages start at the anchor."
         ) { (value) throws(ChatError) in
-            try value.list("conversations", limit: most) { (id) throws(ChatError) in try id.conversation() }
+            try value.list("conversations", limit: maximum) { (id) throws(ChatError) in try id.conversation() }
         }
         let continued = try request.omittable(
             "cursors", .map(.string()), example: "{}", "Cursors of previous pages, by conversation."

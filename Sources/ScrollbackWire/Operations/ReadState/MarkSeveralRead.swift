@@ -21,7 +21,7 @@ package struct MarkSeveralRead: ClientOperation {
 
     package enum Answer: DecodableAnswer {
         /// The result for each element of `conversations`.
-        case reads([ReadAnswer])
+        case reads([ReadResult])
         /// The number of conversations that were read.
         case count(Int)
 
@@ -42,13 +42,13 @@ package struct MarkSeveralRead: ClientOperation {
             if let count {
                 self = .count(try Int(exactly: count).required("read"))
             } else {
-                self = .reads(try ReadAnswer.list(&reads))
+                self = .reads(try ReadResult.list(&reads))
             }
         }
 
         package func writeMembers(to writer: inout JSONWriter) {
             switch self {
-            case .reads(let answers): ReadAnswer.write(answers, to: &writer)
+            case .reads(let answers): ReadResult.write(answers, to: &writer)
             case .count(let count): writer.field("read", count)
             }
         }

@@ -31,10 +31,10 @@ extension StateChange {
         case .settings(let isMuted, let isPinned):
             ChangeConversationSettings(conversation: conversation, isMuted: isMuted, isPinned: isPinned)
         case .notifications(let level): SetNotificationLevel(conversation: conversation, level: level)
-        case .removeRecent(let place, let stopsRoaming):
-            RemoveRecent(conversation: conversation, at: place, stopsRoaming: stopsRoaming)
+        case .removeRecent(let position, let excludesFromNewDevices):
+            RemoveRecent(conversation: conversation, at: position, excludesFromNewDevices: excludesFromNewDevices)
         case .addRecent: AddRecent(conversation: conversation)
-        case .stopRoaming(let place): StopRoaming(conversation: conversation, at: place)
+        case .excludeFromNewDevices(let position): ExcludeFromNewDevices(conversation: conversation, at: position)
         }
     }
 
@@ -69,12 +69,12 @@ extension StateChange {
             self = .notifications(
                 try request.optional("notifications", "Which messages are pushed. Without it, the user's default."))
         case "removeRecent":
-            let place = try request.logPlace()
-            let stopsRoaming = try request.flag(
+            let position = try request.epochPosition()
+            let excludesFromNewDevices = try request.flag(
                 "stopRoaming", "Whether new devices also skip the messages up to this place. The default is false.")
-            self = .removeRecent(at: place, stopsRoaming: stopsRoaming)
+            self = .removeRecent(at: position, excludesFromNewDevices: excludesFromNewDevices)
         case "addRecent": self = .addRecent
-        case "stopRoaming": self = .stopRoaming(at: try request.logPlace())
+        case "stopRoaming": self = .excludeFromNewDevices(at: try request.epochPosition())
         default: throw ChatError(.unknownOperation, "There is no request \"\(type)\".", parameter: "type")
         }
     }
@@ -85,8 +85,8 @@ extension JSONSchema {
 }
 
 extension RequestReader {
-    /// Reads a place in a log, which only WebSocket requests have, or `nil` for the newest place.
-    fileprivate mutating func logPlace() throws(ChatError) -> LogPlace? {
+    /// Reads a position in a log, which only WebSocket requests have, or `nil` for the newest position.
+    fileprivate mutating func epochPosition() throws(ChatError) -> EpochPosition? {
         let seq = try omittable("seq", .seq, example: "12", on: .webSocket, "The place. The default is the newest one.")
         {
             (value) throws(ChatError) in try value.integer()
@@ -95,7 +95,7 @@ extension RequestReader {
             "epoch", Epoch.schema, example: Epoch.example, on: .webSocket, "The epoch of the log that `seq` belongs to."
         ) { (value) throws(ChatError) in try value.epoch() }
         if seq == nil, epoch == nil { return nil }
-        return LogPlace(seq: try seq.required("seq"), epoch: try epoch.required("epoch"))
+        return EpochPosition(seq: try seq.required("seq"), epoch: try epoch.required("epoch"))
     }
 
     /// Reads a flag that stands in the query over HTTP.

@@ -13,9 +13,10 @@ package struct RemoveRecent: StateOperation {
     package let conversation: ConversationID
     package let change: StateChange
 
-    package init(conversation: ConversationID, at place: LogPlace? = nil, stopsRoaming: Bool = false) {
+    package init(conversation: ConversationID, at position: EpochPosition? = nil, excludesFromNewDevices: Bool = false)
+    {
         self.conversation = conversation
-        change = .removeRecent(at: place, stopsRoaming: stopsRoaming)
+        change = .removeRecent(at: position, excludesFromNewDevices: excludesFromNewDevices)
     }
 
     package init(from request: inout RequestReader) throws(ChatError) {

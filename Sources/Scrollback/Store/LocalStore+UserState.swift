@@ -1,0 +1,48 @@
+import Foundation
+import GRDB
+package import ScrollbackModel
+
+/// The conversation's state for this user: the peer's read position, and whether the user may write.
+package struct LocalUserState: Hashable, Sendable {
+    package var peerReadSeq: Seq = 0
+    package var isFrozen = false
+    package var mute: Mute?
+
+    package init(peerReadSeq: Seq = 0, isFrozen: Bool = false, mute: Mute? = nil) {
+        self.peerReadSeq = peerReadSeq
+        self.isFrozen = isFrozen
+        self.mute = mute
+    }
+}
+
+extension LocalReader {
+    package func userState(in id: ConversationID) throws -> LocalUserState {
+        let statement = try db.cachedStatement(
+            sql: "SELECT peerReadSeq, isFrozen, mutedUntil FROM conversation WHERE id = ?")
+        guard let row = try Row.fetchOne(statement, arguments: [id.description]) else { return LocalUserState() }
+        return LocalUserState(peerReadSeq: row[0], isFrozen: row[1], mute: Mute(stored: row[2]))
+    }
+}
+
+extension LocalWriter {
+    /// Stores the peer's read position in a direct conversation; a lower one has no effect.
+    package func savePeerRead(_ seq: Seq, in id: ConversationID) throws {
+        try db.cachedStatement(sql: "UPDATE conversation SET peerReadSeq = max(peerReadSeq, ?) WHERE number = ?")
+            .execute(arguments: [seq, try number(of: id)])
+    }
+}
+
+extension Mute {
+    /// The end of the mute in seconds since 1970; infinite for a permanent mute.
+    var stored: Double {
+        switch self {
+        case .until(let date): date.timeIntervalSince1970
+        case .forever: .infinity
+        }
+    }
+
+    init?(stored: Double?) {
+        guard let stored else { return nil }
+        self = stored.isInfinite ? .forever : .until(Date(timeIntervalSince1970: stored))
+    }
+}

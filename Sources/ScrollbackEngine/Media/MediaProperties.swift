@@ -1,0 +1,65 @@
+package import Foundation
+package import ScrollbackModel
+import ScrollbackPictures
+
+/// The properties of a file that its bytes show, and the check that it matches a message type.
+package struct MediaProperties: Hashable, Sendable {
+    package var mediaType: String
+    /// The size of an image after applying its orientation, in pixels.
+    package var pixels: Media.Size?
+
+    /// Examines a complete file.
+    ///
+    /// - Throws: `invalid-media` if the file does not match the type, or if no device could display it.
+    package init(of file: Data, for type: MessageType) throws(ChatError) {
+        let fileType = FileType(of: file.prefix(FileType.prefixLength))
+        mediaType = fileType.mediaType
+        try Self.check(fileType, for: type)
+        do {
+            let header = try PictureFile(file).header
+            try PictureLimits().check(header)
+            let upright = header.upright
+            pixels = Media.Size(width: upright.width, height: upright.height)
+        } catch {
+            // Messages of type file accept any content.
+            if type == .image || type == .gif { throw Self.refusal(error) }
+        }
+    }
+
+    /// Checks whether a file can match the type, given its first bytes; later bytes can only add reasons to refuse it.
+    ///
+    /// - Returns: Whether more bytes can change the result.
+    static func check(beginning: Data, for type: MessageType) throws(ChatError) -> Bool {
+        try check(FileType(of: beginning.prefix(FileType.prefixLength)), for: type)
+        guard type == .image || type == .gif else { return false }
+        // The header may only be incomplete, not damaged.
+        guard var header = try? PictureFile(beginning).header else { return true }
+        header.isComplete = true
+        do {
+            try PictureLimits().check(header)
+        } catch {
+            throw refusal(error)
+        }
+        return false
+    }
+
+    private static func check(_ found: FileType, for type: MessageType) throws(ChatError) {
+        guard found.isAllowed(in: type) else {
+            throw ChatError(
+                .invalidMedia, "The file's content is \(found.mediaType), but \(need(of: type)).", parameter: "type")
+        }
+    }
+
+    private static func need(of type: MessageType) -> String {
+        switch type {
+        case .image: "a message of type image requires an image"
+        case .gif: "a message of type gif requires a GIF"
+        case .voice: "a voice message requires audio"
+        default: "a message of type \(type) requires a video"
+        }
+    }
+
+    private static func refusal(_ error: PictureError) -> ChatError {
+        ChatError(.invalidMedia, error.message, parameter: "type", cause: error)
+    }
+}

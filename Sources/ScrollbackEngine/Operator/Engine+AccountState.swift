@@ -1,0 +1,95 @@
+package import Foundation
+package import ScrollbackModel
+
+extension Engine {
+    /// Checks that a user may use a token that was issued at a given time.
+    ///
+    /// The check reads the user's row, and the ban only if the row is flagged as banned.
+    ///
+    /// - Parameters:
+    ///   - user: The user the token was issued for.
+    ///   - issuedAt: When the token was issued.
+    /// - Throws: `user-deactivated` if the user is deactivated or being erased; `banned`; `token-revoked` if the user's
+    ///   tokens were revoked at or after `issuedAt`.
+    package func checkMayConnect(_ user: UserID, issuedAt: Date) throws {
+        let now = clock()
+        try store.read { store in
+            guard let row = try store.user(user) else { return }
+            try row.checkIsActive()
+            if row.isBanned, let ban = try store.ban(of: user, in: 0)?.ban, ban.isActive(at: now) {
+                throw ban.refusal("this server", now: now)
+            }
+            guard let revokedAt = row.revokedAt, issuedAt <= revokedAt else { return }
+            throw ChatError(.tokenRevoked, "The token was revoked. Request a new one.")
+        }
+    }
+
+    /// Deactivates or reactivates a user; the user's data stays.
+    package func setState(
+        of user: UserID, isActive: Bool, by caller: Caller, completion: @escaping Completion<Void>
+    ) {
+        if let refusal = checkIsOther(user, caller, "Deactivating users") { return completion(.failure(refusal)) }
+        log.submit(
+            { transaction in
+                var row = try transaction.store.user(user) ?? UserRow(profile: UserProfile(id: user))
+                guard row.state == .active || row.state == .deactivated else { throw row.unknown }
+                row.state = isActive ? .active : .deactivated
+                try transaction.store.put(row)
+                if !isActive { transaction.publish(.accessRevoked(user, row.refusal)) }
+            }, completion: completion)
+    }
+
+    /// Returns an error unless the caller is an administrator who acts on another user.
+    ///
+    /// Administrators can't act on themselves, because they would lock themselves out.
+    func checkIsOther(_ user: UserID, _ caller: Caller, _ what: String) -> ChatError? {
+        guard caller.isAdmin else { return ChatError(.forbidden, "\(what) requires an administrator token.") }
+        guard user != caller.user else {
+            return .invalidParameter("user", "must be another user, because your own token would be refused too")
+        }
+        return nil
+    }
+}
+
+extension UserRow {
+    /// The error for requests with the tokens of a deactivated user or of a user whose erasure is in progress.
+    var refusal: ChatError {
+        state == .erasing
+            ? ChatError(
+                .userDeactivated, "\(profile.id) is being erased. The name can be used again when the erasure ends.")
+            : ChatError(.userDeactivated, "An administrator deactivated \(profile.id).")
+    }
+
+    /// The error for operations on a user who is erased or being erased.
+    var unknown: ChatError {
+        state == .erasing
+            ? ChatError(.conflict, "\(profile.id) is being erased.", parameter: "user")
+            : ChatError(.unknownUser, "The user \(profile.id) does not exist.", parameter: "user")
+    }
+
+    /// Checks that the user is neither deactivated nor being erased.
+    ///
+    /// - Throws: `user-deactivated`.
+    func checkIsActive() throws(ChatError) {
+        if state == .deactivated || state == .erasing { throw refusal }
+    }
+}
+
+extension Ban {
+    /// Returns the error for the banned user, or for another caller who tries to add the banned user.
+    ///
+    /// - Parameters:
+    ///   - place: The conversation or server that the user is banned from, as shown in the message.
+    ///   - now: The current time, from which `retryAfter` is computed.
+    ///   - caller: The user who receives the error; the banned user if `nil`.
+    func refusal(_ place: String, now: Date, shownTo caller: UserID? = nil) -> ChatError {
+        let who = caller.map { $0 == id } ?? true ? "You are" : "\(id) is"
+        let end = until.map { " until \($0.iso8601)" } ?? ""
+        var error = ChatError(
+            .banned, "\(who) banned from \(place)\(end).\(reason.map { " Reason: \($0)" } ?? "")",
+            retryAfter: until.map { max(0, $0.timeIntervalSince(now)) })
+        error.until = until
+        error.reason = reason
+        return error
+    }
+}

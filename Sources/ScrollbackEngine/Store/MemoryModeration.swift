@@ -1,0 +1,63 @@
+import ScrollbackModel
+
+/// The blocks, mutes and webhook deliveries of a memory store.
+///
+/// This is a value type, so that a rollback restores the old value.
+struct MemoryModeration {
+    private var blocks: [UserID: Set<UserID>] = [:]
+    private var blockers: [UserID: Set<UserID>] = [:]
+    private var mutes: [Int64: [UserID: Mute]] = [:]
+    private var deliveries: [Int64: [DeliveryRow]] = [:]
+    private var lastDelivery: Int64 = 0
+
+    func hasBlocked(_ user: UserID, _ other: UserID) -> Bool { blocks[user]?.contains(other) ?? false }
+
+    func blocked(by user: UserID, after: UserID?, limit: Int) -> [UserID] {
+        let all = (blocks[user] ?? []).filter { name in after.map { $0 < name } ?? true }
+        return Array(all.sorted().prefix(limit))
+    }
+
+    func blockers(of user: UserID, limit: Int) -> [UserID] {
+        Array((blockers[user] ?? []).sorted().prefix(limit))
+    }
+
+    mutating func putBlock(of other: UserID, by user: UserID, isOn: Bool) {
+        if isOn {
+            blocks[user, default: []].insert(other)
+            blockers[other, default: []].insert(user)
+        } else {
+            blocks[user]?.remove(other)
+            blockers[other]?.remove(user)
+        }
+    }
+
+    func mute(of user: UserID, in conversation: Int64) -> Mute? { mutes[conversation]?[user] }
+
+    mutating func put(_ mute: Mute?, of user: UserID, in conversation: Int64) {
+        mutes[conversation, default: [:]][user] = mute
+    }
+
+    mutating func erase(_ conversation: Int64) { mutes[conversation] = nil }
+
+    func conversationsWithDeliveries(after conversation: Int64, limit: Int) -> [Int64] {
+        Array(deliveries.filter { $0.key > conversation && !$0.value.isEmpty }.keys.sorted().prefix(limit))
+    }
+
+    func deliveries(of conversation: Int64, limit: Int) -> [DeliveryRow] {
+        Array((deliveries[conversation] ?? []).prefix(limit))
+    }
+
+    var deliveryCount: Int64 { Int64(deliveries.values.reduce(0) { $0 + $1.count }) }
+
+    mutating func insertDelivery(_ body: RawJSON, of conversation: Int64) {
+        lastDelivery += 1
+        deliveries[conversation, default: []].append(
+            DeliveryRow(number: lastDelivery, conversation: conversation, body: body))
+    }
+
+    mutating func dropDeliveries(of conversation: Int64, through number: Int64) {
+        deliveries[conversation]?.removeAll { $0.number <= number }
+    }
+
+    mutating func dropDeliveries() { deliveries = [:] }
+}

@@ -1,0 +1,319 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import Synchronization
+import Testing
+
+/// An engine in memory with a manual clock, and short names for the operations of tests.
+///
+/// Writes complete before the call returns.
+final class EngineHarness: Sendable {
+    let clock = TestClock()
+    let store: any MessageStore
+    let engine: Engine
+    private let ids = Mutex<UInt64>(0)
+
+    static let admin = Caller(user: "root", isAdmin: true)
+
+    init(
+        store: (any MessageStore)? = nil, index: any MessageIndex = ScanningIndex(),
+        execution: Log.Execution = .inline, permissions: Permissions = .standard,
+        filter: (any ContentFilter)? = nil, webhooks: (any WebhookTransport)? = nil,
+        gateway: (any PushGateway)? = nil, pushTiming: PushTiming = .init(),
+        erasures: any ErasureRegister = MemoryErasureRegister()
+    ) throws {
+        let store = store ?? MemoryStore(generation: 0x5EED)
+        self.store = store
+        engine = try Engine(
+            store: store, index: index, execution: execution, permissions: permissions,
+            filter: filter, webhooks: webhooks, gateway: gateway, pushTiming: pushTiming, erasures: erasures,
+            clock: { [clock] in clock.now })
+    }
+
+    // MARK: Writing
+
+    /// Waits for the completion of a write, which runs before the call returns or on the log's thread.
+    func done<Answer: Sendable>(_ body: (@escaping Engine.Completion<Answer>) -> Void) throws -> Answer {
+        let answer = Mutex<Result<Answer, ChatError>?>(nil)
+        let group = DispatchGroup()
+        group.enter()
+        body { result in
+            answer.withLock { $0 = result }
+            group.leave()
+        }
+        group.wait()
+        return try #require(answer.withLock { $0 }).get()
+    }
+
+    /// Carries out an operation, and waits for its answer.
+    @discardableResult
+    func perform<Request: Executable>(_ operation: Request, by caller: Caller) throws -> Request.Answer {
+        try done { engine.perform(operation, by: caller, completion: $0) }
+    }
+
+    func newID() -> MessageID {
+        ids.withLock { last in
+            last += 1
+            return MessageID(high: 0x0198_0000_0000_7000, low: 0x8000_0000_0000_0000 | last)
+        }
+    }
+
+    func submission(
+        _ text: String = "hi", id: MessageID? = nil, type: MessageType = .text, mentions: Mentions? = nil,
+        customType: String? = nil, countsUnread: Bool = true
+    ) -> Submission {
+        // Members that commands and images require.
+        let json = RawJSON(known: #"{"text":"\#(text)","name":"knock","url":"https://example.com/a.jpg"}"#)
+        return Submission(
+            id: id ?? newID(),
+            content: MessageContent(known: type, json: type == .text ? MessageContent.text(text).json : json),
+            attributes: .init(mentions: mentions, customType: customType, traits: .init(countsUnread: countsUnread)))
+    }
+
+    @discardableResult
+    func send(_ submission: Submission, to id: ConversationID, by user: UserID) throws -> SendResult {
+        try send(submission, to: id, by: Caller(user: user))
+    }
+
+    @discardableResult
+    func send(_ submission: Submission, to id: ConversationID, by caller: Caller) throws -> SendResult {
+        try done { engine.send(submission, to: id, by: caller, completion: $0) }
+    }
+
+    @discardableResult
+    func send(_ text: String = "hi", to id: ConversationID, by user: UserID) throws -> Seq {
+        try #require(try send(submission(text), to: id, by: user).position).seq
+    }
+
+    @discardableResult
+    func put(_ id: ConversationID, _ settings: ConversationSettings = .init(), by caller: Caller = admin) throws -> Bool
+    {
+        try done { engine.putConversation(id, settings, by: caller, completion: $0) }
+    }
+
+    /// Creates a group, or a community with its default channel, whose members join at the beginning.
+    func make(_ id: ConversationID, members: [UserID], visibility: HistoryVisibility? = nil) throws {
+        try put(id, .init(visibility: visibility, members: members))
+    }
+
+    @discardableResult
+    func join(_ id: ConversationID, _ user: UserID, as role: Role? = nil, by caller: Caller = admin) throws -> Bool {
+        try done { engine.putMember(user, role: role, of: id, by: caller, completion: $0) }
+    }
+
+    func leave(_ id: ConversationID, _ user: UserID, by caller: Caller = admin) throws {
+        try done { engine.removeMember(user, from: id, by: caller, completion: $0) }
+    }
+
+    func delete(_ id: ConversationID, by caller: Caller = admin) throws {
+        try done { engine.deleteConversation(id, by: caller, completion: $0) }
+    }
+
+    @discardableResult
+    func read(_ id: ConversationID, to seq: Seq, by user: UserID) throws -> ReadSummary {
+        let epoch = try head(id, user).state.epoch
+        return try done { engine.read(id, seq: seq, epoch: epoch, by: Caller(user: user), completion: $0) }
+    }
+
+    // MARK: Changing
+
+    @discardableResult
+    func edit(
+        _ id: MessageID, in conversation: ConversationID, _ text: String,
+        mentions: MessageEdit.Change<Mentions> = .keep,
+        operation: MessageID? = nil, by caller: Caller
+    ) throws -> Message {
+        try done {
+            engine.edit(
+                id, in: conversation, MessageEdit(.text(text), mentions: mentions), operation: operation, by: caller,
+                completion: $0)
+        }
+    }
+
+    @discardableResult
+    func delete(_ id: MessageID, in conversation: ConversationID, by caller: Caller) throws -> Message {
+        try done { engine.delete(id, in: conversation, by: caller, completion: $0) }
+    }
+
+    @discardableResult
+    func delete(_ ids: [MessageID], in conversation: ConversationID, by caller: Caller) throws -> Int {
+        try done { engine.delete(ids, in: conversation, by: caller, completion: $0) }
+    }
+
+    @discardableResult
+    func hide(_ ids: [MessageID], in conversation: ConversationID, by user: UserID) throws -> Int {
+        try done { engine.hide(ids, in: conversation, by: Caller(user: user), completion: $0) }
+    }
+
+    @discardableResult
+    func delete(
+        _ range: DeleteRange, of conversation: ConversationID, operation: MessageID? = nil, by caller: Caller = admin
+    ) throws -> Int64 {
+        try done { engine.delete(range, of: conversation, operation: operation, by: caller, completion: $0) }
+    }
+
+    @discardableResult
+    func clear(_ id: ConversationID, through seq: Seq, by user: UserID) throws -> ReadSummary {
+        let epoch = try head(id, user).state.epoch
+        return try done { engine.clear(id, through: seq, epoch: epoch, by: Caller(user: user), completion: $0) }
+    }
+
+    @discardableResult
+    func react(
+        _ value: String, to id: MessageID, in conversation: ConversationID, operation: MessageID? = nil,
+        by caller: Caller
+    ) throws -> MessageAction {
+        try done {
+            engine.addAction(
+                to: id, in: conversation, type: "reaction", value: value, operation: operation, by: caller,
+                completion: $0)
+        }
+    }
+
+    func unreact(_ action: MessageAction, in conversation: ConversationID, by caller: Caller) throws {
+        try done {
+            engine.removeAction(
+                from: action.message, .at(action.timetoken), in: conversation, by: caller, completion: $0)
+        }
+    }
+
+    @discardableResult
+    func set(_ change: @escaping @Sendable (inout ServerSettings) -> Void) throws -> ServerSettings {
+        try done { engine.putSettings(by: Self.admin, completion: $0, change) }
+    }
+
+    @discardableResult
+    func importHistory(
+        _ messages: [ImportedMessage], into id: ConversationID, countsUnread: Bool = false, by caller: Caller = admin
+    ) throws -> ImportReport {
+        try done { engine.importHistory(messages, into: id, countsUnread: countsUnread, by: caller, completion: $0) }
+    }
+
+    func importedMessage(
+        _ text: String, by sender: UserID, at date: Date, id: MessageID? = nil, type: MessageType = .text,
+        mentions: Mentions? = nil, countsUnread: Bool = true
+    ) -> ImportedMessage {
+        ImportedMessage(
+            sender: sender, sentAt: date,
+            submission: submission(text, id: id, type: type, mentions: mentions, countsUnread: countsUnread))
+    }
+
+    /// Performs any change as a job of the log.
+    @discardableResult
+    func change<Answer: Sendable>(_ body: @escaping @Sendable (Transaction) throws -> Answer) throws -> Answer {
+        try done { engine.log.submit(body, completion: $0) }
+    }
+
+    /// Stores many messages of one sender in one commit, without the cost of single sends.
+    func fill(
+        _ id: ConversationID, _ count: Int, by sender: UserID = "filler",
+        type: @escaping @Sendable (Int) -> MessageType = { _ in .text }
+    ) throws {
+        try change { transaction in
+            guard var row = try transaction.conversation(id) else { throw ChatError(.unknownConversation, "none") }
+            let json = MessageContent.text("filling").json
+            for index in 0..<count {
+                row.head += 1
+                row.countedIndex += 1
+                row.timetoken = transaction.timetoken(after: row.timetoken)
+                try transaction.store.insert(
+                    MessageRow(
+                        seq: row.head, countedIndex: row.countedIndex, timetoken: row.timetoken,
+                        id: MessageID(high: 0x7000, low: 0x8000_0000_0000_0000 | UInt64(row.head)), sender: sender,
+                        type: type(index), content: json, attributes: .init(), digest: 0), in: row.number)
+            }
+            try transaction.put(row)
+        }
+    }
+
+    // MARK: Reading
+
+    func head(_ id: ConversationID, _ user: UserID) throws -> ConversationHead {
+        try engine.head(of: id.log, by: Caller(user: user))
+    }
+
+    func unread(_ id: ConversationID, _ user: UserID) throws -> Counts {
+        let head = try head(id, user)
+        return Counts(head.unread, head.mentions)
+    }
+
+    func page(_ query: HistoryQuery, of id: ConversationID, by user: UserID) throws -> LogPage {
+        try engine.history(of: id, query, by: Caller(user: user))
+    }
+
+    func page(_ anchor: Anchor = .latest, limit: Int = 100, of id: ConversationID, by user: UserID) throws -> LogPage {
+        try page(HistoryQuery(anchor, limit: limit), of: id, by: user)
+    }
+
+    /// Performs a whole sync pass.
+    ///
+    /// - Returns: The heads, and the cursor for the next pass.
+    func pass(_ cursor: String? = nil, limit: Int = 50, by user: UserID) throws -> (
+        heads: [ConversationHead], cursor: String
+    ) {
+        var heads: [ConversationHead] = []
+        var cursor = cursor
+        while true {
+            let window = try engine.syncWindow(cursor: cursor, limit: limit, by: Caller(user: user))
+            heads += window.heads
+            cursor = window.cursor
+            if window.isDone { return (heads, window.cursor) }
+        }
+    }
+}
+
+/// The numbers of unread messages and mentions.
+struct Counts: Equatable {
+    var unread: Int64
+    var mentions: Int64
+
+    init(_ unread: Int64, _ mentions: Int64 = 0) {
+        self.unread = unread
+        self.mentions = mentions
+    }
+}
+
+final class TestClock: Sendable {
+    private let date = Mutex(Date(timeIntervalSince1970: 1_795_255_200))
+
+    var now: Date { date.withLock { $0 } }
+
+    func advance(by seconds: TimeInterval) { date.withLock { $0 += seconds } }
+    func set(_ now: Date) { date.withLock { $0 = now } }
+}
+
+/// The seeds of a randomized test.
+///
+/// `SCROLLBACK_SEEDS` sets their number, and `SCROLLBACK_SEED` replays one seed. A test yields after each seed so that
+/// it does not block other tests for minutes.
+enum Seeds {
+    /// Whether a test replays one seed.
+    static var isReplay: Bool { ProcessInfo.processInfo.environment["SCROLLBACK_SEED"] != nil }
+
+    static func count(_ standard: UInt64) -> ClosedRange<UInt64> {
+        let environment = ProcessInfo.processInfo.environment
+        if let one = environment["SCROLLBACK_SEED"].flatMap(UInt64.init) { return one...one }
+        return 1...max(1, environment["SCROLLBACK_SEEDS"].flatMap(UInt64.init) ?? standard)
+    }
+}
+
+extension LogPage {
+    var seqs: [Seq] { messages.map(\.seq) }
+    var texts: [String] { messages.map { $0.text ?? "" } }
+}
+
+/// Returns the `ChatError` that a call throws, or `nil`. Any other error is recorded as an issue.
+func refusal(_ body: () throws -> Void, sourceLocation: SourceLocation = #_sourceLocation) -> ChatError? {
+    do {
+        try body()
+        return nil
+    } catch {
+        if !(error is ChatError) { Issue.record("The call threw \(error).", sourceLocation: sourceLocation) }
+        return error as? ChatError
+    }
+}
+
+extension MessageType {
+    static let poll = MessageType(rawValue: "app:poll")
+}
