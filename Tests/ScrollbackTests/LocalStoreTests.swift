@@ -37,7 +37,7 @@ struct LocalStoreTests {
         let position = try #require(try await store.read { try $0.log(of: swift)?.position(in: swift) })
         var nothing = page(1...1, rev: 12)
         nothing.messages = []
-        nothing.coverage = .nothing(above: 10)
+        nothing.coverage = .empty(above: 10)
         try await apply(
             .sync(
                 LogSync(page: nothing, changes: [.message(edit)], changedThrough: 12, mustRefetch: false),
@@ -299,7 +299,7 @@ struct LocalStoreTests {
             let whole = page(1...30, rev: 30, rows: asOf(30))
             var nothing = whole
             nothing.messages = []
-            nothing.coverage = .nothing(above: 30)
+            nothing.coverage = .empty(above: 30)
             let sync = LogSync(page: nothing, changes: missed, changedThrough: 30, mustRefetch: false)
             _ = try await store.write { try $0.apply([.sync(sync, asked: position), .page(swift, whole)]) }
             let found = try await Self.rows(store)

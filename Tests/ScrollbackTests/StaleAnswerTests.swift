@@ -323,7 +323,7 @@ struct StaleAnswerTests {
         var wider = head(10, unread: 10, userRev: 5)
         wider.state.view = 1
         let page = LogPage(
-            messages: [], coverage: .nothing(above: 10), isFiltered: false, older: nil, newer: nil, state: wider.state)
+            messages: [], coverage: .empty(above: 10), isFiltered: false, older: nil, newer: nil, state: wider.state)
         let sync = LogSync(page: page, changes: [], changedThrough: 0, mustRefetch: false)
         let known = try await store.read { [group] in try $0.log(of: group)?.position(in: group) }
         let position = try #require(known)

@@ -56,7 +56,7 @@ enum Sample {
         state: state)
 
     static let filteredPage = LogPage(
-        messages: [], coverage: .nothing(above: 120), isFiltered: true, older: nil, newer: nil, state: state)
+        messages: [], coverage: .empty(above: 120), isFiltered: true, older: nil, newer: nil, state: state)
 
     static let frozenHead = ConversationHead(
         conversation: .group("swift"), state: state, isFrozen: true,

@@ -20,7 +20,7 @@ struct ReadStateHarness {
         for message in held { apply(message) }
     }
 
-    mutating func apply(_ message: Message) { carryOut { $0.apply(message: message) } }
+    mutating func apply(_ message: Message) { execute { $0.apply(message: message) } }
 
     mutating func apply(_ change: LogChange) {
         let epoch = log.epoch
@@ -39,7 +39,7 @@ struct ReadStateHarness {
         execute(removed: head.firstSeq > floor ? [floor...head.firstSeq - 1] : []) { $0.apply(head: head) }
     }
 
-    mutating func apply(_ page: LogPage) { carryOut { $0.apply(page: page) } }
+    mutating func apply(_ page: LogPage) { execute { $0.apply(page: page) } }
 
     mutating func apply(_ summary: ReadSummary) {
         read.apply(summary)

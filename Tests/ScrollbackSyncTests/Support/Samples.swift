@@ -33,7 +33,7 @@ func page(
 ) -> LogPage {
     let coverage =
         covered.map { Coverage(lower: $0.lowerBound, upper: $0.upperBound, deletedRanges: SeqRangeSet(deletedRanges)) }
-        ?? .nothing(above: state.head)
+        ?? .empty(above: state.head)
     return LogPage(
         messages: messages, coverage: coverage, isFiltered: false, older: nil, newer: nil, state: state)
 }
