@@ -20,7 +20,7 @@ public struct MessageSequence: AsyncSequence, Sendable {
     var countsUnread = false
 
     private func isWanted(_ message: Message) -> Bool {
-        message.sender != excluded && (!countsUnread || message.countsUnread && !message.isDeleted)
+        message.sender != excludedSender && (!countsUnread || message.countsUnread && !message.isDeleted)
     }
 
     /// Creates an independent iterator, which starts at the anchor.

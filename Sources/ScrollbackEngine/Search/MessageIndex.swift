@@ -98,7 +98,7 @@ extension Event {
     var changedConversation: ConversationID? {
         switch self {
         case .message(let message, _, _): message.conversation
-        case .changed(let id, _, _, _), .lastCommit(let id, _, _), .conversationDeleted(let id): id
+        case .changed(let id, _, _, _), .headChanged(let id, _, _), .conversationDeleted(let id): id
         default: nil
         }
     }

@@ -27,7 +27,7 @@ struct MemoryAdministration {
 
 extension MemoryRows {
     func changeAdministration<Answer>(_ body: (inout MemoryAdministration) -> Answer) -> Answer {
-        let old = operations
+        let old = administration
         undo.append { [unowned self] in administration = old }
         return body(&administration)
     }
