@@ -24,7 +24,7 @@ extension Verification {
                 if deletedRanges.contains(seq) { return }
                 // Below the floor, the log has no counted index; it was not higher than that at the floor.
                 let isGone = seq < row.firstSeq
-                let expected = isGone ? row.floorCountedIndex : try countedIndex(at: seq, in: row)
+                let expected = isGone ? row.floorCountedIndex : try self.countedIndex(at: seq, in: row)
                 if isGone ? countedIndex > expected : countedIndex != expected {
                     try found(
                         "\(row.id): \(member.user)'s \(name) index at \(seq) is \(countedIndex), but the message has \(expected)"

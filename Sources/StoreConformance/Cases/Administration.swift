@@ -191,8 +191,8 @@ extension StoreConformance {
             try store.transaction { store in
                 for number in numbers {
                     try store.put(MemberRow(conversation: number, user: "alice", standing: .member))
-                    try store.sign("bob", guestbookOf: number)
-                    try store.sign("bob", guestbookOf: number)
+                    try store.insertParticipant("bob", in: number)
+                    try store.insertParticipant("bob", in: number)
                 }
                 for file in files { try store.put(file) }
                 for seq in [5, 2, 9] as [Seq] {
@@ -324,7 +324,7 @@ extension StoreConformance {
                     var erasure = ErasureRow(
                         id: UUID(), user: "bob", messages: .keep, replacement: "x", createdAt: date)
                     try store.put(&erasure)
-                    try store.sign("bob", guestbookOf: row.number)
+                    try store.insertParticipant("bob", in: row.number)
                     try store.setSender("bob", at: 1, in: row.number)
                     throw RollbackError()
                 }

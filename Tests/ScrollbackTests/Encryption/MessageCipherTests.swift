@@ -230,7 +230,7 @@ struct MessageCipherTests {
     @Test("An erased user's messages are readable under the replacement sender")
     func erasedUsersMessagesAreReadable() throws {
         let sealed = try messageEncryption("alice").seal(submission(), to: group)
-        #expect(try messageEncryption("bob").open(message(sealed, by: .standIn())).text == "high water")
+        #expect(try messageEncryption("bob").open(message(sealed, by: .erasedUser())).text == "high water")
         _ = try refused(message(sealed, by: "deleted-"))
         _ = try refused(message(sealed, by: "deleted-alice"))
     }

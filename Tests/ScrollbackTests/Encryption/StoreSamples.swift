@@ -84,7 +84,7 @@ enum StoreSamples {
             let values: [Any?] = [
                 try reader.recent(conversation), try reader.message(first.id, in: conversation),
                 try reader.localExtension(of: messageID, in: conversation), try reader.draft(in: conversation),
-                try reader.people(["bob", "carol"], fetchedSince: at), try reader.pending(in: conversation),
+                try reader.profiles(["bob", "carol"], fetchedSince: at), try reader.pending(in: conversation),
                 try reader.pendingChanges(in: conversation), try reader.outbox(), try reader.uploads(of: outgoing),
             ]
             return values.map { value in value.map { String(describing: $0) } ?? "nothing" }

@@ -203,7 +203,7 @@ struct PushInboxTests {
     func knownMessagesCauseNoRequest() async throws {
         let store = try LocalStore(directory: nil, user: "alice")
         func note(_ message: PushMessage) async throws -> Set<ConversationID> {
-            try await store.write { try $0.note([message]) }
+            try await store.write { try $0.recordPushed([message]) }
         }
         let state = LogHead(epoch: Epoch(rawValue: 7), view: 0, head: 5, firstSeq: 1, countedIndex: 5, rev: 0)
         _ = try await store.write { writer in
