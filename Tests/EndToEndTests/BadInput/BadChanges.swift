@@ -232,12 +232,12 @@ enum BadChanges {
 
     /// Requests of users without access, to conversations that do not exist, and to invalid names.
     private static let outside: [BadRequest] = [
-        ("group:crew", BadRequest.Who.carol, 404, "unknown-conversation", nil),
+        ("group:crew", BadRequest.Requester.carol, 404, "unknown-conversation", nil),
         ("group:strangers", .alice, 404, "unknown-conversation", nil),
         ("group:nobody", .alice, 404, "unknown-conversation", nil),
         ("crew", .alice, 422, "invalid-parameter", "conversation"),
         ("group:e%CC%81", .alice, 422, "invalid-parameter", "conversation"),
-    ].flatMap { (name: String, who: BadRequest.Who, status: Int, code: String, parameter: String?) -> [BadRequest] in
+    ].flatMap { (name: String, who: BadRequest.Requester, status: Int, code: String, parameter: String?) -> [BadRequest] in
         let path = "/v1/conversations/\(name)"
         return [
             .patch(path + "/messages/ONE", fine, status, code, parameter, by: who),

@@ -78,7 +78,7 @@ struct HTTPTransportTests {
     func stalledResponseIsAbandoned() async throws {
         let server = try await EndlessServer(isSilent: true)
         let certificate = FileManager.default.temporaryDirectory.appending(path: "none.pem")
-        let transport = AsyncHTTPClientTransport(trusting: certificate, silence: .milliseconds(300))
+        let transport = AsyncHTTPClientTransport(trusting: certificate, readTimeout: .milliseconds(300))
         try await expect(.unreachable, transport, server)
     }
 
