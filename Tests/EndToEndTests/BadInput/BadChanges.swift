@@ -237,7 +237,8 @@ enum BadChanges {
         ("group:nobody", .alice, 404, "unknown-conversation", nil),
         ("crew", .alice, 422, "invalid-parameter", "conversation"),
         ("group:e%CC%81", .alice, 422, "invalid-parameter", "conversation"),
-    ].flatMap { (name: String, who: BadRequest.Requester, status: Int, code: String, parameter: String?) -> [BadRequest] in
+    ].flatMap {
+        (name: String, who: BadRequest.Requester, status: Int, code: String, parameter: String?) -> [BadRequest] in
         let path = "/v1/conversations/\(name)"
         return [
             .patch(path + "/messages/ONE", fine, status, code, parameter, by: who),

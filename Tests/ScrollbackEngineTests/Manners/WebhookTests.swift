@@ -200,7 +200,9 @@ struct WebhookTests {
         }
         harness.engine.send(harness.submission(), to: group, by: Caller(user: "alice")) { _ in }
         let heads = Mutex<[Seq]>([])
-        harness.engine.waitForPendingMessages { _ in heads.withLock { $0.append((try? harness.head(group, "bob").head) ?? -1) } }
+        harness.engine.waitForPendingMessages { _ in
+            heads.withLock { $0.append((try? harness.head(group, "bob").head) ?? -1) }
+        }
         #expect(heads.withLock { $0 } == [])
         gate.continuation.yield()
         try await eventually { heads.withLock { $0 } == [1] }
