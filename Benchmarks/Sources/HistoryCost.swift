@@ -176,7 +176,9 @@ struct Retention: AsyncParsableCommand {
         String(format: "%.0f/s  %@", Double(sample.count) / elapsed, sample.summary)
     }
 
-    private static func load(_ clients: [LoadClient], while shouldContinue: @escaping @Sendable () -> Bool) async -> Sample {
+    private static func load(
+        _ clients: [LoadClient], while shouldContinue: @escaping @Sendable () -> Bool
+    ) async -> Sample {
         await runConcurrently(clients.count) { number in
             await clients[number].sendTexts(to: .direct(user(number + 1000))) { _ in shouldContinue() }
         }

@@ -64,7 +64,7 @@ struct PushCost: AsyncParsableCommand {
         try await prepare(scenario, without, receiver, hasDevices: false)
         try await prepare(scenario, with, receiver, hasDevices: true)
         report(
-            scenario.name, "\(scenario.members) members, \(away) of them offline with a device, pushed by \(service.rawValue)"
+            scenario.name, "\(scenario.members) members, \(away) offline with a device, pushed by \(service.rawValue)"
         )
         try await measureEach(scenario, with, receiver)
         let comparison = Comparison(first: "without devices", second: "with", rounds: rounds)
@@ -192,7 +192,9 @@ struct PushCost: AsyncParsableCommand {
         let cpu = server.cpuSeconds
         let start = now()
         let sample = await runConcurrently(inFlight) { [duration] _ in
-            await client.sendTexts(to: scenario.conversation, mentions: scenario.mentions) { _ in now() < start + duration }
+            await client.sendTexts(to: scenario.conversation, mentions: scenario.mentions) { _ in
+                now() < start + duration
+            }
         }
         let end = now()
         try await waitUntilPushed(meter, receiver)

@@ -97,7 +97,8 @@ struct RecentsList: AsyncParsableCommand {
         let cpu = server.cpuSeconds
         for _ in 0..<rounds {
             let start = now()
-            bytes = try connection.request("GET", "/v1/conversations?limit=100", ["Authorization: Bearer \(token)"]).size
+            let authorization = "Authorization: Bearer \(token)"
+            bytes = try connection.request("GET", "/v1/conversations?limit=100", [authorization]).size
             sample.add(now() - start)
         }
         report(

@@ -32,7 +32,8 @@ func runConcurrently(_ count: Int, _ body: @escaping @Sendable (Int) async -> Sa
 extension LoadClient {
     /// Sends texts, each after the previous one is acknowledged.
     ///
-    /// - Parameter shouldContinue: Called before each send with the number of acknowledged ones. Returns whether to continue.
+    /// - Parameter shouldContinue: Called before each send with the number of acknowledged ones. Returns whether to
+    ///   continue.
     func sendTexts(
         to conversation: ConversationID, mentions: Mentions? = nil, while shouldContinue: (_ sent: Int) -> Bool
     ) async -> Sample {

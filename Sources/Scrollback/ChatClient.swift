@@ -315,8 +315,8 @@ public final class ChatClient: Sendable {
 
     /// Checks the integrity of the local store.
     ///
-    /// - Returns: The problems found; empty if the messages, gaps and deletedRanges of every conversation account for its whole
-    ///   log.
+    /// - Returns: The problems found; empty if the messages, gaps and deleted ranges of every conversation account for
+    ///   its whole log.
     /// - Throws: `local-storage`.
     public func verifyIntegrity() async throws(ChatError) -> [String] {
         try await core.store.read { try $0.violations() }

@@ -24,8 +24,9 @@ extension Recents {
     /// A new device does not load them by itself: the list contains each conversation's last message, and history is
     /// loaded on demand. To load more, call this method after ``RecentsEvent/loadedAll``.
     ///
-    /// Messages that are already stored are not loaded again, nor are messages excluded by ``excludeFromNewDevices(_:)``. Chat
-    /// rooms are never loaded. If the call is cancelled or the connection is lost, the loaded messages stay, and the
+    /// Messages that are already stored are not loaded again, nor are messages excluded by
+    /// ``excludeFromNewDevices(_:)``. Chat rooms are never loaded. If the call is cancelled or the connection is lost,
+    /// the loaded messages stay, and the
     /// next call continues.
     ///
     /// - Returns: The number of conversations for which messages were loaded.

@@ -53,7 +53,7 @@ extension LocalWriter {
             for message in edits.flatMap(\.upserts) where before.gaps.contains(message.seq) {
                 read.gapFilled(message, reader: user)
             }
-            // Ranges that a page shows to be deletedRanges were counted as unread before.
+            // Ranges that a page shows to be deleted were counted as unread before.
             if case .page(_, let page) = input, page.coverage.deletedRanges.intersects(read.knownThrough + 1...Seq.max)
             {
                 for places in page.coverage.deletedRanges.clipped(to: read.knownThrough + 1...Seq.max).ranges {

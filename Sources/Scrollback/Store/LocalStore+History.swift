@@ -232,8 +232,8 @@ extension LocalReader {
 
     /// Checks the integrity of the store.
     ///
-    /// - Returns: The problems found; empty if every log's rows, gaps and deletedRanges are disjoint and complete, and all
-    ///   encrypted values can be decrypted.
+    /// - Returns: The problems found; empty if every log's rows, gaps and deleted ranges are disjoint and complete,
+    ///   and all encrypted values can be decrypted.
     package func violations() throws -> [String] {
         var found = try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
         for text in try String.fetchAll(db, sql: "SELECT id FROM conversation ORDER BY id") {

@@ -194,8 +194,8 @@ extension Engine {
         if let member = access.member, member.newDeviceFloor > 0,
             last?.seq ?? access.state.head <= member.newDeviceFloor
         {
-            // This conversation is excluded from new devices up to `newDeviceFloor`. Devices that already have it keep showing
-            // it; others receive it only if it is unread or pinned.
+            // This conversation is excluded from new devices up to `newDeviceFloor`. Devices that already have it keep
+            // showing it; others receive it only if it is unread or pinned.
             last = nil
             let hasUnread = summary.unread > 0 || summary.mentions > 0 || summary.isMarkedUnread
             if !hasUnread, !summary.isPinned { recentTime = nil }

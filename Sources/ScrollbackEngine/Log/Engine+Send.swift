@@ -7,7 +7,8 @@ extension Engine {
     ///
     /// - Parameters:
     ///   - origin: The connection that sent the message, which gets the completion instead of an event.
-    ///   - erasureCount: The value of ``erasureCount`` when the caller was authenticated, if that was earlier than this call.
+    ///   - erasureCount: The value of ``erasureCount`` when the caller was authenticated, if that was earlier than
+    ///     this call.
     package func send(
         _ submission: Submission, to id: ConversationID, by caller: Caller, origin: Origin? = nil,
         since erasureCount: Int? = nil, completion: @escaping Completion<SendResult>

@@ -93,7 +93,8 @@ package final class Transaction {
 
     /// Stores a conversation's row with the number of this commit; the row is written once, when the cache is flushed.
     ///
-    /// - Parameter isClientVisible: Whether the change is visible to clients, so that they receive it on their next sync.
+    /// - Parameter isClientVisible: Whether the change is visible to clients, so that they receive it on their next
+    ///   sync.
     @discardableResult
     package func put(_ row: ConversationRow, isClientVisible: Bool = true) throws -> ConversationRow {
         var row = row

@@ -33,8 +33,9 @@ extension Engine {
 
     /// Sends pushes and stores their results.
     ///
-    /// The page that the pushes belong to is closed after all answers arrived, or after ``PushTiming/answerTimeout``. Pushes
-    /// without an answer then get retry rows. A crash therefore loses none of them and repeats no others, and a slow
+    /// The page that the pushes belong to is closed after all answers arrived, or after ``PushTiming/answerTimeout``.
+    /// Pushes without an answer then get retry rows. A crash therefore loses none of them and repeats no others, and a
+    /// slow
     /// push service does not delay the next page. Late answers are processed in intervals of the same length.
     ///
     /// - Parameters:

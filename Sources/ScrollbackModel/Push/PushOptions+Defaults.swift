@@ -1,7 +1,8 @@
 extension PushOptions {
     /// Returns these options, completed by the values of `defaults` that these lack.
     ///
-    /// The configuration of a message takes precedence over its arguments: `configuration.withDefaults(from: arguments)`.
+    /// The configuration of a message takes precedence over its arguments: `configuration.withDefaults(from:
+    /// arguments)`.
     public func withDefaults(from defaults: PushOptions) -> PushOptions {
         var merged = self
         merged.title = title ?? defaults.title

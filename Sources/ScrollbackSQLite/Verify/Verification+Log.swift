@@ -40,7 +40,7 @@ extension Verification {
             if place == row.firstSeq {
                 if let countedIndex, !(countedIndex...max(countedIndex, number)).contains(row.floorCountedIndex) {
                     try found(
-                        "\(row.id): the index below the floor is \(row.floorCountedIndex), but that of the message is \(countedIndex)"
+                        "\(row.id): the index below the floor is \(row.floorCountedIndex), the message has \(countedIndex)"
                     )
                 }
                 countedIndex = row.floorCountedIndex
@@ -54,7 +54,7 @@ extension Verification {
                     || isTombstone && number == countedIndex + 1 && reader.isIn(.removed, number, of: row.number)
                 if number != countedIndex + (counts ? 1 : 0) {
                     try found(
-                        "\(row.id): message \(place) has the counted index \(number), not \(countedIndex + (counts ? 1 : 0))"
+                        "\(row.id): message \(place) has the index \(number), not \(countedIndex + (counts ? 1 : 0))"
                     )
                 }
             }

@@ -27,7 +27,7 @@ extension Verification {
                 let expected = isGone ? row.floorCountedIndex : try self.countedIndex(at: seq, in: row)
                 if isGone ? countedIndex > expected : countedIndex != expected {
                     try found(
-                        "\(row.id): \(member.user)'s \(name) index at \(seq) is \(countedIndex), but the message has \(expected)"
+                        "\(row.id): \(member.user)'s \(name) index at \(seq) is \(countedIndex), not \(expected)"
                     )
                 }
             }

@@ -50,8 +50,8 @@ extension LogState {
 
     /// Applies a change to rows and ranges.
     ///
-    /// - Returns: Whether the change was applied completely. A removal beyond the local head is not, because `countedIndex` at its
-    ///   end is unknown.
+    /// - Returns: Whether the change was applied completely. A removal beyond the local head is not, because
+    ///   `countedIndex` at its end is unknown.
     mutating func applyRows(of change: LogChange, _ edit: inout LogEdit) -> Bool {
         switch change {
         case .message(let message):

@@ -35,7 +35,7 @@ extension LogState {
         let known = Int64(rows.count) + gaps.count + deletedRanges.count
         check(
             known == places,
-            "\(rows.count) rows, \(gaps.count) in gaps and \(deletedRanges.count) deleted do not cover \(places) numbers"
+            "\(rows.count) rows, \(gaps.count) in gaps and \(deletedRanges.count) deleted don't cover \(places)"
         )
         return found
     }

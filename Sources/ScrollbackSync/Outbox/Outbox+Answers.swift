@@ -61,8 +61,8 @@ extension Outbox {
     ///
     /// The server deletes files without a message after a day, and the device may have been offline for longer.
     ///
-    /// - Returns: `nil` if the files were already uploaded again within ``minimumReuploadInterval``, since another upload
-    ///   does not help.
+    /// - Returns: `nil` if the files were already uploaded again within ``minimumReuploadInterval``, since another
+    ///   upload does not help.
     package mutating func reupload(_ id: MessageID, now: Date) -> Effects? {
         guard let item = self[id], item.state == .sending,
             reuploadedAt[id].map({ now.timeIntervalSince($0) >= Self.minimumReuploadInterval }) ?? true

@@ -71,8 +71,8 @@ extension ReadState {
     ///
     /// - Parameters:
     ///   - log: The state of the log.
-    ///   - receivesOwnMessages: Whether the device always receives the user's own messages and mentions. Gaps then contain only
-    ///     messages of other users.
+    ///   - receivesOwnMessages: Whether the device always receives the user's own messages and mentions. Gaps then
+    ///     contain only messages of other users.
     ///   - count: Counts the stored messages of a range; returns `nil` if the range is too long.
     package mutating func updateCounts(
         _ log: LogState, receivesOwnMessages: Bool, count: (SeqRange) throws -> RangeCounts?

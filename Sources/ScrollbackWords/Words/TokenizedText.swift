@@ -24,7 +24,8 @@ package struct TokenizedText: Sendable {
         package var isTrailingCharacter = false
     }
 
-    /// The folded words in UTF-8, each followed by a space; ``joinedMarker`` precedes the first of the ``joined`` words.
+    /// The folded words in UTF-8, each followed by a space; ``joinedMarker`` precedes the first of the ``joined``
+    /// words.
     package internal(set) var bytes: [UInt8] = []
     /// The words in the order of the text.
     package internal(set) var tokens: [Token] = []

@@ -23,8 +23,8 @@ package struct EncryptedTable: Sendable {
 
     /// Reads and decrypts the next rows.
     ///
-    /// - Parameter onDecryptionError: Called with the error for a value that can't be decrypted, which is then `nil`. Without
-    ///   it, the error is thrown.
+    /// - Parameter onDecryptionError: Called with the error for a value that can't be decrypted, which is then `nil`.
+    ///   Without it, the error is thrown.
     func rows(
         after key: [EncryptedRow.Part]?, limit: Int, _ connection: some EncryptingConnection,
         onDecryptionError: ((any Error) throws -> Void)? = nil

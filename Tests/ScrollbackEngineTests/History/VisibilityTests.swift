@@ -65,12 +65,12 @@ struct VisibilityTests {
             }
         }
 
-        // Messages and deletedRanges together cover everything from the first visible message to the head.
+        // Messages and deleted ranges together cover everything from the first visible message to the head.
         let all = try harness.page(.earliest, limit: 100, of: group, by: "bob")
         #expect(Set(all.seqs) == seen)
         #expect(all.coverage == Coverage(lower: 51, upper: 123, deletedRanges: SeqRangeSet([81...119])))
         #expect(all.older == nil && all.newer == nil)
-        // One empty page fills a gap inside the deletedRanges.
+        // One empty page fills a gap inside the deleted ranges.
         let invisiblePage = try harness.page(.between(.seq(90), .seq(100)), of: group, by: "bob")
         #expect(invisiblePage.messages.isEmpty)
         #expect(invisiblePage.coverage == Coverage(lower: 90, upper: 99, deletedRanges: SeqRangeSet([90...99])))

@@ -196,7 +196,7 @@ private struct OrderScenario {
             let serverState = "\(head.unread) and \(head.mentions), last \(head.lastMessage?.seq ?? 0)"
             guard shown != serverState || state.map({ !$0.isExact }) ?? false else { continue }
             wrong.append(
-                "\(place): \(shown); the server \(serverState)\n\(String(describing: state))\n\(String(describing: log))"
+                "\(place): \(shown), not \(serverState)\n\(String(describing: state))\n\(String(describing: log))"
             )
         }
         return wrong

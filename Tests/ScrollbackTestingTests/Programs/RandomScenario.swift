@@ -340,7 +340,8 @@ struct RandomScenario {
             let serverState = try server.serverState(of: Self.group, for: user)
             fail(
                 """
-                \(client === laptop ? "laptop " : "")(server \(serverState?.unread ?? -1), \(serverState?.mentions ?? -1); \
+                \(client === laptop ? "laptop " : "")\
+                (server \(serverState?.unread ?? -1), \(serverState?.mentions ?? -1); \
                 model read \(reference.readSeq[user] ?? 0)) \(user) has unread \(recent?.unread ?? -1) \
                 and mentions \(recent?.mentions ?? -1), not \(reference.unread(of: user)) \
                 and \(reference.mentions(of: user)); newest \(wanted.last.map { $0 + 1 } ?? 0)

@@ -95,7 +95,8 @@ private struct ReceiptScenario {
                 if try await !eventually({ await Self.shown(chat) == serverPosition() }) {
                     Issue.record(
                         """
-                        seed \(seed): device \(index) of \(person) shows \(await Self.shown(chat)), not \(serverPosition())
+                        seed \(seed): device \(index) of \(person) \
+                        shows \(await Self.shown(chat)), not \(serverPosition())
                         \(trace)
                         """)
                 }
