@@ -38,10 +38,10 @@ extension Verification {
                 }
             }
             if place == row.firstSeq {
-                if let countedIndex, !(countedIndex...max(countedIndex, number)).contains(row.floorCountedIndex) {
+                let floor = row.floorCountedIndex
+                if let countedIndex, !(countedIndex...max(countedIndex, number)).contains(floor) {
                     try found(
-                        "\(row.id): the index below the floor is \(row.floorCountedIndex), the message has \(countedIndex)"
-                    )
+                        "\(row.id): the index below the floor is \(floor), but that of the message is \(countedIndex)")
                 }
                 countedIndex = row.floorCountedIndex
             }
@@ -52,10 +52,9 @@ extension Verification {
                 let counts =
                     try typeTraits.restricted(by: disabledTraits).countsUnread
                     || isTombstone && number == countedIndex + 1 && reader.isIn(.removed, number, of: row.number)
-                if number != countedIndex + (counts ? 1 : 0) {
-                    try found(
-                        "\(row.id): message \(place) has the index \(number), not \(countedIndex + (counts ? 1 : 0))"
-                    )
+                let expected = countedIndex + (counts ? 1 : 0)
+                if number != expected {
+                    try found("\(row.id): message \(place) has the counted index \(number), not \(expected)")
                 }
             }
             if let time, timetoken <= time {
