@@ -16,8 +16,10 @@ if [ ${#names[@]} -eq 0 ]; then
     for patch in Tests/Mutants/*.patch; do names+=("$(basename "$patch" .patch)"); done
 fi
 filter_of() { sed -n 's/^# Filter: //p' "$root/Tests/Mutants/$1.patch"; }
-# Without fuzz, because a patch that applies at a similar position creates a different mutant.
-plant() { (cd "$copy" && patch -p1 --batch --forward --fuzz=0 "${@:2}" <"$root/Tests/Mutants/$1.patch"); }
+# The copy is inside the repository but not part of it. Without the ceiling, git apply ignores its files.
+plant() {
+    (cd "$copy" && GIT_CEILING_DIRECTORIES=$(dirname "$copy") git apply "${@:2}" "$root/Tests/Mutants/$1.patch")
+}
 build() { (cd "$copy" && swift build --build-tests --scratch-path "$scratch/build"); }
 # A mutant may make a test wait forever.
 tests() {
@@ -51,7 +53,7 @@ for name in "${names[@]}"; do
         report "names no tests (# Filter: …)" "$name"
     elif missing=$(missing_tests "$filter") && [ -n "$missing" ]; then
         report "names tests that do not exist" "$name" "$missing"
-    elif ! output=$(plant "$name" --dry-run 2>&1); then
+    elif ! output=$(plant "$name" --check 2>&1); then
         report "does not apply" "$name" "$output"
     else
         filters+=("$filter")
@@ -78,7 +80,7 @@ fi
 
 failed=0
 for name in "${names[@]}"; do
-    plant "$name" --quiet
+    plant "$name"
     start=$SECONDS
     if ! build >"$scratch/$name.log" 2>&1; then
         echo "does not build: $name (see $scratch/$name.log)"
@@ -90,7 +92,7 @@ for name in "${names[@]}"; do
         caught=$(grep -m1 -oE '✘ Test "[^"]+"' "$scratch/$name.log" || echo "a crash or a hanging test")
         echo "caught    $name  by ${caught#✘ Test }  ($((SECONDS - start)) s)"
     fi
-    plant "$name" --quiet --reverse
+    plant "$name" --reverse
 done
 [ "$failed" -eq 0 ] && echo "every mutant was caught"
 exit "$((failed > 0))"
