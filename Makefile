@@ -26,10 +26,11 @@ test: dependencies ## Build and run all tests (about 20 minutes)
 test-long: dependencies ## Run all tests with full counts of seeds, logs and crashes (about an hour)
 	scripts/test-long.sh
 
-check: dependencies ## Run the checks of CI: format, imports, documentation examples and an outside app
+check: dependencies ## Run the checks of CI: format, imports, wording, mutants, documentation examples, an outside app
 	swift format lint --strict --recursive --parallel Sources Tests Examples Package.swift
 	scripts/check-imports.py
 	scripts/check-language.py
+	scripts/mutants.sh --check
 	scripts/check-snippets.sh
 	scripts/check-outside-app.sh
 
