@@ -64,7 +64,7 @@ class SQLiteReader: StoreReader {
             }, row: { try $0.membershipSummary() })
     }
 
-    func listed(of user: UserID, _ filter: RecentsFilter) throws -> [ListedRow] {
+    func listed(of user: UserID, _ filter: RecentsListFilter) throws -> [ListedRow] {
         try connection.all(
             .listed,
             bind: {

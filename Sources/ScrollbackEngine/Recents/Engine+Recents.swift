@@ -2,7 +2,7 @@ import HeapModule
 package import ScrollbackModel
 
 /// A filter for the list of recent conversations.
-package struct RecentsFilter: Hashable, Sendable {
+package struct RecentsListFilter: Hashable, Sendable {
     package var kind: ConversationKind?
     package var isMuted: Bool?
     /// Whether to return only conversations with unread messages or mentions, or marked as unread.
@@ -30,7 +30,7 @@ package struct ReadScope: Hashable, Sendable {
 extension Engine {
     /// Returns the caller's list of recent conversations: pinned conversations first, then by newest activity.
     package func recents(
-        _ filter: RecentsFilter = .init(), limit: Int, cursor: String? = nil, by caller: Caller
+        _ filter: RecentsListFilter = .init(), limit: Int, cursor: String? = nil, by caller: Caller
     ) throws -> (heads: [ConversationHead], next: String?) {
         try checkLimit(limit)
         let bound = try cursor.map { try RecentsPosition($0) }
@@ -59,7 +59,7 @@ extension Engine {
 
     /// Returns the list positions of all conversations that may match, in any order.
     private func places(
-        _ filter: RecentsFilter, below bound: RecentsPosition?, for caller: Caller, in store: any StoreReader
+        _ filter: RecentsListFilter, below bound: RecentsPosition?, for caller: Caller, in store: any StoreReader
     ) throws -> [RecentsPosition] {
         var places: [RecentsPosition] = []
         func add(_ place: RecentsPosition, isMember: Bool) throws {
@@ -157,7 +157,7 @@ extension Engine {
     }
 }
 
-extension RecentsFilter {
+extension RecentsListFilter {
     /// Returns whether a conversation may match the filter, as far as its summary row shows.
     func mayMatch(_ row: MembershipSummary) -> Bool {
         guard row.isListed, kind.map({ $0 == row.kind }) ?? true, isMuted.map({ $0 == row.isMuted }) ?? true else {

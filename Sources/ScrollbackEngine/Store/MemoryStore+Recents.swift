@@ -14,7 +14,7 @@ extension MemoryRows {
         }
     }
 
-    func listed(of user: UserID, _ filter: RecentsFilter) -> [ListedRow] {
+    func listed(of user: UserID, _ filter: RecentsListFilter) -> [ListedRow] {
         membershipSummaries(of: user).compactMap { row in
             let isListed =
                 row.kind == .community

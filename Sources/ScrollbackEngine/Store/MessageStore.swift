@@ -51,7 +51,7 @@ package protocol StoreReader: ModerationReader, PeopleReader, AdminReader, PushR
     /// Returns the conversations that may be in a user's list of recents, in any order, based on their summary rows.
     ///
     /// A community represents its channels.
-    func listed(of user: UserID, _ filter: RecentsFilter) throws -> [ListedRow]
+    func listed(of user: UserID, _ filter: RecentsListFilter) throws -> [ListedRow]
     /// Returns the corrections to unread counts that are not just the difference of two counted indexes.
     ///
     /// The result covers conversations that list the user, and is keyed by conversation number. It may contain others,

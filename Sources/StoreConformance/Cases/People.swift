@@ -182,7 +182,7 @@ extension StoreConformance {
             _ = try make(.room("r"), head: 4, at: 9)
             _ = try make(.group("gone"), head: 4, at: 9) { row, _ in row.isDeleted = true }
             try store.read { store in
-                func listed(_ filter: RecentsFilter) throws -> Set<Int64> {
+                func listed(_ filter: RecentsListFilter) throws -> Set<Int64> {
                     Set(try store.listed(of: "alice", filter).map(\.place.number))
                 }
                 let rows = Dictionary(

@@ -28,7 +28,7 @@ struct BatchReadTests {
     func refusals() throws {
         let harness = try harness()
         var dead = try mark(names[1], 3, in: harness)
-        dead.place.epoch = Epoch(rawValue: dead.place.epoch.rawValue ^ 1)
+        dead.position.epoch = Epoch(rawValue: dead.position.epoch.rawValue ^ 1)
         var elsewhere = try mark(names[0], 1, in: harness)
         elsewhere.conversation = .group("nowhere")
         let marks = [

@@ -194,7 +194,7 @@ struct WebhookTests {
         }
         harness.engine.send(harness.submission(), to: group, by: Caller(user: "alice")) { _ in }
         let heads = Mutex<[Seq]>([])
-        harness.engine.settle { _ in heads.withLock { $0.append((try? harness.head(group, "bob").head) ?? -1) } }
+        harness.engine.waitForPendingMessages { _ in heads.withLock { $0.append((try? harness.head(group, "bob").head) ?? -1) } }
         #expect(heads.withLock { $0 } == [])
         gate.continuation.yield()
         #expect(try await eventually { heads.withLock { $0 } == [1] })
@@ -357,7 +357,7 @@ struct WebhookTests {
         var busy = DeliverySchedule(limit: 1, maximumBackoff: 60)
         busy.apply(hook)
         func beginLater(_ seconds: TimeInterval) throws -> [Int64] {
-            try harness.store.read { try busy.begin(from: $0, now: now + seconds) }
+            try harness.store.read { try busy.nextWork(from: $0, now: now + seconds) }
         }
         busy.finished(second[0], isAcknowledged: false, now: now)
         #expect(try beginLater(60).count == 1 && beginLater(120) == [] && busy.next == nil)

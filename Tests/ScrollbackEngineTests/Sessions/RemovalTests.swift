@@ -139,7 +139,7 @@ struct RemovalTests {
         #expect(
             refusal { _ = try harness.page(.around(.id(after.id), before: 1, after: 1), of: secret, by: "bob") }?.code
                 == .unknownMessage)
-        let recents = try harness.engine.recents(RecentsFilter(kind: .community), limit: 9, cursor: nil, by: bob).heads
+        let recents = try harness.engine.recents(RecentsListFilter(kind: .community), limit: 9, cursor: nil, by: bob).heads
         #expect(recents.map(\.lastMessage?.text) == ["before", "before"])
         #expect(recents.first { $0.conversation == secret }?.unread == 0)
         let head = try harness.head(secret, "bob")

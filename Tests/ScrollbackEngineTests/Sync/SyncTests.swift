@@ -431,11 +431,11 @@ struct SyncTests {
         for _ in 1...3 { try harness.send("not for alice", to: .group("g3"), by: "bob") }
         try harness.send(to: .group("g1"), by: "bob")
         let after = try harness.engine.recents(
-            RecentsFilter(kind: .group), limit: 10, cursor: nil, by: Caller(user: "alice")
+            RecentsListFilter(kind: .group), limit: 10, cursor: nil, by: Caller(user: "alice")
         ).heads
         #expect(names(after) == ["group:g1", "group:g2", "group:g5", "group:g4", "group:g3"])
         let groups = try harness.engine.recents(
-            RecentsFilter(kind: .direct), limit: 10, cursor: nil, by: Caller(user: "alice")
+            RecentsListFilter(kind: .direct), limit: 10, cursor: nil, by: Caller(user: "alice")
         ).heads
         #expect(names(groups) == ["direct:zoe"])
         #expect(groups[0].unread == 1)

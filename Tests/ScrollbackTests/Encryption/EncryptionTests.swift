@@ -26,7 +26,7 @@ struct EncryptionTests {
         }
     }
 
-    private func server(_ members: [UserID] = ["alice", "bob"]) async throws -> TestServer {
+    private func makeServer(_ members: [UserID] = ["alice", "bob"]) async throws -> TestServer {
         let server = try TestServer(users: members)
         try await server.makeGroup("swift", members: members)
         return server
@@ -61,7 +61,7 @@ struct EncryptionTests {
         "Members with the key read every part of a message, and the server reads none but still counts it",
         .rows(230))
     func membersWithTheKeyReadMessages() async throws {
-        let server = try await server()
+        let server = try await makeServer()
         let (alice, bob) = (try await client(server, "alice"), try await client(server, "bob"))
         let chat = alice.conversation(group)
         let hello = try await chat.send(
@@ -101,7 +101,7 @@ struct EncryptionTests {
 
     @Test("Events carry decrypted messages, both stored and transient", .rows(230, 255))
     func events() async throws {
-        let server = try await server(["alice", "bob", "carol"])
+        let server = try await makeServer(["alice", "bob", "carol"])
         let (alice, bob) = (try await client(server, "alice"), try await client(server, "bob"))
         let carol = try await client(server, "carol", [])
         for client in [bob, carol] { try await client.ready() }
@@ -148,7 +148,7 @@ struct EncryptionTests {
         .rows(230, 255))
     func addedKeyMakesMessagesReadable() async throws {
         try await withFolder { store in
-            let server = try await server()
+            let server = try await makeServer()
             let alice = try await client(server, "alice", [Self.may])
             try await alice.conversation(group).send(.text("old tide"), metadata: RawJSON(#"{"a":1}"#))
             await alice.waitForOutbox()
@@ -212,7 +212,7 @@ struct EncryptionTests {
     func undecryptableTextLeavesTheSearchIndex() async throws {
         try await withFolder { store in
             guard case .directory(let folder) = store else { return }
-            let server = try await server()
+            let server = try await makeServer()
             let alice = try await client(server, "alice")
             try await alice.conversation(group).send(.text("unmistakable"))
             await alice.waitForOutbox()
@@ -242,7 +242,7 @@ struct EncryptionTests {
 
     @Test("A search finds encrypted messages on the client, plain ones on the server, and both when merged")
     func search() async throws {
-        let server = try await server()
+        let server = try await makeServer()
         let plain = try await client(server, "alice", [])
         try await plain.conversation(group).send(.text("plain tide"))
         await plain.waitForOutbox()
@@ -273,7 +273,7 @@ struct EncryptionTests {
 
     @Test("Edits are encrypted, keep unchanged metadata, and show before they are sent")
     func edits() async throws {
-        let server = try await server()
+        let server = try await makeServer()
         let (alice, bob) = (try await client(server, "alice"), try await client(server, "bob"))
         let chat = alice.conversation(group)
         let sent = try await chat.send(.text("secret one"), metadata: RawJSON(#"{"n":"secret"}"#)).waitUntilSent()
@@ -318,7 +318,7 @@ struct EncryptionTests {
     @Test("A retry after a lost answer and a restart sends the same bytes, so one message is stored")
     func retries() async throws {
         try await withFolder { store in
-            let server = try await server()
+            let server = try await makeServer()
             server.goOffline("alice")
             var alice = try await client(server, "alice", store: store)
             let sending = try await alice.conversation(group).send(
@@ -348,7 +348,7 @@ struct EncryptionTests {
     @Test("A message that was queued with a removed key is still sent, followed by its edit")
     func messageQueuedWithRemovedKeyIsSent() async throws {
         try await withFolder { store in
-            let server = try await server()
+            let server = try await makeServer()
             server.goOffline("alice")
             var alice = try await client(server, "alice", [Self.may], store: store)
             let id = try await alice.conversation(group).send(.text("queued")).id
@@ -377,7 +377,7 @@ struct EncryptionTests {
 
     @Test("An undecryptable message can't be forwarded or quoted, and others are encrypted again when forwarded")
     func undecryptableMessageCannotBeForwarded() async throws {
-        let server = try await server(["alice", "bob", "carol"])
+        let server = try await makeServer(["alice", "bob", "carol"])
         let (alice, bob) = (try await client(server, "alice"), try await client(server, "bob"))
         let keyless = try await client(server, "carol", [])
         try await alice.conversation(group).send(.text("secret"))
@@ -400,7 +400,7 @@ struct EncryptionTests {
 
     @Test("Files of encrypted messages follow message visibility, and their names need the key")
     func files() async throws {
-        let server = try await server()
+        let server = try await makeServer()
         let (alice, bob) = (try await client(server, "alice"), try await client(server, "bob"))
         let photo = try PictureFixture.named("photo-1600x1200.jpg")
         let chat = alice.conversation(group)
@@ -441,7 +441,7 @@ struct EncryptionTests {
 
     @Test("The URL from the app's own uploader is encrypted")
     func uploaderURLIsEncrypted() async throws {
-        let server = try await server()
+        let server = try await makeServer()
         let alice = try await client(server, "alice", uploader: ExternalUploader())
         let bob = try await client(server, "bob")
         _ = try await alice.conversation(group).send(.file(.data(Data("x".utf8), name: "tide.txt"))).waitUntilSent()
@@ -456,8 +456,8 @@ struct EncryptionTests {
     @Test(
         "Word filters check the push text and not the encrypted content, and erasure keeps encrypted messages"
     )
-    func server() async throws {
-        let server = try await server()
+    func filtersAndErasureOfEncryptedMessages() async throws {
+        let server = try await makeServer()
         try await server.set { $0.moderation.bannedWords = .init(words: ["spam", "text", "data"], action: .reject) }
         let (alice, bob) = (try await client(server, "alice"), try await client(server, "bob"))
         _ = try await alice.conversation(group).send(.text("spam text data")).waitUntilSent()

@@ -23,7 +23,7 @@ extension UnreadCountIssueTests {
         let bob = Caller(user: "bob")
         _ = try await eventually { isRight(try server.engine.totals(by: bob)) }
         let expected = try server.engine.totals(by: bob)
-        #expect(isRight(server), "the server: \(server)", sourceLocation: sourceLocation)
+        #expect(isRight(expected), "the server: \(expected)", sourceLocation: sourceLocation)
         for (index, device) in devices.enumerated() {
             _ = try await eventually { isRight(try await device.recents.totals()) }
             try await Task.sleep(for: .milliseconds(30))

@@ -29,11 +29,11 @@ package struct ListConversations: ChatOperation {
         }
     }
 
-    package var filter: RecentsFilter
+    package var filter: RecentsListFilter
     package var includesTotals: Bool
     package var page: Paging
 
-    package init(filter: RecentsFilter = RecentsFilter(), includesTotals: Bool = false, page: Paging) {
+    package init(filter: RecentsListFilter = RecentsListFilter(), includesTotals: Bool = false, page: Paging) {
         self.filter = filter
         self.includesTotals = includesTotals
         self.page = page
@@ -41,7 +41,7 @@ package struct ListConversations: ChatOperation {
 
     package init(from request: inout RequestReader) throws(ChatError) {
         page = try Paging(from: &request)
-        filter = RecentsFilter()
+        filter = RecentsListFilter()
         filter.kind = try request.optional("kind", "Only conversations of this kind.")
         filter.isMuted = try request.optional("muted", "Only muted conversations, or only others.")
         let isUnread: Bool? = try request.optional(
