@@ -151,7 +151,7 @@ private struct ProblemMiddleware: RouterMiddleware {
             response.body = .init()
             if let length { response.headers[.contentLength] = String(length) }
         }
-        if Exchange.current?.isAbandoned == true { response.headers[.connection] = "close" }
+        if Exchange.current?.mustClose == true { response.headers[.connection] = "close" }
         if request.headers[.connection]?.lowercased() == "close" { response.headers[.connection] = "close" }
         return response
     }

@@ -38,7 +38,7 @@ struct ChannelPrivacyTests {
     func marks() throws {
         let harness = try madePublic()
         let marks = try harness.engine.marks(ReadScope(), by: alice)
-        #expect(marks.map(\.conversation) == [channel] && marks.map(\.place.seq) == [5])
+        #expect(marks.map(\.conversation) == [channel] && marks.map(\.position.seq) == [5])
         _ = try harness.done { harness.engine.read(marks, by: alice, completion: $0) }
         #expect(try harness.unread(channel, "alice") == Counts(0))
         #expect(try harness.engine.marks(ReadScope(), by: alice).isEmpty)

@@ -17,7 +17,7 @@ struct PresenceTests {
         _ device: Device, _ users: [UserID], isOn: Bool? = nil
     ) throws -> [String] {
         let ref = device.request(FetchPresence(users: users, isOn: isOn))
-        return try device.answer(ref) { try PresenceList(from: &$0) }.people.map { describe($0.user, $0.presence) }
+        return try device.answer(ref) { try PresenceList(from: &$0) }.entries.map { describe($0.user, $0.presence) }
     }
 
     private func describe(_ user: UserID, _ presence: Presence) -> String {
