@@ -5,7 +5,7 @@ DATA ?= ./scrollback-data
 PORT ?= 8080
 SCROLLBACK = .build/$(CONFIGURATION)/scrollback
 
-.PHONY: help dependencies build run test test-long check format mutants bench outside clean
+.PHONY: help dependencies build run test test-long test-tsan coverage check format mutants bench outside clean
 
 help: ## Print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -23,8 +23,14 @@ run: build ## Build and start a server with a demo community
 test: dependencies ## Build and run all tests (about 20 minutes)
 	scripts/test.sh
 
-test-long: dependencies ## Run all tests with full counts of seeds, logs and crashes (about an hour)
+test-long: dependencies ## Run all tests with full counts of seeds, logs and crashes (more than an hour)
 	scripts/test-long.sh
+
+test-tsan: dependencies ## Run the tests of the engine and the SDK with the thread sanitizer
+	scripts/test-tsan.sh
+
+coverage: dependencies ## Run the unit tests and print the line coverage of each module
+	scripts/coverage.py
 
 check: dependencies ## Run the checks of CI: format, imports, wording, mutants, documentation examples, an outside app
 	swift format lint --strict --recursive --parallel Sources Tests Examples Package.swift

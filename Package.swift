@@ -193,21 +193,25 @@ let package = Package(
         ),
         // A test trait. Not part of any product.
         .target(name: "ContractRows", path: "Tests/ContractRows", swiftSettings: strict),
+        // Waiting, seeds, temporary folders and log records for tests. Not part of any product.
+        .target(
+            name: "TestSupport", dependencies: ["ScrollbackModel", .product(name: "Logging", package: "swift-log")],
+            path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(
             name: "ScrollbackModelTests", dependencies: ["ContractRows", "ScrollbackModel"], swiftSettings: strict),
         .testTarget(
             name: "ScrollbackWireTests", dependencies: ["ContractRows", "ScrollbackModel", "ScrollbackWire"],
             exclude: ["Golden"], swiftSettings: strict),
         .testTarget(
-            name: "ScrollbackSyncTests", dependencies: ["ContractRows", "ScrollbackModel", "ScrollbackSync"],
+            name: "ScrollbackSyncTests",
+            dependencies: ["ContractRows", "ScrollbackModel", "ScrollbackSync", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "ScrollbackEngineTests",
             dependencies: [
                 "ContractRows", "PictureFixtures", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite",
                 "ScrollbackWire",
-                "ScrollbackWords",
-                "StoreConformance",
+                "ScrollbackWords", "StoreConformance", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
@@ -215,7 +219,7 @@ let package = Package(
             name: "ScrollbackSQLiteTests",
             dependencies: [
                 "ContractRows", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "ScrollbackSearch",
-                "ScrollbackWire", "ScrollbackWords", "StoreConformance", "StoreFiles",
+                "ScrollbackWire", "ScrollbackWords", "StoreConformance", "StoreFiles", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
@@ -237,6 +241,7 @@ let package = Package(
             name: "ScrollbackServerTests",
             dependencies: [
                 "ScrollbackEngine", "ScrollbackModel", "ScrollbackServer", "ScrollbackSQLite", "StoreFiles",
+                "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -246,7 +251,7 @@ let package = Package(
             dependencies: [
                 "ContractRows", "OfflineWeek", "PictureFixtures", "Scrollback", "ScrollbackEngine", "ScrollbackModel",
                 "ScrollbackPictureScaling", "ScrollbackSQLite", "ScrollbackServer", "ScrollbackWire", "StoreFiles",
-                "offline-app",
+                "TestSupport", "offline-app",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -259,24 +264,16 @@ let package = Package(
         .testTarget(
             name: "ScrollbackSearchTests",
             dependencies: [
-                "ContractRows", "ScrollbackModel", "ScrollbackSearch", "ScrollbackWords",
+                "ContractRows", "ScrollbackModel", "ScrollbackSearch", "ScrollbackWords", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .testTarget(
             name: "ScrollbackTests",
             dependencies: [
-                "ContractRows", "PictureFixtures", "Scrollback", "ScrollbackModel", "ScrollbackPictures",
-                "ScrollbackSearch", "ScrollbackSync", "ScrollbackWire", "ScrollbackWords", "StoreFiles",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "ScrollbackTestingTests",
-            dependencies: [
                 "ContractRows", "PictureFixtures", "Scrollback", "ScrollbackEngine", "ScrollbackModel",
-                "ScrollbackSQLite", "ScrollbackSync",
-                "ScrollbackTesting", "ScrollbackWire",
+                "ScrollbackPictures", "ScrollbackSearch", "ScrollbackSQLite", "ScrollbackSync", "ScrollbackTesting",
+                "ScrollbackWire", "ScrollbackWords", "StoreFiles", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),

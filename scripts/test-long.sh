@@ -13,5 +13,8 @@ swift build --build-tests
     alone='ShutdownTests|SlowReaderTests'
     at_a_time 6 --filter EndToEndTests --skip "$alone"
     at_a_time 1 --filter "$alone"
+    # Both need a build of their own and tests that run longer, so they run with the usual counts.
+    env -u SCROLLBACK_LONG SCROLLBACK_SEEDS=100 scripts/test-tsan.sh
+    env -u SCROLLBACK_LONG SCROLLBACK_SEEDS=1000 scripts/coverage.py
     SCROLLBACK_SEED=$RANDOM SECONDS_EACH=200 scripts/schemathesis.sh
 } 2>&1 | tee .build/test-long.log

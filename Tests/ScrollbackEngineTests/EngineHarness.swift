@@ -283,21 +283,6 @@ final class TestClock: Sendable {
     func set(_ now: Date) { date.withLock { $0 = now } }
 }
 
-/// The seeds of a randomized test.
-///
-/// `SCROLLBACK_SEEDS` sets their number, and `SCROLLBACK_SEED` replays one seed. A test yields after each seed so that
-/// it does not block other tests for minutes.
-enum Seeds {
-    /// Whether a test replays one seed.
-    static var isReplay: Bool { ProcessInfo.processInfo.environment["SCROLLBACK_SEED"] != nil }
-
-    static func count(_ standard: UInt64) -> ClosedRange<UInt64> {
-        let environment = ProcessInfo.processInfo.environment
-        if let one = environment["SCROLLBACK_SEED"].flatMap(UInt64.init) { return one...one }
-        return 1...max(1, environment["SCROLLBACK_SEEDS"].flatMap(UInt64.init) ?? standard)
-    }
-}
-
 extension LogPage {
     var seqs: [Seq] { messages.map(\.seq) }
     var texts: [String] { messages.map { $0.text ?? "" } }

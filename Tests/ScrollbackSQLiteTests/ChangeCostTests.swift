@@ -4,6 +4,7 @@ import ScrollbackModel
 import ScrollbackSQLite
 import ScrollbackWire
 import Synchronization
+import TestSupport
 import Testing
 
 /// Measures the cost of changes, and of pages after them, in virtual machine steps of SQLite.

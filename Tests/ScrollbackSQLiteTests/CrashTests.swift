@@ -2,6 +2,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
+import TestSupport
 import Testing
 
 /// Tests recovery after a crash. A copy of the files at any moment equals what a killed process leaves behind.

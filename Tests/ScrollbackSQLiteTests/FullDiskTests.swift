@@ -2,6 +2,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
+import TestSupport
 import Testing
 
 @Suite struct FullDiskTests {

@@ -4,6 +4,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import StoreConformance
 import StoreFiles
+import TestSupport
 import Testing
 
 @testable import ScrollbackSQLite

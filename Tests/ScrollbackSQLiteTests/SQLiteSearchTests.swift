@@ -4,6 +4,7 @@ import ScrollbackModel
 import ScrollbackSQLite
 import ScrollbackSearch
 import ScrollbackWords
+import TestSupport
 import Testing
 
 @Suite struct SQLiteSearchTests {

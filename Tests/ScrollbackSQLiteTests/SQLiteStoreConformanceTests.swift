@@ -1,5 +1,6 @@
 import ScrollbackSQLite
 import StoreConformance
+import TestSupport
 import Testing
 
 @Suite struct SQLiteStoreConformanceTests {

@@ -4,6 +4,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct UnreadCostTests {

@@ -3,6 +3,7 @@ import GRDB
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
+import TestSupport
 import Testing
 
 @Suite struct VerifyTests {

@@ -29,20 +29,6 @@ struct LogLine: Decodable, Sendable {
     }
 }
 
-/// A temporary folder that is deleted when the object is released.
-final class TemporaryFolder: Sendable {
-    let url: URL
-
-    init() throws {
-        url = FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(at: url)
-    }
-}
-
 func row(_ seq: Seq, _ text: String?, time: UInt64? = nil) -> SearchRow {
     SearchRow(seq: seq, time: Timetoken(rawValue: time ?? UInt64(seq) * 10), text: text)
 }

@@ -3,6 +3,7 @@ import GRDB
 import ScrollbackModel
 import ScrollbackSearch
 import ScrollbackWords
+import TestSupport
 import Testing
 
 @Suite("The index file")

@@ -4,6 +4,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
 import StoreFiles
+import TestSupport
 import Testing
 
 @testable import ScrollbackServer
@@ -44,16 +45,15 @@ import Testing
 
     @Test(.timeLimit(.minutes(1)))
     func `The log and a metric report the progress of a key change from start to end`() async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try TemporaryFolder()
         let threads = NIOThreadPool(numberOfThreads: 2)
         threads.start()
-        var store = try Self.open(folder, nil)
+        var store = try Self.open(folder.url, nil)
         try Self.fill(store)
         #expect(try Self.ratio(store) == nil)
         for keys in [try Self.keys(1), try Self.keys(2, 1)] {
             try store.close()
-            store = try Self.open(folder, keys)
+            store = try Self.open(folder.url, keys)
             #expect(try Self.ratio(store) == 0)
             for _ in 0..<6 { #expect(try store.encryptNextRows()) }
             let begun = try #require(try Self.ratio(store))
@@ -61,17 +61,16 @@ import Testing
 
             let log = LogRecorder()
             let sealing = StorageEncryptionService(
-                store: store, media: try DiskMediaStore(in: folder, threads: threads, keys: keys), threads: threads,
+                store: store, media: try DiskMediaStore(in: folder.url, threads: threads, keys: keys), threads: threads,
                 logger: log.logger, progressInterval: .zero)
             let running = Task { try await sealing.run() }
-            while log.all.last?.hasPrefix("Changed the storage encryption") != true {
-                try await Task.sleep(for: .milliseconds(2))
-            }
+            #expect(
+                try await eventually { log.lines.last?.hasPrefix("Changed the storage encryption") == true })
             running.cancel()
             try await running.value
 
             let names = keys.keys.map { "\($0.id)" }
-            let steps = log.all.dropLast()
+            let steps = log.lines.dropLast()
             #expect(
                 steps.count > 3 && steps.allSatisfy { $0.hasPrefix("Changing the storage encryption. done=") },
                 "\(steps)")
@@ -79,7 +78,7 @@ import Testing
             let shares = steps.compactMap { Int($0.split(separator: "=")[1].prefix { $0 != " " }) }
             #expect(shares.first == Int(begun * 100) && shares == shares.sorted(), "\(shares)")
             let end = "Changed the storage encryption. key=\(names[0]) retired=\(names.dropFirst().joined())"
-            #expect(log.all.last == end, "\(log.all.last ?? "")")
+            #expect(log.lines.last == end, "\(log.lines.last ?? "")")
             #expect(try Self.ratio(store) == 1)
         }
         try store.close()

@@ -3,23 +3,23 @@ import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
 import StoreFiles
+import TestSupport
 import Testing
 
 @testable import ScrollbackServer
 
 @Suite struct MediaEncryptionTests {
-    private let folder: URL
+    private let folder: TemporaryFolder
     private let threads: NIOThreadPool
 
     init() throws {
-        folder = FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        folder = try TemporaryFolder()
         threads = NIOThreadPool(numberOfThreads: 2)
         threads.start()
     }
 
     private func store(_ keys: StoreKeys?) throws -> DiskMediaStore {
-        try DiskMediaStore(in: folder, threads: threads, keys: keys)
+        try DiskMediaStore(in: folder.url, threads: threads, keys: keys)
     }
 
     private static func keys(_ numbers: Int...) throws -> StoreKeys {
@@ -39,7 +39,7 @@ import Testing
     }
 
     private func files() -> [URL] {
-        let found = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: [.isRegularFileKey])
+        let found = FileManager.default.enumerator(at: folder.url, includingPropertiesForKeys: [.isRegularFileKey])
         return (found?.allObjects as? [URL] ?? []).filter {
             (try? $0.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile) == true
         }
@@ -84,17 +84,13 @@ import Testing
         }
     }
 
-    /// 25 seeds by default; CI sets `SCROLLBACK_SEEDS`.
-    private static let seeds =
-        1...max(1, (Int(ProcessInfo.processInfo.environment["SCROLLBACK_SEEDS"] ?? "") ?? 1000) / 40)
-
-    @Test(arguments: [true, false], seeds)
-    func `An upload that resumes after any number of crashes has the original bytes`(isEncrypted: Bool, seed: Int)
+    @Test(arguments: [true, false], Seeds.range(per: 40))
+    func `An upload that resumes after any number of crashes has the original bytes`(isEncrypted: Bool, seed: UInt64)
         async throws
     {
         let keys = isEncrypted ? try Self.keys(1) : nil
-        var generator = SplitMix64(seed: UInt64(seed))
-        let bytes = Self.bytes(Int.random(in: 1...400_000, using: &generator), UInt64(seed))
+        var generator = SplitMix64(seed: seed)
+        let bytes = Self.bytes(Int.random(in: 1...400_000, using: &generator), seed)
         let upload = UploadID()
         var durable: Int64 = 0
         var committed: Int64 = 0

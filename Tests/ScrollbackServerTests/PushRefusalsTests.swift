@@ -1,5 +1,6 @@
 import ScrollbackModel
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ScrollbackServer
@@ -11,15 +12,15 @@ import Testing
         let now = Mutex(ContinuousClock.now)
         let refusals = PushRefusalLogger(logger: log.logger, now: { now.withLock(\.self) })
         for _ in 0..<100 { refusals.refused(.apns, "BadTopic") }
-        #expect(log.all == ["The push service refuses pushes. count=1 reason=BadTopic service=apns"])
+        #expect(log.lines == ["The push service refuses pushes. count=1 reason=BadTopic service=apns"])
         refusals.refused(.apns, "TopicDisallowed")
         refusals.refused(.fcm, "BadTopic")
-        #expect(log.all.count == 3)
+        #expect(log.lines.count == 3)
         now.withLock { $0 += .seconds(60) }
         refusals.refused(.apns, "BadTopic")
-        #expect(log.all.last == "The push service refuses pushes. count=100 reason=BadTopic service=apns")
+        #expect(log.lines.last == "The push service refuses pushes. count=100 reason=BadTopic service=apns")
         // A reason that is never the same is logged each time and not counted.
         for number in 0..<2_000 { refusals.refused(.vivo, "request \(number)") }
-        #expect(log.all.count == 2_004)
+        #expect(log.lines.count == 2_004)
     }
 }

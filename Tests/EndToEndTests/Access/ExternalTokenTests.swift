@@ -5,6 +5,7 @@ import ScrollbackModel
 import ScrollbackServer
 import ScrollbackWire
 import Synchronization
+import TestSupport
 import Testing
 
 /// Tokens that PyJWT issued, verified by the server's own service.
@@ -36,9 +37,8 @@ import Testing
     }
 
     @Test func `External tokens are refused without external keys and with other keys`() async throws {
-        let folder = try RunningServer.makeFolder()
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let own = try await TokenService(directory: folder, clock: { TokenKeyFiles.now })
+        let folder = try TemporaryFolder()
+        let own = try await TokenService(directory: folder.url, clock: { TokenKeyFiles.now })
         let other = try await TokenKeyFiles.service(TokenKeyFiles.path("set.json"))
         for name in ["good rsa", "good p256", "good ed25519"] {
             #expect(try await refusal(name, own)?.code == .invalidToken)
@@ -66,14 +66,13 @@ import Testing
         #expect(try await check("good without a kid", one).caller.user == "alice")
         let none = try await TokenKeyFiles.service(TokenKeyFiles.path("good/rsa.pem"))
         #expect(try await refusal("good without a kid", none)?.message.contains("knows no key") == true)
-        let folder = try RunningServer.makeFolder()
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try TemporaryFolder()
         for name in ["good/p256.pem", "set.json"] {
             try FileManager.default.copyItem(
                 at: TokenKeyFiles.folder.appending(path: name),
-                to: folder.appending(component: URL(filePath: name).lastPathComponent))
+                to: folder.url.appending(component: URL(filePath: name).lastPathComponent))
         }
-        let two = try await TokenKeyFiles.service(folder.path)
+        let two = try await TokenKeyFiles.service(folder.url.path)
         #expect(try await refusal("good without a kid", two)?.message.contains("several keys") == true)
         #expect(try await check("good p256", two).caller.user == "alice")
     }
@@ -153,14 +152,13 @@ import Testing
     @Test func `Changed key files are reloaded, and a bad file is logged once and leaves the old keys in use`()
         async throws
     {
-        let folder = try RunningServer.makeFolder()
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let live = folder.appending(component: "live.json")
+        let folder = try TemporaryFolder()
+        let live = folder.url.appending(component: "live.json")
         func place(_ name: String) throws {
             try Data(contentsOf: TokenKeyFiles.folder.appending(path: name)).write(to: live)
         }
         try place("set.json")
-        let service = try await TokenKeyFiles.service(live.path, in: folder)
+        let service = try await TokenKeyFiles.service(live.path, in: folder.url)
         let log = LogRecorder()
         func reload() async { await service.reloadIfChanged(logger: log.logger) }
         #expect(try await check("good web-rsa", service).caller.user == "alice")
@@ -194,29 +192,5 @@ import Testing
         await reload()
         #expect(try await check("good web-rsa", service).caller.user == "alice")
         #expect(try await refusal("good without a kid", service)?.code == .invalidToken)
-    }
-}
-
-/// Records log messages.
-private final class LogRecorder: Sendable {
-    private let book = Mutex<[String]>([])
-
-    var lines: [String] { book.withLock { $0 } }
-    var logger: Logger { Logger(label: "test") { _ in Handler(book: self) } }
-
-    private struct Handler: LogHandler {
-        let book: LogRecorder
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.notice
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            let line = "\(event.message) \(event.metadata?.values.map { "\($0)" }.joined(separator: " ") ?? "")"
-            book.book.withLock { $0.append(line) }
-        }
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import ScrollbackModel
 import ScrollbackServer
+import TestSupport
 import Testing
 
 /// Files of public keys, and contents that the server must refuse in them.
@@ -14,11 +15,10 @@ import Testing
         #expect(try await summary("pkcs1.pem") == #"RS256 "pkcs1""#)
         #expect(try await summary("set.json") == #"RS256 "web-rsa", ES256 "web-p256", EdDSA "web-ed25519""#)
 
-        let folder = try RunningServer.makeFolder()
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try TemporaryFolder()
         func place(_ name: String, as other: String) throws {
             try FileManager.default.copyItem(
-                atPath: TokenKeyFiles.path(name), toPath: folder.appending(component: other).path)
+                atPath: TokenKeyFiles.path(name), toPath: folder.url.appending(component: other).path)
         }
         try place("good/p256.pem", as: "phone.app.pem")
         try place("set.json", as: "set.json")
@@ -27,10 +27,10 @@ import Testing
         try place("bad/words.pem", as: ".hidden.pem")
         // Orchestrators place files as symbolic links.
         try FileManager.default.createSymbolicLink(
-            atPath: folder.appending(component: "linked.pem").path,
+            atPath: folder.url.appending(component: "linked.pem").path,
             withDestinationPath: TokenKeyFiles.path("good/ed25519.pem"))
         #expect(
-            try await TokenKeys.read(folder.path).summary
+            try await TokenKeys.read(folder.url.path).summary
                 == #"EdDSA "linked", ES256 "phone.app", RS256 "web-rsa", ES256 "web-p256", EdDSA "web-ed25519""#)
     }
 
@@ -83,15 +83,14 @@ import Testing
     }
 
     @Test func `A directory without keys and two files with the same kid are refused`() async throws {
-        let folder = try RunningServer.makeFolder()
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let empty = await #expect(throws: ChatError.self) { try await TokenKeys.read(folder.path) }
+        let folder = try TemporaryFolder()
+        let empty = await #expect(throws: ChatError.self) { try await TokenKeys.read(folder.url.path) }
         #expect(empty?.message.contains("no *.pem or *.json file") == true)
         try FileManager.default.copyItem(
-            atPath: TokenKeyFiles.path("good/p256.pem"), toPath: folder.appending(component: "web-rsa.pem").path)
+            atPath: TokenKeyFiles.path("good/p256.pem"), toPath: folder.url.appending(component: "web-rsa.pem").path)
         try FileManager.default.copyItem(
-            atPath: TokenKeyFiles.path("set.json"), toPath: folder.appending(component: "set.json").path)
-        let twice = await #expect(throws: ChatError.self) { try await TokenKeys.read(folder.path) }
-        #expect(twice?.message.contains(#"the key "web-rsa", which \#(folder.path)/set.json also has"#) == true)
+            atPath: TokenKeyFiles.path("set.json"), toPath: folder.url.appending(component: "set.json").path)
+        let twice = await #expect(throws: ChatError.self) { try await TokenKeys.read(folder.url.path) }
+        #expect(twice?.message.contains(#"the key "web-rsa", which \#(folder.url.path)/set.json also has"#) == true)
     }
 }

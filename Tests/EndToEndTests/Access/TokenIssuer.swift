@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// An external token issuer: PyJWT in a process of its own.
@@ -35,13 +36,12 @@ enum TokenIssuer {
             print("Skipped: PyJWT is not installed. Run scripts/push-stand-ins.sh.")
             return nil
         }
-        let folder = try RunningServer.makeFolder()
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let input = folder.appending(component: "order.json")
+        let folder = try TemporaryFolder()
+        let input = folder.url.appending(component: "order.json")
         try JSONSerialization.data(withJSONObject: order).write(to: input)
         let process = try ChildProcess(
             "/bin/sh", ["-c", "\"$0\" \"$1\" < \"$2\"", python, TokenKeyFiles.path("issue.py"), input.path],
-            name: "issuer", folder: folder)
+            name: "issuer", folder: folder.url)
         let code = try await process.waitForEnd()
         try #require(code == 0, "\(process.errorText)")
         return process.outputText.trimmingCharacters(in: .newlines)

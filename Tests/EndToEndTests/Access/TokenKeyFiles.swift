@@ -1,5 +1,6 @@
 import Foundation
 import ScrollbackServer
+import TestSupport
 import Testing
 
 /// The keys and tokens that `make.py` generated with PyJWT.
@@ -24,11 +25,10 @@ enum TokenKeyFiles {
         _ keys: String, issuer: String? = nil, audience: String? = nil, mayGrantAdmin: Bool = false,
         later seconds: Double = 0, in folder: URL? = nil
     ) async throws -> TokenService {
-        let directory = try folder ?? RunningServer.makeFolder()
         // The service reads its secrets when it is created.
-        defer { if folder == nil { try? FileManager.default.removeItem(at: directory) } }
+        let temporary = try TemporaryFolder()
         return try await TokenService(
-            directory: directory,
+            directory: folder ?? temporary.url,
             trust: TokenTrust(keys: keys, issuer: issuer, audience: audience, mayGrantAdmin: mayGrantAdmin),
             clock: { now.addingTimeInterval(seconds) })
     }

@@ -2,6 +2,7 @@ import Foundation
 import Scrollback
 import ScrollbackModel
 import ScrollbackServer
+import TestSupport
 import Testing
 
 /// The real server with tokens that PyJWT signs.
@@ -45,8 +46,8 @@ import Testing
     @Test func `Keys are reloaded without a restart, and the old keys stay in use while a key file is invalid`()
         async throws
     {
-        let folder = try RunningServer.makeFolder()
-        let keys = folder.appending(component: "keys")
+        let folder = try TemporaryFolder()
+        let keys = folder.url.appending(component: "keys")
         try FileManager.default.createDirectory(at: keys, withIntermediateDirectories: true)
         try copy("good/rsa.pem", to: keys.appending(component: "rsa.pem"))
         let server = try await RunningServer.start(["--token-keys", keys.path], folder: folder)
@@ -88,7 +89,7 @@ import Testing
         try copy("bad/private.pem", to: keys.appending(component: "rsa.pem"))
         let refused = try RunningServer.run(
             ["serve", "--port", "0", "--data", server.data.path, "--token-keys", keys.path], name: "refused",
-            folder: folder)
+            folder: folder.url)
         #expect(try await refused.waitForEnd() == 1)
         #expect(
             refused.errorText.contains("\(keys.path)/rsa.pem has a private key (PRIVATE KEY)"), "\(refused.errorText)")
@@ -129,8 +130,8 @@ import Testing
         #expect(shared.status == 403 && shared.code == "forbidden")
 
         // A settings file configures the same options.
-        let folder = try RunningServer.makeFolder()
-        let config = folder.appending(component: "settings.json")
+        let folder = try TemporaryFolder()
+        let config = folder.url.appending(component: "settings.json")
         let settings: [String: Any] = [
             "token": ["keys": keys, "issuer": "https://id.example", "audience": "chat", "admin": true]
         ]
@@ -155,10 +156,9 @@ import Testing
             (["--token-admin"], "token-admin"), (["--token-keys", ""], "token-keys"),
             (["--token-keys", "/nowhere"], "token-keys /nowhere does not exist"),
         ] {
-            let folder = try RunningServer.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
+            let folder = try TemporaryFolder()
             let ended = try await RunningServer.command(
-                ["serve", "--port", "0", "--data", folder.appending(component: "data").path] + arguments)
+                ["serve", "--port", "0", "--data", folder.url.appending(component: "data").path] + arguments)
             #expect(ended.code == 1 && ended.errors.contains(parameter), "\(arguments): \(ended)")
         }
     }
@@ -186,11 +186,10 @@ import Testing
     @Test func `The doctor checks the token keys if any are configured`() async throws {
         let server = try await RunningServer.start()
         func doctor(_ arguments: [String], shell: String? = nil) async throws -> (code: Int32, finding: Members?) {
-            let folder = try RunningServer.makeFolder()
-            defer { try? FileManager.default.removeItem(at: folder) }
+            let folder = try TemporaryFolder()
             let process = try RunningServer.run(
                 ["doctor", "--json", "--data", server.data.path, "--server", server.url.absoluteString] + arguments,
-                shell: shell, name: "doctor", folder: folder)
+                shell: shell, name: "doctor", folder: folder.url)
             let code = try await process.waitForEnd(within: 60)
             let findings = process.outputText.split(separator: "\n").map { Members(Array($0.utf8)) }
             return (code, findings.first { $0.string("check") == "token keys" })

@@ -2,6 +2,7 @@ import Foundation
 import Scrollback
 import ScrollbackModel
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Backups under load")
@@ -62,8 +63,8 @@ struct BackupLoadTests {
         _ backup: URL, has messages: [UUID: Acknowledged.Place]
     ) async throws {
         #expect(try await RunningServer.verdict(backup).isWhole, "The backup is not intact.")
-        let folder = try RunningServer.makeFolder()
-        let data = folder.appending(component: "data")
+        let folder = try TemporaryFolder()
+        let data = folder.url.appending(component: "data")
         let report = try await RunningServer.restore(backup, to: data)
         let verdict = try await RunningServer.verdict(data)
         #expect(verdict.isWhole, "\(verdict.text)")

@@ -1,5 +1,6 @@
 import Foundation
 import ScrollbackModel
+import TestSupport
 import Testing
 
 /// The backup and restore commands, including their errors.
@@ -36,12 +37,12 @@ import Testing
         #expect(try await RunningServer.verdict(backup).isWhole)
         #expect(try names(backup) == Self.files, "Verifying the backup does not change it.")
 
-        let folder = try RunningServer.makeFolder()
-        let restored = try await RunningServer.restore(backup, to: folder.appending(component: "data"))
+        let folder = try TemporaryFolder()
+        let restored = try await RunningServer.restore(backup, to: folder.url.appending(component: "data"))
         #expect(restored.int("messages") == 40)
         let generation = try #require(restored.string("generation"))
         #expect(generation != report.string("generation"))
-        #expect(try await RunningServer.verdict(folder.appending(component: "data")).isWhole)
+        #expect(try await RunningServer.verdict(folder.url.appending(component: "data")).isWhole)
         let key = try String(contentsOf: server.data.appending(component: "admin.key"), encoding: .utf8)
         let token = try await server.token("alice")
         let other = try await RunningServer.start(folder: folder)
@@ -135,7 +136,7 @@ import Testing
     @Test func `A backup or restore killed at any moment can be repeated, and partial results are never accepted`()
         async throws
     {
-        var generator = SeededGenerator("a killed backup")
+        var generator = SplitMix64(printingSeedFor: "a killed backup")
         var left = 0
         for attempt in 0..<(Run.isLong ? 25 : 8) {
             let backup = path("backup-\(attempt)")
@@ -167,7 +168,7 @@ import Testing
 
     /// Runs a command and kills it shortly after it has started to write.
     private static func kill(
-        _ arguments: [String], in folder: URL, _ generator: inout SeededGenerator, once hasBegun: () -> Bool
+        _ arguments: [String], in folder: URL, _ generator: inout SplitMix64, once hasBegun: () -> Bool
     ) async throws {
         let process = try RunningServer.run(arguments, name: "killed", folder: folder)
         while process.end == nil, !hasBegun() { usleep(200) }

@@ -3,6 +3,7 @@ import Foundation
 import Scrollback
 import ScrollbackModel
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Restored servers")
@@ -18,9 +19,8 @@ struct RestoreHistoryTests {
             "PUT", "/v1/conversations/group:swift", #"{"members":["alice","bob"]}"#)
         try #require(made.status == 201)
         let proxy = try await TestProxy(to: server)
-        let store = RunningServer.makeFolderForStore()
-        defer { try? FileManager.default.removeItem(at: store) }
-        let phone = try await Device.open(server, "alice", store: .directory(store), over: proxy)
+        let store = try TemporaryFolder()
+        let phone = try await Device.open(server, "alice", store: .directory(store.url), over: proxy)
         let laptop = try await Device.open(server, "alice")
         let bob = try await Device.open(server, "bob")
         // A device that connects after twenty messages receives only the newest of them and fetches the rest on
@@ -74,7 +74,7 @@ struct RestoreHistoryTests {
             await device.close()
         }
         #expect(try await server.terminate() == 0)
-        for directory in [store, server.data] {
+        for directory in [store.url, server.data] {
             let verdict = try await RunningServer.verdict(directory)
             #expect(verdict.isWhole, "\(verdict.text)")
         }
@@ -144,7 +144,7 @@ private final class Shown: Sendable {
     func close() { watching.cancel() }
 
     func eventually(_ number: Int) async throws {
-        try await EndToEndTests.eventually("\(number) messages are shown") {
+        try await TestSupport.eventually("\(number) messages are shown") {
             self.count.value.withLock { $0 } == number ? true : nil
         }
     }

@@ -1,6 +1,7 @@
 import Foundation
 import ScrollbackModel
 import ScrollbackServer
+import TestSupport
 import Testing
 
 /// Invalid tokens over HTTP and the WebSocket.
@@ -21,9 +22,8 @@ import Testing
     {
         let good = try await fixture.server.token("alice")
         let parts = good.split(separator: ".").map(String.init)
-        let other = try RunningServer.makeFolder()
-        defer { try? FileManager.default.removeItem(at: other) }
-        let foreign = try await TokenService(directory: other).token(for: "alice", isAdmin: true, lifetime: nil)
+        let other = try TemporaryFolder()
+        let foreign = try await TokenService(directory: other.url).token(for: "alice", isAdmin: true, lifetime: nil)
         let claims = #"{"sub":"alice","scopes":["admin"],"iat":1}"#
         let kid = try #require(
             String(data: Data(base64Encoded: pad(parts[0])) ?? Data(), encoding: .utf8).flatMap { header in

@@ -1,5 +1,6 @@
 import Foundation
 import ScrollbackModel
+import TestSupport
 import Testing
 
 /// A frame after the welcome that the server must refuse, and the expected error.

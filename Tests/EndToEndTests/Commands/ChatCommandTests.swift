@@ -1,6 +1,7 @@
 import Foundation
 import PictureFixtures
 import Scrollback
+import TestSupport
 import Testing
 
 @Suite("The chat command")

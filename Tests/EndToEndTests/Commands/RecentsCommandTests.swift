@@ -1,6 +1,7 @@
 import ContractRows
 import Foundation
 import Scrollback
+import TestSupport
 import Testing
 
 @Suite("The recents command")

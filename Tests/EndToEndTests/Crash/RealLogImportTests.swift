@@ -1,6 +1,7 @@
 import Foundation
 import Scrollback
 import ScrollbackModel
+import TestSupport
 import Testing
 
 @Suite("Real chat logs")
@@ -19,10 +20,9 @@ struct RealLogImportTests {
             log, ["--kind", "community", "--target", "fcc"] + (only.map { ["--channel", $0] } ?? []), linesByChannel,
             kills: Run.isLong ? 12 : 4, on: server)
 
-        let store = RunningServer.makeFolderForStore()
-        defer { try? FileManager.default.removeItem(at: store) }
+        let store = try TemporaryFolder()
         let reader: UserID = "QuincyLarson"
-        let client = try await Device.open(server, reader, store: .directory(store))
+        let client = try await Device.open(server, reader, store: .directory(store.url))
         for (channel, lines) in linesByChannel.sorted(by: { $0.key < $1.key }) {
             var read: [Utterance] = []
             var seqs: [Int64] = []
@@ -38,7 +38,7 @@ struct RealLogImportTests {
         }
         #expect(try await client.verifyIntegrity() == [])
         await client.close()
-        try await verify(store)
+        try await verify(store.url)
         try await server.terminate()
         try await verify(server.data)
     }
@@ -59,12 +59,11 @@ struct RealLogImportTests {
             on: server)
 
         for (channel, lines) in linesByChannel.sorted(by: { $0.key < $1.key }) {
-            let store = RunningServer.makeFolderForStore()
-            defer { try? FileManager.default.removeItem(at: store) }
+            let store = try TemporaryFolder()
             let answer = try await RunningServer.command(
                 [
                     "history", "group:\(channel)", "--as", lines[0].sender, "--all", "--source", "merged", "--store",
-                    store.path, "--data", server.data.path, "--server", server.url.absoluteString, "--json",
+                    store.url.path, "--data", server.data.path, "--server", server.url.absoluteString, "--json",
                 ], within: 600)
             try #require(answer.code == 0, "\(answer.errors)")
             // `JSONSerialization` removes a byte order mark at the start of a text. One of these texts has one.
@@ -75,7 +74,7 @@ struct RealLogImportTests {
             #expect(messages.map(\.seq) == Array(1...lines.count))
             let read = messages.map { Utterance(text: $0.content.text, sender: $0.sender, time: $0.sentAt) }
             expectSame(read, lines, channel)
-            try await verify(store)
+            try await verify(store.url)
         }
         try await server.terminate()
         try await verify(server.data)
@@ -97,7 +96,7 @@ struct RealLogImportTests {
         _ log: ChatLog, _ options: [String], _ linesByChannel: [String: [ChatLog.Line]], kills: Int,
         on server: RunningServer
     ) async throws {
-        var generator = SeededGenerator("import of \(log.file.lastPathComponent)")
+        var generator = SplitMix64(printingSeedFor: "import of \(log.file.lastPathComponent)")
         // One write for each conversation, and one for each batch of 500 messages.
         let writes = linesByChannel.values.map { 1 + ($0.count + 499) / 500 }.reduce(0, +)
         let report = try await server.importLogWhileKilled(

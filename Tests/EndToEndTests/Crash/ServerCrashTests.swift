@@ -2,6 +2,7 @@ import Foundation
 import Scrollback
 import ScrollbackModel
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Server crashes")
@@ -9,7 +10,7 @@ struct ServerCrashTests {
     @Test("Each acknowledged message is stored exactly once, at its sequence number, after repeated kills")
     func acknowledgedMessagesSurviveKills() async throws {
         let kills = Run.isLong ? 20 : 4
-        var generator = SeededGenerator("server crashes")
+        var generator = SplitMix64(printingSeedFor: "server crashes")
         let server = try await RunningServer.start()
         let proxy = try await TestProxy(to: server)
         let groups = (0..<5).map { ConversationID.group(Identifier(stringLiteral: "plug\($0)")) }

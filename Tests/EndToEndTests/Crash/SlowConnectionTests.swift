@@ -2,6 +2,7 @@ import ContractRows
 import Foundation
 import Scrollback
 import ScrollbackModel
+import TestSupport
 import Testing
 
 @Suite("Slow lines")
@@ -16,9 +17,8 @@ struct SlowConnectionTests {
         let admin = try await server.admin()
         let made = try await admin.call("PUT", "/v1/conversations/group:far", #"{"members":["alice","bob"]}"#)
         try #require(made.status == 201)
-        let folder = RunningServer.makeFolderForStore()
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let before = try await Device.open(server, "alice", store: .directory(folder))
+        let folder = try TemporaryFolder()
+        let before = try await Device.open(server, "alice", store: .directory(folder.url))
         try await importWords(0...0, admin)
         try await eventually("the client has the first message") { () -> Bool? in
             try await before.newest(in: .group("far")) == 1 ? true : nil
@@ -30,7 +30,7 @@ struct SlowConnectionTests {
 
         let speed = 64 << 10
         let proxy = try await TestProxy(to: server, speed: .bytesPerSecond(speed))
-        let client = try await Device.open(server, "alice", store: .directory(folder), over: proxy)
+        let client = try await Device.open(server, "alice", store: .directory(folder.url), over: proxy)
         let chat = client.conversation(.group("far"))
         let bob = try await server.api("bob")
         let talking = Task<[String], any Error> { try await talk(bob) }

@@ -1,6 +1,7 @@
 import Foundation
 import Scrollback
 import ScrollbackModel
+import TestSupport
 import Testing
 
 @Suite("Slow consumers")
@@ -22,10 +23,9 @@ struct SlowReaderTests {
         let names = ["sender"] + (0..<others).map { "reader\($0)" }
         try await make("group:fast", names, on: server)
         try await make("group:slow", names + ["slow"], on: server)
-        let folder = RunningServer.makeFolderForStore()
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try TemporaryFolder()
         // The device was connected before, so it has a position to synchronize from.
-        let before = try await Device.open(server, "slow", store: .directory(folder), name: "phone")
+        let before = try await Device.open(server, "slow", store: .directory(folder.url), name: "phone")
         let sender = try await TestSocket.signedIn(server, "sender")
         try await sendMessage(0, in: "group:slow", sender)
         try await eventually("the slow client has the first message") { () -> Bool? in
@@ -70,7 +70,7 @@ struct SlowReaderTests {
         #expect(try await server.metric("scrollback_slow_closes_total") == 1)
 
         // The same device reconnects and reads the messages that it missed.
-        let after = try await Device.open(server, "slow", store: .directory(folder), name: "phone")
+        let after = try await Device.open(server, "slow", store: .directory(folder.url), name: "phone")
         try await eventually("the slow client has the newest page") { () -> Bool? in
             let page = try await after.conversation(.group("slow")).history(.latest, limit: 20, from: .local)
             return page.messages.first?.seq == Int64(Self.count + 1) && page.gap == nil ? true : nil

@@ -2,6 +2,7 @@ import Foundation
 import Scrollback
 import ScrollbackModel
 import Synchronization
+import TestSupport
 import Testing
 
 /// Observes a timeline and checks that none of its views leaves out a message without showing a gap.

@@ -1,6 +1,7 @@
 import Foundation
 import Scrollback
 import ScrollbackModel
+import TestSupport
 import Testing
 
 @Suite("Two real devices")
@@ -14,10 +15,9 @@ struct TwoDevicesTests {
                 .call("PUT", "/v1/conversations/\(group)", #"{"members":["alice","bob"]}"#)
             try #require(answer.status == 201)
         }
-        let folder = RunningServer.makeFolderForStore()
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try TemporaryFolder()
         let phone = try await Device.open(server, "alice")
-        let laptop = try await Device.open(server, "alice", store: .directory(folder))
+        let laptop = try await Device.open(server, "alice", store: .directory(folder.url))
         let bob = try await Device.open(server, "bob")
         for group in groups { _ = try await bob.conversation(group).send(.text("hello")).waitUntilSent() }
         try await eventually("both devices have the first messages") { () -> Bool? in
@@ -33,7 +33,7 @@ struct TwoDevicesTests {
             for text in words { try await bob.conversation(group).send(.text(text)) }
         }
         await bob.waitForOutbox()
-        let back = try await Device.disconnected(server, "alice", store: .directory(folder))
+        let back = try await Device.disconnected(server, "alice", store: .directory(folder.url))
         let events = back.events
         let received = Task {
             var seen: [ConversationID: [Int64]] = [:]
@@ -81,11 +81,5 @@ extension ChatClient {
     /// Returns the number of messages that the device's store has, up to the first gap.
     func count(in id: ConversationID) async throws -> Int {
         try await conversation(id).history(.earliest, limit: 100, from: .local).messages.count
-    }
-}
-
-extension RunningServer {
-    static func makeFolderForStore() -> URL {
-        FileManager.default.temporaryDirectory.appending(component: "scrollback-store-\(UUID().uuidString)")
     }
 }

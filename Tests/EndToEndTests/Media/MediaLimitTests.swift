@@ -1,6 +1,7 @@
 import ContractRows
 import Foundation
 import PictureFixtures
+import TestSupport
 import Testing
 
 @Suite("Refused files")

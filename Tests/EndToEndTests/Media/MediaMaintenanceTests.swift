@@ -2,6 +2,7 @@ import ContractRows
 import Foundation
 import PictureFixtures
 import ScrollbackModel
+import TestSupport
 import Testing
 
 @Suite("Maintenance of media files")
@@ -36,9 +37,9 @@ struct MediaMaintenanceTests {
         #expect(try Set(there.map(inode)).isSubset(of: Set(here.map(inode))))
         #expect(try await RunningServer.verdict(backup).isWhole)
 
-        let folder = try RunningServer.makeFolder()
-        try await RunningServer.restore(backup, to: folder.appending(component: "data"))
-        #expect(try await RunningServer.verdict(folder.appending(component: "data")).isWhole)
+        let folder = try TemporaryFolder()
+        try await RunningServer.restore(backup, to: folder.url.appending(component: "data"))
+        #expect(try await RunningServer.verdict(folder.url.appending(component: "data")).isWhole)
         let other = try await RunningServer.start(folder: folder)
         let bob = try await other.api("bob")
         #expect(try await bob.call("GET", "/v1/media/\(media)").bytes == SampleFile.png(40, 30, content: 500_000))

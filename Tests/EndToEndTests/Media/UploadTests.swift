@@ -2,6 +2,7 @@ import ContractRows
 import Foundation
 import PictureFixtures
 import ScrollbackModel
+import TestSupport
 import Testing
 
 @Suite("Uploads")

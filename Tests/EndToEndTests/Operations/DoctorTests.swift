@@ -1,5 +1,6 @@
 import Foundation
 import ScrollbackModel
+import TestSupport
 import Testing
 
 @Suite struct DoctorTests {
@@ -101,7 +102,8 @@ import Testing
         let (backup, _) = try await server.backUp("backup")
         let report = try await examine(["--data", backup.path])
         #expect(report.fixes["data directory"]?.contains("scrollback restore") == true, "\(report)")
-        let empty = try await examine(["--data", RunningServer.makeFolder().path])
+        let folder = try TemporaryFolder()
+        let empty = try await examine(["--data", folder.url.path])
         #expect(empty["store"] == "failed" && empty["secrets.json"] == "failed", "\(empty)")
         try await server.terminate()
         let store = server.data.appending(component: "scrollback.sqlite")
@@ -159,8 +161,8 @@ import Testing
     func `An expired certificate is a failure, and one that expires soon is a warning`(days: Int, outcome: String)
         async throws
     {
-        let folder = try RunningServer.makeFolder()
-        func file(_ name: String) -> String { folder.appending(component: name).path }
+        let folder = try TemporaryFolder()
+        func file(_ name: String) -> String { folder.url.appending(component: name).path }
         try openssl([
             "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj",
             "/CN=localhost", "-keyout", file("key.pem"), "-out", file("request.pem"),

@@ -1,5 +1,6 @@
 import Foundation
 import ScrollbackModel
+import TestSupport
 import Testing
 
 @Suite struct ShutdownTests {
@@ -128,9 +129,8 @@ import Testing
 
     @Test func `A port that is in use is reported with exit code 1`() async throws {
         let server = try await RunningServer.start()
-        let folder = try RunningServer.makeFolder()
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let second = try await RunningServer.command(["serve", "--port", "\(server.port)", "--data", folder.path])
+        let folder = try TemporaryFolder()
+        let second = try await RunningServer.command(["serve", "--port", "\(server.port)", "--data", folder.url.path])
         #expect(second.code == 1)
         #expect(second.errors.contains("error: ") && second.errors.contains("\(server.port)"), "\(second.errors)")
     }

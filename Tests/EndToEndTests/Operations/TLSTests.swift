@@ -3,6 +3,7 @@ import Foundation
 import NIOSSL
 import Scrollback
 import ScrollbackModel
+import TestSupport
 import Testing
 
 @Suite struct TLSTests {
@@ -39,10 +40,10 @@ import Testing
     func `A client that trusts the certificate connects over TLS, and a new certificate is used without a restart`()
         async throws
     {
-        let folder = try RunningServer.makeFolder()
-        try makeCertificate(in: folder)
-        try makeCertificate(in: folder, name: "other")
-        func file(_ name: String) -> URL { folder.appending(component: name) }
+        let folder = try TemporaryFolder()
+        try makeCertificate(in: folder.url)
+        try makeCertificate(in: folder.url, name: "other")
+        func file(_ name: String) -> URL { folder.url.appending(component: name) }
         try FileManager.default.copyItem(at: file("chain.pem"), to: file("live.pem"))
         try FileManager.default.copyItem(at: file("chain.key"), to: file("live.key"))
         let server = try await RunningServer.start(
@@ -108,9 +109,9 @@ import Testing
     }
 
     @Test func `The server and the SDK refuse TLS versions older than 1.2`() async throws {
-        let folder = try RunningServer.makeFolder()
-        try makeCertificate(in: folder)
-        let (chain, key) = (folder.appending(component: "chain.pem"), folder.appending(component: "chain.key"))
+        let folder = try TemporaryFolder()
+        try makeCertificate(in: folder.url)
+        let (chain, key) = (folder.url.appending(component: "chain.pem"), folder.url.appending(component: "chain.key"))
         let server = try await RunningServer.start(
             ["--tls-certificate", chain.path, "--tls-key", key.path], folder: folder)
         let (older, newer) = (try await stub(upTo: .tlsv11, chain, key), try await stub(upTo: .tlsv12, chain, key))
@@ -151,9 +152,9 @@ import Testing
     }
 
     @Test func `A certificate for another name is refused even if the client trusts it`() async throws {
-        let folder = try RunningServer.makeFolder()
-        try makeCertificate(in: folder, for: "chat.example.org")
-        let (chain, key) = (folder.appending(component: "chain.pem"), folder.appending(component: "chain.key"))
+        let folder = try TemporaryFolder()
+        try makeCertificate(in: folder.url, for: "chat.example.org")
+        let (chain, key) = (folder.url.appending(component: "chain.pem"), folder.url.appending(component: "chain.key"))
         let server = try await RunningServer.start(
             ["--tls-certificate", chain.path, "--tls-key", key.path], folder: folder)
         #expect(await !connects(to: server, trusting: chain))
@@ -174,9 +175,8 @@ import Testing
     @Test func `A certificate that can't be used is refused at the start with an error that names the file`()
         async throws
     {
-        let folder = try RunningServer.makeFolder()
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let data = ["serve", "--port", "0", "--data", folder.appending(component: "data").path]
+        let folder = try TemporaryFolder()
+        let data = ["serve", "--port", "0", "--data", folder.url.appending(component: "data").path]
         let missing = try await RunningServer.command(
             data + ["--tls-certificate", "/nowhere.pem", "--tls-key", "/nowhere.key"])
         #expect(missing.code == 1 && missing.errors.contains("/nowhere.pem"), "\(missing)")

@@ -2,6 +2,7 @@ import ContractRows
 import Foundation
 import Scrollback
 import ScrollbackModel
+import TestSupport
 import Testing
 
 /// From a device that registers, through the real server and a stand-in, back to the device.

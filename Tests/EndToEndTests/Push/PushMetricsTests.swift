@@ -3,6 +3,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
 import Synchronization
+import TestSupport
 import Testing
 
 /// The metric `scrollback_pushes_total`, which counts pushes by service and outcome.

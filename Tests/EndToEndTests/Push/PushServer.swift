@@ -1,5 +1,6 @@
 import Foundation
 import ScrollbackModel
+import TestSupport
 import Testing
 
 /// A real server with stand-ins for its push services.
@@ -76,9 +77,9 @@ struct PushServer: Sendable {
     static func start(
         _ standIns: [String: PushStandIn], arguments: [String] = [], inFile: Bool = false
     ) async throws -> PushServer {
-        let folder = try RunningServer.makeFolder()
+        let folder = try TemporaryFolder()
         let services = try standIns.mapKeysAndValues { try (Self.name($0), credentials($0, $1)) }
-        let file = Self.file(in: folder)
+        let file = Self.file(in: folder.url)
         if inFile {
             let members: [String: Any] = ["push": ["services": services]]
             try JSONSerialization.data(withJSONObject: members, options: .withoutEscapingSlashes).write(to: file)
@@ -86,7 +87,7 @@ struct PushServer: Sendable {
         var shell = "export SCROLLBACK_PUSH_RETRY_SECONDS=0.2"
         if !standIns.isEmpty {
             // Each stand-in has an authority of its own.
-            let authorities = folder.appending(component: "authorities.pem")
+            let authorities = folder.url.appending(component: "authorities.pem")
             try standIns.values.map { try $0.file("authority") }.joined().write(
                 to: authorities, atomically: true, encoding: .utf8)
             shell += " SCROLLBACK_PUSH_AUTHORITIES='\(authorities.path)'"

@@ -1,6 +1,7 @@
 import ContractRows
 import Foundation
 import ScrollbackModel
+import TestSupport
 import Testing
 
 /// Pushes from the real server to stand-ins that follow the services' published rules.

@@ -2,6 +2,7 @@ import ContractRows
 import Foundation
 import Scrollback
 import ScrollbackModel
+import TestSupport
 import Testing
 
 extension RecentsLogTests {
@@ -10,7 +11,7 @@ extension RecentsLogTests {
         .contract("check 15"), .rows(184, 185, 186, 205, 206, 213, 214, 215, 218, 220, 221))
     func bulkReadsAndRemovalsReachEveryDevice() async throws {
         guard let log = try ChatLog.find("chitchat-p2p.jsonl") else { return }
-        var generator = SeededGenerator("bulk of \(log.file.lastPathComponent)")
+        var generator = SplitMix64(printingSeedFor: "bulk of \(log.file.lastPathComponent)")
         let server = try await RunningServer.start()
         var whole = RecentsReference()
         try whole.addGroups(try log.everyLine())

@@ -2,6 +2,7 @@ import ContractRows
 import Foundation
 import Scrollback
 import ScrollbackModel
+import TestSupport
 import Testing
 
 /// Compares the recents of real users, each on two devices of a real server, with the log files.
@@ -18,7 +19,7 @@ struct RecentsLogTests {
             let community = try ChatLog.find("gitter-freecodecamp.jsonl"),
             let groups = try ChatLog.find("irc-ubuntu.jsonl")
         else { return }
-        var generator = SeededGenerator("people of \(log.file.lastPathComponent)")
+        var generator = SplitMix64(printingSeedFor: "people of \(log.file.lastPathComponent)")
         let server = try await RunningServer.start()
         var reference = RecentsReference()
         try reference.addGroups(try log.everyLine())
@@ -48,7 +49,7 @@ struct RecentsLogTests {
         .rows(182, 204, 205, 209))
     func pairSessionsFormOneDirectConversation() async throws {
         guard let log = try ChatLog.find("chitchat-p2p.jsonl") else { return }
-        var generator = SeededGenerator("pairs of \(log.file.lastPathComponent)")
+        var generator = SplitMix64(printingSeedFor: "pairs of \(log.file.lastPathComponent)")
         let server = try await RunningServer.start()
         var whole = RecentsReference()
         let leftOut = try whole.addPairs(try log.everyLine())
@@ -80,7 +81,7 @@ struct RecentsLogTests {
 
     /// Returns the user with the most conversations, and some others.
     static func choose(
-        from reference: RecentsReference, _ generator: inout SeededGenerator
+        from reference: RecentsReference, _ generator: inout SplitMix64
     ) -> [String] {
         let allPeople = reference.people
         let peopleCount = ProcessInfo.processInfo.environment["SCROLLBACK_PEOPLE"].flatMap(Int.init)

@@ -2,6 +2,7 @@ import ContractRows
 import Foundation
 import Scrollback
 import ScrollbackModel
+import TestSupport
 import Testing
 
 @Suite("Large files over an unreliable line")
@@ -15,7 +16,7 @@ struct LargeFileTests {
     func largeFileIsTransferredWithLittleMemory() async throws {
         let size = Run.isLong ? 100 << 20 : 24 << 20
         let cuts = Run.isLong ? 20 : 5
-        var generator = SeededGenerator("a large file")
+        var generator = SplitMix64(printingSeedFor: "a large file")
         let server = try await RunningServer.start()
         let proxy = try await TestProxy(to: server)
         let made = try await server.admin().call(
@@ -77,7 +78,7 @@ struct LargeFileTests {
     }
 
     /// Returns the byte counts at which the line is cut, one in each part of the file.
-    private static func places(_ count: Int, _ size: Int, _ generator: inout SeededGenerator) -> [Int] {
+    private static func places(_ count: Int, _ size: Int, _ generator: inout SplitMix64) -> [Int] {
         let part = size / count
         return (0..<count).map { $0 * part + Int.random(in: part / 8...part * 7 / 8, using: &generator) }
     }
@@ -89,7 +90,7 @@ struct LargeFileTests {
         return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }
     }
 
-    private static func fill(_ file: URL, _ size: Int, _ generator: inout SeededGenerator) throws {
+    private static func fill(_ file: URL, _ size: Int, _ generator: inout SplitMix64) throws {
         try Data().write(to: file)
         let handle = try FileHandle(forWritingTo: file)
         let block = (0..<(1 << 17)).map { _ in generator.next() }

@@ -5,6 +5,7 @@ import PictureFixtures
 import Scrollback
 import ScrollbackModel
 import ScrollbackPictureScaling
+import TestSupport
 import Testing
 
 @Suite("A week offline")
@@ -15,7 +16,7 @@ struct OfflineWeekTests {
         .rows(91, 97, 103, 104), .timeLimit(.minutes(20)))
     func queuedItemsArriveOnceInOrder() async throws {
         let count = Run.isLong ? 300 : 50
-        var generator = SeededGenerator("a week offline")
+        var generator = SplitMix64(printingSeedFor: "a week offline")
         let week = OfflineWeek()
         let server = try await RunningServer.start(["--send-rate", "0"])
         let proxy = try await TestProxy(to: server)

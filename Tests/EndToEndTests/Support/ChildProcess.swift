@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 /// A child process that writes its output to files.
 ///
@@ -125,22 +126,5 @@ final class ChildProcess: Sendable {
 
     private static func forget(_ pid: pid_t) {
         running.withLock { _ = $0.remove(pid) }
-    }
-}
-
-/// Polls `probe` until it returns a value.
-///
-/// - Throws: `ChildProcess.Failure` with the text `what` if the time runs out.
-@discardableResult
-func eventually<Answer>(
-    _ what: String, within seconds: Double = 90, _ probe: () async throws -> Answer?
-) async throws -> Answer {
-    let end = ContinuousClock.now + .seconds(seconds)
-    while true {
-        if let answer = try await probe() { return answer }
-        guard ContinuousClock.now < end else {
-            throw ChildProcess.Failure(description: "The condition was not met within \(seconds) seconds: \(what).")
-        }
-        try await Task.sleep(for: .milliseconds(3))
     }
 }

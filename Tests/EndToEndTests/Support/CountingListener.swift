@@ -2,6 +2,7 @@ import Foundation
 import Scrollback
 import ScrollbackModel
 import Synchronization
+import TestSupport
 
 /// A subscriber of a conversation that stores only the sequence numbers of its messages.
 final class CountingListener: Sendable {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A stand-in for a push service, run as a child process.
@@ -9,7 +10,7 @@ final class PushStandIn: Sendable {
     private let process: ChildProcess
     private let control: API
     private let ready: Members
-    let folder: URL
+    private let folder: TemporaryFolder
 
     /// Starts a stand-in.
     ///
@@ -27,15 +28,14 @@ final class PushStandIn: Sendable {
     }
 
     private init(_ service: String, _ python: String, _ home: URL, _ settings: [String: Any]) async throws {
-        let folder = try RunningServer.makeFolder()
-        self.folder = folder
-        let config = folder.appending(component: "settings.json")
+        folder = try TemporaryFolder()
+        let config = folder.url.appending(component: "settings.json")
         try JSONSerialization.data(withJSONObject: settings).write(to: config)
         let process = try ChildProcess(
             "/usr/bin/env",
             ["PYTHONPATH=\(home.path)", "PYTHONDONTWRITEBYTECODE=1", python, "-m", "standins", "serve", service]
-                + ["--directory", folder.path, "--config", config.path],
-            name: "stand-in", folder: folder, hasInput: true)
+                + ["--directory", folder.url.path, "--config", config.path],
+            name: "stand-in", folder: folder.url, hasInput: true)
         self.process = process
         let line = try await eventually("the stand-in for \(service) is ready", within: 60) {
             if let code = process.end {
@@ -50,7 +50,6 @@ final class PushStandIn: Sendable {
 
     deinit {
         process.kill()
-        try? FileManager.default.removeItem(at: folder)
     }
 
     /// Returns one of the strings that the stand-in reports when it is ready, such as its endpoint or a key.

@@ -2,6 +2,7 @@ import Foundation
 import NIOCore
 import NIOPosix
 import Synchronization
+import TestSupport
 
 /// A TCP connection for sending bytes that a well-behaved client does not send.
 final class RawConnection: Sendable {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 extension RunningServer {
@@ -37,7 +38,7 @@ extension RunningServer {
     ///   - writes: The number of writes of the whole import. One commit can contain several.
     ///   - kills: The number of kills.
     func importLogWhileKilled(
-        _ log: ChatLog, _ options: [String], writes: Int, kills: Int, _ generator: inout SeededGenerator
+        _ log: ChatLog, _ options: [String], writes: Int, kills: Int, _ generator: inout SplitMix64
     ) async throws -> (imported: Int, skipped: Int) {
         for attempt in 0..<kills {
             // Each attempt gets a little further than the one before, which ran alone up to that point.

@@ -3,12 +3,14 @@ import ScrollbackModel
 import ScrollbackServer
 import ScrollbackWire
 import Synchronization
+import TestSupport
 import Testing
 
 /// The real `scrollback serve` as a child process with a temporary data directory, which is removed with the object.
 final class RunningServer: Sendable {
     /// The folder that contains the data directory and other files of the test.
-    let folder: URL
+    var folder: URL { temporary.url }
+    private let temporary: TemporaryFolder
     let data: URL
     private let arguments: [String]
     private let shell: String?
@@ -28,16 +30,16 @@ final class RunningServer: Sendable {
     ///   - shell: Commands of `sh` that run in the process before it becomes the server, such as `ulimit`.
     ///   - folder: A folder that the test prepared, or `nil` for a new one.
     static func start(
-        _ arguments: [String] = ["--send-rate", "0"], shell: String? = nil, folder: URL? = nil
+        _ arguments: [String] = ["--send-rate", "0"], shell: String? = nil, folder: TemporaryFolder? = nil
     ) async throws -> RunningServer {
         let server = try RunningServer(arguments, shell: shell, folder: folder)
         try await server.start()
         return server
     }
 
-    private init(_ arguments: [String], shell: String?, folder: URL?) throws {
-        self.folder = try folder ?? Self.makeFolder()
-        data = self.folder.appending(component: "data")
+    private init(_ arguments: [String], shell: String?, folder: TemporaryFolder?) throws {
+        temporary = try folder ?? TemporaryFolder()
+        data = temporary.url.appending(component: "data")
         self.arguments = arguments
         self.shell = shell
         state = Mutex(State(port: try Self.freePort()))
@@ -73,13 +75,6 @@ final class RunningServer: Sendable {
 
     deinit {
         kill()
-        try? FileManager.default.removeItem(at: folder)
-    }
-
-    static func makeFolder() throws -> URL {
-        let folder = FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        return folder
     }
 
     // MARK: Process
@@ -184,9 +179,8 @@ final class RunningServer: Sendable {
     static func command(
         _ arguments: [String], within seconds: Double = 120
     ) async throws -> (code: Int32, output: String, errors: String) {
-        let folder = try makeFolder()
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let process = try run(arguments, name: "command", folder: folder)
+        let folder = try TemporaryFolder()
+        let process = try run(arguments, name: "command", folder: folder.url)
         let code = try await process.waitForEnd(within: seconds)
         return (code, process.outputText, process.errorText)
     }

@@ -2,6 +2,7 @@ import Foundation
 import Scrollback
 import ScrollbackModel
 import Synchronization
+import TestSupport
 
 /// A WebSocket that uses the SDK's transport and sends and receives raw frames.
 ///

@@ -2,6 +2,7 @@ import Foundation
 import PictureFixtures
 import ScrollbackModel
 import ScrollbackWire
+import TestSupport
 import Testing
 
 /// A server with alice, bob, carol and dave, which carries out scripts and writes down what goes over the wire.

@@ -2,6 +2,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
+import TestSupport
 import Testing
 
 /// Compares the engine with a plain log over random operations on a conversation.
@@ -11,7 +12,7 @@ import Testing
 struct ChangeScenarioTests {
     @Test("History, counts, actions and sync match a plain log after any changes")
     func changesMatchReferenceLog() async throws {
-        for seed in Seeds.count(200) {
+        for seed in Seeds.range(200) {
             await Task.yield()
             let scenario = try ChangeScenario(seed: seed)
             guard try await !fails(scenario, seed) else { return }
@@ -20,15 +21,14 @@ struct ChangeScenarioTests {
 
     @Test("A SQLite store matches a plain log after any changes, and passes verification")
     func changesMatchReferenceLogOnSQLite() async throws {
-        for seed in Seeds.count(200) where seed % 8 == 1 || Seeds.isReplay {
+        for seed in Seeds.range(200) where seed % 8 == 1 || Seeds.replayed != nil {
             await Task.yield()
             let shared = URL(filePath: "/dev/shm", directoryHint: .isDirectory)
             let parent =
                 FileManager.default.isWritableFile(atPath: shared.path)
                 ? shared : FileManager.default.temporaryDirectory
-            let folder = parent.appending(component: "scrollback-\(UUID().uuidString)")
-            defer { try? FileManager.default.removeItem(at: folder) }
-            let store = try SQLiteStore(directory: folder)
+            let folder = try TemporaryFolder(in: parent)
+            let store = try SQLiteStore(directory: folder.url)
             let scenario = try ChangeScenario(seed: seed, store: store)
             scenario.check = { try store.verify { _ in }.first }
             guard try await !fails(scenario, seed) else { return }

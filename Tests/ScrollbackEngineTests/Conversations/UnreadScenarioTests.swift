@@ -1,6 +1,7 @@
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
+import TestSupport
 import Testing
 
 /// Performs random operations and recounts the unread counts of every user from the log after each step.
@@ -10,7 +11,7 @@ import Testing
 struct UnreadScenarioTests {
     @Test("Unread counts, mentions and totals equal a recount from the log after every step, for every user")
     func countsEqualARecount() async throws {
-        for seed in Seeds.count(300) {
+        for seed in Seeds.range(300) {
             await Task.yield()
             let scenario = try RandomScenario(seed: seed)
             if let violation = try scenario.run() {

@@ -2,6 +2,7 @@ import ContractRows
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
+import TestSupport
 import Testing
 
 /// Compares pages of random logs with a filtered list.
@@ -13,7 +14,7 @@ struct PageScenarioTests {
         "Pages match a plain list, state their coverage, and continue exactly where they ended",
         .rows(19, 20, 27, 37, 38, 41, 161, 162, 163, 164, 165, 171))
     func pagesMatchAPlainList() async throws {
-        for seed in Seeds.count(60) {
+        for seed in Seeds.range(60) {
             await Task.yield()
             let log = try RandomLog(seed: seed)
             if let violation = try log.violation() {

@@ -3,6 +3,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
 import Synchronization
+import TestSupport
 
 /// A push gateway with scripted outcomes, which records its notifications.
 final class FakeServices: PushGateway {
@@ -78,10 +79,7 @@ extension EngineHarness {
     func pushAll() async throws {
         let worker = Task { [engine] in await engine.runPushLoop() }
         defer { worker.cancel() }
-        for _ in 0..<30_000 {
-            if try isPushed() { break }
-            try await Task.sleep(for: .milliseconds(2))
-        }
+        _ = try await eventually { try isPushed() }
         worker.cancel()
         engine.pushes.wakeUp()
         await worker.value

@@ -2,6 +2,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
+import TestSupport
 import Testing
 
 /// Counts the steps in SQLite's virtual machine to find the recipients of a push, which are the same on every machine.
@@ -27,8 +28,7 @@ struct PushCostTests {
 
     /// A community whose members with a device are spread evenly among all members.
     private struct City {
-        private let folder = FileManager.default.temporaryDirectory
-            .appending(component: "scrollback-\(UUID().uuidString)")
+        private let folder: TemporaryFolder
         private let services = FakeServices()
         private let channel = ConversationID.community("city", channel: "square")
         private let store: SQLiteStore
@@ -36,7 +36,8 @@ struct PushCostTests {
         let people: [UserID]
 
         init(members count: Int, withDevice deviceCount: Int) throws {
-            store = try SQLiteStore(directory: folder)
+            folder = try TemporaryFolder()
+            store = try SQLiteStore(directory: folder.url)
             // With this patience, no page is closed before all answers arrive. Late answers would cost rows.
             harness = try EngineHarness.pushing(services, store: store, pacing: .init(answerTimeout: 600))
             try harness.make(.community("city"), members: ["alice"])
@@ -51,8 +52,6 @@ struct PushCostTests {
             }
             people = stride(from: 0, to: count, by: count / deviceCount).prefix(deviceCount).map { members[$0] }
         }
-
-        func remove() { try? FileManager.default.removeItem(at: folder) }
 
         func register(_ users: some Sequence<UserID>) throws {
             for user in users { try harness.register(user) }
@@ -69,9 +68,7 @@ struct PushCostTests {
             try harness.send(harness.submission("hi", mentions: mentions), to: channel, by: "alice")
             let worker = Task { [engine = harness.engine] in await engine.runPushLoop() }
             // The loop does not query the store, because that would count.
-            for _ in 0..<5_000 where services.pushed.count < users.count {
-                try await Task.sleep(for: .milliseconds(2))
-            }
+            _ = try await eventually { services.pushed.count >= users.count }
             worker.cancel()
             harness.engine.pushes.wakeUp()
             await worker.value
@@ -85,7 +82,6 @@ struct PushCostTests {
 
     private func costs(members: Int) async throws -> Costs {
         let city = try City(members: members, withDevice: Self.devices)
-        defer { city.remove() }
         let half = Array(city.people.prefix(Self.devices / 2))
         let all = Array(half.prefix(Self.devices / 4))
         let named = [city.people[half.count - 1]]

@@ -5,6 +5,7 @@ import ScrollbackModel
 import ScrollbackSQLite
 import ScrollbackWire
 import Synchronization
+import TestSupport
 import Testing
 
 /// Tests how pushes are queued, sent and retried.
@@ -68,9 +69,8 @@ struct PushQueueTests {
     )
     func largeGroupIsPushedInSteps() async throws {
         let users = people(350)
-        let folder = FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let store = try SQLiteStore(directory: folder, options: .init())
+        let folder = try TemporaryFolder()
+        let store = try SQLiteStore(directory: folder.url, options: .init())
         let harness = try EngineHarness.pushing(services, store: store, pacing: .init(answerTimeout: 600), users: users)
         try harness.make(group, members: ["alice"] + users)
         try harness.send("hi", to: group, by: "alice")
@@ -180,10 +180,9 @@ struct PushQueueTests {
     @Test("A push counts once in the metrics, even if its outcome is written twice because a batch failed")
     func countedOnce() async throws {
         struct Broken: Error {}
-        let folder = FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try TemporaryFolder()
         // This store can be read while the writer is busy.
-        let store = try SQLiteStore(directory: folder)
+        let store = try SQLiteStore(directory: folder.url)
         let harness = try EngineHarness(store: store, execution: .thread, gateway: services)
         try harness.set { $0.push.services = [.apns: RawJSON(known: #"{"key":"k"}"#)] }
         try harness.register("bob")
@@ -192,15 +191,15 @@ struct PushQueueTests {
         // The writer is blocked until both changes wait, so that they form one batch.
         let gate = DispatchSemaphore(value: 0)
         harness.engine.log.submit({ _ in gate.wait() }, completion: { _ in })
-        #expect(await eventually { harness.engine.log.depth == 0 })
+        #expect(try await eventually { harness.engine.log.depth == 0 })
         let worker = Task { [engine = harness.engine] in await engine.runPushLoop() }
-        #expect(await eventually { harness.engine.log.depth == 1 })
+        #expect(try await eventually { harness.engine.log.depth == 1 })
         let failed = Mutex(false)
         harness.engine.log.submit(
             { _ -> Bool in throw Broken() },
             completion: { result in failed.withLock { $0 = (try? result.get()) == nil } })
         gate.signal()
-        #expect(await eventually { try harness.engine.pendingPushes().waiting == 0 && failed.withLock { $0 } })
+        #expect(try await eventually { try harness.engine.pendingPushes().waiting == 0 && failed.withLock { $0 } })
         worker.cancel()
         harness.engine.pushes.wakeUp()
         await worker.value
@@ -288,14 +287,14 @@ struct PushQueueTests {
         try harness.set { $0.push.intervalSeconds = 30 }
         let worker = Task { [engine = harness.engine] in await engine.runPushLoop() }
         try harness.send("1", to: group, by: "alice")
-        #expect(await eventually { services.texts == ["bob: alice: 1"] })
+        #expect(try await eventually { services.texts == ["bob: alice: 1"] })
         try harness.send("2", to: group, by: "alice")
         try harness.send("3", to: group, by: "alice")
         try await Task.sleep(for: .milliseconds(100))
         #expect(services.texts.count == 1)
         // The end of the first push may be recorded only now, so that the interval begins here.
         #expect(
-            await eventually {
+            try await eventually {
                 harness.clock.advance(by: 31)
                 harness.engine.pushes.wakeUp()
                 return services.texts == ["bob: alice: 1", "bob: alice: 3"]
@@ -342,9 +341,10 @@ struct PushQueueTests {
         let worker = Task { [engine = harness.engine] in await engine.runPushLoop() }
         try harness.send("hi", to: group, by: "alice")
         try harness.send("hi", to: .direct("carol"), by: "alice")
-        #expect(await eventually { services.texts.contains("carol: hi") && services.texts.contains("dave: alice: hi") })
+        #expect(
+            try await eventually { services.texts.contains("carol: hi") && services.texts.contains("dave: alice: hi") })
         try harness.send("there", to: group, by: "alice")
-        #expect(await eventually { services.texts.contains("dave: alice: there") })
+        #expect(try await eventually { services.texts.contains("dave: alice: there") })
         worker.cancel()
         harness.engine.pushes.wakeUp()
         await worker.value
@@ -365,12 +365,13 @@ struct PushQueueTests {
         }
         let worker = Task { [engine = harness.engine] in await engine.runPushLoop() }
         try harness.send("hi", to: group, by: "alice")
-        #expect(await eventually { try harness.engine.pendingPushes() == (0, Int64(late.count)) })
+        #expect(try await eventually { try harness.engine.pendingPushes() == (0, Int64(late.count)) })
         #expect(Set(services.pushed.map(\.target.receiver)) == Set(users))
         // Pushes in flight are not retried.
         harness.clock.advance(by: 9)
         let now = harness.clock.now
-        #expect(await eventually { try harness.store.read { try $0.pushRetries(dueBy: now + 9, limit: 1).isEmpty } })
+        #expect(
+            try await eventually { try harness.store.read { try $0.pushRetries(dueBy: now + 9, limit: 1).isEmpty } })
         harness.clock.advance(by: 9)
         harness.engine.pushes.wakeUp()
         try await Task.sleep(for: .milliseconds(200))
@@ -388,18 +389,10 @@ struct PushQueueTests {
 
         // The first server is still running and gets its answers.
         isOver.withLock { $0 = true }
-        #expect(await eventually { try harness.engine.pendingPushes() == (0, 0) })
+        #expect(try await eventually { try harness.engine.pendingPushes() == (0, 0) })
         #expect(harness.engine.pushes.counts.all[.apns]?[.sent] == users.count)
         worker.cancel()
         harness.engine.pushes.wakeUp()
         await worker.value
     }
-}
-
-private func eventually(_ condition: () throws -> Bool) async -> Bool {
-    for _ in 0..<2_000 {
-        if (try? condition()) == true { return true }
-        try? await Task.sleep(for: .milliseconds(5))
-    }
-    return false
 }

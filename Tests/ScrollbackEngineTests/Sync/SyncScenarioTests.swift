@@ -2,6 +2,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
+import TestSupport
 import Testing
 
 /// Compares the engine with plain lists over random operations.
@@ -12,7 +13,7 @@ import Testing
 struct SyncScenarioTests {
     @Test("No pass misses an earlier change, and no user gets messages from outside their memberships")
     func noPassMissesAnEarlierChange() async throws {
-        for seed in Seeds.count(150) {
+        for seed in Seeds.range(150) {
             await Task.yield()
             let scenario = try SyncScenario(seed: seed)
             if let violation = try scenario.run() {

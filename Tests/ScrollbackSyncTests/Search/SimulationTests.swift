@@ -1,6 +1,7 @@
 import Foundation
 import ScrollbackModel
 import ScrollbackSync
+import TestSupport
 import Testing
 
 /// Runs random scenarios against a model server.
@@ -10,10 +11,7 @@ import Testing
 struct SimulationTests {
     @Test("After random network faults, all clients agree with the server")
     func devicesAgreeWithTheServer() {
-        let environment = ProcessInfo.processInfo.environment
-        let single = environment["SCROLLBACK_SEED"].flatMap(UInt64.init)
-        let count = environment["SCROLLBACK_SEEDS"].flatMap(UInt64.init) ?? 1000
-        for seed in single.map({ $0...$0 }) ?? 1...max(1, count) where Self.violation(seed: seed) != nil {
+        for seed in Seeds.range() where Self.violation(seed: seed) != nil {
             Self.report(seed)
             return
         }

@@ -3,26 +3,27 @@ import GRDB
 import ScrollbackModel
 import ScrollbackSync
 import StoreFiles
+import TestSupport
 import Testing
 
 @testable import Scrollback
 
 @Suite("Encryption of the client's store")
-final class StoreEncryptionTests {
-    private let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
+struct StoreEncryptionTests {
+    private let folder: TemporaryFolder
 
-    deinit {
-        try? FileManager.default.removeItem(at: folder)
+    init() throws {
+        folder = try TemporaryFolder()
     }
 
     private func open(_ encryption: StoreEncryption?) throws -> LocalStore {
-        try LocalStore(directory: folder, user: "alice", keys: encryption?.keys)
+        try LocalStore(directory: folder.url, user: "alice", keys: encryption?.keys)
     }
 
     /// The sample words that are readable in the files of the directory.
     private var readableWords: [String] {
         get throws {
-            let found = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+            let found = FileManager.default.enumerator(at: folder.url, includingPropertiesForKeys: nil)
             let files = try (found?.allObjects as? [URL] ?? []).filter { !$0.hasDirectoryPath }
                 .map { try Data(contentsOf: $0) }
             #expect(!files.isEmpty)
@@ -31,7 +32,7 @@ final class StoreEncryptionTests {
     }
 
     private func database() throws -> DatabaseQueue {
-        try DatabaseQueue(path: folder.appending(path: "client.sqlite").path)
+        try DatabaseQueue(path: folder.url.appending(path: "client.sqlite").path)
     }
 
     // MARK: Encrypted columns
@@ -75,7 +76,7 @@ final class StoreEncryptionTests {
         try store.close()
         #expect(try readableWords == StoreSamples.words)
 
-        try FileManager.default.removeItem(at: folder)
+        try FileManager.default.removeItem(at: folder.url)
         store = try open(.sample(1))
         try await StoreSamples.write(to: store)
         // This includes the write-ahead log with the newest transactions.
@@ -170,14 +171,14 @@ final class StoreEncryptionTests {
     @Test func `A store whose key is lost can be erased and created again`() async throws {
         let store = try open(.sample(1))
         try await StoreSamples.write(to: store)
-        #expect(throws: ChatError.self) { try ChatClient.erase(.directory(folder)) }
+        #expect(throws: ChatError.self) { try ChatClient.erase(.directory(folder.url)) }
         try store.close()
-        try ChatClient.erase(.directory(folder))
+        try ChatClient.erase(.directory(folder.url))
         try ChatClient.erase(.inMemory)
         let recreated = try open(.sample(2))
         #expect(try await recreated.read { try $0.recents(limit: 9) } == [])
         try recreated.close()
-        try ChatClient.erase(.directory(folder.appending(path: "nothing")))
+        try ChatClient.erase(.directory(folder.url.appending(path: "nothing")))
     }
 
     @Test func `Invalid store keys are refused by name, and descriptions contain no key bytes`() throws {
@@ -254,7 +255,7 @@ final class StoreEncryptionTests {
     private func client(_ encryption: StoreEncryption?) async throws -> ChatClient {
         let nowhere = try #require(URL(string: "http://127.0.0.1:9"))
         var configuration = ChatClient.Configuration(
-            server: nowhere, user: "alice", store: .directory(folder), token: { "none" })
+            server: nowhere, user: "alice", store: .directory(folder.url), token: { "none" })
         configuration.storeEncryption = encryption
         return try await ChatClient.open(configuration)
     }

@@ -4,6 +4,7 @@ import PictureFixtures
 import Scrollback
 import ScrollbackModel
 import ScrollbackPictures
+import TestSupport
 import Testing
 
 /// Tests the processing of files between `send` and the upload. No server is involved.
@@ -15,20 +16,19 @@ struct AttachmentTests {
         _ change: (inout ChatClient.Configuration) -> Void = { _ in },
         _ body: (ChatClient, URL) async throws -> Void
     ) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
+        let folder = try TemporaryFolder()
         let nowhere = try #require(URL(string: "http://127.0.0.1:9"))
         var configuration = ChatClient.Configuration(
-            server: nowhere, user: "alice", store: .directory(folder), token: { "none" })
+            server: nowhere, user: "alice", store: .directory(folder.url), token: { "none" })
         change(&configuration)
         let client = try await ChatClient.open(configuration)
         let result: Result<Void, any Error>
         do {
-            result = .success(try await body(client, folder))
+            result = .success(try await body(client, folder.url))
         } catch {
             result = .failure(error)
         }
         await client.close()
-        try FileManager.default.removeItem(at: folder)
         try result.get()
     }
 

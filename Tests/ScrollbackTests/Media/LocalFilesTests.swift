@@ -1,15 +1,14 @@
 import Foundation
 import Scrollback
 import ScrollbackModel
+import TestSupport
 import Testing
 
 @Suite("Local files")
 struct LocalFilesTests {
     private func withFolder(_ body: (LocalFiles, URL) throws -> Void) throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
-        defer { try? FileManager.default.removeItem(at: folder) }
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        try body(LocalFiles(directory: folder.appending(path: "files")), folder)
+        let folder = try TemporaryFolder()
+        try body(LocalFiles(directory: folder.url.appending(path: "files")), folder.url)
     }
 
     private func isThere(_ file: URL) -> Bool { FileManager.default.fileExists(atPath: file.path) }

@@ -2,15 +2,18 @@ import Foundation
 import Scrollback
 import ScrollbackModel
 import ScrollbackSync
+import TestSupport
 import Testing
 
 @Suite("The push inbox")
 struct PushInboxTests {
+    private let parent: TemporaryFolder
     private let folder: URL
     private let inbox: PushInbox
 
-    init() {
-        folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-inbox-\(UUID().uuidString)")
+    init() throws {
+        parent = try TemporaryFolder()
+        folder = parent.url.appending(path: "inbox")
         inbox = PushInbox(directory: folder)
     }
 
@@ -68,8 +71,7 @@ struct PushInboxTests {
         #expect(try await pushed(client) == [.group("one")])
         try inbox.put(push(1, in: .direct("bob")))
         await client.setActive(true)
-        for _ in 0..<6_000 where try await pushed(client).count < 2 { try await Task.sleep(for: .milliseconds(10)) }
-        #expect(try await pushed(client) == [.direct("bob"), .group("one")])
+        #expect(try await eventually { try await pushed(client) == [.direct("bob"), .group("one")] })
         await client.close()
     }
 

@@ -1,0 +1,204 @@
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackSync
+import ScrollbackTesting
+import ScrollbackWire
+import TestSupport
+import Testing
+
+/// Tests answers that arrive after an event that makes them stale.
+@Suite("Late answers", .timeLimit(.minutes(10)))
+struct LateAnswersTests {
+    private let group = ConversationID.group("swift")
+    private let bob = Caller(user: "bob")
+
+    /// A group of Alice and Bob. Bob's only client uses a transport that can hold back answers.
+    private func withGroup(
+        _ held: HeldTransport, _ body: (TestServer, _ alice: ChatClient, _ phone: ChatClient) async throws -> Void
+    ) async throws {
+        let server = try TestServer(users: ["alice", "bob"])
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let alice = try await server.client("alice")
+        let phone = try await server.client("bob") { held.use(in: &$0) }
+        for client in [alice, phone] { try await client.ready() }
+        try await body(server, alice, phone)
+        #expect(try await phone.verifyIntegrity() == [])
+        await server.close()
+    }
+
+    @Test("A page that was read before its conversation was deleted does not restore the conversation")
+    func latePageDoesNotRestoreConversation() async throws {
+        let held = HeldTransport { $0.type == "history" }
+        try await withGroup(held) { server, alice, phone in
+            try await alice.sendMessages(1...3, in: group)
+            #expect(try await eventually { try await phone.recents[group]?.unread == 3 })
+            held.hold()
+            async let page = phone.conversation(group).history(.latest, limit: 10, from: .remote)
+            #expect(try await eventually { held.heldCount == 1 })
+            try await server.delete(group)
+            #expect(try await eventually { try await phone.recents[group] == nil })
+            held.release()
+            let late = try await page
+            #expect(late.messages.count == 3)
+            #expect(try await eventually { try await phone.recents[group] == nil })
+            #expect(try await phone.texts(in: group) == [])
+        }
+    }
+
+    @Test("Conversations that change between two list windows of a new client are in its list")
+    func betweenWindows() async throws {
+        let held = HeldTransport { frame in
+            frame.type == "sync" && frame.members["positions"] == nil && frame.members["cursor"] == nil
+        }
+        let server = try TestServer(users: ["alice", "bob", "carol"])
+        let alice = try await server.client("alice")
+        // These two are at the end of the list, because the first window has a hundred conversations.
+        let direct = ConversationID.direct("alice")
+        try await server.client("bob").sendMessages(1...1, in: direct)
+        #expect(try await eventually { try await alice.recents[.direct("bob")]?.unread == 1 })
+        try await server.makeGroup("old", members: ["alice", "bob"])
+        try await alice.sendMessages(1...1, in: .group("old"))
+        for number in 1...100 {
+            let name = Identifier(known: "g\(number)")
+            try await server.makeGroup(name, members: ["alice", "bob"])
+            try await alice.sendMessages(1...1, in: .group(name))
+        }
+        let phone = try await server.disconnectedClient("bob") { held.use(in: &$0) }
+        held.hold()
+        phone.connect()
+        #expect(try await eventually { held.heldCount == 1 })
+        try await alice.conversation(.direct("bob")).markRead()
+        try await server.setMember("carol", of: .group("old"), true)
+        #expect(try await eventually { try server.engine.head(of: direct, by: bob).peerReadSeq == 1 })
+        held.release()
+        #expect(try await eventually { try await phone.recents.view(limit: 200).conversations.count == 102 })
+        let last = try await phone.recents.view(limit: 200).conversations.suffix(2)
+        #expect(last.map(\.id) == [.group("old"), direct])
+        #expect(last.last?.peerReadSeq == 1)
+        await server.close()
+    }
+
+    @Test("A setting is sent even if a read of the same conversation is refused permanently")
+    func refusedRead() async throws {
+        let held = HeldTransport { $0.type == "read" }
+        try await withGroup(held) { server, alice, phone in
+            try await alice.sendMessages(1...3, in: group)
+            #expect(try await eventually { try await phone.recents[group]?.unread == 3 })
+            server.goOffline("bob")
+            // The group is recreated, so the offline read refers to a log that no longer exists.
+            try await server.delete(group)
+            try await server.makeGroup("swift", members: ["alice", "bob"])
+            try await alice.sendMessages(1...2, in: group)
+            try await phone.conversation(group).markRead()
+            try await phone.conversation(group).setMuted(true)
+            held.hold()
+            server.goOnline("bob")
+            #expect(try await eventually { held.heldCount > 0 })
+            try await phone.ready()
+            held.release()
+            #expect(try await eventually { try server.engine.head(of: group, by: bob).isMuted })
+            #expect(try await eventually { try await phone.recents[group]?.unread == 2 })
+        }
+    }
+
+    @Test("Messages of a subscribed channel arrive although a sync is in flight and the user joins a group")
+    func messagesArriveDuringSyncAndJoin() async throws {
+        let held = HeldTransport { $0.type == "sync" && $0.members["positions"] != nil }
+        let channel = ConversationID.community("city", channel: "open")
+        try await withGroup(held) { server, alice, phone in
+            try await server.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
+            try await server.makeGroup("two", members: ["alice"])
+            let subscription = phone.conversation(channel).subscribe()
+            for await state in subscription.states where state == .live { break }
+            try await alice.sendMessages(1...1, in: channel)
+            #expect(try await eventually { try await phone.texts(in: channel) == ["1"] })
+            server.goOffline("bob")
+            try await alice.sendMessages(2...4, in: channel)
+            held.hold()
+            server.goOnline("bob")
+            #expect(try await eventually { held.heldCount > 0 })
+            try await phone.ready()
+            // The client holds these until the answer arrives. Then another sync starts.
+            try await alice.sendMessages(5...6, in: channel)
+            let asked = server.requests(of: "bob")["sync"] ?? 0
+            try await server.setMember("bob", of: .group("two"), true)
+            #expect(try await eventually { (server.requests(of: "bob")["sync"] ?? 0) > asked })
+            held.release()
+            #expect(
+                try await eventually { try await phone.texts(in: channel) == ["1", "2", "3", "4", "5", "6"] })
+            _ = subscription
+        }
+    }
+
+    /// Whether a client has received all of its user's changes in the group.
+    private func hasReceivedAllEvents(_ device: ChatClient, in server: TestServer) async throws -> Bool {
+        let received = try await device.core.store.read { [group] in try $0.readState(of: group)?.countedAt.userRev }
+        return try received == server.engine.head(of: group, by: bob).userRev
+    }
+
+    @Test("A client requests the head if another client clears its unread flag before the flag is acknowledged")
+    func flagClearedElsewhereRequestsTheHead() async throws {
+        let held = HeldTransport { $0.type == "markUnread" }
+        try await withGroup(held) { server, alice, phone in
+            let laptop = try await server.client("bob")
+            try await laptop.ready()
+            try await alice.sendMessages(1...3, in: group)
+            try await until("there", [phone, laptop]) { try await $0.recents[group]?.unread == 3 }
+            held.hold()
+            try await phone.conversation(group).markUnread()
+            #expect(try await eventually { held.heldCount == 1 })
+            try await until("marked", [laptop]) { try await $0.recents[group]?.isMarkedUnread == true }
+            try await laptop.conversation(group).markRead()
+            #expect(try await eventually { try !server.engine.head(of: group, by: bob).isMarkedUnread })
+            #expect(try await eventually { try await hasReceivedAllEvents(phone, in: server) })
+            // The client keeps its own change until the server answers it.
+            #expect(try await phone.recents[group]?.isMarkedUnread == true)
+            let asked = server.requests(of: "bob")["heads"] ?? 0
+            held.release()
+            try await until("ended", [phone]) { try await $0.recents[group]?.isMarkedUnread == false }
+            #expect(server.requests(of: "bob")["heads"] == asked + 1)
+        }
+    }
+
+    @Test("An unread flag that a read did not know shows once the read is answered, even after a newer change")
+    func flagUnknownToTheReadIsShown() async throws {
+        let held = HeldTransport { $0.type == "read" }
+        try await withGroup(held) { server, alice, phone in
+            try await alice.sendMessages(1...3, in: group)
+            #expect(try await eventually { try await phone.recents[group]?.unread == 3 })
+            server.goOffline("bob")
+            try await phone.conversation(group).markRead()
+            _ = try await server.perform { $0.change(group, .markUnread, by: bob, completion: $1) }
+            held.hold()
+            server.goOnline("bob")
+            #expect(try await eventually { held.heldCount == 1 })
+            try await phone.ready()
+            _ = try await server.perform {
+                $0.change(group, .settings(isMuted: true, isPinned: nil), by: bob, completion: $1)
+            }
+            #expect(try await eventually { try await hasReceivedAllEvents(phone, in: server) })
+            // The flag could be the one that the read clears.
+            #expect(try await phone.recents[group]?.isMarkedUnread == false)
+            let asked = server.requests(of: "bob")["heads"] ?? 0
+            held.release()
+            try await until("marked", [phone]) { try await $0.recents[group]?.isMarkedUnread == true }
+            #expect(server.requests(of: "bob")["heads"] == asked + 1)
+        }
+    }
+
+    @Test("A client that becomes active during the handshake reports it to the server")
+    func foreground() async throws {
+        let server = try TestServer(users: ["bob"])
+        let held = HeldTransport(welcome: true)
+        let phone = try await server.disconnectedClient("bob") { held.use(in: &$0) }
+        held.hold()
+        await phone.setActive(false)
+        phone.connect()
+        #expect(try await eventually { held.heldCount == 1 })
+        await phone.setActive(true)
+        held.release()
+        #expect(try await eventually { server.requests(of: "bob")["activity"] == 1 })
+        await server.close()
+    }
+}

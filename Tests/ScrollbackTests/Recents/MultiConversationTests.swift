@@ -1,0 +1,393 @@
+import ContractRows
+import Foundation
+import Scrollback
+import ScrollbackEngine
+import ScrollbackTesting
+import TestSupport
+import Testing
+
+/// Tests requests about several conversations, message counts, refresh, pagers, and local lookups by ID or time.
+@Suite("Requests for several conversations")
+struct MultiConversationTests {
+    private let group = ConversationID.group("swift")
+
+    /// Creates a server with Alice, Bob and these groups. Each group has the given number of messages from Alice.
+    private func server(_ groups: [Identifier: Int]) async throws -> (server: TestServer, alice: ChatClient) {
+        let server = try TestServer()
+        let alice = try await server.client("alice")
+        for (name, count) in groups.sorted(by: { $0.key < $1.key }) {
+            try await server.makeGroup(name, members: ["alice", "bob"])
+            for number in 0..<count {
+                _ = try await alice.conversation(.group(name)).send(.text("\(name) \(number + 1)"))
+            }
+        }
+        await alice.waitForOutbox()
+        return (server, alice)
+    }
+
+    // MARK: Pagers
+
+    @Test(
+        "A pager runs one call at a time and loads the same page again after an error", .contract("check 6"),
+        .rows(151, 152, 153, 154, 156, 157, 167, 168, 169))
+    func pager() async throws {
+        let (server, alice) = try await server(["swift": 45])
+        let pager = alice.conversation(group).pager(limit: 20, source: .remote)
+        #expect(pager.hasNext && !pager.isLoading)
+        async let first = pager.next()
+        async let second = pager.next()
+        let outcomes = [try? await first, try? await second]
+        let page = try #require(outcomes.compactMap { $0 }.first)
+        // If the two calls ran one after the other, both return a page.
+        if outcomes.contains(where: { $0 == nil }) {
+            #expect(page.map(\.seq) == Array(26...45), "The first page has the newest messages, oldest first.")
+        }
+        let fresh = alice.conversation(group).pager(limit: 20, source: .remote)
+        #expect(try await fresh.next().map(\.seq) == Array(26...45), "Pagers share no state.")
+
+        server.goOffline("alice")
+        #expect(
+            try await eventually {
+                do { _ = try await fresh.next() } catch let error as ChatError { return error.isTemporary }
+                return false
+            })
+        #expect(fresh.hasNext && !fresh.isLoading)
+        server.goOnline("alice")
+        var again: [Message] = []
+        #expect(
+            try await eventually {
+                again = (try? await fresh.next()) ?? []
+                return !again.isEmpty
+            })
+        #expect(again.map(\.seq) == Array(6...25), "The failed page is loaded again.")
+        #expect(try await fresh.next().map(\.seq) == Array(1...5))
+        #expect(!fresh.hasNext)
+        #expect(try await fresh.next().isEmpty, "After the end, a page is empty.")
+        await server.close()
+    }
+
+    @Test("A pager refuses a concurrent call with `queryInProgress`", .rows(156))
+    func concurrentPagerCallIsRefused() async throws {
+        let (server, alice) = try await server(["swift": 5])
+        let pager = alice.conversation(group).pager(limit: 1, source: .remote)
+        let codes: [ChatError.Code?] = await withTaskGroup(of: ChatError.Code?.self) { group in
+            for _ in 0..<20 {
+                group.addTask {
+                    do {
+                        _ = try await pager.next()
+                        return nil
+                    } catch {
+                        return (error as? ChatError)?.code
+                    }
+                }
+            }
+            var codes: [ChatError.Code?] = []
+            for await code in group { codes.append(code) }
+            return codes
+        }
+        #expect(Set(codes.compactMap { $0 }) == Set([ChatError.Code.queryInProgress]))
+        await server.close()
+    }
+
+    @Test("A pager works in a room as in a group", .rows(150))
+    func pagerWorksInARoom() async throws {
+        let server = try TestServer()
+        let room = ConversationID.room("lobby")
+        server.engine.putConversation(room, ConversationSettings(), by: Caller(user: "admin", isAdmin: true)) { _ in }
+        let alice = try await server.client("alice")
+        for number in 1...5 { _ = try await alice.conversation(room).send(.text("\(number)")).waitUntilSent() }
+        let pager = alice.conversation(room).pager(limit: 3)
+        #expect(try await pager.next().map(\.text) == ["3", "4", "5"])
+        #expect(try await pager.next().map(\.text) == ["1", "2"])
+        await server.close()
+    }
+
+    // MARK: Local messages
+
+    @Test("Local messages are found by 1 to 20 IDs and returned oldest first", .rows(43, 225, 226))
+    func byID() async throws {
+        let (server, alice) = try await server(["swift": 5])
+        let chat = alice.conversation(group)
+        let all = try await chat.history(.earliest, limit: 10, sort: .oldestFirst, from: .local).messages
+        let missing = MessageID(UUID())
+        let answer = try await chat.localMessages([all[3].id, missing, all[1].id, all[3].id])
+        #expect(answer.found.map(\.seq) == [2, 4])
+        #expect(answer.missing == [missing])
+        for count in [0, 21] {
+            let ids = (0..<count).map { _ in MessageID(UUID()) }
+            #expect(await #expect(throws: ChatError.self) { try await chat.localMessages(ids) }?.parameter == "ids")
+        }
+        let page = try await chat.history(.before(.id(all[3].id)), limit: 2, sort: .oldestFirst, from: .local)
+        #expect(page.messages.map(\.seq) == [2, 3], "The page has the messages before the anchor in ascending order.")
+        await server.close()
+    }
+
+    @Test("Local messages are counted from an inclusive to an exclusive time", .rows(62, 63, 64, 65))
+    func localCounts() async throws {
+        let server = try TestServer()
+        try await server.makeCommunity("city", channels: ["a", "b"], members: ["alice"])
+        let alice = try await server.client("alice")
+        let channels = ["a", "b"].map { ConversationID.community("city", channel: $0) }
+        var times: [Timetoken] = []
+        for channel in channels {
+            for number in 1...4 {
+                times.append(try await alice.conversation(channel).send(.text("\(number)")).waitUntilSent().timetoken)
+            }
+        }
+        let everything = times[0]..<Timetoken(rawValue: .max)
+        #expect(
+            try await alice.localMessageCount(in: [.community("city")], everything) == 8,
+            "A community includes all of its channels.")
+        #expect(try await alice.localMessageCount(in: [channels[1]], everything) == 4)
+        #expect(try await alice.localMessageCount(in: channels, times[1]..<times[3]) == 2)
+        #expect(try await alice.localMessageCount(in: [.group("unknown")], everything) == 0)
+        let error = await #expect(throws: ChatError.self) {
+            try await alice.localMessageCount(in: channels, times[3]..<times[3])
+        }
+        #expect(error?.parameter == "range")
+        await server.close()
+    }
+
+    @Test("Refreshed messages match the server, and missing ones carry an error", .rows(58, 59, 60, 61))
+    func refresh() async throws {
+        let (server, alice) = try await server(["swift": 5, "other": 1])
+        let messages = try server.messages(in: group)
+        let other = try server.messages(in: .group("other"))[0]
+        let gone = try await alice.conversation(group).recall(messages[1].id).waitUntilSent()
+        let unknown = MessageID(UUID())
+        let result = try await alice.refresh([
+            MessageReference(messages[0].id, in: group), MessageReference(messages[0].id, in: group),
+            MessageReference(other.id, in: .group("other")), MessageReference(gone.id, in: group),
+            MessageReference(unknown, in: group), MessageReference(messages[0].id, in: .group("nowhere")),
+        ])
+        #expect(result.matched.map(\.id) == [messages[0].id, other.id], "Each message is returned once.")
+        #expect(result.notMatched.map(\.reference.id) == [gone.id, unknown, messages[0].id])
+        #expect(result.notMatched.map(\.error.code) == [.unknownMessage, .unknownMessage, .unknownConversation])
+        for count in [0, 21] {
+            let references = (0..<count).map { _ in MessageReference(MessageID(UUID()), in: group) }
+            #expect(
+                await #expect(throws: ChatError.self) { try await alice.refresh(references) }?.parameter == "messages")
+        }
+        await server.close()
+    }
+
+    // MARK: Several conversations
+
+    @Test(
+        "All pages of a busy and a quiet conversation together have every message once", .contract("check 3"),
+        .rows(233, 238, 241, 242, 249, 250, 251, 252, 254))
+    func pagesTogetherHaveEveryMessageOnce() async throws {
+        let (server, alice) = try await server(["busy": 160, "quiet": 3, "silent": 0])
+        let ids: [ConversationID] = [.group("busy"), .group("quiet"), .group("silent")]
+        var batch = try await alice.fetchHistory(in: ids, limit: 10)
+        #expect(batch.messages[.group("quiet")]?.map(\.seq) == [1, 2, 3], "Messages are returned oldest first.")
+        #expect(batch.messages[.group("silent")]?.isEmpty == true)
+        #expect(Set(batch.next.keys) == [.group("busy")], "A conversation without more messages has no next anchor.")
+        var seen = batch.messages.values.flatMap { $0 }.map(\.id)
+        while !batch.next.isEmpty {
+            batch = try await alice.fetchHistory(after: batch)
+            seen += batch.messages.values.flatMap { $0 }.map(\.id)
+        }
+        #expect(seen.count == 163)
+        #expect(Set(seen).count == 163)
+        await server.close()
+    }
+
+    @Test(
+        "One conversation returns up to 100 messages and several up to 25 each, and higher limits are refused",
+        .rows(234, 240, 253))
+    func limitsAreEnforced() async throws {
+        let (server, alice) = try await server(["busy": 120, "quiet": 3])
+        #expect(try await alice.fetchHistory(in: [.group("busy")]).messages[.group("busy")]?.count == 100)
+        #expect(
+            try await alice.fetchHistory(in: [.group("busy")], limit: 1).messages[.group("busy")]?.map(\.seq) == [120])
+        let both: [ConversationID] = [.group("busy"), .group("quiet")]
+        #expect(try await alice.fetchHistory(in: both).messages[.group("busy")]?.count == 25)
+        let many = (0...500).map { ConversationID.group(Identifier(known: "g\($0)")) }
+        let refused: [([ConversationID], Int?, String)] = [
+            (both, 26, "limit"), ([.group("busy")], 101, "limit"), ([], nil, "conversations"),
+            (many, nil, "conversations"),
+        ]
+        for (ids, limit, parameter) in refused {
+            let error = await #expect(throws: ChatError.self) { try await alice.fetchHistory(in: ids, limit: limit) }
+            #expect(error?.parameter == parameter)
+        }
+        await server.close()
+    }
+
+    @Test(
+        "Time bounds exclude the start and include the end, and crossing bounds return no messages",
+        .rows(235, 236, 237, 239))
+    func bounds() async throws {
+        let (server, alice) = try await server(["swift": 9])
+        let times = try server.messages(in: group).map(\.timetoken)
+        func seqs(_ anchor: Anchor) async throws -> [Int64]? {
+            try await alice.fetchHistory(in: [group], anchor, limit: 4).messages[group]?.map(\.seq)
+        }
+        #expect(try await seqs(.before(.timetoken(times[6]))) == [3, 4, 5, 6], "The start alone is exclusive.")
+        #expect(
+            try await seqs(.backward(from: .latest, downTo: .timetoken(times[6]))) == [7, 8, 9],
+            "The end alone is inclusive.")
+        #expect(
+            try await seqs(.backward(from: .latest, downTo: .earliest)) == [6, 7, 8, 9],
+            "The page is read backward from the newest message.")
+        #expect(try await seqs(.backward(from: .timetoken(times[6]), downTo: .timetoken(times[3]))) == [4, 5, 6])
+        #expect(try await seqs(.backward(from: .timetoken(times[3]), downTo: .timetoken(times[3]))) == [])
+        #expect(try await seqs(.backward(from: .timetoken(times[2]), downTo: .timetoken(times[6]))) == [])
+        await server.close()
+    }
+
+    @Test("Actions can be requested with the messages of one conversation, and not of several", .rows(243))
+    func withActions() async throws {
+        let (server, alice) = try await server(["swift": 3, "other": 1])
+        let id = try server.messages(in: group)[1].id
+        _ = try await alice.conversation(group).react("👍", to: id).waitUntilSent()
+        let batch = try await alice.fetchHistory(in: [group], includingActions: true)
+        #expect(batch.actions.map(\.message) == [id])
+        #expect(try await alice.fetchHistory(in: [group]).actions.isEmpty)
+        let error = await #expect(throws: ChatError.self) {
+            try await alice.fetchHistory(in: [group, .group("other")], includingActions: true)
+        }
+        #expect(error?.parameter == "conversations")
+        await server.close()
+    }
+
+    @Test(
+        "Message counts include the message at the given time, unread counts exclude the last read one",
+        .contract("check 4"),
+        .rows(267, 268, 269, 271, 272))
+    func counts() async throws {
+        let (server, alice) = try await server(["swift": 5, "quiet": 0])
+        let bob = try await server.client("bob")
+        let messages = try server.messages(in: group)
+        #expect(try await eventually { try await bob.conversation(group).recent()?.unread == 5 })
+        _ = try await bob.conversation(group).history(.latest, limit: 10)
+        #expect(
+            try await bob.messageCounts(since: [group: messages[2].timetoken]) == [group: 3], "The time is inclusive.")
+        try await bob.conversation(group).markRead(upTo: messages[2].id)
+        #expect(try await bob.conversation(group).recent()?.unread == 2)
+        let beginning = Timetoken(rawValue: 1)
+        #expect(
+            try await bob.messageCounts(since: [group: beginning, .group("quiet"): beginning, .group("x"): beginning])
+                == [group: 5, .group("quiet"): 0], "A conversation that the user can't see has no count.")
+        _ = try await alice.conversation(group).recall(messages[4].id).waitUntilSent()
+        #expect(try await bob.messageCounts(since: [group: messages[2].timetoken]) == [group: 2])
+        #expect(await #expect(throws: ChatError.self) { try await bob.messageCounts(since: [:]) }?.parameter == "since")
+        await server.close()
+    }
+
+    @Test("Message counts reach back 30 days by default when retention is unlimited", .rows(270))
+    func countWindow() async throws {
+        let (server, alice) = try await server(["swift": 2])
+        server.advance(by: 40 * 86_400)
+        _ = try await alice.conversation(group).send(.text("later")).waitUntilSent()
+        let beginning = Timetoken(rawValue: 1)
+        #expect(try await alice.messageCounts(since: [group: beginning]) == [group: 1])
+        server.engine.putSettings(by: Caller(user: "admin", isAdmin: true), completion: { _ in }) {
+            $0.countWindowDays = nil
+        }
+        #expect(try await eventually { try await alice.messageCounts(since: [group: beginning]) == [group: 3] })
+        await server.close()
+    }
+
+    // MARK: Actions and deletes
+
+    @Test("Actions have their own time, are listed in pages and can be removed", .rows(274, 275, 277, 278))
+    func actions() async throws {
+        let (server, alice) = try await server(["swift": 2])
+        let bob = try await server.client("bob")
+        let messages = try server.messages(in: group)
+        #expect(try await eventually { try await bob.conversation(group).recent() != nil })
+        for value in ["👍", "🎉", "👀"] {
+            _ = try await bob.conversation(group).react(value, to: messages[0].id).waitUntilSent()
+        }
+        _ = try await alice.conversation(group).addAction(type: "vote", value: "yes", to: messages[1].id)
+            .waitUntilSent()
+        let again = try await bob.conversation(group).react("👍", to: messages[0].id)
+        #expect(await #expect(throws: ChatError.self) { try await again.waitUntilSent() }?.code == .conflict)
+        let (first, next) = try await alice.conversation(group).actions(on: messages[0].id, limit: 2)
+        #expect(first.map(\.value) == ["👍", "🎉"])
+        #expect(first.allSatisfy { $0.sender == "bob" && $0.message == messages[0].id })
+        let (rest, end) = try await alice.conversation(group).actions(on: messages[0].id, after: next, limit: 2)
+        #expect(rest.map(\.value) == ["👀"])
+        #expect(end == nil)
+        #expect(try await alice.conversation(group).actions().actions.map(\.value) == ["👍", "🎉", "👀", "yes"])
+        _ = try await bob.conversation(group).unreact("🎉", from: messages[0].id).waitUntilSent()
+        #expect(try await alice.conversation(group).actions().actions.map(\.value) == ["👍", "👀", "yes"])
+        await server.close()
+    }
+
+    @Test("Deleting by ID affects everyone, and clearing up to a message affects only the user", .rows(68, 70, 262))
+    func deletes() async throws {
+        let (server, alice) = try await server(["swift": 6])
+        let bob = try await server.client("bob")
+        let messages = try server.messages(in: group)
+        #expect(try await eventually { try await bob.conversation(group).history(.latest).messages.count == 6 })
+        _ = try await alice.conversation(group).delete([messages[1].id, messages[3].id], for: .everyone).waitUntilSent()
+        #expect(try await eventually { try await bob.texts(in: group).count == 4 })
+        _ = try await bob.conversation(group).clear(through: messages[2].id)
+        #expect(try await bob.texts(in: group) == ["swift 5", "swift 6"])
+        #expect(try await alice.texts(in: group).count == 4)
+        for count in [0, 101] {
+            let ids = (0..<count).map { _ in MessageID(UUID()) }
+            let error = await #expect(throws: ChatError.self) {
+                try await bob.conversation(group).delete(ids, for: .everyone)
+            }
+            #expect(error?.parameter == "ids")
+        }
+        await server.close()
+    }
+
+    @Test(
+        "Range deletions are half-open, return the deleted count, and delete nothing for equal bounds",
+        .contract("check 1", "check 2"),
+        .rows(69, 257, 258, 259, 260, 261, 263, 264, 265, 266))
+    func ranges() async throws {
+        let (server, alice) = try await server(["swift": 9])
+        let times = try server.messages(in: group).map(\.timetoken)
+        let admin = Caller(user: "admin", isAdmin: true)
+        func delete(
+            _ from: HistoryPoint?, _ to: HistoryPoint?, by caller: Caller
+        ) async throws -> Int64 {
+            try await server.perform {
+                $0.delete(DeleteRange(from: from, to: to), of: group, by: caller, completion: $1)
+            }
+        }
+        #expect(try await delete(.timetoken(times[4]), .timetoken(times[4]), by: admin) == 0)
+        #expect(try await delete(.timetoken(times[4]), .timetoken(times[5]), by: admin) == 1, "The start is included.")
+        #expect(try server.messages(in: group).map(\.seq) == [1, 2, 3, 4, 6, 7, 8, 9], "The end is excluded.")
+        #expect(
+            try await delete(nil, .timetoken(times[2]), by: admin) == 2,
+            "The range covers all messages before the time.")
+        #expect(
+            try await delete(.timetoken(times[7]), nil, by: admin) == 2,
+            "The range covers all messages from the time on.")
+        #expect(
+            try await eventually { try await alice.texts(in: group) == ["swift 3", "swift 4", "swift 6", "swift 7"] })
+        let refused = await #expect(throws: ChatError.self) { try await delete(nil, nil, by: Caller(user: "alice")) }
+        #expect(refused?.code == .forbidden)
+        server.engine.putSettings(by: admin, completion: { _ in }) { $0.allowsHistoryDelete = false }
+        #expect(try await eventually { !server.engine.settings.allowsHistoryDelete })
+        let off = await #expect(throws: ChatError.self) { try await delete(nil, nil, by: admin) }
+        #expect(off?.code == .forbidden)
+        server.engine.putSettings(by: admin, completion: { _ in }) { $0.allowsHistoryDelete = true }
+        #expect(try await eventually { server.engine.settings.allowsHistoryDelete })
+        #expect(try await delete(nil, nil, by: admin) == 4, "The range covers all messages.")
+        #expect(try server.messages(in: group).isEmpty)
+        await server.close()
+    }
+
+    @Test("An error has a message that can be shown to users", .rows(67, 172, 273))
+    func errors() async throws {
+        let (server, alice) = try await server(["swift": 1])
+        let mallory = try await server.client("mallory")
+        let error = await #expect(throws: ChatError.self) {
+            try await mallory.conversation(group).history(from: .remote)
+        }
+        #expect(error?.code == .unknownConversation)
+        #expect((error as (any Error)?)?.localizedDescription == error?.message)
+        #expect(error?.message.isEmpty == false)
+        _ = alice
+        await server.close()
+    }
+}
