@@ -58,7 +58,7 @@ struct GapRequestTests {
         #expect(state.violations(rows: [3]).count == 2)
         state.gaps.remove(3...3)
         #expect(state.violations(rows: [3]).isEmpty)
-        #expect(state.violations(rows: []) == ["0 rows, 9 in gaps and 0 deleted do not cover 10 numbers"])
+        #expect(state.violations(rows: []) == ["0 rows, 9 in gaps and 0 deleted don't cover 10"])
         state.deletedRanges.insert(3...4)
         #expect(!state.violations(rows: []).isEmpty)
         #expect(!state.violations(rows: [11]).isEmpty)
