@@ -64,15 +64,15 @@ class SQLiteReader: StoreReader {
             }, row: { try $0.membershipSummary() })
     }
 
-    func listed(of user: UserID, _ filter: RecentsListFilter) throws -> [ListedRow] {
+    func recentsCandidates(of user: UserID, _ filter: RecentsListFilter) throws -> [RecentsCandidate] {
         try connection.all(
-            .listed,
+            .recentsCandidates,
             bind: {
                 $0.add(user.text)
                 $0.add(filter.kind?.rawValue ?? "")
                 $0.add(filter.isMuted.map { $0 ? 1 : 0 })
                 $0.add(filter.isUnread)
-            }, row: { $0.listed() })
+            }, row: { $0.recentsCandidate() })
     }
 
     func unreadAdjustments(of user: UserID) throws -> [Int64: UnreadAdjustment] {
@@ -80,7 +80,7 @@ class SQLiteReader: StoreReader {
         try connection.run(.unreadAdjustments, bind: { $0.add(user.text) }) { columns in
             let number = columns.integer()
             var count = counts[number] ?? UnreadAdjustment()
-            count.isMentioned = columns.flag()
+            count.mayBeMentioned = columns.flag()
             if !columns.skipIfNull() { count.add(try columns.block()) }
             counts[number] = count
             return true

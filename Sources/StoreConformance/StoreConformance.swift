@@ -28,8 +28,8 @@ package struct StoreConformance: Sendable {
     }
 
     package static let cases: [Case] =
-        conversations + people + readState + messages + pages + changes + media + moderation + receiptsAndInvitations
-        + operations + push + transactions
+        conversations + people + readState + recents + messages + pages + changes + media + moderation
+        + receiptsAndInvitations + operations + push + transactions
         + concurrency
 
     private let readsDuringWrites: Bool

@@ -107,4 +107,43 @@ import Testing
         #expect(last <= few + 3 * perBlock * (count / 1024 + 1))
         #expect(try store.verify { _ in } == [])
     }
+
+    @Test func `The prefilters of recents leave out conversations and blocks without anything unread`() throws {
+        let folder = try TemporaryFolder()
+        let store = try SQLiteStore(directory: folder.url)
+        // 3,000 messages, of which one in each block of 1,024 is deleted and one mentions alice.
+        func make(_ name: String, read: Seq, removed: Seq = 0) throws -> Int64 {
+            try store.write { store, _ in
+                var row = ConversationRow(
+                    id: .group(Identifier(known: name)), salt: 7, createdAt: Date(timeIntervalSinceReferenceDate: 0))
+                (row.head, row.countedIndex) = (3000, 3000)
+                try store.put(&row)
+                var member = MemberRow(conversation: row.number, user: "alice", standing: .member)
+                (member.readSeq, member.readCountedIndex, member.removedSeq) = (read, read, removed)
+                try store.put(member)
+                for number: Int64 in [1, 1100, 2100] {
+                    try store.insert(number...number, into: .removed, of: row.number)
+                }
+                try store.insertMention(of: "alice", by: "bob", at: 2000, in: row.number)
+                return row.number
+            }
+        }
+        let (unread, partlyRead) = (try make("unread", read: 0), try make("partly read", read: 2500))
+        let read = try make("read", read: 3000)
+        _ = try make("removed", read: 3000, removed: 3000)
+        try store.read { store in
+            let adjustments = try store.unreadAdjustments(of: "alice")
+            #expect(Set(adjustments.keys) == [unread, partlyRead])
+            #expect(adjustments[unread]?.mayBeMentioned == true)
+            #expect(adjustments[unread]?.uncounted(among: 1...3000) == 3)
+            #expect(adjustments[partlyRead]?.mayBeMentioned == false)
+            #expect(adjustments[partlyRead]?.uncounted(among: 1...3000) == 1)
+            func candidates(_ filter: RecentsListFilter) throws -> Set<Int64> {
+                Set(try store.recentsCandidates(of: "alice", filter).map(\.place.number))
+            }
+            #expect(try candidates(.init()) == [unread, partlyRead, read])
+            #expect(try candidates(.init(isUnread: true)) == [unread, partlyRead])
+            #expect(try candidates(.init(isMuted: true)).isEmpty)
+        }
+    }
 }

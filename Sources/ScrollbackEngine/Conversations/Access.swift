@@ -34,10 +34,8 @@ package struct Access {
     package let visible: SeqRangeSet
     /// The log's head and counters as the reader sees them.
     package let state: LogHead
-    /// The counted index at or below which no message counts as unread for the reader.
-    package let baseCountedIndex: Int64
-    /// The head when the reader last joined; messages at or below it were never unread for the reader.
-    package let joinSeq: Seq
+    /// The place at or below which nothing is unread for the reader.
+    package let unreadBase: UnreadBase
     /// The reader's change counter when the reader last changed state here or in the community.
     let userRev: Int64
     /// Whether a message was sent since the reader last joined, even if it is deleted now.
@@ -118,14 +116,12 @@ package struct Access {
             head: head,
             firstSeq: self.visible.lowest ?? head + 1, countedIndex: headCountedIndex, rev: row.rev)
         let joined = try standing.join(in: row, store)
-        joinSeq = joined.seq
         userRev = max(standing.row?.userRev ?? 0, standing.communityRev)
         isActiveSinceJoin = standing.joinTime.map { row.head > 0 && row.timetoken > $0 } ?? (row.head > joined.seq)
         let seesAll = canReadWithoutMembership || row.visibility == .everything
         let joinedAt = seesAll ? 0 : isFollowing ? standing.spans.first { $0.upper == nil }?.lower ?? 0 : .max
         fullyVisibleAfter = max(joinedAt, hiddenThrough)
-        baseCountedIndex = max(
-            row.floorCountedIndex, joined.countedIndex, member?.readCountedIndex ?? 0, member?.clearCountedIndex ?? 0)
+        unreadBase = UnreadBase(of: row, member, joined: joined)
     }
 
     /// When the conversation was last active, if the member can no longer see any of its messages; `nil` otherwise.

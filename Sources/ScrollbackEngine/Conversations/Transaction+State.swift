@@ -58,7 +58,7 @@ extension Transaction {
             throw ChatError(.notMember, "Only members of \(id) have their own state there.")
         }
         var known = access.member ?? MemberRow(conversation: row.number, user: user, standing: .reader)
-        if known.standing == .reader { known.joinCountedIndex = access.baseCountedIndex }
+        if known.standing == .reader { known.joinCountedIndex = access.unreadBase.countedIndex }
         var member = known
         let next = try revision ?? (store.user(user)?.rev ?? 0) + 1
         try apply(change, to: &member, access, next)

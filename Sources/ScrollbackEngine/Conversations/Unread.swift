@@ -14,13 +14,11 @@ package struct Unread: Hashable, Sendable {
         mentions = 0
         let row = access.conversation
         guard row.id.kind.traits.hasRecents, access.role != nil else { return }
-        let base = access.baseCountedIndex
-        messages = access.state.countedIndex - base
-        if messages > 0 {
-            messages -= try store.uncounted(by: user, in: row.number, numbers: base + 1...access.state.countedIndex)
+        if let numbers = access.unreadBase.countedIndexes(through: access.state.countedIndex) {
+            messages = try Int64(numbers.count) - store.uncounted(by: user, in: row.number, numbers: numbers)
         }
         mentions = Int64(
-            try store.mentions(of: user, in: row.number, above: access.readPosition)
+            try store.mentions(of: user, in: row.number, above: access.unreadBase.position)
                 .count { access.visible.contains($0) })
     }
 }
@@ -63,16 +61,10 @@ extension StoreReader {
 }
 
 extension Access {
-    /// The highest sequence number at or below which nothing is unread: read, joined at, cleared, or below the
-    /// retention floor.
-    var readPosition: Seq {
-        max(member?.readSeq ?? 0, joinSeq, member?.clearSeq ?? 0, conversation.firstSeq - 1)
-    }
-
     package func summary(for user: UserID, in store: any StoreReader) throws -> ReadSummary {
         let unread = try Unread(of: user, self, in: store)
         return ReadSummary(
-            epoch: state.epoch, readSeq: readPosition, unread: unread.messages, mentions: unread.mentions,
+            epoch: state.epoch, readSeq: unreadBase.position, unread: unread.messages, mentions: unread.mentions,
             isMarkedUnread: member?.isMarkedUnread ?? false, isMuted: member?.isMuted ?? false,
             notifications: member?.level, isPinned: member?.isPinned ?? false, removedSeq: member?.removedSeq ?? 0,
             seq: state.head, countedIndex: state.countedIndex,

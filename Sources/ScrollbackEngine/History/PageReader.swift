@@ -186,9 +186,8 @@ struct PageReader {
 
     /// Returns the position of the first unread message that counts, or the end of the log if there is none.
     private func firstUnread() throws -> Position {
-        guard access.baseCountedIndex < state.countedIndex,
-            let countedIndex = try store.firstCounted(
-                by: reader, in: row.number, numbers: access.baseCountedIndex + 1...state.countedIndex)
+        guard let numbers = access.unreadBase.countedIndexes(through: state.countedIndex),
+            let countedIndex = try store.firstCounted(by: reader, in: row.number, numbers: numbers)
         else { return .between(state.head) }
         // The counted index belongs to the first existing message with this index or a higher one.
         let below = try store.lastPosition(in: row) { $0.countedIndex < countedIndex }

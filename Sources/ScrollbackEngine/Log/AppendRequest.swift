@@ -235,9 +235,10 @@ extension Transaction {
             joined = try joinPosition(sender, in: row, head: message.seq - 1, countedIndex: countBefore)
         }
         if known == nil { (member.joinSeq, member.joinCountedIndex) = joined }
-        let base = max(row.floorCountedIndex, joined.countedIndex, member.readCountedIndex, member.clearCountedIndex)
-        let position = max(member.readSeq, joined.seq, member.clearSeq, row.firstSeq - 1)
-        if base == countBefore, try store.mentions(of: sender, in: row.number, above: position).isEmpty {
+        let base = UnreadBase(of: row, member, joined: joined)
+        if base.countedIndex == countBefore,
+            try store.mentions(of: sender, in: row.number, above: base.position).isEmpty
+        {
             member.readSeq = message.seq
             member.readCountedIndex = message.countedIndex
             return put(member)

@@ -67,7 +67,7 @@ extension Transaction {
         var member =
             try self.member(user, of: row.number)
             ?? MemberRow(conversation: row.number, user: user, standing: .reader)
-        if member.standing == .reader { member.joinCountedIndex = subject.access.baseCountedIndex }
+        if member.standing == .reader { member.joinCountedIndex = subject.access.unreadBase.countedIndex }
         member.userRev = try advanceRev(of: user, by: user)
         member.hasDeletedRanges = true
         for places in places {

@@ -41,7 +41,7 @@ extension Transaction {
         }
         var member =
             subject.access.member ?? MemberRow(conversation: subject.row.number, user: user, standing: .reader)
-        if member.standing == .reader { member.joinCountedIndex = subject.access.baseCountedIndex }
+        if member.standing == .reader { member.joinCountedIndex = subject.access.unreadBase.countedIndex }
         if seq > member.clearSeq {
             member.clearSeq = seq
             member.clearCountedIndex = try max(member.clearCountedIndex, number(at: seq, in: subject.row))

@@ -119,7 +119,7 @@ extension Engine {
         let access = try context.access(user) { try visible(row, for: Caller(user: user), in: store) }
         if let access, access.role != nil {
             facts.isVisible = subject.seq == 0 || subject.isRecall || access.visible.contains(subject.seq)
-            facts.isRead = subject.seq > 0 && subject.seq <= access.readPosition
+            facts.isRead = subject.seq > 0 && subject.seq <= access.unreadBase.position
             facts.level = person.preferences.level(
                 own: access.member?.level, isMuted: access.member?.isMuted ?? false, kind: context.row.id.kind,
                 at: context.now)

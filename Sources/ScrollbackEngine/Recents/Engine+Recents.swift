@@ -45,10 +45,9 @@ extension Engine {
                 last = place
                 guard let row = try store.conversation(numbered: place.number),
                     let access = try visible(row, for: caller, in: store),
+                    filter.mayMatch(MembershipSummary(of: access)),
                     case let head = try head(of: access, for: caller.user, in: store),
-                    head.recentTime != nil, !filter.isUnread || head.hasUnread,
-                    // Messages sent after the caller left don't bring a removed conversation back.
-                    head.isMember || head.state.head > head.removedSeq
+                    head.recentTime != nil, !filter.isUnread || head.hasUnread
                 else { continue }
                 heads.append(head)
                 bytes += head.weight
@@ -67,12 +66,13 @@ extension Engine {
             if !isMember { place.time = try newestVisibleTime(in: place.number, by: caller, in: store) }
             if bound.map({ place < $0 }) ?? true { places.append(place) }
         }
-        for row in try store.listed(of: caller.user, filter) {
-            guard row.isCommunityRoot else {
-                try add(row.place, isMember: row.isMember)
+        for candidate in try store.recentsCandidates(of: caller.user, filter) {
+            guard candidate.isCommunityRoot else {
+                try add(candidate.place, isMember: candidate.isMember)
                 continue
             }
-            let channels = try channels(of: row.place.number, isMember: row.isMember, for: caller.user, in: store)
+            let channels = try channels(
+                of: candidate.place.number, isMember: candidate.isMember, for: caller.user, in: store)
             for channel in channels where filter.mayMatch(channel) {
                 try add(channel.place, isMember: channel.isMember)
             }
@@ -101,15 +101,13 @@ extension Engine {
     ) throws -> UnreadTotals {
         var totals = UnreadTotals()
         let adjustments = try store.unreadAdjustments(of: caller.user)
-        for row in memberships where row.isListed && row.isMember {
+        for row in memberships where row.isListed && row.isMember && row.mayHaveUnreadMessages {
             var (messages, mentions): (Int64, Int64) = (0, 0)
-            let count = adjustments[row.number]
-            if row.kind == .community || count?.isMentioned == true {
+            let adjustment = adjustments[row.number]
+            if row.kind == .community || adjustment?.mayBeMentioned == true {
                 (messages, mentions) = try unread(row, for: caller, in: store)
-            } else if row.head > row.readPosition, row.countedIndex > row.baseCountedIndex {
-                messages =
-                    row.countedIndex - row.baseCountedIndex
-                    - (count?.uncounted(among: row.baseCountedIndex + 1...row.countedIndex) ?? 0)
+            } else if let numbers = row.unreadBase.countedIndexes(through: row.countedIndex) {
+                messages = Int64(numbers.count) - (adjustment?.uncounted(among: numbers) ?? 0)
             }
             totals.add(messages, mentions: mentions, kind: row.kind, isMuted: row.isMuted)
         }
@@ -132,8 +130,7 @@ extension Engine {
             try membershipSummaries(of: caller.user, in: store).compactMap { membership -> ReadMark? in
                 guard membership.isMember, !membership.isDeleted, !membership.isCommunityRoot,
                     membership.kind.traits.hasRecents, scope.kind.map({ $0 == membership.kind }) ?? true,
-                    membership.isPublicChannel || membership.head > membership.readPosition
-                        || membership.isMarkedUnread,
+                    membership.mayHaveUnreadMessages || membership.isMarkedUnread,
                     let row = try store.conversation(numbered: membership.number),
                     let position = try position(of: membership, row, for: caller, in: store)
                 else { return nil }
@@ -152,18 +149,18 @@ extension Engine {
     private func position(
         of membership: MembershipSummary, _ row: ConversationRow, for caller: Caller, in store: any StoreReader
     ) throws -> Seq? {
-        guard membership.isPublicChannel else { return membership.readPosition }
-        return try visible(row, for: caller, in: store)?.readPosition
+        guard membership.isPublicChannel else { return membership.unreadBase.position }
+        return try visible(row, for: caller, in: store)?.unreadBase.position
     }
 }
 
 extension RecentsListFilter {
     /// Returns whether a conversation may match the filter, as far as its summary row shows.
-    func mayMatch(_ row: MembershipSummary) -> Bool {
+    package func mayMatch(_ row: MembershipSummary) -> Bool {
         guard row.isListed, kind.map({ $0 == row.kind }) ?? true, isMuted.map({ $0 == row.isMuted }) ?? true else {
             return false
         }
-        return !isUnread || row.kind == .community || row.head > row.readPosition || row.isMarkedUnread
+        return !isUnread || row.mayHaveUnreadMessages || row.isMarkedUnread
     }
 }
 

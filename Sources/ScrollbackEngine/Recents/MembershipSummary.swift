@@ -30,10 +30,10 @@ package struct MembershipSummary: Hashable, Sendable {
     package var isMarkedUnread: Bool
     package var hasDeletedRanges: Bool
     package var removedSeq: Seq
-    /// The counted index at or below which nothing is unread, for a conversation that lists the user.
-    package var baseCountedIndex: Int64
-    /// The sequence number at or below which nothing is unread, for a conversation that lists the user.
-    package var readPosition: Seq
+    /// The place at or below which nothing is unread, for a conversation that lists the user.
+    ///
+    /// For a public channel, which the user joins through its community, see ``Access/unreadBase``.
+    package var unreadBase: UnreadBase
     /// Whether the user is a member now, through the conversation's own list or its community's.
     package var isMember: Bool
 
@@ -56,8 +56,7 @@ package struct MembershipSummary: Hashable, Sendable {
         isMarkedUnread = false
         hasDeletedRanges = false
         removedSeq = 0
-        baseCountedIndex = 0
-        readPosition = 0
+        unreadBase = UnreadBase()
         isMember = false
     }
 
@@ -77,11 +76,19 @@ package struct MembershipSummary: Hashable, Sendable {
         isMarkedUnread = member?.isMarkedUnread ?? false
         hasDeletedRanges = member?.hasDeletedRanges ?? false
         removedSeq = member?.removedSeq ?? 0
-        baseCountedIndex = max(
-            row.floorCountedIndex, member?.joinCountedIndex ?? 0, member?.readCountedIndex ?? 0,
-            member?.clearCountedIndex ?? 0)
-        readPosition = max(member?.readSeq ?? 0, member?.joinSeq ?? 0, member?.clearSeq ?? 0, row.firstSeq - 1)
+        unreadBase = UnreadBase(of: row, member)
         isMember = member?.standing == .member
+    }
+
+    /// Creates a summary of what the reader can see.
+    ///
+    /// A former member's `head` is where they left.
+    init(of access: Access) {
+        self.init(of: access.conversation, access.member)
+        head = access.state.head
+        countedIndex = access.state.countedIndex
+        unreadBase = access.unreadBase
+        isMember = access.role != nil
     }
 
     /// Whether `sync` reports changes of the conversation to the user.
@@ -98,17 +105,23 @@ package struct MembershipSummary: Hashable, Sendable {
 
     var isPublicChannel: Bool { kind == .community && !isCommunityRoot && !isPrivate }
 
-    /// Whether the conversation may be in the list: it has messages newer than when the user removed it.
-    var isListed: Bool {
-        !isDeleted && kind.traits.hasRecents && !isCommunityRoot && head > 0
-            && (recentSeq > 0 ? recentSeq : head) > removedSeq
+    /// Whether the conversation is in the user's list: it has messages newer than when the user removed it.
+    ///
+    /// Messages that recents skip count only if there are no others. Messages that were sent after the user left don't
+    /// count.
+    package var isListed: Bool {
+        !isDeleted && kind.traits.hasRecents && !isCommunityRoot
+            && min(head, recentSeq > 0 ? recentSeq : head) > removedSeq
     }
+
+    /// Whether messages may be unread; for a public channel, only ``Access`` knows.
+    package var mayHaveUnreadMessages: Bool { kind == .community || head > unreadBase.position }
 
     var place: RecentsPosition { RecentsPosition(isPinned: isPinned, time: activeAt, number: number) }
 }
 
-/// The data needed to sort a conversation into the list of recents.
-package struct ListedRow: Hashable, Sendable {
+/// A conversation that may be in a user's list of recents, with the data needed to sort it.
+package struct RecentsCandidate: Hashable, Sendable {
     package var place: RecentsPosition
     /// Whether the user is a member.
     ///

@@ -2,13 +2,13 @@ import ScrollbackModel
 
 /// The corrections to an unread count, which is otherwise the difference of two counted indexes.
 package struct UnreadAdjustment: Hashable, Sendable {
-    /// Whether a message above the read position mentions the user or everyone.
-    package var isMentioned: Bool
+    /// Whether a message above the user's ``UnreadBase`` may mention the user or everyone.
+    package var mayBeMentioned: Bool
     /// The counted indexes that don't count, by block: deleted for everyone, the user's own, and hidden by the user.
     private var uncounted: [Int64: BitBlock] = [:]
 
-    package init(isMentioned: Bool = false) {
-        self.isMentioned = isMentioned
+    package init(mayBeMentioned: Bool = false) {
+        self.mayBeMentioned = mayBeMentioned
     }
 
     /// Adds a block of one of those sets.
@@ -17,7 +17,7 @@ package struct UnreadAdjustment: Hashable, Sendable {
     }
 
     /// Returns how many of these counted indexes don't count; each is counted once.
-    func uncounted(among numbers: ClosedRange<Int64>) -> Int64 {
+    package func uncounted(among numbers: ClosedRange<Int64>) -> Int64 {
         uncounted.values.reduce(0) { $0 + $1.count(in: numbers) }
     }
 }

@@ -14,29 +14,21 @@ extension MemoryRows {
         }
     }
 
-    func listed(of user: UserID, _ filter: RecentsListFilter) -> [ListedRow] {
-        membershipSummaries(of: user).compactMap { row in
-            let isListed =
-                row.kind == .community
-                ? row.isCommunityRoot && filter.kind ?? .community == .community : filter.mayMatch(row)
-            guard isListed else { return nil }
-            return ListedRow(place: row.place, isMember: row.isMember, isCommunityRoot: row.isCommunityRoot)
-        }
+    func recentsCandidates(of user: UserID, _ filter: RecentsListFilter) -> [RecentsCandidate] {
+        membershipSummaries(of: user).filter { $0.isCommunityRoot || $0.kind != .community && filter.mayMatch($0) }
+            .map { RecentsCandidate(place: $0.place, isMember: $0.isMember, isCommunityRoot: $0.isCommunityRoot) }
     }
 
     func unreadAdjustments(of user: UserID) -> [Int64: UnreadAdjustment] {
-        var counts: [Int64: UnreadAdjustment] = [:]
-        for row in membershipSummaries(of: user)
-        where row.isMember && row.kind != .community && row.head > row.readPosition {
-            var count = UnreadAdjustment(
-                isMentioned: !mentions(of: user, in: row.number, above: row.readPosition).isEmpty)
-            let wanted = BitBlock.index(of: row.baseCountedIndex + 1)...Int64.max
+        var adjustments: [Int64: UnreadAdjustment] = [:]
+        for number in memberships(of: user).map(\.conversation) {
+            var adjustment = UnreadAdjustment(mayBeMentioned: !mentions(of: user, in: number, above: 0).isEmpty)
             for set in [BitSet.removed, .uncounted(user)] {
-                for block in bits(set, of: row.number, blocks: wanted) { count.add(block) }
+                for block in bits(set, of: number, blocks: 0...Int64.max) { adjustment.add(block) }
             }
-            if count != UnreadAdjustment() { counts[row.number] = count }
+            adjustments[number] = adjustment
         }
-        return counts
+        return adjustments
     }
 
     func channelSummaries(of user: UserID, in community: Identifier) -> [MembershipSummary] {

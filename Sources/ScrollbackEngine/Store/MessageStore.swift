@@ -48,14 +48,15 @@ package protocol StoreReader: ModerationReader, PeopleReader, AdminReader, PushR
     /// counter is above `rev`, and all communities.
     func membershipSummaries(of user: UserID, committedAfter lastCommit: Int64, changedAbove rev: Int64) throws
         -> [MembershipSummary]
-    /// Returns the conversations that may be in a user's list of recents, in any order, based on their summary rows.
+    /// Returns the conversations that may be in a user's list of recents, in any order.
     ///
-    /// A community represents its channels.
-    func listed(of user: UserID, _ filter: RecentsListFilter) throws -> [ListedRow]
+    /// The result has each conversation of the user that `RecentsListFilter.mayMatch` accepts, and may have others. It
+    /// has no channels: a community represents them.
+    func recentsCandidates(of user: UserID, _ filter: RecentsListFilter) throws -> [RecentsCandidate]
     /// Returns the corrections to unread counts that are not just the difference of two counted indexes.
     ///
-    /// The result covers conversations that list the user, and is keyed by conversation number. It may contain others,
-    /// but no channels.
+    /// The result has what is above the ``UnreadBase`` of each conversation that lists the user, and may have more. It
+    /// is keyed by conversation number, and need not have channels.
     func unreadAdjustments(of user: UserID) throws -> [Int64: UnreadAdjustment]
     /// Returns summaries of a community's channels for a user, ordered by name, including deleted channels.
     func channelSummaries(of user: UserID, in community: Identifier) throws -> [MembershipSummary]

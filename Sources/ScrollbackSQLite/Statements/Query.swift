@@ -4,7 +4,7 @@
 enum Query: Int, CaseIterable {
     case beginRead, beginWrite, commit, rollback
     case conversationByName, conversationByNumber, channels
-    case member, members, memberships, membershipSummaries, channelSummaries, listed, unreadAdjustments
+    case member, members, memberships, membershipSummaries, channelSummaries, recentsCandidates, unreadAdjustments
     case spans, bits, deletedRanges, mentions
     case messageAt, messageByID, messageAtOrBelow, placeAtOrBelow, messagesNewestFirst, messagesOldestFirst
     case retired, changes, changeByOperation
@@ -265,8 +265,8 @@ enum Query: Int, CaseIterable {
     private static let involvementColumns = """
         c.number, c.kind, c.part = '', c.isDeleted, c.isPrivate, c.head, c.n, c.moved, \
         iif(c.recentSeq > 0, c.recentTime, c.timetoken), c.recentSeq, m.standing, m.userRev, m.isMuted, m.isPinned, \
-        m.isMarkedUnread, m.hasVoids, m.removedSeq, c.floorN, m.joinN, m.readN, m.clearN, c.firstSeq, m.joinSeq, \
-        m.readSeq, m.clearSeq
+        m.isMarkedUnread, m.hasVoids, m.removedSeq, c.firstSeq, c.floorN, m.joinSeq, m.joinN, m.readSeq, m.readN, \
+        m.clearSeq, m.clearN
         """
     static let changeColumns = "rev, kind, lower, upper, at, operation, digest, answer"
     static let actionColumns = "seq, timetoken, sender, type, value"

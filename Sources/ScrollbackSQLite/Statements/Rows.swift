@@ -107,16 +107,17 @@ extension Columns {
         row.isMarkedUnread = flag()
         row.hasDeletedRanges = flag()
         row.removedSeq = integer()
-        row.baseCountedIndex = max(integer(), integer(), integer(), integer())
-        row.readPosition = max(integer() - 1, integer(), integer(), integer())
+        row.unreadBase = UnreadBase(
+            firstSeq: integer(), floorCountedIndex: integer(), joinSeq: integer(), joinCountedIndex: integer(),
+            readSeq: integer(), readCountedIndex: integer(), clearSeq: integer(), clearCountedIndex: integer())
         return row
     }
 
-    mutating func listed() -> ListedRow {
+    mutating func recentsCandidate() -> RecentsCandidate {
         let number = integer()
         let time = Timetoken(rawValue: bits())
         let place = RecentsPosition(isPinned: flag(), time: time, number: number)
-        return ListedRow(place: place, isMember: flag(), isCommunityRoot: flag())
+        return RecentsCandidate(place: place, isMember: flag(), isCommunityRoot: flag())
     }
 
     mutating func block() throws -> BitBlock {

@@ -1,0 +1,46 @@
+package import ScrollbackModel
+
+/// The place in a log at or below which nothing is unread for a user.
+///
+/// It is the highest of four places: the retention floor, where the user last joined, how far they read, and how far
+/// they cleared. Counted indexes and sequence numbers are compared separately, because a place can lack one of them: a
+/// reader's row in a public channel has the counted index of where the user joined, but not the sequence number.
+package struct UnreadBase: Hashable, Sendable {
+    /// The highest counted index at or below which nothing is unread.
+    package let countedIndex: Int64
+    /// The highest sequence number at or below which nothing is unread.
+    package let position: Seq
+
+    /// Creates the base from the columns of a conversation's row and a member's row.
+    ///
+    /// The defaults are those of a new conversation, and of a user without a row.
+    package init(
+        firstSeq: Seq = 1, floorCountedIndex: Int64 = 0, joinSeq: Seq = 0, joinCountedIndex: Int64 = 0,
+        readSeq: Seq = 0, readCountedIndex: Int64 = 0, clearSeq: Seq = 0, clearCountedIndex: Int64 = 0
+    ) {
+        countedIndex = max(floorCountedIndex, joinCountedIndex, readCountedIndex, clearCountedIndex)
+        position = max(firstSeq - 1, joinSeq, readSeq, clearSeq)
+    }
+
+    /// Creates the base of a user in a conversation.
+    ///
+    /// - Parameter joined: Where the user last joined; `nil` uses the member's row. In a public channel, the community
+    ///   decides when the user joined, and the row may be absent or from a time when the channel was private.
+    package init(
+        of row: ConversationRow, _ member: MemberRow?, joined: (seq: Seq, countedIndex: Int64)? = nil
+    ) {
+        self.init(
+            firstSeq: row.firstSeq, floorCountedIndex: row.floorCountedIndex,
+            joinSeq: joined?.seq ?? member?.joinSeq ?? 0,
+            joinCountedIndex: joined?.countedIndex ?? member?.joinCountedIndex ?? 0,
+            readSeq: member?.readSeq ?? 0, readCountedIndex: member?.readCountedIndex ?? 0,
+            clearSeq: member?.clearSeq ?? 0, clearCountedIndex: member?.clearCountedIndex ?? 0)
+    }
+
+    /// Returns the counted indexes above the base, up to `last`; `nil` if there are none.
+    ///
+    /// Each stands for an unread message, unless the user does not count it: see `StoreReader.uncounted`.
+    package func countedIndexes(through last: Int64) -> ClosedRange<Int64>? {
+        countedIndex < last ? countedIndex + 1...last : nil
+    }
+}
