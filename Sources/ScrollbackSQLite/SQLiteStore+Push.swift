@@ -168,7 +168,7 @@ extension SQLiteWriter {
     private static let putPushUser = Statement(
         """
         INSERT INTO pushPerson (\(PushUserRow.columns)) VALUES (\(placeholders(PushUserRow.columns)))
-        ON CONFLICT (user) DO UPDATE SET (\(PushUserRow.state)) = (\(excluded(PushUserRow.state)))
+        ON CONFLICT (user) DO UPDATE SET (\(PushUserRow.updatedColumns)) = (\(excluded(PushUserRow.updatedColumns)))
         """)
 
     func put(_ person: PushUserRow) throws {
@@ -232,7 +232,7 @@ extension SQLiteWriter {
 
     private static let insertPushRetry = Statement(
         """
-        INSERT INTO pushRetry (\(PushRetryRow.state)) VALUES (\(placeholders(PushRetryRow.state))) RETURNING number
+        INSERT INTO pushRetry (\(PushRetryRow.insertedColumns)) VALUES (\(placeholders(PushRetryRow.insertedColumns))) RETURNING number
         """
     ) { $0.integer() }
     private static let updatePushRetry = Statement("UPDATE pushRetry SET attempts = ?, notBefore = ? WHERE number = ?")

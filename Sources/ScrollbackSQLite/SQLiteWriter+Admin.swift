@@ -7,7 +7,7 @@ extension SQLiteWriter {
     private static let putBan = Statement(
         """
         INSERT INTO ban (\(BanRow.columns)) VALUES (\(placeholders(BanRow.columns)))
-        ON CONFLICT (conversation, user) DO UPDATE SET (\(BanRow.state)) = (\(excluded(BanRow.state)))
+        ON CONFLICT (conversation, user) DO UPDATE SET (\(BanRow.updatedColumns)) = (\(excluded(BanRow.updatedColumns)))
         """)
 
     func put(_ ban: BanRow) throws {
@@ -21,10 +21,11 @@ extension SQLiteWriter {
     }
 
     private static let insertReport = Statement(
-        "INSERT INTO report (\(ReportRow.state)) VALUES (\(placeholders(ReportRow.state))) RETURNING number"
+        "INSERT INTO report (\(ReportRow.updatedColumns)) VALUES (\(placeholders(ReportRow.updatedColumns))) RETURNING number"
     ) { $0.integer() }
     private static let updateReport = Statement(
-        "UPDATE report SET (\(ReportRow.state)) = (\(placeholders(ReportRow.state))) WHERE number = ?")
+        "UPDATE report SET (\(ReportRow.updatedColumns)) = (\(placeholders(ReportRow.updatedColumns))) WHERE number = ?"
+    )
 
     func put(_ report: inout ReportRow) throws {
         let row = report
@@ -36,10 +37,11 @@ extension SQLiteWriter {
     }
 
     private static let insertErasure = Statement(
-        "INSERT INTO erasure (\(ErasureRow.state)) VALUES (\(placeholders(ErasureRow.state))) RETURNING number"
+        "INSERT INTO erasure (\(ErasureRow.updatedColumns)) VALUES (\(placeholders(ErasureRow.updatedColumns))) RETURNING number"
     ) { $0.integer() }
     private static let updateErasure = Statement(
-        "UPDATE erasure SET (\(ErasureRow.state)) = (\(placeholders(ErasureRow.state))) WHERE number = ?")
+        "UPDATE erasure SET (\(ErasureRow.updatedColumns)) = (\(placeholders(ErasureRow.updatedColumns))) WHERE number = ?"
+    )
 
     func put(_ erasure: inout ErasureRow) throws {
         let row = erasure

@@ -5,7 +5,7 @@ import StoreFiles
 extension SQLiteWriter {
     private static let updateMessage = Statement(
         """
-        UPDATE message SET (\(MessageRow.state)) = (\(placeholders(MessageRow.state)))
+        UPDATE message SET (\(MessageRow.updatedColumns)) = (\(placeholders(MessageRow.updatedColumns)))
         WHERE conversation = ? AND seq = ?
         """)
 

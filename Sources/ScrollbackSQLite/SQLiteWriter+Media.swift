@@ -6,7 +6,7 @@ extension SQLiteWriter {
     private static let putMedia = Statement(
         """
         INSERT INTO media (\(MediaRow.columns)) VALUES (\(placeholders(MediaRow.columns)))
-        ON CONFLICT (id) DO UPDATE SET (\(MediaRow.state)) = (\(excluded(MediaRow.state)))
+        ON CONFLICT (id) DO UPDATE SET (\(MediaRow.updatedColumns)) = (\(excluded(MediaRow.updatedColumns)))
         """)
 
     func put(_ media: MediaRow) throws {
@@ -39,7 +39,7 @@ extension SQLiteWriter {
     private static let putUpload = Statement(
         """
         INSERT INTO upload (\(UploadRow.columns)) VALUES (\(placeholders(UploadRow.columns)))
-        ON CONFLICT (id) DO UPDATE SET (\(UploadRow.state)) = (\(excluded(UploadRow.state)))
+        ON CONFLICT (id) DO UPDATE SET (\(UploadRow.updatedColumns)) = (\(excluded(UploadRow.updatedColumns)))
         """)
 
     func put(_ upload: UploadRow) throws {

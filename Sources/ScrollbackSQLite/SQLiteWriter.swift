@@ -26,17 +26,17 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
 
     private static let insertConversation = Statement(
         """
-        INSERT INTO conversation (\(ConversationRow.settings), kind, target, part)
-        VALUES (\(placeholders(ConversationRow.settings)), ?, ?, ?)
+        INSERT INTO conversation (\(ConversationRow.updatedColumns), kind, target, part)
+        VALUES (\(placeholders(ConversationRow.updatedColumns)), ?, ?, ?)
         ON CONFLICT (kind, target, part) DO UPDATE
-        SET (\(ConversationRow.settings)) = (\(excluded(ConversationRow.settings)))
+        SET (\(ConversationRow.updatedColumns)) = (\(excluded(ConversationRow.updatedColumns)))
         RETURNING number
         """
     ) { $0.integer() }
     // Does not set the ID columns: they never change, but SQLite would rewrite their index.
     private static let updateConversation = Statement(
         """
-        UPDATE conversation SET (\(ConversationRow.settings)) = (\(placeholders(ConversationRow.settings)))
+        UPDATE conversation SET (\(ConversationRow.updatedColumns)) = (\(placeholders(ConversationRow.updatedColumns)))
         WHERE number = ?
         """)
 
@@ -57,7 +57,7 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
     private static let putMember = Statement(
         """
         INSERT INTO member (\(MemberRow.columns)) VALUES (\(placeholders(MemberRow.columns)))
-        ON CONFLICT (conversation, user) DO UPDATE SET (\(MemberRow.state)) = (\(excluded(MemberRow.state)))
+        ON CONFLICT (conversation, user) DO UPDATE SET (\(MemberRow.updatedColumns)) = (\(excluded(MemberRow.updatedColumns)))
         """)
 
     func put(_ member: MemberRow) throws {
@@ -67,7 +67,7 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
     private static let putUser = Statement(
         """
         INSERT INTO user (\(UserRow.columns)) VALUES (\(placeholders(UserRow.columns)))
-        ON CONFLICT (id) DO UPDATE SET (\(UserRow.state)) = (\(excluded(UserRow.state)))
+        ON CONFLICT (id) DO UPDATE SET (\(UserRow.updatedColumns)) = (\(excluded(UserRow.updatedColumns)))
         """)
 
     func put(_ user: UserRow) throws {

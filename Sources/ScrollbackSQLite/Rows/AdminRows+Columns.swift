@@ -4,8 +4,8 @@ import ScrollbackModel
 import StoreFiles
 
 extension UserRow: StoredRow, Bindable {
-    static let columns = "id, \(state)"
-    static let state = "name, avatar, metadata, rev, revokedAt, state, isBanned"
+    static let columns = "id, \(updatedColumns)"
+    static let updatedColumns = "name, avatar, metadata, rev, revokedAt, state, isBanned"
 
     init(_ columns: inout Columns) throws {
         let id = columns.userID()
@@ -30,8 +30,8 @@ extension UserRow: StoredRow, Bindable {
 }
 
 extension BanRow: StoredRow, Bindable {
-    static let columns = "conversation, user, \(state)"
-    static let state = "until, by, reason, at"
+    static let columns = "conversation, user, \(updatedColumns)"
+    static let updatedColumns = "until, by, reason, at"
 
     init(_ columns: inout Columns) throws {
         let (conversation, user) = (columns.integer(), columns.userID())
@@ -52,9 +52,9 @@ extension BanRow: StoredRow, Bindable {
 }
 
 extension ReportRow: StoredRow, Bindable {
-    static let columns = "number, \(state)"
+    static let columns = "number, \(updatedColumns)"
     /// All columns except the number.
-    static let state = """
+    static let updatedColumns = """
         conversation, message, seq, sender, type, timetoken, reporter, content, reason, text, at, isOpen, note, \
         closedBy, closedAt
         """
@@ -79,7 +79,7 @@ extension ReportRow: StoredRow, Bindable {
         closedAt = columns.optionalDate()
     }
 
-    /// Binds ``state``.
+    /// Binds ``updatedColumns``.
     func bind(to parameters: inout Parameters) {
         let encryptedRow = EncryptedRow.report(message, conversation, reporter)
         parameters.add(conversation, message, seq, sender)
@@ -94,9 +94,9 @@ extension ReportRow: StoredRow, Bindable {
 }
 
 extension ErasureRow: StoredRow, Bindable {
-    static let columns = "number, \(state)"
+    static let columns = "number, \(updatedColumns)"
     /// All columns except the number.
-    static let state = """
+    static let updatedColumns = """
         id, user, messages, replacement, stage, through, throughSeq, conversationCount, messageCount, fileCount, \
         createdAt, endedAt, error
         """
@@ -119,7 +119,7 @@ extension ErasureRow: StoredRow, Bindable {
         error = columns.optionalText()
     }
 
-    /// Binds ``state``.
+    /// Binds ``updatedColumns``.
     func bind(to parameters: inout Parameters) {
         parameters.add(id, user, messages.rawValue, replacement)
         parameters.add(stage.rawValue, through, throughSeq)

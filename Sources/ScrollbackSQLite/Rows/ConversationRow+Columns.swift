@@ -4,9 +4,9 @@ import ScrollbackModel
 import StoreFiles
 
 extension ConversationRow: StoredRow, Bindable {
-    static let columns = "number, kind, target, part, \(settings)"
+    static let columns = "number, kind, target, part, \(updatedColumns)"
     /// All columns except the number and the ID.
-    static let settings = """
+    static let updatedColumns = """
         name, avatar, metadata, visibility, isPrivate, isDeleted, createdAt, salt, head, n, timetoken, rev, firstSeq, \
         floorN, floorTime, sweptSeq, changeFloor, retention, hasVoids, view, isFrozen, capacity, hasMutes, \
         blocks, recentSeq, recentTime, marks, moved
@@ -51,7 +51,7 @@ extension ConversationRow: StoredRow, Bindable {
         lastCommit = columns.integer()
     }
 
-    /// Binds ``settings``.
+    /// Binds ``updatedColumns``.
     func bind(to parameters: inout Parameters) {
         let encryptedRow = EncryptedRow.conversation(id)
         parameters.add(name, "name", of: encryptedRow)

@@ -5,9 +5,9 @@ import StoreFiles
 
 extension MediaRow: StoredRow, Bindable {
     static let columns =
-        "id, owner, conversation, type, name, mediaType, size, blob, width, height, createdAt, \(state)"
+        "id, owner, conversation, type, name, mediaType, size, blob, width, height, createdAt, \(updatedColumns)"
     /// The columns that can change; the bytes of a file never do.
-    static let state = "thumbnail, thumbnailSize, thumbnailType, thumbnailWidth, thumbnailHeight, unusedSince"
+    static let updatedColumns = "thumbnail, thumbnailSize, thumbnailType, thumbnailWidth, thumbnailHeight, unusedSince"
 
     init(_ columns: inout Columns) throws {
         let id = MediaID(try columns.uuid("id"))
@@ -40,8 +40,8 @@ extension MediaRow: StoredRow, Bindable {
 }
 
 extension UploadRow: StoredRow, Bindable {
-    static let columns = "id, media, owner, conversation, type, name, expected, \(state)"
-    static let state = "length, offset, state, touchedAt"
+    static let columns = "id, media, owner, conversation, type, name, expected, \(updatedColumns)"
+    static let updatedColumns = "length, offset, state, touchedAt"
 
     init(_ columns: inout Columns) throws {
         guard let id = UploadID(columns.text()) else { throw Columns.unreadable("id") }

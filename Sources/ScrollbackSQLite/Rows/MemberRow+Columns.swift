@@ -3,8 +3,8 @@ import ScrollbackModel
 import StoreFiles
 
 extension MemberRow: StoredRow, Bindable {
-    static let columns = "conversation, user, \(state)"
-    static let state = """
+    static let columns = "conversation, user, \(updatedColumns)"
+    static let updatedColumns = """
         standing, role, joinSeq, joinN, readSeq, readN, clearSeq, clearN, removedSeq, roamSeq, isMuted, isPinned, \
         isMarkedUnread, markedRev, view, userRev, hasVoids, level
         """

@@ -4,9 +4,9 @@ import ScrollbackModel
 import StoreFiles
 
 extension MessageRow: StoredRow {
-    static let columns = "conversation, seq, n, timetoken, id, sender, type, digest, \(state)"
+    static let columns = "conversation, seq, n, timetoken, id, sender, type, digest, \(updatedColumns)"
     /// The columns that a change can alter.
-    static let state = """
+    static let updatedColumns = """
         flags, rev, editedAt, customType, mentions, replyTo, thread, replyCount, lastReply, actions, metadata, extra, \
         push, content
         """

@@ -4,8 +4,8 @@ import ScrollbackModel
 import StoreFiles
 
 extension PushUserRow: StoredRow, Bindable {
-    static let columns = "user, \(state)"
-    static let state =
+    static let columns = "user, \(updatedColumns)"
+    static let updatedColumns =
         "language, showsDetail, level, quietFrom, quietTo, quietZone, quietAllowsMentions, deviceCount"
 
     init(_ columns: inout Columns) throws {
@@ -75,9 +75,9 @@ extension PushRow: StoredRow {
 }
 
 extension PushRetryRow: StoredRow, Bindable {
-    static let columns = "number, \(state)"
+    static let columns = "number, \(insertedColumns)"
     /// All columns except the number.
-    static let state = "user, device, push, conversation, kind, seq, body, attempts, notBefore, firstTriedAt"
+    static let insertedColumns = "user, device, push, conversation, kind, seq, body, attempts, notBefore, firstTriedAt"
 
     init(_ columns: inout Columns) throws {
         let (number, user, device) = (columns.integer(), columns.userID(), Identifier(known: columns.text()))
@@ -87,7 +87,7 @@ extension PushRetryRow: StoredRow, Bindable {
             notBefore: columns.optionalDate() ?? .distantPast, firstTriedAt: columns.optionalDate() ?? .distantPast)
     }
 
-    /// Binds ``state``.
+    /// Binds ``insertedColumns``.
     func bind(to parameters: inout Parameters) {
         parameters.add(user, device, push.number)
         parameters.add(push.conversation, push.kind.rawValue, push.seq)

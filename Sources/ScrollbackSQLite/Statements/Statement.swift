@@ -39,7 +39,7 @@ extension Statement where Row: StoredRow {
 }
 
 /// A row type that several statements read.
-protocol StoredRow {
+protocol StoredRow: SendableMetatype {
     /// The columns, separated by `, `, in the order in which they are read.
     static var columns: String { get }
 
