@@ -11,160 +11,152 @@ extension SQLiteReader {
         prefix + String(repeating: "\u{10FFFF}", count: 33)
     }
 
+    private static let knownUsers = Statement<UserRow>(
+        "SELECT \(UserRow.columns) FROM user WHERE id >= ? AND id < ? AND state <> 3 ORDER BY id")
+    private static let activeUsers = Statement<UserRow>(
+        "SELECT \(UserRow.columns) FROM user WHERE id >= ? AND id < ? AND state = 0 ORDER BY id")
+    private static let usersInState = Statement<UserRow>(
+        "SELECT \(UserRow.columns) FROM user WHERE id >= ?1 AND id < ?2 AND state = ?3 AND state <> 0 ORDER BY id")
+
     func users(prefix: String, state: UserState?, after: UserID?, limit: Int) throws -> [UserRow] {
-        let lower = after.map { Self.successor(of: $0.text) } ?? ""
-        let isAbove = !lower.utf8.lexicographicallyPrecedes(prefix.utf8)
-        let query: Query =
-            switch state {
-            case nil: .usersKnown
-            case .active: .usersActive
-            default: .usersInState
-            }
-        return try connection.all(
-            query, limit: limit,
-            bind: { parameters in
-                parameters.add(isAbove ? lower : prefix)
-                parameters.add(Self.upperBound(ofPrefix: prefix))
-                if query == .usersInState, let state { parameters.add(state.rawValue) }
-            }, row: { try $0.user() })
+        let next = after.map { Self.successor(of: $0.text) } ?? ""
+        let lower = next.utf8.lexicographicallyPrecedes(prefix.utf8) ? prefix : next
+        let upper = Self.upperBound(ofPrefix: prefix)
+        switch state {
+        case nil: return try connection.all(Self.knownUsers, limit: limit) { $0.add(lower, upper) }
+        case .active: return try connection.all(Self.activeUsers, limit: limit) { $0.add(lower, upper) }
+        case let state?:
+            return try connection.all(Self.usersInState, limit: limit) { $0.add(lower, upper, state.rawValue) }
+        }
     }
+
+    private static let conversationsNamed = Statement<ConversationRow>(
+        """
+        SELECT \(ConversationRow.columns) FROM conversation
+        WHERE kind = ? AND (target, part) >= (?, ?) AND target < ? ORDER BY target, part
+        """)
 
     func conversations(
         kind: ConversationKind, prefix: String, after: ConversationID?, limit: Int
     ) throws -> [ConversationRow] {
         // A cursor can be below all names with the prefix.
         let after = after.flatMap { $0.target.text.utf8.lexicographicallyPrecedes(prefix.utf8) ? nil : $0 }
-        return try connection.all(
-            .conversationsNamed, limit: limit,
-            bind: {
-                $0.add(kind.rawValue)
-                $0.add(after?.target.text ?? prefix)
-                $0.add(after.map { Self.successor(of: $0.part?.text ?? "") } ?? "")
-                $0.add(Self.upperBound(ofPrefix: prefix))
-            }, row: { try $0.conversation() })
+        let part = after.map { Self.successor(of: $0.part?.text ?? "") } ?? ""
+        return try connection.all(Self.conversationsNamed, limit: limit) {
+            $0.add(kind.rawValue, after?.target.text ?? prefix, part, Self.upperBound(ofPrefix: prefix))
+        }
     }
 
+    private static let membershipsAfter = Statement<MemberRow>(
+        "SELECT \(MemberRow.columns) FROM member WHERE user = ? AND conversation > ? ORDER BY conversation")
+
     func memberships(of user: UserID, after conversation: Int64, limit: Int) throws -> [MemberRow] {
-        try connection.all(
-            .membershipsAfter, limit: limit,
-            bind: {
-                $0.add(user.text)
-                $0.add(conversation)
-            }, row: { try $0.member() })
+        try connection.all(Self.membershipsAfter, limit: limit) { $0.add(user, conversation) }
     }
 
     // MARK: Bans
 
+    private static let ban = Statement<BanRow>(
+        "SELECT \(BanRow.columns) FROM ban WHERE conversation = ? AND user = ?")
+
     func ban(of user: UserID, in conversation: Int64) throws -> BanRow? {
-        try connection.first(
-            .ban,
-            bind: {
-                $0.add(conversation)
-                $0.add(user.text)
-            }, row: { try $0.ban() })
+        try connection.first(Self.ban) { $0.add(conversation, user) }
     }
+
+    private static let bans = Statement<BanRow>(
+        "SELECT \(BanRow.columns) FROM ban WHERE conversation = ? AND user > ? ORDER BY user")
 
     func bans(in conversation: Int64, after: UserID?, limit: Int) throws -> [BanRow] {
-        try connection.all(
-            .bans, limit: limit,
-            bind: {
-                $0.add(conversation)
-                $0.add(after?.text ?? "")
-            }, row: { try $0.ban() })
+        try connection.all(Self.bans, limit: limit) { $0.add(conversation, after?.text ?? "") }
     }
 
+    private static let endedBans = Statement<BanRow>(
+        "SELECT \(BanRow.columns) FROM ban WHERE until <= ? ORDER BY until")
+
     func bans(endedBefore time: Date, limit: Int) throws -> [BanRow] {
-        try connection.all(.bansEnded, limit: limit, bind: { $0.add(time) }, row: { try $0.ban() })
+        try connection.all(Self.endedBans, limit: limit) { $0.add(time) }
     }
 
     // MARK: Reports
 
+    private static let report = Statement<ReportRow>("SELECT \(ReportRow.columns) FROM report WHERE number = ?")
+
     func report(_ number: Int64) throws -> ReportRow? {
-        try connection.first(.report, bind: { $0.add(number) }, row: { try $0.report() })
+        try connection.first(Self.report) { $0.add(number) }
     }
+
+    private static let reportOfMessage = Statement<ReportRow>(
+        "SELECT \(ReportRow.columns) FROM report WHERE message = ? AND conversation = ? AND reporter = ?")
 
     func report(of message: MessageID, in conversation: Int64, by reporter: UserID) throws -> ReportRow? {
-        try connection.first(
-            .reportOf,
-            bind: {
-                $0.add(message.uuid)
-                $0.add(conversation)
-                $0.add(reporter.text)
-            }, row: { try $0.report() })
+        try connection.first(Self.reportOfMessage) { $0.add(message, conversation, reporter) }
     }
+
+    private static let reports = Statement<ReportRow>(
+        "SELECT \(ReportRow.columns) FROM report WHERE number < ? ORDER BY number DESC")
+    private static let reportsInState = Statement<ReportRow>(
+        "SELECT \(ReportRow.columns) FROM report WHERE number < ? AND isOpen = ? ORDER BY number DESC")
 
     func reports(isOpen: Bool?, below number: Int64, limit: Int) throws -> [ReportRow] {
-        try connection.all(
-            isOpen == nil ? .reports : .reportsInState, limit: limit,
-            bind: {
-                $0.add(number)
-                if let isOpen { $0.add(isOpen) }
-            }, row: { try $0.report() })
+        guard let isOpen else { return try connection.all(Self.reports, limit: limit) { $0.add(number) } }
+        return try connection.all(Self.reportsInState, limit: limit) { $0.add(number, isOpen) }
     }
+
+    private static let reportsBy = Statement<ReportRow>(
+        "SELECT \(ReportRow.columns) FROM report WHERE reporter = ? AND number > ? ORDER BY number")
 
     func reports(by reporter: UserID, after number: Int64, limit: Int) throws -> [ReportRow] {
-        try reports(.reportsBy, reporter, number, limit)
+        try connection.all(Self.reportsBy, limit: limit) { $0.add(reporter, number) }
     }
+
+    private static let reportsAbout = Statement<ReportRow>(
+        "SELECT \(ReportRow.columns) FROM report WHERE sender = ? AND number > ? ORDER BY number")
 
     func reports(about sender: UserID, after number: Int64, limit: Int) throws -> [ReportRow] {
-        try reports(.reportsAbout, sender, number, limit)
+        try connection.all(Self.reportsAbout, limit: limit) { $0.add(sender, number) }
     }
 
-    private func reports(_ query: Query, _ user: UserID, _ number: Int64, _ limit: Int) throws -> [ReportRow] {
-        try connection.all(
-            query, limit: limit,
-            bind: {
-                $0.add(user.text)
-                $0.add(number)
-            }, row: { try $0.report() })
-    }
+    // MARK: Erasures
+
+    private static let erasure = Statement<ErasureRow>("SELECT \(ErasureRow.columns) FROM erasure WHERE number = ?")
 
     func erasure(_ number: Int64) throws -> ErasureRow? {
-        try connection.first(.erasure, bind: { $0.add(number) }, row: { try $0.erasure() })
+        try connection.first(Self.erasure) { $0.add(number) }
     }
+
+    private static let erasureByID = Statement<ErasureRow>("SELECT \(ErasureRow.columns) FROM erasure WHERE id = ?")
 
     func erasure(named id: UUID) throws -> ErasureRow? {
-        try connection.first(.erasureNamed, bind: { $0.add(id) }, row: { try $0.erasure() })
+        try connection.first(Self.erasureByID) { $0.add(id) }
     }
+
+    private static let openErasures = Statement<ErasureRow>(
+        "SELECT \(ErasureRow.columns) FROM erasure WHERE endedAt IS NULL AND number > 0 ORDER BY number")
 
     func openErasures(limit: Int) throws -> [ErasureRow] {
-        try connection.all(.erasuresOpen, limit: limit, bind: { _ in }, row: { try $0.erasure() })
+        try connection.all(Self.openErasures, limit: limit)
     }
+
+    private static let participations = Statement(
+        "SELECT conversation FROM guest WHERE user = ? AND conversation > ? ORDER BY conversation"
+    ) { $0.integer() }
 
     func participations(of user: UserID, after conversation: Int64, limit: Int) throws -> [Int64] {
-        try connection.all(
-            .participations, limit: limit,
-            bind: {
-                $0.add(user.text)
-                $0.add(conversation)
-            }, row: { $0.integer() })
+        try connection.all(Self.participations, limit: limit) { $0.add(user, conversation) }
     }
 
-    func media(of owner: UserID, after id: MediaID?, limit: Int) throws -> [MediaRow] {
-        try connection.all(
-            id == nil ? .mediaOf : .mediaOfAfter, limit: limit,
-            bind: {
-                $0.add(owner.text)
-                if let id { $0.add(id.uuid) }
-            }, row: { try $0.media() })
-    }
+    private static let placesMentioning = Statement(
+        "SELECT mention.seq FROM mention WHERE conversation = ? AND user = ? AND seq > ? ORDER BY seq"
+    ) { $0.integer() }
 
     func places(mentioning user: UserID, in conversation: Int64, above seq: Seq, limit: Int) throws -> [Seq] {
-        try connection.all(
-            .placesMentioning, limit: limit,
-            bind: {
-                $0.add(conversation)
-                $0.add(user.text)
-                $0.add(seq)
-            }, row: { $0.integer() })
+        try connection.all(Self.placesMentioning, limit: limit) { $0.add(conversation, user, seq) }
     }
 
+    private static let keys = Statement<KeyRow>(
+        "SELECT \(KeyRow.columns) FROM retired WHERE conversation = ? AND id > ? ORDER BY id")
+
     func keys(in conversation: Int64, after id: MessageID, limit: Int) throws -> [KeyRow] {
-        try connection.all(
-            .keys, limit: limit,
-            bind: {
-                $0.add(conversation)
-                $0.add(id.uuid)
-            }, row: { try $0.key() })
+        try connection.all(Self.keys, limit: limit) { $0.add(conversation, id) }
     }
 }

@@ -3,83 +3,75 @@ import ScrollbackModel
 import StoreFiles
 
 extension SQLiteReader {
+    private static let key = Statement<KeyRow>(
+        "SELECT \(KeyRow.columns) FROM retired WHERE id = ? AND conversation = ?")
+
     func key(_ id: MessageID, in conversation: Int64) throws -> KeyRow? {
-        try connection.first(
-            .retired,
-            bind: {
-                $0.add(id.uuid)
-                $0.add(conversation)
-            }, row: { try $0.key() })
+        try connection.first(Self.key) { $0.add(id, conversation) }
     }
+
+    private static let changes = Statement<ChangeRow>(
+        "SELECT \(ChangeRow.columns) FROM change WHERE conversation = ? AND rev > ? ORDER BY rev")
 
     func changes(in conversation: Int64, after rev: Int64, limit: Int) throws -> [ChangeRow] {
-        try connection.all(
-            .changes, limit: limit,
-            bind: {
-                $0.add(conversation)
-                $0.add(rev)
-            }, row: { try $0.change() })
+        try connection.all(Self.changes, limit: limit) { $0.add(conversation, rev) }
     }
+
+    private static let changeByOperation = Statement<ChangeRow>(
+        "SELECT \(ChangeRow.columns) FROM change WHERE operation = ? AND conversation = ?")
 
     func change(_ operation: MessageID, in conversation: Int64) throws -> ChangeRow? {
-        try connection.first(
-            .changeByOperation,
-            bind: {
-                $0.add(operation.uuid)
-                $0.add(conversation)
-            }, row: { try $0.change() })
+        try connection.first(Self.changeByOperation) { $0.add(operation, conversation) }
     }
 
+    private static let actions = Statement<ActionRow>(
+        "SELECT \(ActionRow.columns) FROM action WHERE conversation = ? AND timetoken > ? ORDER BY timetoken")
+    private static let actionsAt = Statement<ActionRow>(
+        """
+        SELECT \(ActionRow.columns) FROM action WHERE conversation = ? AND seq = ? AND timetoken > ?
+        ORDER BY timetoken
+        """)
+
     func actions(at seq: Seq?, in conversation: Int64, after: Timetoken?, limit: Int) throws -> [ActionRow] {
-        try connection.all(
-            seq == nil ? .actions : .actionsAt, limit: limit,
-            bind: {
-                $0.add(conversation)
-                if let seq { $0.add(seq) }
-                $0.add(bits: after?.rawValue ?? 0)
-            }, row: { try $0.action(in: conversation) })
+        let after = after ?? Timetoken(rawValue: 0)
+        guard let seq else { return try connection.all(Self.actions, limit: limit) { $0.add(conversation, after) } }
+        return try connection.all(Self.actionsAt, limit: limit) { $0.add(conversation, seq, after) }
     }
+
+    private static let actionByValue = Statement<ActionRow>(
+        """
+        SELECT \(ActionRow.columns) FROM action
+        WHERE conversation = ? AND seq = ? AND sender = ? AND type = ? AND value = ?
+        """)
+    private static let actionsOfSender = Statement<ActionRow>(
+        "SELECT \(ActionRow.columns) FROM action WHERE conversation = ? AND seq = ? AND sender = ? AND type = ?")
 
     func action(
         at seq: Seq, _ sender: UserID, type: String, value: String, in conversation: Int64
     ) throws -> ActionRow? {
-        func bind(_ parameters: inout Parameters) {
-            parameters.add(conversation)
-            parameters.add(seq)
-            parameters.add(sender.text)
-            parameters.add(type)
-        }
         guard connection.cipher != nil else {
-            return try connection.first(
-                .actionByValue,
-                bind: {
-                    bind(&$0)
-                    $0.add(value)
-                }, row: { try $0.action(in: conversation) })
+            return try connection.first(Self.actionByValue) {
+                $0.add(conversation, seq, sender, type)
+                $0.add(value)
+            }
         }
         // Encrypted values can be compared only after decryption; a user has few actions on one message.
-        var found: ActionRow?
-        try connection.run(
-            .actionsOfSender, bind: bind,
-            row: { columns in
-                let row = try columns.action(in: conversation)
-                if row.value == value { found = row }
-                return found == nil
-            })
-        return found
+        return try connection.all(Self.actionsOfSender) { $0.add(conversation, seq, sender, type) }
+            .first { $0.value == value }
     }
+
+    private static let actionByTime = Statement<ActionRow>(
+        "SELECT \(ActionRow.columns) FROM action WHERE conversation = ? AND timetoken = ?")
 
     func action(at timetoken: Timetoken, in conversation: Int64) throws -> ActionRow? {
-        try connection.first(
-            .actionByTime,
-            bind: {
-                $0.add(conversation)
-                $0.add(bits: timetoken.rawValue)
-            }, row: { try $0.action(in: conversation) })
+        try connection.first(Self.actionByTime) { $0.add(conversation, timetoken) }
     }
 
+    private static let lastAction = Statement(
+        "SELECT timetoken FROM action WHERE conversation = ? ORDER BY timetoken DESC LIMIT 1"
+    ) { $0.timetoken() }
+
     func lastAction(in conversation: Int64) throws -> Timetoken? {
-        try connection.first(
-            .lastAction, bind: { $0.add(conversation) }, row: { Timetoken(rawValue: $0.bits()) })
+        try connection.first(Self.lastAction) { $0.add(conversation) }
     }
 }

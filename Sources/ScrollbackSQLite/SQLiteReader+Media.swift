@@ -4,63 +4,95 @@ import ScrollbackModel
 import StoreFiles
 
 extension SQLiteReader {
+    private static let media = Statement<MediaRow>("SELECT \(MediaRow.columns) FROM media WHERE id = ?")
+
     func media(_ id: MediaID) throws -> MediaRow? {
-        try connection.first(.media, bind: { $0.add(id.uuid) }, row: { try $0.media() })
+        try connection.first(Self.media) { $0.add(id.uuid) }
     }
+
+    private static let unusedMedia = Statement<MediaRow>(
+        """
+        SELECT \(MediaRow.columns) FROM media WHERE unusedSince IS NOT NULL AND unusedSince < ?
+        ORDER BY unusedSince
+        """)
 
     func media(unusedBefore time: Date, limit: Int) throws -> [MediaRow] {
-        try connection.all(.mediaUnused, limit: limit, bind: { $0.add(time) }, row: { try $0.media() })
+        try connection.all(Self.unusedMedia, limit: limit) { $0.add(time) }
     }
+
+    private static let oldMedia = Statement<MediaRow>(
+        "SELECT \(MediaRow.columns) FROM media WHERE createdAt < ? ORDER BY createdAt")
 
     func media(createdBefore time: Date, limit: Int) throws -> [MediaRow] {
-        try connection.all(.mediaCreated, limit: limit, bind: { $0.add(time) }, row: { try $0.media() })
+        try connection.all(Self.oldMedia, limit: limit) { $0.add(time) }
     }
+
+    private static let mediaOfOwner = Statement<MediaRow>(
+        "SELECT \(MediaRow.columns) FROM media WHERE owner = ? ORDER BY id")
+    private static let mediaOfOwnerAfter = Statement<MediaRow>(
+        "SELECT \(MediaRow.columns) FROM media WHERE owner = ? AND id > ? ORDER BY id")
+
+    func media(of owner: UserID, after id: MediaID?, limit: Int) throws -> [MediaRow] {
+        guard let id else { return try connection.all(Self.mediaOfOwner, limit: limit) { $0.add(owner) } }
+        return try connection.all(Self.mediaOfOwnerAfter, limit: limit) { $0.add(owner, id.uuid) }
+    }
+
+    private static let mediaWithBlob = Statement("SELECT 1 FROM media WHERE blob = ? LIMIT 1") { $0.flag() }
+    private static let mediaWithThumbnail = Statement("SELECT 1 FROM media WHERE thumbnail = ? LIMIT 1") { $0.flag() }
 
     func isUsed(_ blob: BlobID) throws -> Bool {
-        for query: Query in [.blobInFile, .blobInThumbnail]
-        where try connection.first(query, bind: { $0.add(blob) }, row: { $0.integer() }) != nil { return true }
-        return false
+        try connection.first(Self.mediaWithBlob) { $0.add(blob) } != nil
+            || connection.first(Self.mediaWithThumbnail) { $0.add(blob) } != nil
     }
+
+    // MARK: Uses
+
+    private static let conversationUsing = Statement(
+        "SELECT conversation FROM mediaUse WHERE media = ? AND conversation > ? ORDER BY conversation LIMIT 1"
+    ) { $0.integer() }
 
     func conversation(using media: MediaID, after number: Int64) throws -> Int64? {
-        try connection.first(
-            .conversationUsing,
-            bind: {
-                $0.add(media.uuid)
-                $0.add(number)
-            }, row: { $0.integer() })
+        try connection.first(Self.conversationUsing) { $0.add(media.uuid, number) }
     }
+
+    private static let useInRange = Statement(
+        "SELECT 1 FROM mediaUse WHERE media = ? AND conversation = ? AND seq BETWEEN ? AND ? LIMIT 1"
+    ) { $0.flag() }
 
     func uses(_ media: MediaID, at places: SeqRange, in conversation: Int64) throws -> Bool {
-        try connection.first(
-            .usesAt,
-            bind: {
-                $0.add(media.uuid)
-                $0.add(conversation)
-                $0.add(places.lowerBound)
-                $0.add(places.upperBound)
-            }, row: { $0.integer() }) != nil
+        try connection.first(Self.useInRange) { $0.add(media.uuid, conversation, places) } != nil
     }
+
+    private static let usesInRange = Statement<MediaUseRow>(
+        """
+        SELECT \(MediaUseRow.columns) FROM mediaUse WHERE conversation = ? AND seq BETWEEN ? AND ?
+        ORDER BY seq, media
+        """)
 
     func uses(at places: SeqRange, in conversation: Int64, limit: Int) throws -> [MediaUseRow] {
-        try connection.all(
-            .usesOfPlaces, limit: limit,
-            bind: {
-                $0.add(conversation)
-                $0.add(places.lowerBound)
-                $0.add(places.upperBound)
-            }, row: { try $0.use() })
+        try connection.all(Self.usesInRange, limit: limit) { $0.add(conversation, places) }
     }
 
+    // MARK: Uploads
+
+    private static let upload = Statement<UploadRow>("SELECT \(UploadRow.columns) FROM upload WHERE id = ?")
+
     func upload(_ id: UploadID) throws -> UploadRow? {
-        try connection.first(.upload, bind: { $0.add(id.text) }, row: { try $0.upload() })
+        try connection.first(Self.upload) { $0.add(id.text) }
+    }
+
+    private static let openUploads = Statement("SELECT count(*) FROM upload WHERE owner = ? AND state = 0") {
+        Int($0.integer())
     }
 
     func openUploads(of user: UserID) throws -> Int {
-        try connection.first(.openUploads, bind: { $0.add(user.text) }, row: { Int($0.integer()) }) ?? 0
+        try connection.first(Self.openUploads) { $0.add(user) } ?? 0
     }
 
+    private static let oldUploads = Statement<UploadRow>(
+        "SELECT \(UploadRow.columns) FROM upload WHERE touchedAt < ? ORDER BY touchedAt")
+
     func uploads(touchedBefore time: Date, limit: Int) throws -> [UploadRow] {
-        try connection.all(.uploadsTouched, limit: limit, bind: { $0.add(time) }, row: { try $0.upload() })
+        try connection.all(Self.oldUploads, limit: limit) { $0.add(time) }
     }
 }

@@ -3,43 +3,49 @@ import ScrollbackModel
 import StoreFiles
 
 extension SQLiteReader {
+    private static let messageAt = Statement<MessageRow>(
+        "SELECT \(MessageRow.columns) FROM message WHERE conversation = ? AND seq = ?")
+
     func message(at seq: Seq, in conversation: Int64) throws -> MessageRow? {
-        try connection.first(
-            .messageAt,
-            bind: {
-                $0.add(conversation)
-                $0.add(seq)
-            }, row: { try $0.message(in: conversation) })
+        try connection.first(Self.messageAt) { $0.add(conversation, seq) }
     }
+
+    private static let messageByID = Statement<MessageRow>(
+        "SELECT \(MessageRow.columns) FROM message WHERE conversation = ? AND id = ?")
 
     func message(_ id: MessageID, in conversation: Int64) throws -> MessageRow? {
-        try connection.first(
-            .messageByID,
-            bind: {
-                $0.add(conversation)
-                $0.add(id.uuid)
-            }, row: { try $0.message(in: conversation) })
+        try connection.first(Self.messageByID) { $0.add(conversation, id) }
     }
 
-    func position(atOrBelow seq: Seq, in conversation: Int64) throws -> PositionRow? {
-        try connection.first(
-            .placeAtOrBelow,
-            bind: {
-                $0.add(conversation)
-                $0.add(seq)
-            },
-            row: {
-                PositionRow(seq: $0.integer(), countedIndex: $0.integer(), timetoken: Timetoken(rawValue: $0.bits()))
-            })
-    }
+    private static let messageAtOrBelow = Statement<MessageRow>(
+        "SELECT \(MessageRow.columns) FROM message WHERE conversation = ? AND seq <= ? ORDER BY seq DESC LIMIT 1")
 
     func message(atOrBelow seq: Seq, in conversation: Int64) throws -> MessageRow? {
-        try connection.first(
-            .messageAtOrBelow,
-            bind: {
-                $0.add(conversation)
-                $0.add(seq)
-            }, row: { try $0.message(in: conversation) })
+        try connection.first(Self.messageAtOrBelow) { $0.add(conversation, seq) }
+    }
+
+    private static let positionAtOrBelow = Statement(
+        "SELECT seq, n, timetoken FROM message WHERE conversation = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
+    ) { PositionRow(seq: $0.integer(), countedIndex: $0.integer(), timetoken: $0.timetoken()) }
+
+    func position(atOrBelow seq: Seq, in conversation: Int64) throws -> PositionRow? {
+        try connection.first(Self.positionAtOrBelow) { $0.add(conversation, seq) }
+    }
+
+    private static let newestFirst = Statement<MessageRow>(page(newestFirst: true))
+    private static let oldestFirst = Statement<MessageRow>(page(newestFirst: false))
+
+    /// Returns the SQL of a page that starts at either end of a range of sequence numbers.
+    ///
+    /// - Parameters:
+    ///   - newestFirst: Whether the page starts at the upper end.
+    ///   - filter: The condition for messages of the range; `nil` for all messages.
+    static func page(newestFirst: Bool, _ filter: FilterCondition? = nil) -> String {
+        """
+        SELECT \(MessageRow.columns) FROM message\(filter?.index.map { " INDEXED BY \($0)" } ?? "")
+        WHERE conversation = ? AND seq BETWEEN ? AND ?\(filter?.sql ?? "")
+        ORDER BY seq\(newestFirst ? " DESC" : "")
+        """
     }
 
     func messages(
@@ -54,34 +60,28 @@ extension SQLiteReader {
             rows.append(row)
             return !budget.isFull
         }
-        func bindRange(_ parameters: inout Parameters) {
-            parameters.add(conversation)
-            parameters.add(range.lowerBound)
-            parameters.add(range.upperBound)
-        }
         guard filter != .all else {
-            try connection.run(
-                newestFirst ? .messagesNewestFirst : .messagesOldestFirst, bind: bindRange,
-                row: { appendIfFits(try $0.message(in: conversation)) })
+            try connection.run(newestFirst ? Self.newestFirst : Self.oldestFirst) {
+                $0.add(conversation, range)
+            } row: {
+                appendIfFits($0)
+            }
             return rows
         }
         let condition = FilterCondition(filter)
-        try connection.run(
-            uncached: Query.messages(newestFirst: newestFirst, index: condition.index, where: condition.sql),
-            bind: { parameters in
-                bindRange(&parameters)
-                for value in condition.values {
-                    switch value {
-                    case .text(let text): parameters.add(text)
-                    case .id(let id): parameters.add(id.uuid)
-                    }
+        try connection.run(uncached: Self.page(newestFirst: newestFirst, condition)) { parameters in
+            parameters.add(conversation, range)
+            for value in condition.values {
+                switch value {
+                case .text(let text): parameters.add(text)
+                case .id(let id): parameters.add(id)
                 }
-            },
-            row: { columns in
-                let row = try columns.message(in: conversation)
-                guard !filter.mentionsMe || row.attributes.mentions?.includes(reader) == true else { return true }
-                return appendIfFits(row)
-            })
+            }
+        } row: { columns in
+            let row = try MessageRow(&columns)
+            guard !filter.mentionsMe || row.attributes.mentions?.includes(reader) == true else { return true }
+            return appendIfFits(row)
+        }
         return rows
     }
 }

@@ -12,140 +12,133 @@ class SQLiteReader: StoreReader {
         self.connection = connection
     }
 
+    private static let conversationByName = Statement<ConversationRow>(
+        "SELECT \(ConversationRow.columns) FROM conversation WHERE kind = ? AND target = ? AND part = ?")
+
     func conversation(_ id: ConversationID) throws -> ConversationRow? {
-        try connection.first(.conversationByName, bind: { $0.add(id) }, row: { try $0.conversation() })
+        try connection.first(Self.conversationByName) { $0.add(id) }
     }
+
+    private static let conversationByNumber = Statement<ConversationRow>(
+        "SELECT \(ConversationRow.columns) FROM conversation WHERE number = ?")
 
     func conversation(numbered number: Int64) throws -> ConversationRow? {
-        try connection.first(.conversationByNumber, bind: { $0.add(number) }, row: { try $0.conversation() })
+        try connection.first(Self.conversationByNumber) { $0.add(number) }
     }
 
-    func channels(of community: Identifier, after: Identifier?, limit: Int) throws -> [ConversationRow] {
-        try connection.all(
-            .channels, limit: limit,
-            bind: {
-                $0.add(community.text)
-                // The community itself has an empty part.
-                $0.add(after?.text ?? "")
-            }, row: { try $0.conversation() })
-    }
-
-    func member(_ user: UserID, of conversation: Int64) throws -> MemberRow? {
-        try connection.first(
-            .member,
-            bind: {
-                $0.add(conversation)
-                $0.add(user.text)
-            }, row: { try $0.member() })
-    }
-
-    func members(of conversation: Int64, after: UserID?, limit: Int) throws -> [MemberRow] {
-        try connection.all(
-            .members, limit: limit,
-            bind: {
-                $0.add(conversation)
-                $0.add(after?.text ?? "")
-            }, row: { try $0.member() })
-    }
-
-    func memberships(of user: UserID) throws -> [MemberRow] {
-        try connection.all(.memberships, bind: { $0.add(user.text) }, row: { try $0.member() })
-    }
-
-    func membershipSummaries(of user: UserID, committedAfter lastCommit: Int64, changedAbove rev: Int64) throws
-        -> [MembershipSummary]
-    {
-        try connection.all(
-            .membershipSummaries,
-            bind: {
-                $0.add(user.text)
-                $0.add(lastCommit)
-                $0.add(rev)
-            }, row: { try $0.membershipSummary() })
-    }
-
-    func recentsCandidates(of user: UserID, _ filter: RecentsListFilter) throws -> [RecentsCandidate] {
-        try connection.all(
-            .recentsCandidates,
-            bind: {
-                $0.add(user.text)
-                $0.add(filter.kind?.rawValue ?? "")
-                $0.add(filter.isMuted.map { $0 ? 1 : 0 })
-                $0.add(filter.isUnread)
-            }, row: { $0.recentsCandidate() })
-    }
-
-    func unreadAdjustments(of user: UserID) throws -> [Int64: UnreadAdjustment] {
-        var counts: [Int64: UnreadAdjustment] = [:]
-        try connection.run(.unreadAdjustments, bind: { $0.add(user.text) }) { columns in
-            let number = columns.integer()
-            var count = counts[number] ?? UnreadAdjustment()
-            count.mayBeMentioned = columns.flag()
-            if !columns.skipIfNull() { count.add(try columns.block()) }
-            counts[number] = count
-            return true
-        }
-        return counts
-    }
-
-    func channelSummaries(of user: UserID, in community: Identifier) throws -> [MembershipSummary] {
-        try connection.all(
-            .channelSummaries,
-            bind: {
-                $0.add(user.text)
-                $0.add(community.text)
-            }, row: { try $0.membershipSummary() })
-    }
-
-    func spans(of user: UserID, in conversation: Int64) throws -> [SpanRow] {
-        try connection.all(
-            .spans,
-            bind: {
-                $0.add(conversation)
-                $0.add(user.text)
-            }, row: { SpanRow(joined: $0.integer(), left: $0.optionalInteger()) })
-    }
-
-    func bits(_ set: BitSet, of conversation: Int64, blocks: ClosedRange<Int64>) throws -> [BitBlock] {
-        try connection.all(
-            .bits,
-            bind: {
-                $0.add(conversation)
-                $0.add(set)
-                $0.add(blocks.lowerBound)
-                $0.add(blocks.upperBound)
-            }, row: { try $0.block() })
-    }
-
-    func deletedRanges(of user: UserID?, in conversation: Int64) throws -> [DeletedRangeRow] {
-        try connection.all(
-            .deletedRanges,
-            bind: {
-                $0.add(conversation)
-                $0.add(user?.text ?? "")
-            }, row: { try $0.deletedRange() })
-    }
-
-    func mentions(of user: UserID, in conversation: Int64, above seq: Seq) throws -> [Seq] {
-        try connection.all(
-            .mentions,
-            bind: {
-                $0.add(conversation)
-                $0.add(user.text)
-                $0.add(seq)
-            }, row: { $0.integer() })
-    }
-
-    func user(_ id: UserID) throws -> UserRow? {
-        try connection.first(.user, bind: { $0.add(id.text) }, row: { try $0.user() })
-    }
+    private static let conversations = Statement<ConversationRow>(
+        "SELECT \(ConversationRow.columns) FROM conversation WHERE number > ? ORDER BY number")
 
     func conversations(after number: Int64, limit: Int) throws -> [ConversationRow] {
-        try connection.all(.conversations, limit: limit, bind: { $0.add(number) }, row: { try $0.conversation() })
+        try connection.all(Self.conversations, limit: limit) { $0.add(number) }
+    }
+
+    private static let channels = Statement<ConversationRow>(
+        """
+        SELECT \(ConversationRow.columns) FROM conversation
+        WHERE kind = 'community' AND target = ? AND part > ? ORDER BY part
+        """)
+
+    func channels(of community: Identifier, after: Identifier?, limit: Int) throws -> [ConversationRow] {
+        // The community itself has an empty part.
+        try connection.all(Self.channels, limit: limit) { $0.add(community, after?.text ?? "") }
+    }
+
+    // MARK: Members
+
+    private static let member = Statement<MemberRow>(
+        "SELECT \(MemberRow.columns) FROM member WHERE conversation = ? AND user = ?")
+
+    func member(_ user: UserID, of conversation: Int64) throws -> MemberRow? {
+        try connection.first(Self.member) { $0.add(conversation, user) }
+    }
+
+    private static let members = Statement<MemberRow>(
+        "SELECT \(MemberRow.columns) FROM member WHERE conversation = ? AND user > ? AND standing = 1 ORDER BY user")
+
+    func members(of conversation: Int64, after: UserID?, limit: Int) throws -> [MemberRow] {
+        try connection.all(Self.members, limit: limit) { $0.add(conversation, after?.text ?? "") }
+    }
+
+    private static let memberships = Statement<MemberRow>(
+        "SELECT \(MemberRow.columns) FROM member WHERE user = ? ORDER BY conversation")
+
+    func memberships(of user: UserID) throws -> [MemberRow] {
+        try connection.all(Self.memberships) { $0.add(user) }
+    }
+
+    private static let spans = Statement(
+        #"SELECT joined, "left" FROM span WHERE conversation = ? AND user = ? ORDER BY joined"#
+    ) { SpanRow(joined: $0.integer(), left: $0.optionalInteger()) }
+
+    func spans(of user: UserID, in conversation: Int64) throws -> [SpanRow] {
+        try connection.all(Self.spans) { $0.add(conversation, user) }
+    }
+
+    private static let deletedRanges = Statement(
+        "SELECT lower, upper, userRev, holdsMessages FROM void WHERE conversation = ? AND user = ? ORDER BY lower"
+    ) { DeletedRangeRow(try $0.range(), userRev: $0.integer(), holdsMessages: $0.flag()) }
+
+    func deletedRanges(of user: UserID?, in conversation: Int64) throws -> [DeletedRangeRow] {
+        try connection.all(Self.deletedRanges) { $0.add(conversation, user?.text ?? "") }
+    }
+
+    private static let mentions = Statement(
+        """
+        SELECT seq FROM mention WHERE conversation = ?1 AND user = ?2 AND seq > ?3 AND sender <> ?2
+        UNION SELECT seq FROM mention WHERE conversation = ?1 AND user = '' AND seq > ?3 AND sender <> ?2
+        ORDER BY seq
+        """
+    ) { $0.integer() }
+
+    func mentions(of user: UserID, in conversation: Int64, above seq: Seq) throws -> [Seq] {
+        try connection.all(Self.mentions) { $0.add(conversation, user, seq) }
+    }
+
+    private static let bits = Statement<BitBlock>(
+        """
+        SELECT \(BitBlock.columns) FROM bits WHERE conversation = ? AND kind = ? AND user = ? AND block BETWEEN ? AND ?
+        ORDER BY block
+        """)
+
+    func bits(_ set: BitSet, of conversation: Int64, blocks: ClosedRange<Int64>) throws -> [BitBlock] {
+        try connection.all(Self.bits) { $0.add(conversation, set, blocks) }
+    }
+
+    // MARK: Users and settings
+
+    private static let user = Statement<UserRow>("SELECT \(UserRow.columns) FROM user WHERE id = ?")
+
+    func user(_ id: UserID) throws -> UserRow? {
+        try connection.first(Self.user) { $0.add(id) }
+    }
+
+    private static let settings = Statement("SELECT value FROM setting WHERE name = 'server'") {
+        try $0.json("value", of: .settings)
     }
 
     func settings() throws -> RawJSON? {
-        try connection.first(
-            .serverSettings, bind: { _ in }, row: { RawJSON(known: try $0.text("value", of: .settings)) })
+        try connection.first(Self.settings) ?? nil
+    }
+}
+
+extension BitBlock: StoredRow {
+    static let columns = "block, words"
+
+    init(_ columns: inout Columns) throws {
+        let index = columns.integer()
+        guard let words = columns.bytes(as: SIMD16<UInt64>.self) else { throw Columns.unreadable("words") }
+        self.init(index: index, words: words)
+    }
+}
+
+extension BitSet: Bindable {
+    /// Binds the kind and user.
+    func bind(to parameters: inout Parameters) {
+        switch self {
+        case .removed: parameters.add(0 as Int64, "")
+        case .deleted: parameters.add(1 as Int64, "")
+        case .uncounted(let user): parameters.add(2 as Int64, user)
+        }
     }
 }

@@ -90,7 +90,8 @@ extension SQLiteStore {
     /// it only while no query runs.
     package var steps: Int { connections.withLock { $0.values.reduce(0) { $0 + $1.steps } } }
 
-    /// Returns the query plan of each statement, so that tests can verify that all of them are seeks.
+    /// Returns the query plan of each statement that this process has used, and of filtered pages, so that tests can
+    /// verify that all of them are seeks.
     package func queryPlans() throws -> [(statement: String, steps: [String])] {
         try readConnection { connection in
             let filters: [MessageFilter] = [
@@ -99,13 +100,9 @@ extension SQLiteStore {
                 .thread(MessageID(high: 0, low: 1)),
             ]
             let filtered = filters.flatMap { filter in
-                [true, false].map { newestFirst in
-                    let condition = FilterCondition(filter)
-                    return Query.messages(newestFirst: newestFirst, index: condition.index, where: condition.sql)
-                }
+                [true, false].map { SQLiteReader.page(newestFirst: $0, FilterCondition(filter)) }
             }
-            let kept = Query.allCases.filter { ![.beginRead, .beginWrite, .commit, .rollback].contains($0) }.map(\.sql)
-            return try (kept + filtered).map { sql in
+            return try (usedStatements.withLock { $0 } + filtered).map { sql in
                 var steps: [String] = []
                 try connection.run(uncached: "EXPLAIN QUERY PLAN \(sql)") { columns in
                     columns.skip(3)

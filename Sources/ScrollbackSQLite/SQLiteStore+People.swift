@@ -38,119 +38,123 @@ extension SQLiteStore {
 }
 
 extension SQLiteReader {
-    func receipt(of user: UserID, in conversation: Int64) throws -> Seq {
-        try connection.first(
-            .receipt,
-            bind: {
-                $0.add(conversation)
-                $0.add(user.text)
-            }, row: { $0.integer() }) ?? 0
+    private static let receipt = Statement("SELECT seq FROM receipt WHERE conversation = ? AND user = ?") {
+        $0.integer()
     }
+
+    func receipt(of user: UserID, in conversation: Int64) throws -> Seq {
+        try connection.first(Self.receipt) { $0.add(conversation, user) } ?? 0
+    }
+
+    private static let positions = Statement<MemberRow>(
+        "SELECT \(MemberRow.columns) FROM member WHERE conversation = ? AND user > ? ORDER BY user")
 
     func positions(in conversation: Int64, after: UserID?, limit: Int) throws -> [MemberRow] {
-        try connection.all(
-            .positions, limit: limit,
-            bind: {
-                $0.add(conversation)
-                $0.add(after?.text ?? "")
-            }, row: { try $0.member() })
+        try connection.all(Self.positions, limit: limit) { $0.add(conversation, after?.text ?? "") }
     }
+
+    private static let invitation = Statement<InvitationRow>(
+        "SELECT \(InvitationRow.columns) FROM invitation WHERE conversation = ? AND user = ?")
 
     func invitation(of user: UserID, to conversation: Int64) throws -> InvitationRow? {
-        try connection.first(
-            .invitation,
-            bind: {
-                $0.add(conversation)
-                $0.add(user.text)
-            }, row: { $0.invitation() })
+        try connection.first(Self.invitation) { $0.add(conversation, user) }
     }
+
+    private static let invitationsTo = Statement<InvitationRow>(
+        "SELECT \(InvitationRow.columns) FROM invitation WHERE conversation = ? AND user > ? ORDER BY user")
 
     func invitations(to conversation: Int64, after: UserID?, limit: Int) throws -> [InvitationRow] {
-        try connection.all(
-            .invitationsTo, limit: limit,
-            bind: {
-                $0.add(conversation)
-                $0.add(after?.text ?? "")
-            }, row: { $0.invitation() })
+        try connection.all(Self.invitationsTo, limit: limit) { $0.add(conversation, after?.text ?? "") }
     }
+
+    private static let invitationsOf = Statement<InvitationRow>(
+        """
+        SELECT \(InvitationRow.columns) FROM invitation WHERE user = ? AND conversation > ? ORDER BY conversation
+        """)
 
     func invitations(of user: UserID, after conversation: Int64, limit: Int) throws -> [InvitationRow] {
-        try connection.all(
-            .invitationsOf, limit: limit,
-            bind: {
-                $0.add(user.text)
-                $0.add(conversation)
-            }, row: { $0.invitation() })
+        try connection.all(Self.invitationsOf, limit: limit) { $0.add(user, conversation) }
     }
+
+    private static let invitationsBy = Statement<InvitationRow>(
+        """
+        SELECT \(InvitationRow.columns) FROM invitation
+        WHERE inviter = ? AND (conversation, user) > (?, ?) ORDER BY conversation, user
+        """)
 
     func invitations(by inviter: UserID, after last: InvitationRow?, limit: Int) throws -> [InvitationRow] {
-        try connection.all(
-            .invitationsBy, limit: limit,
-            bind: {
-                $0.add(inviter.text)
-                $0.add(last?.conversation ?? 0)
-                $0.add(last?.user.text ?? "")
-            }, row: { $0.invitation() })
+        try connection.all(Self.invitationsBy, limit: limit) {
+            $0.add(inviter, last?.conversation ?? 0, last?.user.text ?? "")
+        }
     }
 
+    private static let lastSeen = Statement("SELECT lastSeen FROM presence WHERE user = ?") { $0.optionalDate() }
+
     func lastSeen(of user: UserID) throws -> Date? {
-        try connection.first(.lastSeen, bind: { $0.add(user.text) }, row: { $0.optionalDate() }) ?? nil
+        try connection.first(Self.lastSeen) { $0.add(user) } ?? nil
     }
 }
 
 extension SQLiteWriter {
+    private static let putReceipt = Statement(
+        """
+        INSERT INTO receipt (conversation, user, seq) VALUES (?, ?, ?)
+        ON CONFLICT (conversation, user) DO UPDATE SET seq = excluded.seq
+        """)
+
     func putReceipt(_ seq: Seq, of user: UserID, in conversation: Int64) throws {
-        try connection.run(
-            .putReceipt,
-            bind: {
-                $0.add(conversation)
-                $0.add(user.text)
-                $0.add(seq)
-            })
+        try connection.run(Self.putReceipt) { $0.add(conversation, user, seq) }
     }
+
+    private static let putInvitation = Statement(
+        """
+        INSERT INTO invitation (\(InvitationRow.columns)) VALUES (\(placeholders(InvitationRow.columns)))
+        ON CONFLICT (conversation, user) DO UPDATE
+        SET inviter = excluded.inviter, at = excluded.at, until = excluded.until
+        """)
 
     func put(_ invitation: InvitationRow) throws {
-        try connection.run(
-            .putInvitation,
-            bind: {
-                $0.add(invitation.conversation)
-                $0.add(invitation.user.text)
-                $0.add(invitation.by.text)
-                $0.add(invitation.at)
-                $0.add(invitation.until)
-            })
+        try connection.run(Self.putInvitation) { $0.add(invitation) }
     }
+
+    private static let dropInvitation = Statement("DELETE FROM invitation WHERE conversation = ? AND user = ?")
 
     func dropInvitation(of user: UserID, to conversation: Int64) throws {
-        try connection.run(
-            .dropInvitation,
-            bind: {
-                $0.add(conversation)
-                $0.add(user.text)
-            })
+        try connection.run(Self.dropInvitation) { $0.add(conversation, user) }
     }
 
+    // Uses the index. A DELETE with a subquery would scan all invitations of a conversation.
+    private static let endedInvitations = Statement<InvitationRow>(
+        "SELECT \(InvitationRow.columns) FROM invitation WHERE until IS NOT NULL AND until <= ? ORDER BY until")
+
     func dropInvitations(endedBy time: Date, limit: Int) throws -> Int {
-        let ended = try connection.all(
-            .invitationsEnded, limit: limit, bind: { $0.add(time) }, row: { $0.invitation() })
+        let ended = try connection.all(Self.endedInvitations, limit: limit) { $0.add(time) }
         for row in ended { try dropInvitation(of: row.user, to: row.conversation) }
         return ended.count
     }
 
+    private static let putLastSeen = Statement(
+        """
+        INSERT INTO presence (user, lastSeen) VALUES (?, ?)
+        ON CONFLICT (user) DO UPDATE SET lastSeen = excluded.lastSeen
+        """)
+
     func put(lastSeen time: Date, of user: UserID) throws {
-        try connection.run(
-            .putLastSeen,
-            bind: {
-                $0.add(user.text)
-                $0.add(time)
-            })
+        try connection.run(Self.putLastSeen) { $0.add(user, time) }
     }
 }
 
-extension Columns {
-    fileprivate mutating func invitation() -> InvitationRow {
-        InvitationRow(
-            conversation: integer(), user: UserID(known: text()), by: UserID(known: text()),
-            at: optionalDate() ?? Date(timeIntervalSinceReferenceDate: 0), until: optionalDate())
+extension InvitationRow: StoredRow, Bindable {
+    static let columns = "conversation, user, inviter, at, until"
+
+    init(_ columns: inout Columns) throws {
+        self.init(
+            conversation: columns.integer(), user: columns.userID(), by: columns.userID(), at: columns.date(),
+            until: columns.optionalDate())
+    }
+
+    func bind(to parameters: inout Parameters) {
+        parameters.add(conversation, user, by)
+        parameters.add(at, until)
     }
 }

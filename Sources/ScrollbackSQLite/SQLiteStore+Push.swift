@@ -85,181 +85,178 @@ extension SQLiteStore {
 }
 
 extension SQLiteReader {
+    private static let pushUser = Statement<PushUserRow>("SELECT \(PushUserRow.columns) FROM pushPerson WHERE user = ?")
+
     func pushUser(_ user: UserID) throws -> PushUserRow? {
-        try connection.first(.pushUser, bind: { $0.add(user.text) }, row: { try $0.pushUser() })
+        try connection.first(Self.pushUser) { $0.add(user) }
     }
+
+    private static let pushDevices = Statement<PushDeviceRow>(
+        "SELECT \(PushDeviceRow.columns) FROM pushDevice WHERE user = ? ORDER BY device")
 
     func pushDevices(of user: UserID) throws -> [PushDeviceRow] {
-        try connection.all(.pushDevices, bind: { $0.add(user.text) }, row: { try $0.pushDevice() })
+        try connection.all(Self.pushDevices) { $0.add(user) }
     }
 
+    private static let pushDeviceByToken = Statement<PushDeviceRow>(
+        "SELECT \(PushDeviceRow.columns) FROM pushDevice WHERE service = ? AND token = ?")
+
     func pushDevice(service: PushService, token: String) throws -> PushDeviceRow? {
-        try connection.first(
-            .pushDevice,
-            bind: {
-                $0.add(service.rawValue)
-                $0.add(token)
-            }, row: { try $0.pushDevice() })
+        try connection.first(Self.pushDeviceByToken) { $0.add(service.rawValue, token) }
     }
+
+    private static let pushRecipients = Statement(
+        "SELECT user FROM pushReach WHERE conversation = ? AND level = ? AND user > ? ORDER BY user"
+    ) { $0.userID() }
 
     func pushRecipients(
         at level: NotificationLevel, in conversation: Int64, after: UserID?, limit: Int
     ) throws -> [UserID] {
-        try connection.all(
-            .pushRecipients, limit: limit,
-            bind: {
-                $0.add(conversation)
-                $0.add(level.stored)
-                $0.add(after?.text ?? "")
-            }, row: { UserID(known: $0.text()) })
+        try connection.all(Self.pushRecipients, limit: limit) {
+            $0.add(conversation, level.stored, after?.text ?? "")
+        }
     }
+
+    private static let nextPushConversation = Statement(
+        "SELECT conversation FROM push WHERE conversation > ? ORDER BY conversation LIMIT 1"
+    ) { $0.integer() }
 
     func conversationsWithPushes(after conversation: Int64, limit: Int) throws -> [Int64] {
-        var found: [Int64] = []
         // Uses one seek per conversation; a scan would read all queued pushes.
-        while found.count < limit,
-            let next = try connection.first(
-                .pushConversation, bind: { $0.add(found.last ?? conversation) }, row: { $0.integer() })
-        {
-            found.append(next)
-        }
-        return found
+        try seek(Self.nextPushConversation, after: conversation, limit: limit)
     }
 
+    private static let pushes = Statement<PushRow>(
+        "SELECT \(PushRow.columns) FROM push WHERE conversation = ? ORDER BY number")
+
     func pushes(of conversation: Int64, limit: Int) throws -> [PushRow] {
-        try connection.all(.pushes, limit: limit, bind: { $0.add(conversation) }, row: { try $0.push() })
+        try connection.all(Self.pushes, limit: limit) { $0.add(conversation) }
+    }
+
+    private static let pushWalk = Statement("SELECT through, after FROM pushWalk WHERE conversation = ?") {
+        PushWalkRow(through: $0.integer(), after: $0.optionalUserID())
     }
 
     func pushWalk(of conversation: Int64) throws -> PushWalkRow? {
-        try connection.first(
-            .pushWalk, bind: { $0.add(conversation) },
-            row: { PushWalkRow(through: $0.integer(), after: $0.optionalText().map { UserID(known: $0) }) })
+        try connection.first(Self.pushWalk) { $0.add(conversation) }
     }
+
+    private static let pushRetries = Statement<PushRetryRow>(
+        "SELECT \(PushRetryRow.columns) FROM pushRetry WHERE notBefore <= ? ORDER BY notBefore, number")
 
     func pushRetries(dueBy time: Date, limit: Int) throws -> [PushRetryRow] {
-        try connection.all(.pushRetries, limit: limit, bind: { $0.add(time) }, row: { try $0.pushRetry() })
+        try connection.all(Self.pushRetries, limit: limit) { $0.add(time) }
     }
+
+    private static let nextPushRetry = Statement(
+        "SELECT notBefore FROM pushRetry WHERE notBefore > -9e999 ORDER BY notBefore LIMIT 1"
+    ) { $0.optionalDate() }
 
     func nextPushRetry() throws -> Date? {
-        try connection.first(.nextPushRetry, bind: { _ in }, row: { $0.optionalDate() }) ?? nil
+        try connection.first(Self.nextPushRetry) ?? nil
     }
 
+    private static let pushCount = Statement("SELECT count(*) FROM push WHERE number > 0") { $0.integer() }
+    private static let pushRetryCount = Statement("SELECT count(*) FROM pushRetry WHERE number > 0") { $0.integer() }
+
     func pushCounts() throws -> (waiting: Int64, retries: Int64) {
-        (
-            try connection.first(.pushCount, bind: { _ in }, row: { $0.integer() }) ?? 0,
-            try connection.first(.pushRetryCount, bind: { _ in }, row: { $0.integer() }) ?? 0
-        )
+        (try connection.first(Self.pushCount) ?? 0, try connection.first(Self.pushRetryCount) ?? 0)
     }
 }
 
 extension SQLiteWriter {
+    private static let putPushUser = Statement(
+        """
+        INSERT INTO pushPerson (\(PushUserRow.columns)) VALUES (\(placeholders(PushUserRow.columns)))
+        ON CONFLICT (user) DO UPDATE SET (\(PushUserRow.updatedColumns)) = (\(excluded(PushUserRow.updatedColumns)))
+        """)
+
     func put(_ person: PushUserRow) throws {
-        try connection.run(.putPushUser, bind: { $0.add(person) })
+        try connection.run(Self.putPushUser) { $0.add(person) }
     }
+
+    private static let dropPushToken = Statement("DELETE FROM pushDevice WHERE service = ? AND token = ?")
+    private static let putPushDevice = Statement(
+        """
+        INSERT OR REPLACE INTO pushDevice (\(PushDeviceRow.columns)) VALUES (\(placeholders(PushDeviceRow.columns)))
+        """)
 
     func put(_ device: PushDeviceRow) throws {
-        try connection.run(
-            .dropPushToken,
-            bind: {
-                $0.add(device.device.service.rawValue)
-                $0.add(device.device.token)
-            })
-        try connection.run(.putPushDevice, bind: { $0.add(device) })
+        try connection.run(Self.dropPushToken) { $0.add(device.device.service.rawValue, device.device.token) }
+        try connection.run(Self.putPushDevice) { $0.add(device) }
     }
+
+    private static let dropPushDevice = Statement("DELETE FROM pushDevice WHERE user = ? AND device = ?")
 
     func dropPushDevice(_ device: Identifier, of user: UserID) throws {
-        try connection.run(
-            .dropPushDevice,
-            bind: {
-                $0.add(user.text)
-                $0.add(device.text)
-            })
+        try connection.run(Self.dropPushDevice) { $0.add(user, device) }
     }
+
+    private static let dropPushLevel = Statement("DELETE FROM pushReach WHERE conversation = ? AND user = ?")
+    private static let putPushLevel = Statement(
+        "INSERT OR IGNORE INTO pushReach (conversation, user, level) VALUES (?, ?, ?)")
 
     func putPushLevel(_ level: NotificationLevel, of user: UserID, in conversation: Int64) throws {
-        try connection.run(
-            .dropPushLevel,
-            bind: {
-                $0.add(conversation)
-                $0.add(user.text)
-            })
+        try connection.run(Self.dropPushLevel) { $0.add(conversation, user) }
         guard level != .none else { return }
-        try connection.run(
-            .putPushLevel,
-            bind: {
-                $0.add(conversation)
-                $0.add(user.text)
-                $0.add(level.stored)
-            })
+        try connection.run(Self.putPushLevel) { $0.add(conversation, user, level.stored) }
     }
+
+    private static let insertPush = Statement("INSERT INTO push (conversation, kind, seq, body) VALUES (?, ?, ?, ?)")
 
     func insertPush(_ kind: PushRow.Kind, at seq: Seq, of conversation: Int64, body: RawJSON?) throws {
-        try connection.run(
-            .insertPush,
-            bind: {
-                $0.add(conversation)
-                $0.add(kind.rawValue)
-                $0.add(seq)
-                $0.add(body?.text, "body", of: .push(conversation, kind, seq))
-            })
+        try connection.run(Self.insertPush) {
+            $0.add(conversation, kind.rawValue, seq)
+            $0.add(body?.text, "body", of: .push(conversation, kind, seq))
+        }
     }
 
+    private static let dropPushesThrough = Statement("DELETE FROM push WHERE conversation = ? AND number <= ?")
+
     func dropPushes(of conversation: Int64, through number: Int64) throws -> Int {
-        try connection.run(
-            .dropPushesOf,
-            bind: {
-                $0.add(conversation)
-                $0.add(number)
-            })
+        try connection.run(Self.dropPushesThrough) { $0.add(conversation, number) }
         return connection.changes
     }
 
+    private static let dropPushWalk = Statement("DELETE FROM pushWalk WHERE conversation = ?")
+    private static let putPushWalk = Statement(
+        """
+        INSERT INTO pushWalk (conversation, through, after) VALUES (?, ?, ?)
+        ON CONFLICT (conversation) DO UPDATE SET through = excluded.through, after = excluded.after
+        """)
+
     func put(_ walk: PushWalkRow?, of conversation: Int64) throws {
-        guard let walk else { return try connection.run(.dropPushWalk, bind: { $0.add(conversation) }) }
-        try connection.run(
-            .putPushWalk,
-            bind: {
-                $0.add(conversation)
-                $0.add(walk.through)
-                $0.add(walk.after?.text)
-            })
+        guard let walk else { return try connection.run(Self.dropPushWalk) { $0.add(conversation) } }
+        try connection.run(Self.putPushWalk) { $0.add(conversation, walk.through, walk.after) }
     }
+
+    private static let insertPushRetry = Statement(
+        """
+        INSERT INTO pushRetry (\(PushRetryRow.insertedColumns)) VALUES (\(placeholders(PushRetryRow.insertedColumns))) RETURNING number
+        """
+    ) { $0.integer() }
+    private static let updatePushRetry = Statement("UPDATE pushRetry SET attempts = ?, notBefore = ? WHERE number = ?")
 
     func put(_ retry: inout PushRetryRow) throws {
-        guard retry.number == 0 else {
-            return try connection.run(
-                .updatePushRetry,
-                bind: { [retry] in
-                    $0.add(retry.attempts)
-                    $0.add(retry.notBefore)
-                    $0.add(retry.number)
-                })
+        let row = retry
+        if row.number == 0 {
+            retry.number = try connection.first(Self.insertPushRetry) { $0.add(row) } ?? 0
+        } else {
+            try connection.run(Self.updatePushRetry) { $0.add(row.attempts, row.notBefore, row.number) }
         }
-        let number = try connection.first(
-            .insertPushRetry,
-            bind: { [retry] in
-                $0.add(retry.user.text)
-                $0.add(retry.device.text)
-                $0.add(retry.push.number)
-                $0.add(retry.push.conversation)
-                $0.add(retry.push.kind.rawValue)
-                $0.add(retry.push.seq)
-                $0.add(
-                    retry.push.body?.text, "body", of: .pushRetry(retry.user, retry.device, retry.push.number))
-                $0.add(retry.attempts)
-                $0.add(retry.notBefore)
-                $0.add(retry.firstTriedAt)
-            }, row: { $0.integer() })
-        retry.number = number ?? 0
     }
 
+    private static let dropPushRetry = Statement("DELETE FROM pushRetry WHERE number = ?")
+
     func dropPushRetry(_ number: Int64) throws {
-        try connection.run(.dropPushRetry, bind: { $0.add(number) })
+        try connection.run(Self.dropPushRetry) { $0.add(number) }
+    }
+
+    private static let dropPushes: [Statement<Void>] = ["push", "pushWalk", "pushRetry"].map {
+        Statement("DELETE FROM \($0)")
     }
 
     func dropPushes() throws {
-        for part: Query in [.dropPushes, .dropPushWalks, .dropPushRetries] {
-            try connection.run(part, bind: { _ in })
-        }
+        for statement in Self.dropPushes { try connection.run(statement) }
     }
 }

@@ -148,7 +148,7 @@ package final class SQLiteStore: MessageStore {
                 // The end of a snapshot can't affect its results.
                 defer { connection.rollBack() }
                 return try translatingErrors(on: database, "The store could not be read.") {
-                    try connection.run(.beginRead)
+                    try connection.run(SQLiteConnection.beginRead)
                     return try body(connection)
                 }
             }
@@ -165,10 +165,10 @@ package final class SQLiteStore: MessageStore {
                 // Has no effect after a commit.
                 defer { connection.rollBack() }
                 let answer = try translatingErrors(on: database, "The store could not be written.") {
-                    try connection.run(.beginWrite)
+                    try connection.run(SQLiteConnection.beginWrite)
                     let answer = try body(writer, commit)
                     try writer.finish()
-                    try connection.run(.commit)
+                    try connection.run(SQLiteConnection.commit)
                     return answer
                 }
                 state.withLock { state in

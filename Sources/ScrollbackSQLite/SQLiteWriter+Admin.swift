@@ -4,115 +4,105 @@ import ScrollbackModel
 import StoreFiles
 
 extension SQLiteWriter {
+    private static let putBan = Statement(
+        """
+        INSERT INTO ban (\(BanRow.columns)) VALUES (\(placeholders(BanRow.columns)))
+        ON CONFLICT (conversation, user) DO UPDATE SET (\(BanRow.updatedColumns)) = (\(excluded(BanRow.updatedColumns)))
+        """)
+
     func put(_ ban: BanRow) throws {
-        try connection.run(.putBan, bind: { $0.add(ban) })
+        try connection.run(Self.putBan) { $0.add(ban) }
     }
 
+    private static let dropBan = Statement("DELETE FROM ban WHERE conversation = ? AND user = ?")
+
     func dropBan(of user: UserID, in conversation: Int64) throws {
-        try runDelete(.dropBan, user, in: conversation)
+        try connection.run(Self.dropBan) { $0.add(conversation, user) }
     }
+
+    private static let insertReport = Statement(
+        "INSERT INTO report (\(ReportRow.updatedColumns)) VALUES (\(placeholders(ReportRow.updatedColumns))) RETURNING number"
+    ) { $0.integer() }
+    private static let updateReport = Statement(
+        "UPDATE report SET (\(ReportRow.updatedColumns)) = (\(placeholders(ReportRow.updatedColumns))) WHERE number = ?"
+    )
 
     func put(_ report: inout ReportRow) throws {
         let row = report
-        try put(&report.number, insert: .insertReport, update: .updateReport) { $0.add(row) }
+        if row.number == 0 {
+            report.number = try connection.first(Self.insertReport) { $0.add(row) } ?? 0
+        } else {
+            try connection.run(Self.updateReport) { $0.add(row, row.number) }
+        }
     }
+
+    private static let insertErasure = Statement(
+        "INSERT INTO erasure (\(ErasureRow.updatedColumns)) VALUES (\(placeholders(ErasureRow.updatedColumns))) RETURNING number"
+    ) { $0.integer() }
+    private static let updateErasure = Statement(
+        "UPDATE erasure SET (\(ErasureRow.updatedColumns)) = (\(placeholders(ErasureRow.updatedColumns))) WHERE number = ?"
+    )
 
     func put(_ erasure: inout ErasureRow) throws {
         let row = erasure
-        try put(&erasure.number, insert: .insertErasure, update: .updateErasure) { $0.add(row) }
+        if row.number == 0 {
+            erasure.number = try connection.first(Self.insertErasure) { $0.add(row) } ?? 0
+        } else {
+            try connection.run(Self.updateErasure) { $0.add(row, row.number) }
+        }
     }
 
-    /// Inserts a row if its number is 0, and assigns its number; otherwise updates the row.
-    private func put(
-        _ number: inout Int64, insert: Query, update: Query, bind: (inout Parameters) -> Void
-    ) throws {
-        let given = number
-        try connection.run(
-            given == 0 ? insert : update,
-            bind: {
-                bind(&$0)
-                if given != 0 { $0.add(given) }
-            },
-            row: { columns in
-                number = columns.integer()
-                return true
-            })
-    }
+    private static let insertParticipant = Statement(
+        "INSERT INTO guest (user, conversation) VALUES (?, ?) ON CONFLICT DO NOTHING")
 
     func insertParticipant(_ user: UserID, in conversation: Int64) throws {
-        try connection.run(
-            .insertParticipant,
-            bind: {
-                $0.add(user.text)
-                $0.add(conversation)
-            })
+        try connection.run(Self.insertParticipant) { $0.add(user, conversation) }
     }
+
+    private static let setSender = Statement("UPDATE message SET sender = ? WHERE conversation = ? AND seq = ?")
 
     func setSender(_ sender: UserID, at seq: Seq, in conversation: Int64) throws {
-        try connection.run(
-            .setSender,
-            bind: {
-                $0.add(sender.text)
-                $0.add(conversation)
-                $0.add(seq)
-            })
+        try connection.run(Self.setSender) { $0.add(sender, conversation, seq) }
     }
+
+    private static let setSenderOfKey = Statement("UPDATE retired SET sender = ? WHERE conversation = ? AND id = ?")
 
     func setSender(_ sender: UserID, ofKey id: MessageID, in conversation: Int64) throws {
-        try connection.run(
-            .setRetiredSender,
-            bind: {
-                $0.add(sender.text)
-                $0.add(conversation)
-                $0.add(id.uuid)
-            })
+        try connection.run(Self.setSenderOfKey) { $0.add(sender, conversation, id) }
     }
+
+    private static let setSenderOfMention = Statement(
+        "UPDATE mention SET sender = ? WHERE conversation = ? AND user = ? AND seq = ?")
 
     func setSender(_ sender: UserID, ofMentionOf user: UserID?, at seq: Seq, in conversation: Int64) throws {
-        try connection.run(
-            .setMentionSender,
-            bind: {
-                $0.add(sender.text)
-                $0.add(conversation)
-                $0.add(user?.text ?? "")
-                $0.add(seq)
-            })
+        try connection.run(Self.setSenderOfMention) { $0.add(sender, conversation, user?.text ?? "", seq) }
     }
+
+    private static let setOwner = Statement("UPDATE media SET owner = ? WHERE id = ?")
 
     func setOwner(_ owner: UserID, of media: MediaID) throws {
-        try connection.run(
-            .setMediaOwner,
-            bind: {
-                $0.add(owner.text)
-                $0.add(media.uuid)
-            })
+        try connection.run(Self.setOwner) { $0.add(owner, media.uuid) }
     }
+
+    private static let forgetInConversation: [Statement<Void>] = [
+        "member", "span", "void", "mention", "guest", "mute", "ban", "receipt", "invitation", "pushReach",
+    ].map { Statement("DELETE FROM \($0) WHERE conversation = ? AND user = ?") }
+    private static let forgetBits = Statement("DELETE FROM bits WHERE conversation = ? AND kind = 2 AND user = ?")
 
     func forget(_ user: UserID, in conversation: Int64) throws {
-        for part: Query in [
-            .forgetMember, .forgetSpans, .forgetBits, .forgetDeletedRanges, .forgetMentions, .forgetParticipant,
-            .dropMute, .dropBan,
-            .forgetReceipt, .dropInvitation, .dropPushLevel,
-        ] {
-            try runDelete(part, user, in: conversation)
+        for statement in Self.forgetInConversation + [Self.forgetBits] {
+            try connection.run(statement) { $0.add(conversation, user) }
         }
     }
 
-    private func runDelete(_ query: Query, _ user: UserID, in conversation: Int64) throws {
-        try connection.run(
-            query,
-            bind: {
-                $0.add(conversation)
-                $0.add(user.text)
-            })
-    }
+    private static let forgetUser: [Statement<Void>] = [
+        "block WHERE user = ?", "block WHERE blocked = ?", "upload WHERE owner = ? AND state = 0",
+        "invitation WHERE user = ?", "invitation WHERE inviter = ?", "presence WHERE user = ?",
+        "pushPerson WHERE user = ?", "pushDevice WHERE user = ?", "pushReach WHERE user = ?",
+        "pushRetry WHERE user = ?",
+    ].map { Statement("DELETE FROM \($0)") }
 
     func forget(_ user: UserID) throws {
-        for part: Query in [
-            .forgetBlocks, .forgetBlockers, .forgetUploads, .forgetInvitations, .forgetInvited, .forgetLastSeen,
-            .forgetPushUser, .forgetPushDevices, .forgetPushLevel, .forgetPushRetries,
-        ] {
-            try connection.run(part, bind: { $0.add(user.text) })
-        }
+        for statement in Self.forgetUser { try connection.run(statement) { $0.add(user) } }
     }
 }

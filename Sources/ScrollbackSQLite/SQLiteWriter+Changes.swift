@@ -3,92 +3,83 @@ import ScrollbackModel
 import StoreFiles
 
 extension SQLiteWriter {
+    private static let updateMessage = Statement(
+        """
+        UPDATE message SET (\(MessageRow.updatedColumns)) = (\(placeholders(MessageRow.updatedColumns)))
+        WHERE conversation = ? AND seq = ?
+        """)
+
     func update(_ message: MessageRow, in conversation: Int64) throws {
-        try connection.run(
-            .updateMessage,
-            bind: {
-                $0.add(stateOf: message, in: conversation)
-                $0.add(conversation)
-                $0.add(message.seq)
-            })
+        try connection.run(Self.updateMessage) {
+            $0.add(stateOf: message, in: conversation)
+            $0.add(conversation, message.seq)
+        }
         guard connection.changes == 1 else {
             throw ChatError(.internalError, "Message \(message.seq) does not exist in conversation \(conversation).")
         }
     }
 
+    private static let removeMessages = Statement(
+        "DELETE FROM message WHERE conversation = ? AND seq BETWEEN ? AND ?")
+    private static let removeTheirActions = Statement(
+        "DELETE FROM action WHERE conversation = ? AND seq BETWEEN ? AND ?")
+
     func removeMessages(_ places: SeqRange, in conversation: Int64) throws {
-        for part: Query in [.removeMessages, .removeActionsOf] {
-            try connection.run(
-                part,
-                bind: {
-                    $0.add(conversation)
-                    $0.add(places.lowerBound)
-                    $0.add(places.upperBound)
-                })
+        for statement in [Self.removeMessages, Self.removeTheirActions] {
+            try connection.run(statement) { $0.add(conversation, places) }
         }
     }
 
+    private static let insertKey = Statement(
+        """
+        INSERT INTO retired (\(KeyRow.columns), conversation) VALUES (\(placeholders(KeyRow.columns)), ?)
+        ON CONFLICT (conversation, id) DO NOTHING
+        """)
+
     func insert(_ key: KeyRow, in conversation: Int64) throws {
-        try connection.run(
-            .insertRetired,
-            bind: {
-                $0.add(key)
-                $0.add(conversation)
-            })
+        try connection.run(Self.insertKey) { $0.add(key, conversation) }
     }
 
+    private static let dropKeys = Statement(
+        """
+        DELETE FROM retired WHERE (id, conversation) IN
+            (SELECT id, conversation FROM retired WHERE timetoken < ? ORDER BY timetoken LIMIT ?)
+        """)
+
     func dropKeys(before time: Timetoken, limit: Int) throws -> Int {
-        try connection.run(
-            .dropRetired,
-            bind: {
-                $0.add(bits: time.rawValue)
-                $0.add(Int64(limit))
-            })
+        try connection.run(Self.dropKeys) { $0.add(time, Int64(limit)) }
         return connection.changes
     }
 
+    private static let insertChange = Statement(
+        "INSERT INTO change (\(ChangeRow.columns), conversation) VALUES (\(placeholders(ChangeRow.columns)), ?)")
+
     func insert(_ change: ChangeRow, in conversation: Int64) throws {
-        try connection.run(
-            .insertChange,
-            bind: {
-                $0.add(change)
-                $0.add(conversation)
-            })
+        try connection.run(Self.insertChange) { $0.add(change, conversation) }
     }
+
+    private static let dropChanges = Statement("DELETE FROM change WHERE conversation = ? AND rev <= ?")
 
     func dropChanges(in conversation: Int64, through rev: Int64) throws {
-        try connection.run(
-            .dropChanges,
-            bind: {
-                $0.add(conversation)
-                $0.add(rev)
-            })
+        try connection.run(Self.dropChanges) { $0.add(conversation, rev) }
     }
+
+    private static let insertAction = Statement(
+        "INSERT INTO action (\(ActionRow.columns)) VALUES (\(placeholders(ActionRow.columns)))")
 
     func insert(_ action: ActionRow, in conversation: Int64) throws {
-        try connection.run(
-            .insertAction,
-            bind: {
-                $0.add(action, in: conversation)
-                $0.add(conversation)
-            })
+        try connection.run(Self.insertAction) { $0.add(action, in: conversation) }
     }
+
+    private static let removeAction = Statement("DELETE FROM action WHERE conversation = ? AND timetoken = ?")
 
     func removeAction(at timetoken: Timetoken, in conversation: Int64) throws {
-        try connection.run(
-            .removeAction,
-            bind: {
-                $0.add(conversation)
-                $0.add(bits: timetoken.rawValue)
-            })
+        try connection.run(Self.removeAction) { $0.add(conversation, timetoken) }
     }
 
+    private static let removeActions = Statement("DELETE FROM action WHERE conversation = ? AND seq = ?")
+
     func removeActions(at seq: Seq, in conversation: Int64) throws {
-        try connection.run(
-            .removeActions,
-            bind: {
-                $0.add(conversation)
-                $0.add(seq)
-            })
+        try connection.run(Self.removeActions) { $0.add(conversation, seq) }
     }
 }

@@ -15,35 +15,37 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
         super.init(connection)
     }
 
+    private static let putLastCommit = Statement("UPDATE meta SET value = ? WHERE name = 'moved'")
+
     /// Stores the commit number if no conversation has it.
     ///
     /// Numbers must continue after the store is reopened, because client cursors can contain them.
     func finish() throws {
-        if !isCommitNumberStored { try connection.run(.putLastCommit, bind: { $0.add(commit) }) }
+        if !isCommitNumberStored { try connection.run(Self.putLastCommit) { $0.add(commit) } }
     }
+
+    private static let insertConversation = Statement(
+        """
+        INSERT INTO conversation (\(ConversationRow.updatedColumns), kind, target, part)
+        VALUES (\(placeholders(ConversationRow.updatedColumns)), ?, ?, ?)
+        ON CONFLICT (kind, target, part) DO UPDATE
+        SET (\(ConversationRow.updatedColumns)) = (\(excluded(ConversationRow.updatedColumns)))
+        RETURNING number
+        """
+    ) { $0.integer() }
+    // Does not set the ID columns: they never change, but SQLite would rewrite their index.
+    private static let updateConversation = Statement(
+        """
+        UPDATE conversation SET (\(ConversationRow.updatedColumns)) = (\(placeholders(ConversationRow.updatedColumns)))
+        WHERE number = ?
+        """)
 
     func put(_ conversation: inout ConversationRow) throws {
         let row = conversation
         if row.number == 0 {
-            var number: Int64 = 0
-            try connection.run(
-                .insertConversation,
-                bind: {
-                    $0.add(settingsOf: row)
-                    $0.add(row.id)
-                },
-                row: { columns in
-                    number = columns.integer()
-                    return true
-                })
-            conversation.number = number
+            conversation.number = try connection.first(Self.insertConversation) { $0.add(row, row.id) } ?? 0
         } else {
-            try connection.run(
-                .updateConversation,
-                bind: {
-                    $0.add(settingsOf: row)
-                    $0.add(row.number)
-                })
+            try connection.run(Self.updateConversation) { $0.add(row, row.number) }
             guard connection.changes == 1 else {
                 throw ChatError(.internalError, "Conversation number \(row.number) does not exist.")
             }
@@ -52,110 +54,127 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
         if row.lastCommit >= commit { isCommitNumberStored = true }
     }
 
+    private static let putMember = Statement(
+        """
+        INSERT INTO member (\(MemberRow.columns)) VALUES (\(placeholders(MemberRow.columns)))
+        ON CONFLICT (conversation, user) DO UPDATE SET (\(MemberRow.updatedColumns)) = (\(excluded(MemberRow.updatedColumns)))
+        """)
+
     func put(_ member: MemberRow) throws {
-        try connection.run(.putMember, bind: { $0.add(member) })
+        try connection.run(Self.putMember) { $0.add(member) }
     }
+
+    private static let putUser = Statement(
+        """
+        INSERT INTO user (\(UserRow.columns)) VALUES (\(placeholders(UserRow.columns)))
+        ON CONFLICT (id) DO UPDATE SET (\(UserRow.updatedColumns)) = (\(excluded(UserRow.updatedColumns)))
+        """)
 
     func put(_ user: UserRow) throws {
-        try connection.run(.putUser, bind: { $0.add(user) })
+        try connection.run(Self.putUser) { $0.add(user) }
     }
+
+    private static let insertMessage = Statement(
+        "INSERT INTO message (\(MessageRow.columns)) VALUES (\(placeholders(MessageRow.columns)))")
 
     func insert(_ message: MessageRow, in conversation: Int64) throws {
-        try connection.run(
-            .insertMessage,
-            bind: {
-                $0.add(conversation)
-                $0.add(message, in: conversation)
-            })
+        try connection.run(Self.insertMessage) { $0.add(message, in: conversation) }
     }
+
+    private static let putSpan = Statement(
+        """
+        INSERT INTO span (conversation, user, joined, "left") VALUES (?, ?, ?, ?)
+        ON CONFLICT (conversation, user, joined) DO UPDATE SET "left" = excluded."left"
+        """)
 
     func put(_ span: SpanRow, of user: UserID, in conversation: Int64) throws {
-        try connection.run(
-            .putSpan,
-            bind: {
-                $0.add(conversation)
-                $0.add(user.text)
-                $0.add(span.joined)
-                $0.add(span.left)
-            })
+        try connection.run(Self.putSpan) { $0.add(conversation, user, span.joined, span.left) }
     }
+
+    private static let putBits = Statement(
+        """
+        INSERT INTO bits (conversation, kind, user, block, words) VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT (conversation, kind, user, block) DO UPDATE SET words = excluded.words
+        """)
 
     func put(_ block: BitBlock, of set: BitSet, in conversation: Int64) throws {
-        try connection.run(
-            .putBits,
-            bind: {
-                $0.add(conversation)
-                $0.add(set)
-                $0.add(block.index)
-                $0.add(bytesOf: block.words)
-            })
+        try connection.run(Self.putBits) {
+            $0.add(conversation, set, block.index)
+            $0.add(bytesOf: block.words)
+        }
     }
+
+    private static let dropBits = Statement(
+        "DELETE FROM bits WHERE conversation = ? AND kind = ? AND user = ? AND block < ?")
 
     func dropBits(_ set: BitSet, of conversation: Int64, below block: Int64) throws {
-        try connection.run(
-            .dropBits,
-            bind: {
-                $0.add(conversation)
-                $0.add(set)
-                $0.add(block)
-            })
+        try connection.run(Self.dropBits) { $0.add(conversation, set, block) }
     }
+
+    private static let putDeletedRange = Statement(
+        """
+        INSERT INTO void (conversation, user, lower, upper, userRev, holdsMessages) VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT (conversation, user, lower) DO UPDATE
+        SET upper = excluded.upper, userRev = excluded.userRev, holdsMessages = excluded.holdsMessages
+        """)
 
     func put(_ deletedRange: DeletedRangeRow, of user: UserID?, in conversation: Int64) throws {
-        try connection.run(
-            .putDeletedRanges,
-            bind: {
-                $0.add(conversation)
-                $0.add(user?.text ?? "")
-                $0.add(deletedRange.places.lowerBound)
-                $0.add(deletedRange.places.upperBound)
-                $0.add(deletedRange.userRev)
-                $0.add(deletedRange.holdsMessages)
-            })
+        try connection.run(Self.putDeletedRange) {
+            $0.add(conversation, user?.text ?? "", deletedRange.places)
+            $0.add(deletedRange.userRev, deletedRange.holdsMessages)
+        }
     }
+
+    private static let dropDeletedRange = Statement(
+        "DELETE FROM void WHERE conversation = ? AND user = ? AND lower = ?")
 
     func dropDeletedRange(from seq: Seq, of user: UserID?, in conversation: Int64) throws {
-        try connection.run(
-            .dropDeletedRange,
-            bind: {
-                $0.add(conversation)
-                $0.add(user?.text ?? "")
-                $0.add(seq)
-            })
+        try connection.run(Self.dropDeletedRange) { $0.add(conversation, user?.text ?? "", seq) }
     }
+
+    private static let insertMention = Statement(
+        """
+        INSERT INTO mention (conversation, user, seq, sender) VALUES (?, ?, ?, ?)
+        ON CONFLICT (conversation, user, seq) DO NOTHING
+        """)
 
     func insertMention(of user: UserID?, by sender: UserID, at seq: Seq, in conversation: Int64) throws {
-        try connection.run(
-            .insertMention,
-            bind: {
-                $0.add(conversation)
-                $0.add(user?.text ?? "")
-                $0.add(seq)
-                $0.add(sender.text)
-            })
+        try connection.run(Self.insertMention) { $0.add(conversation, user?.text ?? "", seq, sender) }
     }
+
+    private static let dropMention = Statement(
+        "DELETE FROM mention WHERE conversation = ? AND user = ? AND seq = ?")
 
     func dropMention(of user: UserID?, at seq: Seq, in conversation: Int64) throws {
-        try connection.run(
-            .dropMention,
-            bind: {
-                $0.add(conversation)
-                $0.add(user?.text ?? "")
-                $0.add(seq)
-            })
+        try connection.run(Self.dropMention) { $0.add(conversation, user?.text ?? "", seq) }
     }
+
+    private static let putSettings = Statement(
+        """
+        INSERT INTO setting (name, value) VALUES ('server', ?)
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value
+        """)
 
     func put(settings: RawJSON) throws {
-        try connection.run(.putSettings, bind: { $0.add(settings.text, "value", of: .settings) })
+        try connection.run(Self.putSettings) { $0.add(settings.text, "value", of: .settings) }
     }
 
+    private static let eraseRows: [Statement<Void>] = [
+        "message", "mention", "span", "bits", "void", "retired", "change", "action", "mute", "receipt", "invitation",
+        "ban", "push", "pushReach", "pushRetry", "pushWalk",
+    ].map { Statement("DELETE FROM \($0) WHERE conversation = ?") }
+    private static let eraseReaders = Statement("DELETE FROM member WHERE conversation = ? AND standing = 0")
+    private static let eraseMembers = Statement(
+        """
+        UPDATE member SET standing = 2, role = 'member', joinSeq = 0, joinN = 0, readSeq = 0, readN = 0,
+            clearSeq = 0, clearN = 0, removedSeq = 0, roamSeq = 0, isMuted = 0, isPinned = 0, isMarkedUnread = 0,
+            markedRev = 0, view = 0, userRev = 0, hasVoids = 0, level = NULL
+        WHERE conversation = ?
+        """)
+
     func erase(_ conversation: Int64) throws {
-        for part: Query in [
-            .eraseMessages, .eraseMentions, .eraseSpans, .eraseBits, .eraseDeletedRanges, .eraseRetired, .eraseChanges,
-            .eraseActions, .eraseReaders, .eraseMembers, .eraseMutes, .eraseReceipts, .eraseInvitations, .eraseBans,
-            .erasePushes, .eraseReach, .erasePushRetries, .dropPushWalk,
-        ] {
-            try connection.run(part, bind: { $0.add(conversation) })
+        for statement in Self.eraseRows + [Self.eraseReaders, Self.eraseMembers] {
+            try connection.run(statement) { $0.add(conversation) }
         }
     }
 }

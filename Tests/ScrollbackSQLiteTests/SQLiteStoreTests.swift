@@ -3,6 +3,8 @@ import GRDB
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
+import StoreConformance
+import StoreFiles
 import TestSupport
 import Testing
 
@@ -25,9 +27,17 @@ import Testing
     }
 
     @Test func `Every statement uses an index`() throws {
-        let store = try SQLiteStore(directory: folder.url)
-        let plans = try store.queryPlans()
-        #expect(plans.count > 70)
+        // The conformance tests run all statements, so that the process knows them.
+        for keys in [nil, StoreKeys.sample(1)] {
+            var options = SQLiteStore.Options()
+            options.keys = keys
+            for testCase in StoreConformance.cases {
+                let folder = try TemporaryFolder()
+                try StoreConformance { try SQLiteStore(directory: folder.url, options: options) }.run(testCase)
+            }
+        }
+        let plans = try SQLiteStore(directory: folder.url).queryPlans()
+        #expect(plans.count == (try Self.declaredStatements()) + 12, "a statement is not run, or a filter was added")
         for (statement, steps) in plans {
             // `sqlite_sequence` has one row for each table with AUTOINCREMENT, and no index.
             for step in steps where step != "SCAN sqlite_sequence" {
@@ -51,7 +61,7 @@ import Testing
             plans.first { $0.statement.contains("FROM message WHERE conversation = ? AND id = ?") }?.steps
                 == ["SEARCH message USING INDEX message_id (id=? AND conversation=?)"])
         #expect(
-            plans.first { $0.statement.contains("FROM member WHERE user = ?") }?.steps
+            plans.first { $0.statement.contains("FROM member WHERE user = ? ORDER") }?.steps
                 == ["SEARCH member USING PRIMARY KEY (user=?)"])
         #expect(
             step("SELECT seq FROM mention").filter { $0.hasPrefix("SEARCH") }
@@ -61,6 +71,20 @@ import Testing
                 == [
                     "SEARCH conversation USING INDEX sqlite_autoindex_conversation_1 (kind=? AND target=? AND part>?)"
                 ])
+    }
+
+    /// Counts the statements in the sources, including those of lists such as `["a", "b"].map { Statement("…") }`.
+    private static func declaredStatements() throws -> Int {
+        let package = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
+        let sources = package.appending(path: "Sources/ScrollbackSQLite")
+        let files = try FileManager.default.subpathsOfDirectory(atPath: sources.path)
+        return try files.filter { $0.hasSuffix(".swift") }.reduce(0) { count, file in
+            let text = try String(contentsOf: sources.appending(path: file), encoding: .utf8)
+            let lists = text.matches(of: /\[([^\[\]]*)\]\.map \{\s*Statement\(/)
+            return lists.reduce(count + text.matches(of: /= Statement(<\w+>)?\(/).count) { count, list in
+                count + list.1.count { $0 == "\"" } / 2
+            }
+        }
     }
 
     @Test func `A second store on the same directory is refused until the first is closed`() throws {

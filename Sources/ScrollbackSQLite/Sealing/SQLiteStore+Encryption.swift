@@ -32,9 +32,9 @@ extension SQLiteStore {
                 let connection = self.connection(database)
                 defer { connection.rollBack() }
                 return try translatingErrors(on: database, "The store could not be written.") {
-                    try connection.run(.beginWrite)
+                    try connection.run(SQLiteConnection.beginWrite)
                     let answer = try body(connection.encryptionState)
-                    try connection.run(.commit)
+                    try connection.run(SQLiteConnection.commit)
                     return answer
                 }
             }

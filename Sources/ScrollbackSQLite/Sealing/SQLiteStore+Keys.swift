@@ -20,9 +20,9 @@ extension SQLiteStore {
     /// Records the key for re-encryption before it encrypts anything.
     static func startReencryption(with keys: StoreKeys?, _ connection: SQLiteConnection) throws {
         guard let keys, try connection.encryptionState.needsReencryption(with: keys) else { return }
-        try connection.run(.beginWrite)
+        try connection.run(SQLiteConnection.beginWrite)
         defer { connection.rollBack() }
         try connection.encryptionState.startReencryption(with: keys)
-        try connection.run(.commit)
+        try connection.run(SQLiteConnection.commit)
     }
 }

@@ -10,7 +10,8 @@ final class SQLiteConnection: @unchecked Sendable {
     let database: Database
     /// The cipher for texts; `nil` without keys.
     let cipher: StoreCipher?
-    private var statements: [Statement?] = Array(repeating: nil, count: Query.allCases.count)
+    /// The prepared statements at their indexes.
+    private var statements: [GRDB.Statement?] = []
     /// The error after which SQLite rolled back a transaction; later statements would run outside of it.
     private var rollbackError: DatabaseError?
 
@@ -22,10 +23,11 @@ final class SQLiteConnection: @unchecked Sendable {
     /// Runs a statement and passes each row to `row`.
     ///
     /// - Parameter row: Returns whether to continue.
-    func run(
-        _ query: Query, bind: (inout Parameters) -> Void = { _ in }, row: (inout Columns) throws -> Bool = { _ in true }
+    func run<Row>(
+        _ statement: Statement<Row>, bind: (inout Parameters) -> Void = { _ in },
+        row: (Row) throws -> Bool = { _ in true }
     ) throws {
-        try run(try statement(query), bind: bind, row: row)
+        try run(try prepare(statement), bind: bind) { try row(try statement.decode(&$0)) }
     }
 
     /// Runs a statement that is not cached, because it has too many variants.
@@ -36,7 +38,7 @@ final class SQLiteConnection: @unchecked Sendable {
     }
 
     func run(
-        _ statement: Statement, bind: (inout Parameters) -> Void = { _ in }, row: (inout Columns) throws -> Bool
+        _ statement: GRDB.Statement, bind: (inout Parameters) -> Void = { _ in }, row: (inout Columns) throws -> Bool
     ) throws {
         if let rollbackError { throw rollbackError }
         try statement.run(cipher: cipher, bind: bind, row: row) { code, systemError in
@@ -44,37 +46,40 @@ final class SQLiteConnection: @unchecked Sendable {
         }
     }
 
-    /// Returns the value of the first row.
-    func first<Value>(
-        _ query: Query, bind: (inout Parameters) -> Void, row: (inout Columns) throws -> Value
-    ) throws -> Value? {
-        var value: Value?
-        try run(query, bind: bind) { columns in
-            value = try row(&columns)
+    /// Returns the first row.
+    func first<Row>(_ statement: Statement<Row>, bind: (inout Parameters) -> Void = { _ in }) throws -> Row? {
+        var first: Row?
+        try run(statement, bind: bind) { row in
+            first = row
             return false
         }
-        return value
+        return first
     }
 
-    /// Returns the values of at most `limit` rows.
-    func all<Value>(
-        _ query: Query, limit: Int = .max, bind: (inout Parameters) -> Void, row: (inout Columns) throws -> Value
-    ) throws -> [Value] {
+    /// Returns at most `limit` rows.
+    func all<Row>(
+        _ statement: Statement<Row>, limit: Int = .max, bind: (inout Parameters) -> Void = { _ in }
+    ) throws -> [Row] {
         guard limit > 0 else { return [] }
-        var values: [Value] = []
-        values.reserveCapacity(min(limit, 64))
-        try run(query, bind: bind) { columns in
-            values.append(try row(&columns))
-            return values.count < limit
+        var rows: [Row] = []
+        rows.reserveCapacity(min(limit, 64))
+        try run(statement, bind: bind) { row in
+            rows.append(row)
+            return rows.count < limit
         }
-        return values
+        return rows
     }
+
+    static let beginRead = Statement("BEGIN DEFERRED")
+    static let beginWrite = Statement("BEGIN IMMEDIATE")
+    static let commit = Statement("COMMIT")
+    private static let rollback = Statement("ROLLBACK")
 
     /// Rolls back a failed transaction, unless SQLite already did.
     func rollBack() {
         rollbackError = nil
         guard sqlite3_get_autocommit(database.sqliteConnection) == 0 else { return }
-        try? run(.rollback)
+        try? run(Self.rollback)
     }
 
     /// The number of rows that the last statement changed.
@@ -87,10 +92,11 @@ final class SQLiteConnection: @unchecked Sendable {
         }
     }
 
-    private func statement(_ query: Query) throws -> Statement {
-        if let known = statements[query.rawValue] { return known }
-        let made = try database.makeStatement(sql: query.sql)
-        statements[query.rawValue] = made
+    private func prepare<Row>(_ statement: Statement<Row>) throws -> GRDB.Statement {
+        if statement.index < statements.count, let known = statements[statement.index] { return known }
+        let made = try database.makeStatement(sql: statement.sql)
+        while statements.count <= statement.index { statements.append(nil) }
+        statements[statement.index] = made
         return made
     }
 
@@ -98,7 +104,7 @@ final class SQLiteConnection: @unchecked Sendable {
     ///
     /// SQLite reports ENOSPC as full, but reports an exceeded quota or file size limit as an I/O error. For a failed
     /// commit, it does not report the system error.
-    private func failure(_ code: CInt, systemError: CInt, _ statement: Statement) -> DatabaseError {
+    private func failure(_ code: CInt, systemError: CInt, _ statement: GRDB.Statement) -> DatabaseError {
         let isFull = code & 0xFF == SQLITE_IOERR && DatabaseError.indicatesOutOfSpace(systemError)
         let error = DatabaseError(
             resultCode: isFull ? .SQLITE_FULL : ResultCode(rawValue: code),

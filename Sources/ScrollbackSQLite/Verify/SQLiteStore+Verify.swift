@@ -94,17 +94,17 @@ struct Verification {
 
     /// The statements that run for each conversation.
     struct Statements {
-        let messages, ids, members, spans, blocks, counted, mentions, changes: Statement
+        let messages, ids, members, spans, blocks, counted, mentions, changes: GRDB.Statement
 
         init(_ database: Database) throws {
-            func statement(_ sql: String) throws -> Statement { try database.makeStatement(sql: sql) }
+            func statement(_ sql: String) throws -> GRDB.Statement { try database.makeStatement(sql: sql) }
             messages = try statement(
                 """
                 SELECT seq, n, timetoken, type, flags, content IS NULL, rev FROM message WHERE conversation = ?
                 ORDER BY seq
                 """)
             ids = try statement("SELECT id FROM message WHERE conversation = ? ORDER BY id")
-            members = try statement("SELECT \(Query.memberColumns) FROM member WHERE conversation = ? ORDER BY user")
+            members = try statement("SELECT \(MemberRow.columns) FROM member WHERE conversation = ? ORDER BY user")
             spans = try statement(
                 #"SELECT user, joined, "left" FROM span WHERE conversation = ? ORDER BY user, joined"#)
             blocks = try statement(
@@ -207,10 +207,10 @@ extension SQLiteConnection {
     fileprivate func nextConversation(after number: Int64) throws -> ConversationRow? {
         var row: ConversationRow?
         try run(
-            uncached: "SELECT \(Query.conversationColumns) FROM conversation WHERE number > ? ORDER BY number LIMIT 1",
+            uncached: "SELECT \(ConversationRow.columns) FROM conversation WHERE number > ? ORDER BY number LIMIT 1",
             bind: { $0.add(number) },
             row: {
-                row = try $0.conversation()
+                row = try ConversationRow(&$0)
                 return false
             })
         return row

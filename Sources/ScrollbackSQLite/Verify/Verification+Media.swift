@@ -35,10 +35,10 @@ extension Verification {
         }
         try connection.run(
             uncached: """
-                SELECT \(Query.mediaColumns), EXISTS (SELECT 1 FROM mediaUse WHERE mediaUse.media = media.id) FROM media
+                SELECT \(MediaRow.columns), EXISTS (SELECT 1 FROM mediaUse WHERE mediaUse.media = media.id) FROM media
                 """
         ) { columns in
-            let row = try columns.media()
+            let row = try MediaRow(&columns)
             if columns.flag() != (row.unusedSince == nil) {
                 try found("file \(row.id): its use by messages is recorded inconsistently")
             }

@@ -15,7 +15,7 @@ extension Verification {
     private mutating func checkPositions(of row: ConversationRow) throws {
         let deletedRanges = SeqRangeSet(try reader.deletedRanges(of: nil, in: row.number).map(\.places))
         try connection.run(statements.members, bind: { $0.add(row.number) }) { columns in
-            let member = try columns.member()
+            let member = try MemberRow(&columns)
             func check(_ name: String, _ seq: Seq, _ countedIndex: Int64) throws {
                 guard (0...row.head).contains(seq) else {
                     return try found("\(row.id): \(member.user)'s \(name) position \(seq) is not in 0...\(row.head)")
@@ -102,7 +102,7 @@ extension Verification {
     private mutating func checkUncounted(of row: ConversationRow) throws {
         var blocks: [(user: UserID, block: BitBlock)] = []
         try connection.run(statements.blocks, bind: { $0.add(row.number) }) { columns in
-            blocks.append((UserID(known: columns.text()), try columns.block()))
+            blocks.append((UserID(known: columns.text()), try BitBlock(&columns)))
             return true
         }
         for (user, block) in blocks {

@@ -1,0 +1,58 @@
+import StoreFiles
+import Synchronization
+
+/// The SQL of the statements that this process has used, by their index.
+let usedStatements = Mutex<[String]>([])
+
+/// The SQL of a statement, and how to decode its rows.
+///
+/// Declare each statement as a static constant beside the method that runs it: every connection prepares it once, and
+/// finds it by its index.
+struct Statement<Row>: Sendable {
+    let sql: String
+    /// The index among the prepared statements of a connection.
+    let index: Int
+    let decode: @Sendable (inout Columns) throws -> Row
+
+    init(_ sql: String, _ decode: @escaping @Sendable (inout Columns) throws -> Row) {
+        self.sql = sql
+        self.decode = decode
+        index = usedStatements.withLock { statements in
+            statements.append(sql)
+            return statements.count - 1
+        }
+    }
+}
+
+extension Statement<Void> {
+    /// Creates a statement that returns no rows.
+    init(_ sql: String) {
+        self.init(sql) { _ in }
+    }
+}
+
+extension Statement where Row: StoredRow {
+    /// Creates a statement that returns the columns of a row type.
+    init(_ sql: String) {
+        self.init(sql) { try Row(&$0) }
+    }
+}
+
+/// A row type that several statements read.
+protocol StoredRow: SendableMetatype {
+    /// The columns, separated by `, `, in the order in which they are read.
+    static var columns: String { get }
+
+    /// Reads the columns.
+    init(_ columns: inout Columns) throws
+}
+
+/// Returns a `?` for each column of a list.
+func placeholders(_ columns: String) -> String {
+    columns.split(separator: ", ").map { _ in "?" }.joined(separator: ", ")
+}
+
+/// Returns the columns of a list with the values of a row that an upsert could not insert.
+func excluded(_ columns: String) -> String {
+    columns.split(separator: ", ").map { "excluded.\($0)" }.joined(separator: ", ")
+}
