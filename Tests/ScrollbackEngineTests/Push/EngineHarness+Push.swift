@@ -83,7 +83,7 @@ extension EngineHarness {
             try await Task.sleep(for: .milliseconds(2))
         }
         worker.cancel()
-        engine.pushes.wakeUp()
+        engine.pushes.loop.wakeUp()
         await worker.value
     }
 

@@ -73,7 +73,7 @@ struct PushCostTests {
                 try await Task.sleep(for: .milliseconds(2))
             }
             worker.cancel()
-            harness.engine.pushes.wakeUp()
+            harness.engine.pushes.loop.wakeUp()
             await worker.value
             let steps = store.steps - before
             #expect(services.pushed.map(\.target.receiver).sorted() == users.sorted())
