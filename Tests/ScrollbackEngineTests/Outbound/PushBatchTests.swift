@@ -109,7 +109,7 @@ private struct Scenario {
                 check(sent.insert(number).inserted, "Push \(number) is sent twice.")
                 sending.insert(number)
             }
-            check(sending.count <= PushBatch.maximumConcurrentSends, "\(sending.count) pushes are sent concurrently.")
+            check(sending.count <= PushBatch.maximumConcurrentSends, "Too many pushes are sent concurrently.")
             check(
                 sending.count == min(batch.openCount, PushBatch.maximumConcurrentSends), "A push waits for no reason.")
             if let number = sending.randomElement(using: &random), Int.random(in: 0..<20, using: &random) > 0 {
@@ -131,7 +131,7 @@ private struct Scenario {
                 store()
             }
         }
-        check(settled.count == count, "Only \(settled.count) of \(count) pushes are settled.")
+        check(settled.count == count, "Some pushes are not settled.")
         let later = outcomes.filter { if case .later = $0.value { true } else { false } }
         check(Set(rows.values.map(\.push)) == Set(later.keys), "Other pushes than those to retry have rows.")
         check(rows.count == later.count && rows.values.allSatisfy { $0.row.attempts == 1 }, "A retry has two rows.")
