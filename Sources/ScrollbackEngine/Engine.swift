@@ -104,7 +104,7 @@ package final class Engine: Sendable {
             },
             recorded: { [deliveries, pushes] recorded in
                 deliveries.recorded(recorded.deliveries)
-                if recorded.pushes { pushes.wakeUp() }
+                if recorded.pushes { pushes.loop.wakeUp() }
             }, observe: observe)
         apply(settings)
     }
@@ -120,14 +120,14 @@ package final class Engine: Sendable {
         }
         hub.rooms.setRateLimit(settings.moderation.roomMessagesPerSecond)
         deliveries.after.withLock { $0 = settings.moderation.webhooks.after }
-        deliveries.wakeUp()
+        deliveries.loop.wakeUp()
         updatePushState()
     }
 
     /// Updates whether pushes can be sent; settings and configuration can change at the same time.
     func updatePushState() {
         current.value.withLock { pushes.isOn.store(gateway != nil && $0.push.isOn, ordering: .relaxed) }
-        pushes.wakeUp()
+        pushes.loop.wakeUp()
     }
 
     /// Checks the number of elements that a page of a list may have.

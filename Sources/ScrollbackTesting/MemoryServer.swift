@@ -49,7 +49,7 @@ final class MemoryServer: Sendable {
     deinit {
         ticker.cancel()
         pushing.withLock { $0 }?.cancel()
-        engine.pushes.wakeUp()
+        engine.pushes.loop.wakeUp()
     }
 
     /// Starts to deliver pushes.

@@ -7,6 +7,8 @@ extension Engine {
     private static let maximumConcurrentWalks = 8
     /// The maximum number of retries that are processed together.
     private static let retryBatchSize = 200
+    /// The delay before a step is repeated that the store failed to read or to write.
+    private static let storeRetryDelay = RetryDelay(first: 1, maximum: 1, jitter: 1...1)
 
     /// Returns the number of messages with pending pushes, and of pending retries.
     package func pendingPushes() throws -> (waiting: Int64, retries: Int64) { try store.read { try $0.pushCounts() } }
@@ -14,76 +16,54 @@ extension Engine {
     /// Sends pending pushes until the task is cancelled.
     package func runPushLoop() async {
         guard let gateway else { return }
-        await withDiscardingTaskGroup { group in
-            var schedule = PushSchedule(limit: Self.maximumConcurrentWalks)
-            var wakes = pushes.wakes.makeAsyncIterator()
-            while !Task.isCancelled {
-                for step in pushes.takeFinished() { schedule.finished(step, now: clock()) }
-                var next: Date?
-                let settings = self.settings.push
-                if settings.isOn {
-                    do {
-                        let work = try store.read {
-                            try schedule.nextWork(from: $0, every: Double(settings.intervalSeconds), now: clock())
-                        }
-                        for conversation in work.conversations {
-                            group.addTask { await self.sendNextPage(conversation, settings, over: gateway) }
-                        }
-                        if work.retries { group.addTask { await self.sendRetries(settings, over: gateway) } }
-                        next = work.next
-                    } catch {
-                        next = clock() + 1
-                    }
+        let schedule = OutboundSchedule(limit: Self.maximumConcurrentWalks, delay: Self.storeRetryDelay)
+        await pushes.loop.run(schedule, clock: clock) { schedule, now in
+            let settings = self.settings.push
+            guard settings.isOn else { return ([], nil) }
+            return try store.read { store in
+                try schedule.turn(
+                    now: now, interval: Double(settings.intervalSeconds), nextRetry: store.nextPushRetry(),
+                    pending: store.conversationsWithPushes(after:limit:))
+            }
+        } step: { [self] lane in
+            do {
+                switch lane {
+                case .conversation(let conversation): try await sendNextPage(conversation, settings.push, over: gateway)
+                case .retries: try await sendRetries(settings.push, over: gateway)
                 }
-                // Waits for a new push, the end of a step, or the next due time, whichever comes first.
-                let alarm = next.map { date in
-                    Task { [clock, pushes] in
-                        try? await Task.sleep(for: .seconds(max(0.01, date.timeIntervalSince(clock()))))
-                        if !Task.isCancelled { pushes.wakeUp() }
-                    }
-                }
-                let isOver = await wakes.next() == nil
-                alarm?.cancel()
-                if isOver { return }
+            } catch {
+                pushes.loop.finish(lane, .failed)
             }
         }
     }
 
     /// Sends the next page of a conversation's push walk.
-    private func sendNextPage(_ conversation: Int64, _ settings: PushSettings, over gateway: any PushGateway) async {
-        do {
-            guard let page = try await onPushThread({ try self.page(of: conversation, settings) }) else {
-                return pushes.finish(PushStep(conversation: conversation))
+    private func sendNextPage(
+        _ conversation: Int64, _ settings: PushSettings, over gateway: any PushGateway
+    ) async throws {
+        guard let page = try await onPushThread({ try self.page(of: conversation, settings) }) else {
+            return pushes.loop.finish(.conversation(conversation), .progressed)
+        }
+        try await sendPushes(page.due, settings, over: gateway) { transaction in
+            try transaction.store.put(page.walk, of: conversation)
+            if page.walk == nil {
+                try transaction.store.dropPushes(of: conversation, through: page.through)
             }
-            let attempts = page.due.map { PushAttempt(due: $0) }
-            try await sendPushes(attempts, settings, over: gateway) { transaction in
-                try transaction.store.put(page.walk, of: conversation)
-                if page.walk == nil {
-                    try transaction.store.dropPushes(of: conversation, through: page.through)
-                }
-            } closed: {
-                pushes.finish(PushStep(conversation: conversation, isOver: page.walk == nil))
-            }
-        } catch {
-            pushes.finish(PushStep(conversation: conversation, failed: true))
+        } closed: {
+            pushes.loop.finish(.conversation(conversation), page.walk == nil ? .delivered : .progressed)
         }
     }
 
     /// Sends due retries.
-    private func sendRetries(_ settings: PushSettings, over gateway: any PushGateway) async {
-        do {
-            let now = clock()
-            let due = try await onPushThread { try self.retries(dueBy: now, limit: Self.retryBatchSize, settings) }
-            let attempts = due.compactMap { retry, due in due.map { PushAttempt(due: $0, retry: retry) } }
-            // Retries that are obsolete, because the message was read or recalled, or the device was removed.
-            let unwanted = due.filter { $0.due == nil }.map(\.retry.number)
-            try await sendPushes(attempts, settings, over: gateway) { transaction in
-                for number in unwanted { try transaction.store.dropPushRetry(number) }
-            } closed: {
-                pushes.finish(PushStep(conversation: PushSchedule.retries))
-            }
-        } catch {
-            pushes.finish(PushStep(conversation: PushSchedule.retries, failed: true))
+    private func sendRetries(_ settings: PushSettings, over gateway: any PushGateway) async throws {
+        let now = clock()
+        let due = try await onPushThread { try self.retries(dueBy: now, limit: Self.retryBatchSize, settings) }
+        // Retries that are obsolete, because the message was read or recalled, or the device was removed.
+        let unwanted = due.filter { $0.due == nil }.map(\.retry.number)
+        try await sendPushes(due.compactMap(\.due), settings, over: gateway) { transaction in
+            for number in unwanted { try transaction.store.dropPushRetry(number) }
+        } closed: {
+            pushes.loop.finish(.retries, .progressed)
         }
     }
 
@@ -107,19 +87,13 @@ extension Engine {
 
 /// The timing of pushes: how long to wait for answers, and before retries.
 package struct PushTiming: Sendable {
-    /// The delay before the first retry, in seconds; it doubles with each further retry.
-    package var firstDelay: TimeInterval
-    package var maximumDelay: TimeInterval
+    let retryDelay: RetryDelay
     /// How long a page stays open to wait for answers, in seconds.
-    package var answerTimeout: TimeInterval
+    let answerTimeout: TimeInterval
 
-    package init(firstDelay: TimeInterval = 1, maximumDelay: TimeInterval = 900, answerTimeout: TimeInterval = 2) {
-        self.firstDelay = firstDelay
-        self.maximumDelay = maximumDelay
+    /// - Parameter firstDelay: The delay before the first retry, in seconds; it doubles with each further retry.
+    package init(firstDelay: TimeInterval = 1, answerTimeout: TimeInterval = 2) {
+        retryDelay = RetryDelay(first: firstDelay, maximum: 900, jitter: 0.75...1.25)
         self.answerTimeout = answerTimeout
-    }
-
-    func wait(after attempts: Int64) -> TimeInterval {
-        min(maximumDelay, firstDelay * pow(2, Double(min(attempts, 30) - 1))) * Double.random(in: 0.75...1.25)
     }
 }

@@ -1,16 +1,31 @@
 import Crypto
 import Foundation
-import ScrollbackModel
+package import ScrollbackModel
 import ScrollbackWire
 
 /// A push that is due.
-struct DuePush: Sendable {
-    var user: UserID
-    var notification: PushNotification
+package struct DuePush: Sendable {
+    package var user: UserID
+    package var notification: PushNotification
     /// The pending push that it results from.
-    var push: PushRow
-    /// The number of this push in its page.
-    var number: Int
+    package var push: PushRow
+    /// The retry row of a retry, or of a push whose answer is late.
+    package var retry: PushRetryRow?
+
+    package init(user: UserID, notification: PushNotification, push: PushRow, retry: PushRetryRow? = nil) {
+        (self.user, self.notification, self.push, self.retry) = (user, notification, push, retry)
+    }
+
+    /// Returns the push's retry row, or a new one, for a retry at a date.
+    func retryRow(notBefore date: Date, now: Date) -> PushRetryRow {
+        var row =
+            retry
+            ?? PushRetryRow(
+                user: user, device: notification.device.id, push: push, attempts: 0, notBefore: date,
+                firstTriedAt: now)
+        row.notBefore = date
+        return row
+    }
 }
 
 /// One page of a push walk: some of a conversation's recipients, and the pushes for them.
@@ -52,7 +67,6 @@ extension Engine {
                     due += try notifications(of: subject, to: user, settings, &context)
                 }
             }
-            for index in due.indices { due[index].number = index }
             let isOver = people.count < Self.recipientsPerPage
             let next = isOver ? nil : people.last.map { PushWalkRow(through: walk.through, after: $0) }
             return PushPage(due: due, through: walk.through, walk: next)
@@ -64,7 +78,7 @@ extension Engine {
         dueBy time: Date, limit: Int, _ settings: PushSettings
     ) throws -> [(retry: PushRetryRow, due: DuePush?)] {
         try store.read { store in
-            try store.pushRetries(dueBy: time, limit: limit).enumerated().map { index, retry in
+            try store.pushRetries(dueBy: time, limit: limit).map { retry in
                 guard let row = try store.conversation(numbered: retry.push.conversation), !row.isDeleted else {
                     return (retry, nil)
                 }
@@ -74,7 +88,7 @@ extension Engine {
                 else { return (retry, nil) }
                 let all = try notifications(of: subject, to: retry.user, settings, &context)
                 var due = all.first { $0.notification.device.id == retry.device }
-                due?.number = index
+                due?.retry = retry
                 return (retry, due)
             }
         }
@@ -153,7 +167,7 @@ extension Engine {
                 id: Self.id(of: subject, to: user, row.device.id), device: row.device, text: text, badge: badge,
                 target: target, data: subject.text.options.data, link: settings.link(to: target),
                 options: subject.text.options, replaces: subject.isRecall, expiresAt: context.now + Self.lifetime)
-            return DuePush(user: user, notification: notification, push: subject.push, number: 0)
+            return DuePush(user: user, notification: notification, push: subject.push)
         }
     }
 

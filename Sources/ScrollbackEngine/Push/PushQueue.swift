@@ -7,33 +7,12 @@ import Synchronization
 ///
 /// The transaction that stores a message also stores its pending push, which stays until all recipients are processed.
 package final class PushQueue: Sendable {
-    let wakes: AsyncStream<Void>
-    private let wake: AsyncStream<Void>.Continuation
+    package let loop = OutboundLoop()
     /// Whether any push service is configured.
     let isOn = Atomic<Bool>(false)
-    /// The completed steps of push walks, until the scheduler reads them.
-    private let finished = Mutex<[PushStep]>([])
     package let counts = PushCounts()
     /// The number of awaited answers whose pages are closed.
     let late = Atomic<Int>(0)
-
-    init() {
-        (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-    }
-
-    package func wakeUp() { wake.yield() }
-
-    func finish(_ step: PushStep) {
-        finished.withLock { $0.append(step) }
-        wakeUp()
-    }
-
-    func takeFinished() -> [PushStep] {
-        finished.withLock { finished in
-            defer { finished = [] }
-            return finished
-        }
-    }
 
     /// Stores pending pushes for the events of a transaction.
     ///
@@ -51,14 +30,6 @@ package final class PushQueue: Sendable {
         }
         return hasPushes
     }
-}
-
-/// The result of a step of a push walk.
-struct PushStep: Sendable {
-    var conversation: Int64
-    /// Whether all recipients were processed.
-    var isOver = false
-    var failed = false
 }
 
 /// The number of pushes by service and outcome since the start.

@@ -6,11 +6,8 @@ package import Synchronization
 ///
 /// The transaction of a change also stores its delivery, which stays until the webhook acknowledges it.
 package final class DeliveryQueue: Sendable {
+    let loop = OutboundLoop()
     let after = Mutex<WebhookSettings.After?>(nil)
-    let wakes: AsyncStream<Void>
-    private let wake: AsyncStream<Void>.Continuation
-    /// The completed requests, until the scheduler reads them.
-    private let finished = Mutex<[(conversation: Int64, isAcknowledged: Bool)]>([])
     /// The number of acknowledged requests since the start.
     package let posts = Atomic<Int>(0)
     /// The number of failed requests since the start.
@@ -21,21 +18,6 @@ package final class DeliveryQueue: Sendable {
 
     init(waiting: Int) {
         self.waiting = Atomic(waiting)
-        (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-    }
-
-    func wakeUp() { wake.yield() }
-
-    func finish(_ conversation: Int64, isAcknowledged: Bool) {
-        finished.withLock { $0.append((conversation, isAcknowledged)) }
-        wakeUp()
-    }
-
-    func takeFinished() -> [(conversation: Int64, isAcknowledged: Bool)] {
-        finished.withLock { finished in
-            defer { finished = [] }
-            return finished
-        }
     }
 
     /// Stores deliveries for the events of a transaction.
@@ -57,48 +39,44 @@ package final class DeliveryQueue: Sendable {
     func recorded(_ count: Int) {
         guard count > 0 else { return }
         waiting.wrappingAdd(count, ordering: .relaxed)
-        wakeUp()
+        loop.wakeUp()
     }
 
     /// Records that a commit deleted deliveries.
     func dropped(_ count: Int) { waiting.wrappingSubtract(count, ordering: .relaxed) }
 
     private static func body(of event: Event) -> (ConversationID, RawJSON)? {
-        var writer = JSONWriter(reserving: 512)
-        switch event {
-        case .message(let message, _, _):
+        func body(_ name: String, _ writeMembers: (inout JSONWriter) -> Void) -> RawJSON {
+            var writer = JSONWriter(reserving: 512)
             writer.object { writer in
-                writer.field("event", "message")
+                writer.field("event", name)
+                writeMembers(&writer)
+            }
+            return writer.json
+        }
+        func body(_ name: String, _ message: Message) -> RawJSON {
+            body(name) { writer in
                 writer.key("message")
                 message.write(to: &writer)
             }
-            return (message.conversation, writer.json)
-        case .changed(let id, let change, _, _):
-            switch change {
-            case .message(let message):
-                writer.object { writer in
-                    writer.field("event", "changed")
-                    writer.key("message")
-                    message.write(to: &writer)
-                }
-            case .removed(let places, let rev):
-                writer.object { writer in
-                    writer.field("event", "removed")
-                    writer.field("conversation", id)
-                    writer.field("lower", places.lowerBound)
-                    writer.field("upper", places.upperBound)
-                    writer.field("rev", rev)
-                }
-            case .invisible: return nil
+        }
+        switch event {
+        case .message(let message, _, _): return (message.conversation, body("message", message))
+        case .changed(let id, .message(let message), _, _): return (id, body("changed", message))
+        case .changed(let id, .removed(let places, let rev), _, _):
+            let removed = body("removed") { writer in
+                writer.field("conversation", id)
+                writer.field("lower", places.lowerBound)
+                writer.field("upper", places.upperBound)
+                writer.field("rev", rev)
             }
-            return (id, writer.json)
+            return (id, removed)
         case .reported(let report):
-            writer.object { writer in
-                writer.field("event", "report")
+            let reported = body("report") { writer in
                 writer.key("report")
                 writer.object { report.writeMembers(to: &$0) }
             }
-            return (report.conversation, writer.json)
+            return (report.conversation, reported)
         default: return nil
         }
     }

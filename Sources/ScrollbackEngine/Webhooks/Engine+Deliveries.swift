@@ -12,8 +12,7 @@ extension Engine {
     private static let bytesPerRequest = 1 << 20
     /// How long to wait for the webhook's answer.
     private static let deliveryTimeout = Duration.seconds(10)
-    /// The maximum backoff, in seconds.
-    private static let maximumBackoff: TimeInterval = 60
+    private static let retryDelay = RetryDelay(first: 1, maximum: 60, jitter: 0.5...1)
 
     /// The number of pending events.
     package var pendingDeliveries: Int { deliveries.waiting.load(ordering: .relaxed) }
@@ -23,53 +22,30 @@ extension Engine {
     /// Events of a conversation are delivered in order, and each is repeated until the webhook acknowledges it.
     package func runDeliveryLoop() async {
         guard let webhooks else { return }
-        await withDiscardingTaskGroup { group in
-            var schedule = DeliverySchedule(
-                limit: Self.maximumConcurrentDeliveries, maximumBackoff: Self.maximumBackoff)
-            var wakes = deliveries.wakes.makeAsyncIterator()
-            while !Task.isCancelled {
-                for (conversation, isAcknowledged) in deliveries.takeFinished() {
-                    schedule.finished(conversation, isAcknowledged: isAcknowledged, now: clock())
-                }
-                var next: Date?
-                if let hook = deliveries.after.withLock({ $0 }) {
-                    schedule.apply(hook)
-                    do {
-                        let ready = try store.read { try schedule.nextWork(from: $0, now: clock()) }
-                        for conversation in ready {
-                            group.addTask { [deliveries] in
-                                let isAcknowledged = await self.deliver(conversation, to: hook, over: webhooks)
-                                deliveries.finish(conversation, isAcknowledged: isAcknowledged)
-                            }
-                        }
-                        next = schedule.next
-                    } catch {
-                        next = clock() + 1
-                    }
-                }
-                // Waits for a new event, the end of a request, or the next due time, whichever comes first.
-                let alarm = next.map { date in
-                    Task { [clock, deliveries] in
-                        try? await Task.sleep(for: .seconds(max(0.01, date.timeIntervalSince(clock()))))
-                        if !Task.isCancelled { deliveries.wakeUp() }
-                    }
-                }
-                let isOver = await wakes.next() == nil
-                alarm?.cancel()
-                if isOver { return }
+        let schedule = OutboundSchedule(
+            limit: Self.maximumConcurrentDeliveries, delay: Self.retryDelay,
+            outageThreshold: Self.maximumConcurrentDeliveries)
+        var current: WebhookSettings.After?
+        await deliveries.loop.run(schedule, clock: clock) { schedule, now in
+            guard let hook = deliveries.after.withLock({ $0 }) else { return ([], nil) }
+            if hook != current { schedule.forgetFailures() }
+            current = hook
+            return try store.read {
+                try schedule.turn(now: now, pending: $0.conversationsWithDeliveries(after:limit:))
             }
+        } step: { [self] lane in
+            deliveries.loop.finish(lane, await deliver(lane, over: webhooks))
         }
     }
 
     /// Sends the pending events of one conversation, as many as fit into one request.
-    ///
-    /// - Returns: Whether the webhook acknowledged them.
     private func deliver(
-        _ conversation: Int64, to hook: WebhookSettings.After, over transport: any WebhookTransport
-    ) async -> Bool {
-        guard let rows = try? store.read({ try $0.deliveries(of: conversation, limit: Self.eventsPerRequest) }),
+        _ lane: OutboundSchedule.Lane, over transport: any WebhookTransport
+    ) async -> OutboundSchedule.Outcome {
+        guard case .conversation(let conversation) = lane, let hook = deliveries.after.withLock({ $0 }),
+            let rows = try? store.read({ try $0.deliveries(of: conversation, limit: Self.eventsPerRequest) }),
             let first = rows.first
-        else { return false }
+        else { return .failed }
         var bytes = 0
         let batch = rows.prefix { row in
             defer { bytes += row.body.text.utf8.count }
@@ -92,18 +68,15 @@ extension Engine {
             timeout: Self.deliveryTimeout, now: clock())
         guard let response = try? await transport.post(request), response.isSuccess else {
             deliveries.failures.wrappingAdd(1, ordering: .relaxed)
-            return false
+            return .failed
         }
         deliveries.posts.wrappingAdd(1, ordering: .relaxed)
-        let result: Result<Int, ChatError> = await withCheckedContinuation { continuation in
-            log.submit({ try $0.store.dropDeliveries(of: conversation, through: last) }) {
-                continuation.resume(returning: $0)
-            }
-        }
         // Events that could not be deleted are sent again: delivery is at least once.
-        guard case .success(let count) = result else { return false }
+        guard let count = try? await write({ try $0.store.dropDeliveries(of: conversation, through: last) }) else {
+            return .failed
+        }
         deliveries.dropped(count)
-        return true
+        return .delivered
     }
 
     /// Returns the globally unique ID of a delivery; a restored store has a new generation, so its numbers don't

@@ -330,43 +330,6 @@ struct WebhookTests {
         await delivering.value
     }
 
-    @Test("Conversations take turns, and failures of several conversations pause all deliveries")
-    func schedule() throws {
-        let harness = try after(FakeWebhookReceiver())
-        let groups = (1...5).map { ConversationID.group(Identifier(known: "g\($0)")) }
-        for group in groups {
-            try harness.make(group, members: ["alice"])
-            try harness.send(to: group, by: "alice")
-        }
-        var schedule = DeliverySchedule(limit: 2, maximumBackoff: 60)
-        let hook = WebhookSettings.After(url: "http://hook.invalid", secret: secret)
-        schedule.apply(hook)
-        let now = harness.clock.now
-        func begin() throws -> [Int64] { try harness.store.read { try schedule.nextWork(from: $0, now: now) } }
-        let first = try begin()
-        #expect(try first.count == 2 && begin() == [])
-        for conversation in first { schedule.finished(conversation, isAcknowledged: true, now: now) }
-        let second = try begin()
-        #expect(second.count == 2 && Set(first).isDisjoint(with: second))
-        schedule.finished(second[0], isAcknowledged: false, now: now)
-        let third = try begin()
-        #expect(third.count == 1 && !Set(first + second).contains(third[0]))
-        // After the second failure in a row, deliveries to the webhook pause.
-        schedule.finished(second[1], isAcknowledged: false, now: now)
-        #expect(try begin() == [] && schedule.next.map { $0 > now } == true)
-        schedule.finished(third[0], isAcknowledged: false, now: now)
-        // While all posts are in flight, no timer is set, because the end of a post starts the next.
-        var busy = DeliverySchedule(limit: 1, maximumBackoff: 60)
-        busy.apply(hook)
-        func beginLater(_ seconds: TimeInterval) throws -> [Int64] {
-            try harness.store.read { try busy.nextWork(from: $0, now: now + seconds) }
-        }
-        busy.finished(second[0], isAcknowledged: false, now: now)
-        #expect(try beginLater(60).count == 1 && beginLater(120) == [] && busy.next == nil)
-        schedule.apply(.init(url: "http://other.invalid", secret: secret))
-        #expect(try begin().count == 2, "another webhook gets deliveries at once")
-    }
-
     @Test("Without an after-webhook, no delivery is stored, and removing the webhook drops waiting deliveries")
     func withoutAfterWebhookNothingIsStored() throws {
         let receiver = FakeWebhookReceiver()

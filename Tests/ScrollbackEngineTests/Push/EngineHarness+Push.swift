@@ -81,7 +81,7 @@ extension EngineHarness {
         defer { worker.cancel() }
         _ = try await eventually { try isPushed() }
         worker.cancel()
-        engine.pushes.wakeUp()
+        engine.pushes.loop.wakeUp()
         await worker.value
     }
 

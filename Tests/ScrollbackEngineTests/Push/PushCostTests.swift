@@ -70,7 +70,7 @@ struct PushCostTests {
             // The loop does not query the store, because that would count.
             _ = try await eventually { services.pushed.count >= users.count }
             worker.cancel()
-            harness.engine.pushes.wakeUp()
+            harness.engine.pushes.loop.wakeUp()
             await worker.value
             let steps = store.steps - before
             #expect(services.pushed.map(\.target.receiver).sorted() == users.sorted())

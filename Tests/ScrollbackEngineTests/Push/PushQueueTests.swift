@@ -107,7 +107,7 @@ struct PushQueueTests {
         }
         #expect(ids.values.allSatisfy { $0.count == 1 })
         worker.cancel()
-        harness.engine.pushes.wakeUp()
+        harness.engine.pushes.loop.wakeUp()
         await worker.value
     }
 
@@ -201,7 +201,7 @@ struct PushQueueTests {
         gate.signal()
         #expect(try await eventually { try harness.engine.pendingPushes().waiting == 0 && failed.withLock { $0 } })
         worker.cancel()
-        harness.engine.pushes.wakeUp()
+        harness.engine.pushes.loop.wakeUp()
         await worker.value
         #expect(services.texts == ["bob: alice: hi"])
         #expect(harness.engine.pushes.counts.all == [.apns: [.sent: 1]])
@@ -296,11 +296,11 @@ struct PushQueueTests {
         #expect(
             try await eventually {
                 harness.clock.advance(by: 31)
-                harness.engine.pushes.wakeUp()
+                harness.engine.pushes.loop.wakeUp()
                 return services.texts == ["bob: alice: 1", "bob: alice: 3"]
             })
         worker.cancel()
-        harness.engine.pushes.wakeUp()
+        harness.engine.pushes.loop.wakeUp()
         await worker.value
     }
 
@@ -346,7 +346,7 @@ struct PushQueueTests {
         try harness.send("there", to: group, by: "alice")
         #expect(try await eventually { services.texts.contains("dave: alice: there") })
         worker.cancel()
-        harness.engine.pushes.wakeUp()
+        harness.engine.pushes.loop.wakeUp()
         await worker.value
     }
 
@@ -373,7 +373,7 @@ struct PushQueueTests {
         #expect(
             try await eventually { try harness.store.read { try $0.pushRetries(dueBy: now + 9, limit: 1).isEmpty } })
         harness.clock.advance(by: 9)
-        harness.engine.pushes.wakeUp()
+        harness.engine.pushes.loop.wakeUp()
         try await Task.sleep(for: .milliseconds(200))
         #expect(services.pushed.count == users.count)
 
@@ -392,7 +392,7 @@ struct PushQueueTests {
         #expect(try await eventually { try harness.engine.pendingPushes() == (0, 0) })
         #expect(harness.engine.pushes.counts.all[.apns]?[.sent] == users.count)
         worker.cancel()
-        harness.engine.pushes.wakeUp()
+        harness.engine.pushes.loop.wakeUp()
         await worker.value
     }
 }
