@@ -1,4 +1,3 @@
-import JWTKit
 import SwiftASN1
 
 extension PublicKey {
@@ -16,9 +15,12 @@ extension PublicKey {
         do {
             documents = try PEMDocument.parseMultiple(pemString: text)
         } catch {
+            guard text.contains("-----END ") else {
+                throw KeyError("has a PEM block without an end: copy the whole file again")
+            }
             throw KeyError(
-                "has a damaged PEM block (\(error)): a block is base64 in lines of 64 characters, "
-                    + "between a BEGIN and an END line. Write it again with openssl pkey -pubin -in FILE -pubout")
+                "has a PEM block that is not base64 in lines of 64 characters between matching BEGIN and END lines: "
+                    + "rewrite it with openssl pkey -pubin -in FILE -pubout")
         }
         guard let document = documents.first else {
             throw KeyError("has no PEM block (-----BEGIN PUBLIC KEY-----)")
@@ -37,7 +39,7 @@ extension PublicKey {
         } catch let error as KeyError {
             throw error
         } catch {
-            throw KeyError("has a public key that can't be parsed (\(error)): export it from the issuer again")
+            throw KeyError("has a public key that can't be parsed: export it from the issuer again")
         }
     }
 

@@ -69,7 +69,7 @@ import Testing
         // Write half of a file.
         try copy("bad/cut.pem", to: keys.appending(component: "rsa.pem"))
         try await eventually("the server logs the defect") {
-            server.log.contains("\(keys.path)/rsa.pem has a damaged PEM block") ? true : nil
+            server.log.contains("\(keys.path)/rsa.pem has a PEM block without an end") ? true : nil
         }
         #expect(try await status(server, old) == (200, nil))
         #expect(try await status(server, new) == (200, nil))
