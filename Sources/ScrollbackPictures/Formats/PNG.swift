@@ -38,7 +38,7 @@ enum PNG {
     /// Reads the profile of an `iCCP` chunk: a name, the compression method, the profile.
     private static func profile(in body: Bytes) throws(PictureError) -> Data {
         guard let end = body.offset(of: 0, from: 0), end < 80 else { throw .corrupt }
-        return try Inflater.inflate(try body.part(from: end + 2), atMost: ColorProfile.maximumBytes)
+        return try Zlib.inflate(try body.part(from: end + 2), atMost: ColorProfile.maximumBytes)
     }
 
     /// The chunks that pixels, colors and animation need.
@@ -72,15 +72,8 @@ enum PNG {
         var chunk = Data()
         chunk.append(UInt32(block.count), bytes: 4)
         chunk.append(checked)
-        chunk.append(checksum(of: checked), bytes: 4)
+        chunk.append(Zlib.checksum(of: checked), bytes: 4)
         return chunk
-    }
-
-    /// Computes a CRC-32 (annex D) bit by bit, which is fast enough for 30 bytes.
-    private static func checksum(of data: Data) -> UInt32 {
-        ~data.reduce(~0 as UInt32) { sum, byte in
-            (0..<8).reduce(sum ^ UInt32(byte)) { sum, _ in sum & 1 == 1 ? sum >> 1 ^ 0xEDB8_8320 : sum >> 1 }
-        }
     }
 }
 

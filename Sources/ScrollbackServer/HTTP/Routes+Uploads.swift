@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
+import RawStructuredFieldValues
 import ScrollbackEngine
 import ScrollbackModel
 
@@ -220,13 +221,12 @@ extension UploadRequest {
             name: try one("name"), expected: headers[.reprDigest].flatMap { Self.sha256(in: $0) })
     }
 
-    /// The SHA-256 of a `Repr-Digest` (RFC 9530); other digests are not looked at.
+    /// The SHA-256 of a `Repr-Digest` (RFC 9530). Other digests, and a field that can't be parsed, are ignored.
     private static func sha256(in text: String) -> BlobID? {
-        for part in text.split(separator: ",") {
-            let part = part.trimmingCharacters(in: .whitespaces)
-            guard part.lowercased().hasPrefix("sha-256=:"), part.hasSuffix(":") else { continue }
-            return Data(base64Encoded: String(part.dropFirst(9).dropLast())).flatMap { BlobID($0) }
-        }
-        return nil
+        var parser = StructuredFieldValueParser(Array(text.utf8))
+        guard case .item(let digest) = try? parser.parseDictionaryFieldValue()["sha-256"],
+            case .undecodedByteSequence(let base64) = digest.rfc9651BareItem
+        else { return nil }
+        return Data(base64Encoded: base64).flatMap { BlobID($0) }
     }
 }

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import RawStructuredFieldValues
 import ScrollbackEngine
 import ScrollbackModel
 
@@ -26,25 +27,21 @@ struct UploadFields: Sendable {
     /// Whether the request starts a resumable upload.
     var isResumable: Bool { version != nil && isEnd != nil }
 
-    // MARK: Structured items (RFC 8941 section 3.3) without parameters
+    // MARK: Items (RFC 9651 section 3.3), whose parameters are ignored
 
-    private static func item(_ text: String?) -> Substring? {
-        text?.prefix { $0 != ";" }.drop { $0 == " " }.split(separator: " ", omittingEmptySubsequences: false).first
+    private static func item(_ text: String?) -> RFC9651BareItem? {
+        var parser = StructuredFieldValueParser(Array((text ?? "").utf8))
+        return try? parser.parseItemFieldValue().rfc9651BareItem
     }
 
     private static func number(_ text: String?) -> Int64? {
-        guard let digits = item(text), (1...15).contains(digits.utf8.count),
-            digits.utf8.allSatisfy({ (0x30...0x39).contains($0) })
-        else { return nil }
-        return Int64(digits)
+        guard case .integer(let number) = item(text), number >= 0 else { return nil }
+        return number
     }
 
     private static func flag(_ text: String?) -> Bool? {
-        switch item(text) {
-        case "?1": true
-        case "?0": false
-        default: nil
-        }
+        guard case .bool(let flag) = item(text) else { return nil }
+        return flag
     }
 
     // MARK: Responses
