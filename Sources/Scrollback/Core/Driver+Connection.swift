@@ -74,6 +74,7 @@ extension Driver {
         backoff.reset()
         hasRefreshedToken = false
         core.connection.set(.online)
+        heads.connected()
         do {
             try await fetchPushedHeads()
             try await startSync()
@@ -158,16 +159,13 @@ extension Driver {
         generation += 1
         phase = .idle
         resume.disconnected()
+        heads.disconnected()
         push.disconnected()
         released = []
         hasRestartedSync = false
         core.setSyncStatus(isResumed: false, subscribed: [])
         settingsInFlight = []
         retryAt = nil
-        headsInFlight = []
-        headsToRefetch = []
-        delayedHeads = []
-        refetchedHeads = []
         retriesPresence = false
         subscriptionRetries = [:]
         for id in subscriptions.keys { core.subscriptions.set(.waiting, of: id) }

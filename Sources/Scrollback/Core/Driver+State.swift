@@ -20,8 +20,7 @@ extension Driver {
                 let change = StateChange.read(seq: mark.position.seq, epoch: mark.position.epoch, userRev: mark.userRev)
                 send(change.operation(in: mark.conversation), .read(mark.conversation))
             } else {
-                for first in stride(from: 0, to: marks.count, by: ReadMark.maximum) {
-                    let batch = Array(marks[first..<min(first + ReadMark.maximum, marks.count)])
+                for batch in marks.chunks(of: ReadMark.maximum) {
                     send(MarkSeveralRead(batch), .reads(batch.map(\.conversation)))
                 }
             }
@@ -112,10 +111,8 @@ extension Driver {
     func tickRetries() async {
         guard let date = retryAt, date <= now else { return }
         retryAt = nil
-        let ids = delayedHeads.sorted()
-        delayedHeads = []
-        refetchedHeads = []
-        fetchHeads(ids)
+        heads.tick()
+        sendHeadRequests()
         if retriesPresence { requestPresence(watched.keys.sorted()) }
         retriesPresence = false
         push.tick()

@@ -55,7 +55,14 @@ extension Driver {
 
     /// Requests whatever an outcome shows to be missing.
     func requestMissing(after outcome: LogOutcome) {
-        if outcome.needsHead { fetchHeads([outcome.conversation], after: outcome.input) }
+        if outcome.needsHead {
+            if case .head = outcome.input {
+                heads.storedUncertain(outcome.conversation)
+                sendHeadRequests()
+            } else {
+                fetchHeads([outcome.conversation])
+            }
+        }
         if let behind = outcome.behind,
             behind.conversation.kind.traits.replaysMissed || isSubscribed(behind.conversation)
         {
@@ -63,19 +70,8 @@ extension Driver {
         }
     }
 
-    /// Fetches heads again after an outcome left the counts uncertain.
-    ///
-    /// If the outcome was a head itself, a second attempt follows immediately, because an update may have arrived in
-    /// between. Further attempts are delayed.
-    private func fetchHeads(_ ids: [ConversationID], after input: LogInput) {
-        guard case .head = input else { return fetchHeads(ids) }
-        for id in ids where !refetchedHeads.insert(id).inserted { delayedHeads.insert(id) }
-        fetchHeads(ids.filter { !delayedHeads.contains($0) })
-        if !delayedHeads.isEmpty { retry(in: 5) }
-    }
-
     /// Whether this client is subscribed to a channel or room.
-    private func isSubscribed(_ id: ConversationID) -> Bool { subscriptions[id] != nil }
+    func isSubscribed(_ id: ConversationID) -> Bool { subscriptions[id] != nil }
 
     /// Checks conversations whose held-back events overflowed, and syncs them from their stored positions.
     func recheck(_ ids: [ConversationID]) async {

@@ -39,13 +39,7 @@ final class Driver {
     var settingsInFlight: Set<ConversationID> = []
     /// The unread totals that the current window reported.
     var windowTotals: UnreadTotals?
-    var headsInFlight: Set<ConversationID> = []
-    /// Conversations of `headsInFlight` whose heads must be fetched once more.
-    var headsToRefetch: Set<ConversationID> = []
-    /// Conversations whose heads were fetched twice, because the first head left the counts uncertain.
-    var refetchedHeads: Set<ConversationID> = []
-    /// Conversations whose heads are fetched after a delay.
-    var delayedHeads: Set<ConversationID> = []
+    var heads = HeadFetches()
     /// The number of active subscriptions by channel or room.
     var subscriptions: [ConversationID: Int] = [:]
     /// The time of the next attempt for subscriptions that were refused temporarily.
