@@ -6,13 +6,13 @@ import ScrollbackWire
 
 /// Sends requests, and handles answers and events of the server.
 extension Driver {
-    func ask(_ request: any FrameRequest, _ timeout: Duration, _ reply: @escaping ClientCore.Reply<[UInt8]>) {
-        switch phase {
+    func ask(_ request: any FrameRequest, _ timeout: Duration, _ reply: @escaping ClientCore.Reply<[UInt8]>) async {
+        switch lifecycle.phase {
         case .online: send(request, .reply(reply), timeout: timeout)
         case .opening, .authenticating: waiting.append((request, timeout, reply))
         case .waiting:
-            reconnectNow()
-            if case .opening = phase {
+            await reconnectNow()
+            if lifecycle.phase == .opening {
                 waiting.append((request, timeout, reply))
             } else {
                 reply(.failure(ChatError(.unreachable, "The server can't be reached.")))
@@ -29,15 +29,11 @@ extension Driver {
         let ref = lastRef
         requests[ref] = purpose
         connection.send(request.frame(ref: ref))
-        let generation = generation
-        Task { [mailbox = core.mailbox] in
-            try? await Task.sleep(for: timeout)
-            mailbox.post(.requestTimedOut(ref: ref, generation: generation))
-        }
+        post(.requestTimedOut(ref: ref, generation: lifecycle.generation), after: timeout)
     }
 
     func decode(_ bytes: [UInt8]) -> ServerFrame? {
-        lastReceivedAt = now
+        lifecycle.received(now: now)
         do {
             return try ServerFrame.decode(bytes)
         } catch {
@@ -49,8 +45,7 @@ extension Driver {
     func received(_ frame: ServerFrame) async {
         switch frame {
         case .welcome(let welcome):
-            guard case .authenticating(let connection) = phase else { return }
-            await welcomed(welcome, connection)
+            await perform(lifecycle.welcomed(as: welcome.user, heartbeat: welcome.heartbeat))
         case .result(let ref, let body): await answered(ref, .success(body))
         case .error(let ref, let error):
             guard let ref else {

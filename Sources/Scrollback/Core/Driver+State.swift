@@ -101,16 +101,10 @@ extension Driver {
     }
 
     func retry(in seconds: Double) {
-        guard connection != nil, retryAt == nil else { return }
-        // Add jitter, so that clients don't retry at the same time.
-        let wait = seconds * Double.random(in: 0.5...1.5, using: &generator)
-        retryAt = now + wait
-        wake(at: now + wait)
+        if let date = lifecycle.retryRequests(after: seconds, now: now, using: &generator) { wake(at: date) }
     }
 
-    func tickRetries() async {
-        guard let date = retryAt, date <= now else { return }
-        retryAt = nil
+    func retryRequests() async {
         heads.tick()
         sendHeadRequests()
         if retriesPresence { requestPresence(watched.keys.sorted()) }

@@ -5,6 +5,28 @@ import ScrollbackWire
 
 /// Carries out the actions of ``ResumeState`` and reports their results back to it.
 extension Driver {
+    /// Starts a sync pass, which fetches the conversations that changed since the stored cursor.
+    func startSync() async throws(ChatError) {
+        let (point, behind) = try await core.store.read { (try $0.syncPoint(), try $0.positionsBehind()) }
+        needsAnotherSync = point.isInterrupted
+        perform(resume.connected(cursor: point.cursor, behind: behind, isNew: !point.hasCompletedSync))
+    }
+
+    /// Starts another sync pass, immediately or when the current one has ended.
+    ///
+    /// A pass only covers changes that were made before it began.
+    func restartSync() async throws(ChatError) {
+        guard !resume.isFetchingWindows else {
+            needsAnotherSync = true
+            return
+        }
+        await applyReleased()
+        // The connection is gone if the store failed in the previous step.
+        guard connection != nil else { return }
+        hasRestartedSync = true
+        try await startSync()
+    }
+
     func perform(_ actions: [ResumeAction]) {
         for action in actions {
             switch action {
@@ -16,7 +38,7 @@ extension Driver {
                 send(SyncConversations.logs(positions), .logs(batch: batch, positions))
             case .wake(let date): wake(at: date)
             case .storeHeads(let heads, let cursor):
-                core.mailbox.post(.storeHeads(heads, cursor, generation: generation))
+                core.mailbox.post(.storeHeads(heads, cursor, generation: lifecycle.generation))
             case .release(let events): released += events
             case .recheck(let ids): core.mailbox.post(.recheck(ids))
             }
@@ -26,7 +48,6 @@ extension Driver {
     /// Passes live events to ``ResumeState``, and applies those it releases in one transaction.
     func applyLive(_ live: inout [LiveEvent]) async {
         guard !live.isEmpty else { return }
-        lastReceivedAt = now
         for event in live { perform(resume.live(event)) }
         live.removeAll(keepingCapacity: true)
         await applyReleased()
