@@ -83,7 +83,7 @@ extension Driver {
         if case .failure(let error) = outcome, error.code == .timeout {
             // A timeout is not a rejection: the message may be stored. A new connection sends it again with the same
             // ID.
-            return await connectionLost(nil, nil)
+            return await dropConnection()
         }
         if case .failure(let error) = outcome, error.code == .unknownMedia, await reupload(id) { return }
         await perform(outbox.answered(id, outcome, now: now, using: &generator))
@@ -154,7 +154,7 @@ extension Driver {
     func alreadyStored(
         _ id: MessageID, in conversation: ConversationID, _ result: Result<[UInt8], ChatError>
     ) async {
-        if case .failure(let error) = result, error.code == .timeout { return await connectionLost(nil, nil) }
+        if case .failure(let error) = result, error.code == .timeout { return await dropConnection() }
         do throws(ChatError) {
             var page: LogPage?
             switch result {

@@ -6,13 +6,13 @@ import ScrollbackWire
 
 /// Sends requests, and handles answers and events of the server.
 extension Driver {
-    func ask(_ request: any FrameRequest, _ timeout: Duration, _ reply: @escaping ClientCore.Reply<[UInt8]>) {
-        switch phase {
+    func ask(_ request: any FrameRequest, _ timeout: Duration, _ reply: @escaping ClientCore.Reply<[UInt8]>) async {
+        switch lifecycle.phase {
         case .online: send(request, .reply(reply), timeout: timeout)
         case .opening, .authenticating: waiting.append((request, timeout, reply))
         case .waiting:
-            reconnectNow()
-            if case .opening = phase {
+            await reconnectNow()
+            if lifecycle.phase == .opening {
                 waiting.append((request, timeout, reply))
             } else {
                 reply(.failure(ChatError(.unreachable, "The server can't be reached.")))
@@ -29,15 +29,11 @@ extension Driver {
         let ref = lastRef
         requests[ref] = purpose
         connection.send(request.frame(ref: ref))
-        let generation = generation
-        Task { [mailbox = core.mailbox] in
-            try? await Task.sleep(for: timeout)
-            mailbox.post(.requestTimedOut(ref: ref, generation: generation))
-        }
+        post(.requestTimedOut(ref: ref, generation: lifecycle.generation), after: timeout)
     }
 
     func decode(_ bytes: [UInt8]) -> ServerFrame? {
-        lastReceivedAt = now
+        lifecycle.received(now: now)
         do {
             return try ServerFrame.decode(bytes)
         } catch {
@@ -49,8 +45,7 @@ extension Driver {
     func received(_ frame: ServerFrame) async {
         switch frame {
         case .welcome(let welcome):
-            guard case .authenticating(let connection) = phase else { return }
-            await welcomed(welcome, connection)
+            await perform(lifecycle.welcomed(as: welcome.user, heartbeat: welcome.heartbeat))
         case .result(let ref, let body): await answered(ref, .success(body))
         case .error(let ref, let error):
             guard let ref else {
@@ -86,19 +81,7 @@ extension Driver {
         case .subscription(let ids): await handleSubscribeResponse(ids, result)
         case .presence: handlePresenceResponse(result)
         case .push(let step): await handlePushResponse(step, result)
-        case .heads(let ids):
-            headsInFlight.subtract(ids)
-            switch result {
-            case .success(let body): await headsReceived(body, asked: ids)
-            case .failure(let error) where error.isTemporary:
-                delayedHeads.formUnion(ids)
-                retry(after: error)
-            case .failure: break
-            }
-            // Their answer lacks everything that happened after the request.
-            let again = headsToRefetch.intersection(ids)
-            headsToRefetch.subtract(again)
-            fetchHeads(again.sorted())
+        case .heads(let ids): await headsAnswered(ids, result)
         }
     }
 
@@ -139,7 +122,7 @@ extension Driver {
                     core.changes.changed([id])
                     // A head fetched before the deletion would restore the conversation. Another pass reports the
                     // deletion.
-                    if resume.isFetchingWindows || headsInFlight.contains(id) { try await restartSync() }
+                    if resume.isFetchingWindows || heads.isInFlight(id) { try await restartSync() }
                 } else {
                     fetchHeads([id])
                 }
@@ -153,62 +136,6 @@ extension Driver {
         } catch {
             await storeFailed(error)
         }
-    }
-
-    /// Fetches the head of a conversation that an event mentions but this device doesn't know.
-    ///
-    /// A conversation that changed during a sync pass may be missing from all windows of that pass.
-    private func fetchHeadIfUnknown(_ id: ConversationID) async throws(ChatError) {
-        let isUnknown = try await core.store.read { try $0.log(of: id) == nil }
-        if isUnknown { fetchHeads([id]) }
-    }
-
-    /// Fetches the heads of unknown or changed conversations.
-    ///
-    /// The server announces messages only of conversations that stream to all members.
-    func fetchHeads(_ ids: [ConversationID]) {
-        headsToRefetch.formUnion(ids.filter(headsInFlight.contains))
-        let unknown = ids.filter { id in
-            // Requesting a room's head enters the room, which only the app may decide.
-            !id.isCommunityRoot && !headsInFlight.contains(id)
-                && (id.kind.traits.membership != .subscribers || subscriptions[id] != nil)
-        }
-        guard connection != nil, !unknown.isEmpty else { return }
-        headsInFlight.formUnion(unknown)
-        for first in stride(from: 0, to: unknown.count, by: GetHeads.maximum) {
-            let batch = Array(unknown[first..<min(first + GetHeads.maximum, unknown.count)])
-            send(GetHeads(batch), .heads(batch))
-        }
-    }
-
-    /// - Parameters:
-    ///   - asked: The conversations that were requested. Those that the answer neither includes nor defers are gone.
-    ///   - isSubscriptionAnswer: Whether the heads answer a subscription.
-    func headsReceived(_ body: [UInt8], asked: [ConversationID] = [], isSubscriptionAnswer: Bool = false) async {
-        do {
-            var reader = try JSONReader(body)
-            let list = try HeadList(from: &reader)
-            let (heads, rest) = (list.heads, list.rest)
-            if isSubscriptionAnswer { recordEntries(heads) }
-            let gone = missing(from: heads.map(\.conversation) + rest, of: asked)
-            let outcomes = try await core.store.write { writer in
-                for id in gone { try writer.deleteIfGone(id) }
-                try writer.deletePushedRecords(asked.filter { !rest.contains($0) })
-                return try writer.store(heads, totals: nil, isLastWindow: false)
-            }
-            core.changes.changed(Set(heads.map(\.conversation) + gone))
-            for outcome in outcomes { requestMissing(after: outcome) }
-            fetchHeads(rest)
-        } catch {
-            await storeFailed(error)
-        }
-    }
-
-    /// Returns the requested conversations that an answer omits, except those that changed since the request.
-    private func missing(from reported: [ConversationID], of asked: [ConversationID]) -> [ConversationID] {
-        // The answer may use a different name for the same conversation.
-        let reported = Set(reported.map { $0.absolute(for: core.user) })
-        return asked.filter { !headsToRefetch.contains($0) && !reported.contains($0.absolute(for: core.user)) }
     }
 }
 

@@ -20,8 +20,7 @@ extension Driver {
                 let change = StateChange.read(seq: mark.position.seq, epoch: mark.position.epoch, userRev: mark.userRev)
                 send(change.operation(in: mark.conversation), .read(mark.conversation))
             } else {
-                for first in stride(from: 0, to: marks.count, by: ReadMark.maximum) {
-                    let batch = Array(marks[first..<min(first + ReadMark.maximum, marks.count)])
+                for batch in marks.chunks(of: ReadMark.maximum) {
                     send(MarkSeveralRead(batch), .reads(batch.map(\.conversation)))
                 }
             }
@@ -102,20 +101,12 @@ extension Driver {
     }
 
     func retry(in seconds: Double) {
-        guard connection != nil, retryAt == nil else { return }
-        // Add jitter, so that clients don't retry at the same time.
-        let wait = seconds * Double.random(in: 0.5...1.5, using: &generator)
-        retryAt = now + wait
-        wake(at: now + wait)
+        if let date = lifecycle.retryRequests(after: seconds, now: now, using: &generator) { wake(at: date) }
     }
 
-    func tickRetries() async {
-        guard let date = retryAt, date <= now else { return }
-        retryAt = nil
-        let ids = delayedHeads.sorted()
-        delayedHeads = []
-        refetchedHeads = []
-        fetchHeads(ids)
+    func retryRequests() async {
+        heads.tick()
+        sendHeadRequests()
         if retriesPresence { requestPresence(watched.keys.sorted()) }
         retriesPresence = false
         push.tick()

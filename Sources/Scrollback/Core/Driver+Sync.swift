@@ -5,6 +5,28 @@ import ScrollbackWire
 
 /// Carries out the actions of ``ResumeState`` and reports their results back to it.
 extension Driver {
+    /// Starts a sync pass, which fetches the conversations that changed since the stored cursor.
+    func startSync() async throws(ChatError) {
+        let (point, behind) = try await core.store.read { (try $0.syncPoint(), try $0.positionsBehind()) }
+        needsAnotherSync = point.isInterrupted
+        perform(resume.connected(cursor: point.cursor, behind: behind, isNew: !point.hasCompletedSync))
+    }
+
+    /// Starts another sync pass, immediately or when the current one has ended.
+    ///
+    /// A pass only covers changes that were made before it began.
+    func restartSync() async throws(ChatError) {
+        guard !resume.isFetchingWindows else {
+            needsAnotherSync = true
+            return
+        }
+        await applyReleased()
+        // The connection is gone if the store failed in the previous step.
+        guard connection != nil else { return }
+        hasRestartedSync = true
+        try await startSync()
+    }
+
     func perform(_ actions: [ResumeAction]) {
         for action in actions {
             switch action {
@@ -16,7 +38,7 @@ extension Driver {
                 send(SyncConversations.logs(positions), .logs(batch: batch, positions))
             case .wake(let date): wake(at: date)
             case .storeHeads(let heads, let cursor):
-                core.mailbox.post(.storeHeads(heads, cursor, generation: generation))
+                core.mailbox.post(.storeHeads(heads, cursor, generation: lifecycle.generation))
             case .release(let events): released += events
             case .recheck(let ids): core.mailbox.post(.recheck(ids))
             }
@@ -26,7 +48,6 @@ extension Driver {
     /// Passes live events to ``ResumeState``, and applies those it releases in one transaction.
     func applyLive(_ live: inout [LiveEvent]) async {
         guard !live.isEmpty else { return }
-        lastReceivedAt = now
         for event in live { perform(resume.live(event)) }
         live.removeAll(keepingCapacity: true)
         await applyReleased()
@@ -55,7 +76,14 @@ extension Driver {
 
     /// Requests whatever an outcome shows to be missing.
     func requestMissing(after outcome: LogOutcome) {
-        if outcome.needsHead { fetchHeads([outcome.conversation], after: outcome.input) }
+        if outcome.needsHead {
+            if case .head = outcome.input {
+                heads.storedUncertain(outcome.conversation)
+                sendHeadRequests()
+            } else {
+                fetchHeads([outcome.conversation])
+            }
+        }
         if let behind = outcome.behind,
             behind.conversation.kind.traits.replaysMissed || isSubscribed(behind.conversation)
         {
@@ -63,19 +91,8 @@ extension Driver {
         }
     }
 
-    /// Fetches heads again after an outcome left the counts uncertain.
-    ///
-    /// If the outcome was a head itself, a second attempt follows immediately, because an update may have arrived in
-    /// between. Further attempts are delayed.
-    private func fetchHeads(_ ids: [ConversationID], after input: LogInput) {
-        guard case .head = input else { return fetchHeads(ids) }
-        for id in ids where !refetchedHeads.insert(id).inserted { delayedHeads.insert(id) }
-        fetchHeads(ids.filter { !delayedHeads.contains($0) })
-        if !delayedHeads.isEmpty { retry(in: 5) }
-    }
-
     /// Whether this client is subscribed to a channel or room.
-    private func isSubscribed(_ id: ConversationID) -> Bool { subscriptions[id] != nil }
+    func isSubscribed(_ id: ConversationID) -> Bool { subscriptions[id] != nil }
 
     /// Checks conversations whose held-back events overflowed, and syncs them from their stored positions.
     func recheck(_ ids: [ConversationID]) async {

@@ -14,12 +14,9 @@ final class Driver {
     var resume = ResumeState()
     var generator = SystemRandomNumberGenerator()
 
-    var phase = Phase.idle
-    /// The number of connection attempts; inputs of earlier ones are ignored.
-    var generation = 0
-    var backoff = Backoff()
-    var hasRefreshedToken = false
-    var token = ""
+    var lifecycle: ConnectionLifecycle
+    /// The connection that is authenticating or online.
+    var openConnection: (any TransportConnection)?
     /// Whether the current window is the last one of its sync pass, and whether another pass must follow.
     var receivedLastWindow = false
     var needsAnotherSync = false
@@ -29,8 +26,6 @@ final class Driver {
     var hasRestartedSync = false
     /// Live events that ``ResumeState`` released for applying.
     var released: [LiveEvent] = []
-    var heartbeat = 30
-    var lastReceivedAt = Date.distantPast
     var lastRef: Int64 = 0
     var requests: [Int64: Request] = [:]
     /// Requests that arrived while the client was connecting.
@@ -39,19 +34,11 @@ final class Driver {
     var settingsInFlight: Set<ConversationID> = []
     /// The unread totals that the current window reported.
     var windowTotals: UnreadTotals?
-    var headsInFlight: Set<ConversationID> = []
-    /// Conversations of `headsInFlight` whose heads must be fetched once more.
-    var headsToRefetch: Set<ConversationID> = []
-    /// Conversations whose heads were fetched twice, because the first head left the counts uncertain.
-    var refetchedHeads: Set<ConversationID> = []
-    /// Conversations whose heads are fetched after a delay.
-    var delayedHeads: Set<ConversationID> = []
+    var heads = HeadFetches()
     /// The number of active subscriptions by channel or room.
     var subscriptions: [ConversationID: Int] = [:]
     /// The time of the next attempt for subscriptions that were refused temporarily.
     var subscriptionRetries: [ConversationID: Date] = [:]
-    /// The time at which requests that failed temporarily are retried.
-    var retryAt: Date?
     /// The number of active presence observers by user.
     var watched: [UserID: Int] = [:]
     /// Whether a presence request failed temporarily and must be retried.
@@ -60,21 +47,8 @@ final class Driver {
     var typingUsers = TypingUsers()
     var typingWake: Date?
     var receivedIDs = ReceivedIDs()
-    var isActive = true
-    /// The value of `isActive` that was sent in the hello frame.
-    var sentActivity = true
-    var lastImmediateReconnect = Date.distantPast
     /// The time of the next scheduled call of the outbox's `tick`.
     var outboxWakesAt: Date?
-
-    enum Phase {
-        case idle
-        case opening
-        case authenticating(any TransportConnection)
-        case online(any TransportConnection)
-        case waiting(until: Date)
-        case rejected
-    }
 
     /// The handler for the answer to a request.
     enum Request {
@@ -98,14 +72,13 @@ final class Driver {
         self.core = core
         self.outbox = outbox
         self.push = push
+        lifecycle = ConnectionLifecycle(user: core.user)
     }
 
     var now: Date { core.clock() }
 
-    var connection: (any TransportConnection)? {
-        if case .online(let connection) = phase { return connection }
-        return nil
-    }
+    /// The connection, if it is online.
+    var connection: (any TransportConnection)? { lifecycle.isOnline ? openConnection : nil }
 
     // MARK: The loop
 
@@ -125,7 +98,7 @@ final class Driver {
                     await handle(input)
                     continue
                 }
-                guard generation == self.generation, let frame = decode(bytes) else { continue }
+                guard generation == lifecycle.generation, let frame = decode(bytes) else { continue }
                 if connection != nil, let event = frame.liveEvent {
                     live.append(event)
                     if live.count == 500 { await applyLive(&live) }
@@ -141,9 +114,9 @@ final class Driver {
     /// Fails all requests that wait for an answer.
     private func end(_ rest: ArraySlice<ClientCore.Input>) {
         let unhandled = Array(rest) + core.mailbox.close()
+        _ = lifecycle.disconnect()
         disconnect()
-        for (_, _, reply) in waiting { reply(.failure(ClientCore.closed)) }
-        waiting = []
+        failWaiting(ClientCore.closed)
         for input in unhandled {
             switch input {
             case .request(_, _, let reply): reply(.failure(ClientCore.closed))
@@ -158,30 +131,31 @@ final class Driver {
     private func handle(_ input: ClientCore.Input) async {
         switch input {
         case .close: break
-        case .connect:
-            if case .idle = phase { open() }
-            if case .rejected = phase { open() }
-            if case .waiting = phase { open() }
-        case .reconnectNow: reconnectNow()
-        case .token(let generation, let result) where generation == self.generation: tokenReceived(result)
-        case .opened(let generation, let connection): opened(generation, connection)
-        case .openFailed(let generation, let error) where generation == self.generation:
-            await connectionLost(nil, error)
-        case .transport(let generation, let event) where generation == self.generation:
-            if case .closed(let closure) = event { await connectionLost(closure, nil) }
-        case .heartbeat(let generation) where generation == self.generation: sendHeartbeat()
-        case .token, .openFailed, .transport, .heartbeat: break
+        case .connect: await perform(lifecycle.connect())
+        case .reconnectNow: await reconnectNow()
+        case .token(let generation, let result):
+            await perform(lifecycle.tokenReceived(generation, result, now: now, using: &generator))
+        case .opened(let generation, let connection): await opened(generation, connection)
+        case .openFailed(let generation, let error):
+            await perform(lifecycle.openFailed(generation, error, now: now, using: &generator))
+        case .transport(let generation, .closed(let closure)):
+            await perform(
+                lifecycle.closed(
+                    generation, code: closure.code, reason: closure.reason, now: now, using: &generator))
+        case .transport(_, .frame): break  // Handled by the loop.
+        case .heartbeat(let generation):
+            await perform(lifecycle.heartbeat(generation, now: now, using: &generator))
         case .tick: await tick()
-        case .request(let request, let timeout, let reply): ask(request, timeout, reply)
-        case .requestTimedOut(let ref, let generation) where generation == self.generation:
+        case .request(let request, let timeout, let reply): await ask(request, timeout, reply)
+        case .requestTimedOut(let ref, let generation):
+            guard generation == lifecycle.generation else { break }
             await answered(ref, .failure(ChatError(.timeout, "The server did not answer in time.")))
-        case .requestTimedOut: break
         case .queued(let item):
             if item.isMessage { ownTyping.sent(to: item.conversation) }
             await perform(
                 outbox.enqueue(
                     item.id, in: item.conversation, isMessage: item.isMessage, needsUpload: item.needsUpload, now: now))
-            reconnectNow()
+            await reconnectNow()
         case .uploaded(let id, let result):
             core.uploads.ended(id)
             await perform(outbox.uploaded(id, result, now: now, using: &generator))
@@ -204,15 +178,11 @@ final class Driver {
             perform(resume.needsSync(position))
             await applyReleased()
         case .storeHeads(let heads, let cursor, let generation):
-            if generation == self.generation { await store(heads, cursor) }
+            if generation == lifecycle.generation { await store(heads, cursor) }
         case .recheck(let ids): await recheck(ids)
         case .setActive(let isActive):
-            self.isActive = isActive
-            if isActive {
-                reconnectNow()
-                Task { [core] in await core.processPushInbox() }
-            }
-            if connection != nil { send(SetActivity(isActive: isActive), .nothing) }
+            await perform(lifecycle.setActive(isActive, now: now))
+            if isActive { Task { [core] in await core.processPushInbox() } }
         case .subscribe(let ids, let isOn): subscribe(ids, isOn: isOn)
         case .typing(let id, let isTyping): typing(in: id, isTyping: isTyping)
         case .watch(let users, let isOn): watch(users, isOn: isOn)
@@ -234,20 +204,26 @@ final class Driver {
 
     private func tick() async {
         outboxWakesAt = nil
-        if case .waiting(let until) = phase, until <= now { open() }
+        await perform(lifecycle.tick(now: now))
         await perform(outbox.tick(now: now))
         perform(resume.tick(now: now))
         tickTyping()
         tickSubscriptions()
-        await tickRetries()
         await applyReleased()
     }
 
+    func reconnectNow() async {
+        await perform(lifecycle.reconnectNow(now: now))
+    }
+
     func wake(at date: Date) {
-        let seconds = max(0, date.timeIntervalSince(now)) + 0.001
+        post(.tick, after: .seconds(max(0, date.timeIntervalSince(now)) + 0.001))
+    }
+
+    func post(_ input: ClientCore.Input, after delay: Duration) {
         Task { [mailbox = core.mailbox] in
-            try? await Task.sleep(for: .seconds(seconds))
-            mailbox.post(.tick)
+            try? await Task.sleep(for: delay)
+            mailbox.post(input)
         }
     }
 }

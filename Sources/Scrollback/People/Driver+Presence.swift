@@ -48,9 +48,3 @@ extension Driver {
         core.presence.set(known)
     }
 }
-
-extension [UserID] {
-    fileprivate func chunks(of size: Int) -> [[UserID]] {
-        stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
-    }
-}

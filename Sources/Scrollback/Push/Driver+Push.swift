@@ -12,7 +12,7 @@ extension Driver {
         let (wanted, isAcknowledged) = (changed.wanted, changed.isAcknowledged)
         try await core.store.write { try $0.savePushDevice(wanted, isAcknowledged: isAcknowledged) }
         push = changed
-        reconnectNow()
+        await reconnectNow()
         sendPushRegistration()
     }
 

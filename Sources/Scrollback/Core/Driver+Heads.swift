@@ -1,0 +1,73 @@
+import ScrollbackModel
+import ScrollbackSync
+import ScrollbackWire
+
+/// Carries out the requests of ``HeadFetches``, and stores the heads.
+extension Driver {
+    /// Fetches the heads of unknown or changed conversations.
+    ///
+    /// The server announces messages only of conversations that stream to all members.
+    func fetchHeads(_ ids: [ConversationID]) {
+        heads.fetch(ids)
+        sendHeadRequests()
+    }
+
+    /// Fetches the head of a conversation that an event mentions but this device doesn't know.
+    ///
+    /// A conversation that changed during a sync pass may be missing from all windows of that pass.
+    func fetchHeadIfUnknown(_ id: ConversationID) async throws(ChatError) {
+        let isUnknown = try await core.store.read { try $0.log(of: id) == nil }
+        if isUnknown { fetchHeads([id]) }
+    }
+
+    func sendHeadRequests() {
+        for batch in heads.next(isSubscribed: isSubscribed).chunks(of: GetHeads.maximum) {
+            send(GetHeads(batch), .heads(batch))
+        }
+        if heads.isWaiting { retry(in: 5) }
+    }
+
+    func headsAnswered(_ ids: [ConversationID], _ result: Result<[UInt8], ChatError>) async {
+        switch result {
+        case .success(let body):
+            heads.answered(ids)
+            await headsReceived(body, asked: ids)
+        case .failure(let error):
+            heads.failed(ids, error)
+            retry(after: error)
+            sendHeadRequests()
+        }
+    }
+
+    /// Stores the heads of an answer, and deletes the conversations that are gone.
+    ///
+    /// - Parameters:
+    ///   - asked: The conversations that were requested. Those that the answer neither includes nor defers are gone.
+    ///   - isSubscriptionAnswer: Whether the heads answer a subscription.
+    func headsReceived(_ body: [UInt8], asked: [ConversationID] = [], isSubscriptionAnswer: Bool = false) async {
+        do {
+            var reader = try JSONReader(body)
+            let list = try HeadList(from: &reader)
+            let (heads, rest) = (list.heads, list.rest)
+            if isSubscriptionAnswer { recordEntries(heads) }
+            let gone = missing(from: heads.map(\.conversation) + rest, of: asked)
+            let outcomes = try await core.store.write { writer in
+                for id in gone { try writer.deleteIfGone(id) }
+                try writer.deletePushedRecords(asked.filter { !rest.contains($0) })
+                return try writer.store(heads, totals: nil, isLastWindow: false)
+            }
+            core.changes.changed(Set(heads.map(\.conversation) + gone))
+            for outcome in outcomes { requestMissing(after: outcome) }
+            fetchHeads(rest)
+        } catch {
+            await storeFailed(error)
+        }
+    }
+
+    /// Returns the requested conversations that an answer omits, except those that changed since the request.
+    private func missing(from reported: [ConversationID], of asked: [ConversationID]) -> [ConversationID] {
+        // The answer may use a different name for the same conversation.
+        let reported = Set(reported.map { $0.absolute(for: core.user) })
+        return asked.filter { !heads.isNeeded($0) && !reported.contains($0.absolute(for: core.user)) }
+    }
+}
