@@ -1,3 +1,4 @@
+import Foundation
 import SwiftASN1
 
 extension PublicKey {
@@ -11,30 +12,27 @@ extension PublicKey {
                 "has a private key (\(label)): keep that with the issuer, and use the public key instead: "
                     + "openssl pkey -in FILE -pubout")
         }
-        let documents: [PEMDocument]
-        do {
-            documents = try PEMDocument.parseMultiple(pemString: text)
-        } catch {
-            guard text.contains("-----END ") else {
-                throw KeyError("has a PEM block without an end: copy the whole file again")
-            }
+        let blocks = text.matches(of: /-----BEGIN ([^\n-]+)-----([^-]*)-----END ([^\n-]+)-----/)
+        guard let (_, label, base64, endLabel) = blocks.first?.output else {
             throw KeyError(
-                "has a PEM block that is not base64 in lines of 64 characters between matching BEGIN and END lines: "
-                    + "rewrite it with openssl pkey -pubin -in FILE -pubout")
+                text.contains("-----BEGIN ")
+                    ? "has a PEM block without an end: copy the whole file again"
+                    : "has no PEM block (-----BEGIN PUBLIC KEY-----)")
         }
-        guard let document = documents.first else {
-            throw KeyError("has no PEM block (-----BEGIN PUBLIC KEY-----)")
+        guard blocks.count == 1 else {
+            throw KeyError("has \(blocks.count) keys: use one file for each key, named after its kid, or a JWK Set")
         }
-        guard documents.count == 1 else {
-            throw KeyError("has \(documents.count) keys: use one file for each key, named after its kid, or a JWK Set")
+        // Lines of any length: issuers show keys in one line.
+        guard label == endLabel, let bytes = Data(base64Encoded: base64.filter { !$0.isWhitespace }) else {
+            throw KeyError("has a PEM block that is not base64 between matching BEGIN and END lines")
         }
         do {
-            switch document.discriminator {
-            case "PUBLIC KEY": try self.init(subjectPublicKeyInfo: document.derBytes)
-            case "RSA PUBLIC KEY": try self.init(rsaPublicKey: document.derBytes[...])
+            switch label {
+            case "PUBLIC KEY": try self.init(subjectPublicKeyInfo: Array(bytes))
+            case "RSA PUBLIC KEY": try self.init(rsaPublicKey: Array(bytes)[...])
             case "CERTIFICATE":
                 throw KeyError("has a certificate: extract its public key with openssl x509 -in FILE -noout -pubkey")
-            default: throw KeyError("has a \(document.discriminator) instead of a PUBLIC KEY")
+            default: throw KeyError("has a \(label) instead of a PUBLIC KEY")
             }
         } catch let error as KeyError {
             throw error

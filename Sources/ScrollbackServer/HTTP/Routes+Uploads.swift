@@ -218,15 +218,21 @@ extension UploadRequest {
             conversation: try ConversationID(conversation),
             media: try one("id").map { (id) throws(ChatError) in try MediaID(id, parameter: "id") },
             type: try one("type").map { (name) throws(ChatError) in try MessageType(name) } ?? .file,
-            name: try one("name"), expected: headers[.reprDigest].flatMap { Self.sha256(in: $0) })
+            name: try one("name"), expected: try headers[.reprDigest].flatMap(Self.sha256(in:)))
     }
 
-    /// The SHA-256 of a `Repr-Digest` (RFC 9530). Other digests, and a field that can't be parsed, are ignored.
-    private static func sha256(in text: String) -> BlobID? {
+    /// The SHA-256 of a `Repr-Digest` (RFC 9530); `nil` if it has only other digests.
+    private static func sha256(in text: String) throws(ChatError) -> BlobID? {
         var parser = StructuredFieldValueParser(Array(text.utf8))
-        guard case .item(let digest) = try? parser.parseDictionaryFieldValue()["sha-256"],
-            case .undecodedByteSequence(let base64) = digest.rfc9651BareItem
-        else { return nil }
-        return Data(base64Encoded: base64).flatMap { BlobID($0) }
+        let digests = try? parser.parseDictionaryFieldValue()
+        if let digests, digests["sha-256"] == nil { return nil }
+        guard case .item(let digest) = digests?["sha-256"],
+            case .undecodedByteSequence(let base64) = digest.rfc9651BareItem,
+            let hash = Data(base64Encoded: base64).flatMap({ BlobID($0) })
+        else {
+            throw .invalidParameter(
+                "Repr-Digest", "is not a SHA-256 in base64 between colons, for example sha-256=:…=:")
+        }
+        return hash
     }
 }

@@ -114,4 +114,17 @@ struct MediaLimitTests {
         #expect(wrong.status == 422 && wrong.code == "invalid-media")
         #expect(fixture.filesOnDisk == [])
     }
+    @Test(
+        "A digest that the server can't read is rejected, and one of another algorithm is ignored",
+        arguments: [
+            ("sha-256=:AAAA:", 422), ("sha-256=AAAA", 422), ("sha-256", 422), ("sha-256=:", 422),
+            ("sha-512=:AAAA:", 201),
+        ])
+    func unreadableDigest(_ digest: String, _ status: Int) async throws {
+        let fixture = try await MediaServer()
+        let answer = try await fixture.alice.call(
+            "POST", MediaServer.path(), bytes: SampleFile.text, type: nil, headers: ["Repr-Digest": digest])
+        #expect(answer.status == status)
+        if status == 422 { #expect(answer.json.string("parameter") == "Repr-Digest") }
+    }
 }

@@ -95,15 +95,14 @@ write("bad/p384.pem", public(p384))
 write("bad/secp256k1.pem", public(ec.generate_private_key(ec.SECP256K1())))
 write("bad/ed448.pem", public(ed448.Ed448PrivateKey.generate()))
 write("bad/dsa.pem", public(dsa.generate_private_key(2048)))
-compressed = base64.b64encode(
-    bytes.fromhex("3039301306072a8648ce3d020106082a8648ce3d030107032200")
-    + p256_key.public_key().public_bytes(coding.Encoding.X962, coding.PublicFormat.CompressedPoint)
-).decode()
-# A line of more than 64 characters.
-write("bad/compressed.pem", f"-----BEGIN PUBLIC KEY-----\n{compressed}\n-----END PUBLIC KEY-----\n")
 write(
-    "bad/compressed-wrapped.pem",
-    f"-----BEGIN PUBLIC KEY-----\n{compressed[:64]}\n{compressed[64:]}\n-----END PUBLIC KEY-----\n",
+    "bad/compressed.pem",
+    "-----BEGIN PUBLIC KEY-----\n"
+    + base64.b64encode(
+        bytes.fromhex("3039301306072a8648ce3d020106082a8648ce3d030107032200")
+        + p256_key.public_key().public_bytes(coding.Encoding.X962, coding.PublicFormat.CompressedPoint)
+    ).decode()
+    + "\n-----END PUBLIC KEY-----\n",
 )
 write("bad/cut.pem", public(rsa_key)[:200])
 write("bad/no-end.pem", public(rsa_key).replace("-----END PUBLIC KEY-----\n", ""))
