@@ -53,16 +53,16 @@ let package = Package(
         .target(name: "ScrollbackWire", dependencies: ["ScrollbackModel"], swiftSettings: strict),
         .target(name: "ScrollbackSync", dependencies: ["ScrollbackModel"], swiftSettings: strict),
         .target(
-            name: "StoreFiles",
+            name: "SQLiteSupport",
             dependencies: [
                 "ScrollbackModel", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
-        .target(name: "ScrollbackWords", dependencies: ["ScrollbackModel"], swiftSettings: strict),
+        .target(name: "TextAnalysis", dependencies: ["ScrollbackModel"], swiftSettings: strict),
         .target(
             name: "ScrollbackSearch",
-            dependencies: ["ScrollbackModel", "ScrollbackWords", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: ["ScrollbackModel", "TextAnalysis", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
         .systemLibrary(name: "CGD", providers: [.apt(["libgd-dev"])]),
         .target(name: "ScrollbackPictureScaling", dependencies: ["ScrollbackPictures", gd], swiftSettings: strict),
@@ -70,8 +70,8 @@ let package = Package(
             name: "Scrollback",
             dependencies: [
                 "ScrollbackModel", "ScrollbackPictureScaling", "ScrollbackPictures", "ScrollbackSearch",
-                "ScrollbackSync", "ScrollbackWire", "ScrollbackWords",
-                "StoreFiles",
+                "ScrollbackSync", "ScrollbackWire", "TextAnalysis",
+                "SQLiteSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -88,7 +88,7 @@ let package = Package(
         .target(
             name: "ScrollbackEngine",
             dependencies: [
-                "ScrollbackModel", "ScrollbackPictures", "ScrollbackWire", "ScrollbackWords",
+                "ScrollbackModel", "ScrollbackPictures", "ScrollbackWire", "TextAnalysis",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HeapModule", package: "swift-collections"),
@@ -98,8 +98,8 @@ let package = Package(
         .target(
             name: "ScrollbackSQLite",
             dependencies: [
-                "ScrollbackEngine", "ScrollbackModel", "ScrollbackSearch", "ScrollbackWire", "ScrollbackWords",
-                "StoreFiles",
+                "ScrollbackEngine", "ScrollbackModel", "ScrollbackSearch", "ScrollbackWire", "TextAnalysis",
+                "SQLiteSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict
@@ -123,7 +123,7 @@ let package = Package(
             name: "ScrollbackServer",
             dependencies: [
                 "ScrollbackEngine", "ScrollbackModel", "ScrollbackPush", "ScrollbackSQLite", "ScrollbackWire",
-                "StoreFiles",
+                "SQLiteSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -162,7 +162,8 @@ let package = Package(
         .executableTarget(
             name: "ScrollbackCLI",
             dependencies: [
-                "Scrollback", "ScrollbackModel", "ScrollbackServer", "ScrollbackSQLite", "ScrollbackWire", "StoreFiles",
+                "Scrollback", "ScrollbackModel", "ScrollbackServer", "ScrollbackSQLite", "ScrollbackWire",
+                "SQLiteSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -182,7 +183,7 @@ let package = Package(
             name: "scrollback-bench",
             dependencies: [
                 "Scrollback", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSearch", "ScrollbackServer",
-                "ScrollbackSQLite", "ScrollbackSync", "ScrollbackWire", "ScrollbackWords", "StoreFiles",
+                "ScrollbackSQLite", "ScrollbackSync", "ScrollbackWire", "TextAnalysis", "SQLiteSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -216,7 +217,7 @@ let package = Package(
             dependencies: [
                 "ContractRows", "PictureFixtures", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite",
                 "ScrollbackWire",
-                "ScrollbackWords", "StoreConformance", "TestSupport",
+                "TextAnalysis", "StoreConformance", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
@@ -224,7 +225,7 @@ let package = Package(
             name: "ScrollbackSQLiteTests",
             dependencies: [
                 "ContractRows", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "ScrollbackSearch",
-                "ScrollbackWire", "ScrollbackWords", "StoreConformance", "StoreFiles", "TestSupport",
+                "ScrollbackWire", "TextAnalysis", "StoreConformance", "SQLiteSupport", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
@@ -245,7 +246,7 @@ let package = Package(
         .testTarget(
             name: "ScrollbackServerTests",
             dependencies: [
-                "ScrollbackEngine", "ScrollbackModel", "ScrollbackServer", "ScrollbackSQLite", "StoreFiles",
+                "ScrollbackEngine", "ScrollbackModel", "ScrollbackServer", "ScrollbackSQLite", "SQLiteSupport",
                 "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -255,7 +256,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "ContractRows", "OfflineWeek", "PictureFixtures", "Scrollback", "ScrollbackEngine", "ScrollbackModel",
-                "ScrollbackPictureScaling", "ScrollbackSQLite", "ScrollbackServer", "ScrollbackWire", "StoreFiles",
+                "ScrollbackPictureScaling", "ScrollbackSQLite", "ScrollbackServer", "ScrollbackWire", "SQLiteSupport",
                 "TestSupport", "offline-app",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -269,7 +270,7 @@ let package = Package(
         .testTarget(
             name: "ScrollbackSearchTests",
             dependencies: [
-                "ContractRows", "ScrollbackModel", "ScrollbackSearch", "ScrollbackWords", "TestSupport",
+                "ContractRows", "ScrollbackModel", "ScrollbackSearch", "TextAnalysis", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
@@ -278,7 +279,7 @@ let package = Package(
             dependencies: [
                 "ContractRows", "PictureFixtures", "Scrollback", "ScrollbackEngine", "ScrollbackModel",
                 "ScrollbackPictures", "ScrollbackSearch", "ScrollbackSQLite", "ScrollbackSync", "ScrollbackTesting",
-                "ScrollbackWire", "ScrollbackWords", "StoreFiles", "TestSupport",
+                "ScrollbackWire", "TextAnalysis", "SQLiteSupport", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),

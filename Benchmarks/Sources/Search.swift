@@ -5,7 +5,7 @@ import NIOCore
 import NIOHTTP1
 import ScrollbackModel
 import ScrollbackSearch
-import ScrollbackWords
+import TextAnalysis
 
 struct Search: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

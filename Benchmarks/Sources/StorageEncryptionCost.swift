@@ -3,7 +3,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
-import StoreFiles
+import SQLiteSupport
 
 struct StorageEncryptionCost: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -3,7 +3,7 @@ import Logging
 public import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
-import StoreFiles
+import SQLiteSupport
 
 /// A chat client for one user on one device, which works offline first.
 ///

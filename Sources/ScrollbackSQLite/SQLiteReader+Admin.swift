@@ -1,7 +1,7 @@
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 
 extension SQLiteReader {
     /// Returns the lowest text above `text` among texts without control characters.

@@ -1,7 +1,7 @@
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 
 extension SQLiteReader {
     private static let media = Statement<MediaRow>("SELECT \(MediaRow.columns) FROM media WHERE id = ?")

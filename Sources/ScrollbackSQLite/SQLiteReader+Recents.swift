@@ -1,6 +1,6 @@
 import ScrollbackEngine
 import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 
 /// Queries over all conversations of a user, which can be ten thousand.
 ///

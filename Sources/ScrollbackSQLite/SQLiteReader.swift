@@ -1,6 +1,6 @@
 import ScrollbackEngine
 import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 
 /// Answers the engine's queries on one snapshot.
 ///

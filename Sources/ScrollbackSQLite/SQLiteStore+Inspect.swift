@@ -2,7 +2,7 @@ package import Foundation
 import GRDB
 import GRDBSQLite
 package import ScrollbackModel
-package import StoreFiles
+package import SQLiteSupport
 
 extension SQLiteStore {
     /// Properties of a store, determined without opening it as a server does.

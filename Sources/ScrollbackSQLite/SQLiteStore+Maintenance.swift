@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 import Synchronization
 
 extension SQLiteStore {

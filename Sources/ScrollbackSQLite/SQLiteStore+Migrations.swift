@@ -1,6 +1,6 @@
 import GRDB
 import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 
 extension SQLiteStore {
     /// The newest schema that this version supports.

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import ScrollbackEngine
 import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 
 extension SQLiteStore {
     /// Creates the tables of blocks, mutes and webhook deliveries, and adds two conversation settings.

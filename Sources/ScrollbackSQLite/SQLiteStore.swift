@@ -2,7 +2,7 @@ package import Foundation
 import GRDB
 package import ScrollbackEngine
 package import ScrollbackModel
-package import StoreFiles
+package import SQLiteSupport
 import Synchronization
 
 /// A store in one SQLite file.

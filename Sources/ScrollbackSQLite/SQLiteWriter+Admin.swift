@@ -1,7 +1,7 @@
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 
 extension SQLiteWriter {
     private static let putBan = Statement(

@@ -1,6 +1,6 @@
 import ScrollbackEngine
 import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 
 /// Executes the engine's changes in one transaction.
 final class SQLiteWriter: SQLiteReader, StoreWriter {

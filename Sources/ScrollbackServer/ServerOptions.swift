@@ -1,6 +1,6 @@
 package import Foundation
 import ScrollbackModel
-package import StoreFiles
+package import SQLiteSupport
 
 /// The configuration of a server.
 package struct ServerOptions: Sendable {

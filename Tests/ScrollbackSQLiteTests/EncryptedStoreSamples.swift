@@ -2,7 +2,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
-import StoreFiles
+import SQLiteSupport
 
 /// Rows for every table with text columns. Each text contains a word that occurs nowhere else.
 struct EncryptedStoreSamples {

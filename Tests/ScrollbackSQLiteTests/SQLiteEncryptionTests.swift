@@ -3,7 +3,7 @@ import GRDB
 import ScrollbackEngine
 import ScrollbackModel
 import StoreConformance
-import StoreFiles
+import SQLiteSupport
 import TestSupport
 import Testing
 

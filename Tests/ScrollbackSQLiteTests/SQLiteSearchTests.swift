@@ -3,7 +3,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
 import ScrollbackSearch
-import ScrollbackWords
+import TextAnalysis
 import TestSupport
 import Testing
 

@@ -4,7 +4,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
 import StoreConformance
-import StoreFiles
+import SQLiteSupport
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
 import Foundation
-import ScrollbackWords
+import TextAnalysis
 import Testing
 
 @Suite("Banned words")

@@ -1,6 +1,6 @@
 import ScrollbackModel
 import ScrollbackSearch
-import ScrollbackWords
+import TextAnalysis
 import Testing
 
 /// Tests which parts of a text a query matches.

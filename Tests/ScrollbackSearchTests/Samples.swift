@@ -1,7 +1,7 @@
 import Foundation
 import ScrollbackModel
 import ScrollbackSearch
-import ScrollbackWords
+import TextAnalysis
 import Testing
 
 /// A line of a real chat log, which the project does not ship.

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import ScrollbackModel
 import ScrollbackSearch
-import ScrollbackWords
+import TextAnalysis
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 import Foundation
 import ScrollbackModel
 import ScrollbackSearch
-import ScrollbackWords
+import TextAnalysis
 import Testing
 
 @Suite("The search index")

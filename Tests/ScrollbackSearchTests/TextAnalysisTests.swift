@@ -1,6 +1,6 @@
 import ScrollbackModel
 import ScrollbackSearch
-import ScrollbackWords
+import TextAnalysis
 import Testing
 
 @Suite("Words of a text")

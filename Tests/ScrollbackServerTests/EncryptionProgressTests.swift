@@ -3,7 +3,7 @@ import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
-import StoreFiles
+import SQLiteSupport
 import TestSupport
 import Testing
 

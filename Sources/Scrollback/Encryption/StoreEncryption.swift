@@ -1,6 +1,6 @@
 public import Foundation
 public import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 
 #if canImport(Security)
     import Security

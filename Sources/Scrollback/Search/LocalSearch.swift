@@ -1,6 +1,6 @@
 import ScrollbackModel
 import ScrollbackSearch
-import ScrollbackWords
+import TextAnalysis
 
 extension ClientCore {
     /// Searches the messages on this device.

@@ -1,7 +1,7 @@
 import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
-import ScrollbackWords
+import TextAnalysis
 
 extension ClientCore {
     /// Searches messages on this device, on the server, or on the server with the device as a fallback.

@@ -2,7 +2,7 @@ import Foundation
 import Logging
 package import ScrollbackModel
 package import ScrollbackSearch
-import ScrollbackWords
+import TextAnalysis
 
 /// Keeps the search index in sync with the store's rows: shortly after they change, and at the latest before a search.
 ///

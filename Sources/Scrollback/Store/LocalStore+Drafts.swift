@@ -2,7 +2,7 @@ package import Foundation
 import GRDB
 package import ScrollbackModel
 import ScrollbackWire
-import StoreFiles
+import SQLiteSupport
 
 extension LocalReader {
     package func draft(in conversation: ConversationID) throws -> Draft? {

@@ -1,6 +1,6 @@
 import GRDB
 import ScrollbackModel
-package import StoreFiles
+package import SQLiteSupport
 
 extension EncryptedTable {
     /// All tables of the client's store that contain encrypted texts.

@@ -1,7 +1,7 @@
 import GRDB
 import ScrollbackModel
 import ScrollbackSync
-import StoreFiles
+import SQLiteSupport
 
 /// Updates a conversation's entry in the list of recent conversations, in the same transaction as its log.
 extension LocalWriter {

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 package import ScrollbackModel
 import ScrollbackSync
-import StoreFiles
+import SQLiteSupport
 
 /// A page of stored messages, and the gap that makes it incomplete, if any.
 package struct LocalPage: Sendable {

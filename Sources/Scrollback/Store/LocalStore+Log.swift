@@ -1,7 +1,7 @@
 import GRDB
 package import ScrollbackModel
 import ScrollbackSearch
-import ScrollbackWords
+import TextAnalysis
 package import ScrollbackSync
 
 extension LocalReader {

@@ -1,7 +1,7 @@
 package import Foundation
 import GRDB
 package import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 
 /// A file of a queued message.
 package struct LocalUpload: Hashable, Sendable {

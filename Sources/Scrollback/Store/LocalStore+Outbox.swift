@@ -3,7 +3,7 @@ import GRDB
 package import ScrollbackModel
 package import ScrollbackSync
 import ScrollbackWire
-import StoreFiles
+import SQLiteSupport
 
 /// A queued message with its content.
 package struct PendingMessage: Hashable, Sendable, Identifiable {

@@ -2,7 +2,7 @@ package import Foundation
 import GRDB
 package import ScrollbackModel
 import ScrollbackWire
-import StoreFiles
+import SQLiteSupport
 
 /// The stored profiles of some users, and the users whose profiles should be fetched.
 package struct LocalProfiles: Sendable {

@@ -1,5 +1,5 @@
 import GRDB
-import StoreFiles
+import SQLiteSupport
 package import ScrollbackModel
 package import ScrollbackSync
 

@@ -2,8 +2,8 @@ import GRDB
 package import ScrollbackModel
 import ScrollbackSearch
 import ScrollbackWire
-import ScrollbackWords
-import StoreFiles
+import TextAnalysis
+import SQLiteSupport
 
 /// The device's position in the server's sequence of changed conversations.
 package struct SyncPoint: Sendable {

@@ -1,5 +1,5 @@
 import GRDB
-import StoreFiles
+import SQLiteSupport
 
 extension LocalStore {
     /// The migrations of the schema.

@@ -2,7 +2,7 @@ import GRDB
 package import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
-import StoreFiles
+import SQLiteSupport
 
 /// The kinds of user settings in a conversation, which apply immediately and are sent to the server later.
 package enum SettingKind: String, Sendable {

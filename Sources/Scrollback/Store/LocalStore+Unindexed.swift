@@ -1,8 +1,8 @@
 import GRDB
 import ScrollbackModel
 import ScrollbackSearch
-import ScrollbackWords
-import StoreFiles
+import TextAnalysis
+import SQLiteSupport
 
 /// A range of sequence numbers whose rows may have changed since they were indexed.
 struct UnindexedRange: Sendable {

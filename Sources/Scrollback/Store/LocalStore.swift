@@ -2,8 +2,8 @@ package import Foundation
 import GRDB
 package import ScrollbackModel
 import ScrollbackSearch
-import ScrollbackWords
-package import StoreFiles
+import TextAnalysis
+package import SQLiteSupport
 import Synchronization
 
 /// The local database of one user on one device: messages, gaps, the outbox, and read state.

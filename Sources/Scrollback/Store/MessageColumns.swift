@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import ScrollbackModel
 import ScrollbackWire
-import StoreFiles
+import SQLiteSupport
 
 /// The columns of a message row, in the order in which they are read and written.
 enum MessageColumns {

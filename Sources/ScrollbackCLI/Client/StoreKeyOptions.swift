@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import ScrollbackModel
 import ScrollbackServer
-import StoreFiles
+import SQLiteSupport
 
 /// The options for the storage encryption keys of a data directory.
 struct StoreKeyOptions: ParsableArguments {

@@ -2,7 +2,7 @@ import Foundation
 import ScrollbackModel
 import ScrollbackServer
 import ScrollbackSQLite
-import StoreFiles
+import SQLiteSupport
 
 /// Checks a data directory without modifying it.
 ///

@@ -24,7 +24,9 @@ package struct OutboundSchedule {
         case failed
     }
 
-    /// The lanes whose steps start now, and when to take the next turn. The end of a step also requires a turn.
+    /// The lanes whose steps start now, and when to take the next turn.
+    ///
+    /// The end of a step also requires a turn.
     package typealias Turn = (lanes: [Lane], next: Date?)
 
     private struct Wait {

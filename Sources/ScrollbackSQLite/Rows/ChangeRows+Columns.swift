@@ -1,6 +1,6 @@
 import ScrollbackEngine
 import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 
 extension ChangeRow: StoredRow, Bindable {
     static let columns = "rev, kind, lower, upper, at, operation, digest, answer"

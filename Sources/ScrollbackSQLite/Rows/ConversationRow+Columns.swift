@@ -1,7 +1,7 @@
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 
 extension ConversationRow: StoredRow, Bindable {
     static let columns = "number, kind, target, part, \(updatedColumns)"

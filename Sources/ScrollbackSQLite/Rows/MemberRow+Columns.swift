@@ -1,6 +1,6 @@
 import ScrollbackEngine
 import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 
 extension MemberRow: StoredRow, Bindable {
     static let columns = "conversation, user, \(updatedColumns)"

@@ -1,7 +1,7 @@
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 
 extension MessageRow: StoredRow {
     static let columns = "conversation, seq, n, timetoken, id, sender, type, digest, \(updatedColumns)"

@@ -1,7 +1,7 @@
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 
 extension PushUserRow: StoredRow, Bindable {
     static let columns = "user, \(updatedColumns)"

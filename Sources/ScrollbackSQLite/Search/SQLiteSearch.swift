@@ -3,8 +3,8 @@ import Foundation
 package import ScrollbackEngine
 package import ScrollbackModel
 package import ScrollbackSearch
-package import ScrollbackWords
-import StoreFiles
+package import TextAnalysis
+import SQLiteSupport
 import Synchronization
 
 /// The search index of a store's messages, in `search.sqlite` beside it, or in memory if the store is encrypted.

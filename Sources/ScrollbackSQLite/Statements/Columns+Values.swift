@@ -1,6 +1,6 @@
 import Foundation
 import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 
 extension Columns {
     mutating func userID() -> UserID { UserID(known: text()) }

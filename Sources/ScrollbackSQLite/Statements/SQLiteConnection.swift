@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import GRDBSQLite
-import StoreFiles
+import SQLiteSupport
 
 /// The prepared statements of one connection, compiled on first use.
 ///

@@ -1,4 +1,4 @@
-import StoreFiles
+import SQLiteSupport
 import Synchronization
 
 /// The SQL of the statements that this process has used, by their index.

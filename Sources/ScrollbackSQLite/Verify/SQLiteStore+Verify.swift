@@ -2,7 +2,7 @@ package import Foundation
 import GRDB
 import ScrollbackEngine
 import ScrollbackModel
-package import StoreFiles
+package import SQLiteSupport
 
 /// The progress of a store verification.
 package struct VerifyProgress: Hashable, Sendable {

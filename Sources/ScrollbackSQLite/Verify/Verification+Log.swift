@@ -1,6 +1,6 @@
 import ScrollbackEngine
 import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 
 extension Verification {
     /// Verifies the log of a conversation.

@@ -1,6 +1,6 @@
 package import ScrollbackEngine
 import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 
 /// Returns the size of a blob on disk in bytes; `nil` if it does not exist.
 package typealias BlobSize = (BlobID) -> Int64?

@@ -1,6 +1,6 @@
 import ScrollbackEngine
 import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 
 extension Verification {
     /// Verifies the data of users: positions, membership times, uncounted indexes, mentions and receipts.

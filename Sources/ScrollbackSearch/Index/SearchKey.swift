@@ -1,5 +1,5 @@
 package import ScrollbackModel
-import ScrollbackWords
+import TextAnalysis
 
 /// The key of a message's row: the conversation number, then the sequence number.
 ///

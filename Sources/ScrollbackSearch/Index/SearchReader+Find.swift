@@ -1,6 +1,6 @@
 import GRDB
 package import ScrollbackModel
-package import ScrollbackWords
+package import TextAnalysis
 
 extension SearchReader {
     /// The maximum number of matches in the whole index that are read at once.

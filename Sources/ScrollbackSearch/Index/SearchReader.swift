@@ -1,6 +1,6 @@
 import GRDB
 package import ScrollbackModel
-package import ScrollbackWords
+package import TextAnalysis
 
 /// The indexing progress of a conversation.
 package struct SearchProgress: Hashable, Sendable {

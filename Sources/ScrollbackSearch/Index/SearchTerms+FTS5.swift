@@ -1,4 +1,4 @@
-import ScrollbackWords
+import TextAnalysis
 
 extension SearchTerms {
     /// The FTS5 expression, which contains only quoted strings and operators, never raw user input.

@@ -1,6 +1,6 @@
 import GRDB
 package import ScrollbackModel
-package import ScrollbackWords
+package import TextAnalysis
 
 /// The searchable text of a message.
 package struct SearchRow: Sendable {

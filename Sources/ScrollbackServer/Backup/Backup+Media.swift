@@ -2,7 +2,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
-import StoreFiles
+import SQLiteSupport
 
 /// Media files in backups. Blobs have the same names as in the data directory: their hashes.
 extension Backup {

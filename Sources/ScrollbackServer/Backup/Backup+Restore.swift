@@ -2,7 +2,7 @@ package import Foundation
 import ScrollbackEngine
 package import ScrollbackModel
 package import ScrollbackSQLite
-package import StoreFiles
+package import SQLiteSupport
 
 extension Backup {
     /// The suffix of files that are not yet complete.

@@ -1,7 +1,7 @@
 package import Foundation
 package import ScrollbackModel
 import ScrollbackSQLite
-import StoreFiles
+import SQLiteSupport
 
 /// Complete copies of a data directory: the store, media files, secrets and the administrator token, with a manifest.
 package enum Backup {

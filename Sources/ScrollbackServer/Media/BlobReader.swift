@@ -2,7 +2,7 @@ import Foundation
 import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 
 /// An open blob, encrypted or not.
 ///

@@ -1,7 +1,7 @@
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 
 /// Encryption of media files, and re-encryption of existing ones after the keys change.
 extension DiskMediaStore {

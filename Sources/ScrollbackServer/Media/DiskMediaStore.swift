@@ -2,7 +2,7 @@ import Foundation
 import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 
 /// Media files on disk.
 ///

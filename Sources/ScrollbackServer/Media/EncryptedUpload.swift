@@ -2,7 +2,7 @@ import Foundation
 import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 import Synchronization
 
 /// An upload that is encrypted while it is received.

@@ -1,7 +1,7 @@
 package import Foundation
 package import ScrollbackEngine
 import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 
 /// The layout of media files in a data directory.
 ///

@@ -1,7 +1,7 @@
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
-import StoreFiles
+import SQLiteSupport
 import Synchronization
 
 /// The server's metrics, written in Prometheus' text format (version 0.0.4).

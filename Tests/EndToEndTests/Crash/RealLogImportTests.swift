@@ -98,11 +98,12 @@ struct RealLogImportTests {
     ) async throws {
         var generator = SplitMix64(printingSeedFor: "import of \(log.file.lastPathComponent)")
         // One write for each conversation, and one for each batch of 500 messages.
-        let writes = linesByChannel.values.map { 1 + ($0.count + 499) / 500 }.reduce(0, +)
+        let writes = linesByChannel.values.reduce(0) { $0 + 1 + ($1.count + 499) / 500 }
+        let lines = linesByChannel.values.reduce(0) { $0 + $1.count }
         let report = try await server.importLogWhileKilled(
             log, options, writes: writes, kills: kills, &generator)
         #expect(report.imported > 0 && report.skipped > 0, "No kill interrupted the import in the middle.")
-        #expect(report.imported + report.skipped == linesByChannel.values.map(\.count).reduce(0, +))
+        #expect(report.imported + report.skipped == lines)
         let again = try await server.importLog(log, options)
         #expect(again.imported == 0)
     }

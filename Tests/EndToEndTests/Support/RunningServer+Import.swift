@@ -1,4 +1,5 @@
 import Foundation
+import ScrollbackModel
 import TestSupport
 import Testing
 

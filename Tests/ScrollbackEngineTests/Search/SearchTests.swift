@@ -1,7 +1,7 @@
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
-import ScrollbackWords
+import TextAnalysis
 import Synchronization
 import Testing
 

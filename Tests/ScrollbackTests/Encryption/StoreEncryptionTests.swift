@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import ScrollbackModel
 import ScrollbackSync
-import StoreFiles
+import SQLiteSupport
 import TestSupport
 import Testing
 

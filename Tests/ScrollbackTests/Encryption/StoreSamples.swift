@@ -2,7 +2,7 @@ import Foundation
 import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
-import StoreFiles
+import SQLiteSupport
 
 @testable import Scrollback
 

@@ -2,7 +2,7 @@ import Foundation
 import Scrollback
 import ScrollbackModel
 import ScrollbackSearch
-import ScrollbackWords
+import TextAnalysis
 import ScrollbackSync
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import Foundation
 package import ScrollbackModel
-package import StoreFiles
+package import SQLiteSupport
 
 extension StoreKeys {
     /// The timeout of a command that prints the keys, in seconds.

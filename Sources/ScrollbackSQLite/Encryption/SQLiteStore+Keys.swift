@@ -1,6 +1,6 @@
 import GRDB
 import ScrollbackModel
-import StoreFiles
+import SQLiteSupport
 
 extension SQLiteConnection: EncryptingConnection {
     var encryptionState: StoreEncryptionState<SQLiteConnection> { StoreEncryptionState(EncryptedTable.all, on: self) }

@@ -1,5 +1,5 @@
 package import ScrollbackModel
-import ScrollbackWords
+import TextAnalysis
 
 extension Engine {
     /// Runs work on a thread that may block on the disk.

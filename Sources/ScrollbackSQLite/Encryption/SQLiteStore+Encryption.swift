@@ -1,5 +1,5 @@
 import GRDB
-package import StoreFiles
+package import SQLiteSupport
 
 /// Background encryption of existing rows with the newest key, or their decryption.
 extension SQLiteStore {

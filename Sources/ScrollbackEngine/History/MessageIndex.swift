@@ -1,5 +1,5 @@
 package import ScrollbackModel
-package import ScrollbackWords
+package import TextAnalysis
 
 /// A full-text index of a store's messages.
 ///

@@ -5,7 +5,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
 import ServiceLifecycle
-import StoreFiles
+import SQLiteSupport
 
 /// Encrypts or decrypts existing data in the background after the storage encryption keys change.
 struct StorageEncryptionService: Service {

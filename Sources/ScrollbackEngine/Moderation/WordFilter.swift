@@ -1,5 +1,5 @@
 import ScrollbackModel
-import ScrollbackWords
+import TextAnalysis
 
 /// Searches for banned words in all text that users see: message text, quotes, names of locations and files, and push
 /// texts.
