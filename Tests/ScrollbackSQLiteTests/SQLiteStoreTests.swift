@@ -33,7 +33,7 @@ import Testing
             options.keys = keys
             for testCase in StoreConformance.cases {
                 let folder = try TemporaryFolder()
-                try StoreConformance { try SQLiteStore(directory: folder.url, options: options) }.run(testCase)
+                try StoreConformance { [options] in try SQLiteStore(directory: folder.url, options: options) }.run(testCase)
             }
         }
         let plans = try SQLiteStore(directory: folder.url).queryPlans()

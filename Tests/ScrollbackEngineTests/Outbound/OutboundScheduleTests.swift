@@ -1,6 +1,7 @@
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
+import TestSupport
 import Testing
 
 /// Tests how conversations take turns, back off and pause.
@@ -149,7 +150,7 @@ struct OutboundScheduleTests {
 
     @Test("Random steps: no row is delivered twice or forgotten, and a failing conversation delays no other")
     func randomSteps() async {
-        for seed in Seeds.count(500) {
+        for seed in Seeds.range(500) {
             await Task.yield()
             var scenario = Scenario(seed: seed)
             if let violation = scenario.run() {

@@ -1,6 +1,7 @@
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
+import TestSupport
 import Testing
 
 /// Tests how the pushes of a page are sent, and when their results are stored.
@@ -71,7 +72,7 @@ struct PushBatchTests {
 
     @Test("Random answers: each push is sent once, and either settled or reserved at any time after the page closed")
     func randomAnswers() async {
-        for seed in Seeds.count(500) {
+        for seed in Seeds.range(500) {
             await Task.yield()
             var scenario = Scenario(seed: seed)
             if let violation = scenario.run() {
