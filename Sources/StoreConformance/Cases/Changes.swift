@@ -69,6 +69,24 @@ extension StoreConformance {
                 try expectEqual(try store.memberships(of: "bob").map(\.conversation), [kept.number])
             }
         },
+        Case("Dropping a mention keeps those of other users and at other positions") { store in
+            let row = try store.makeConversation(.group("a"), messages: 5)
+            try store.transaction { store in
+                for seq: Seq in 4...5 {
+                    try store.insertMention(of: "alice", by: "bob", at: seq, in: row.number)
+                    try store.insertMention(of: "carol", by: "bob", at: seq, in: row.number)
+                }
+                try store.insertMention(of: nil, by: "bob", at: 3, in: row.number)
+            }
+            try store.transaction { store in
+                try store.dropMention(of: "alice", at: 4, in: row.number)
+                try store.dropMention(of: nil, at: 3, in: row.number)
+            }
+            try store.read { store in
+                try expectEqual(try store.mentions(of: "alice", in: row.number, above: 0), [5])
+                try expectEqual(try store.mentions(of: "carol", in: row.number, above: 0), [4, 5])
+            }
+        },
         Case("A log can start again after erasure, and its IDs can be reused") { store in
             let row = try store.makeConversation(.group("a"), messages: 5)
             try store.write { store, commit in
