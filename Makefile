@@ -36,6 +36,7 @@ check: dependencies ## Run the checks of CI: format, imports, wording, mutants, 
 	swift format lint --strict --recursive --parallel Sources Tests Examples Package.swift
 	scripts/check-imports.py
 	scripts/check-language.py
+	scripts/check-references.py
 	scripts/mutants.sh --check
 	scripts/check-snippets.sh
 	scripts/check-outside-app.sh

@@ -232,7 +232,8 @@ extension SQLiteWriter {
 
     private static let insertPushRetry = Statement(
         """
-        INSERT INTO pushRetry (\(PushRetryRow.insertedColumns)) VALUES (\(placeholders(PushRetryRow.insertedColumns))) RETURNING number
+        INSERT INTO pushRetry (\(PushRetryRow.insertedColumns))
+        VALUES (\(placeholders(PushRetryRow.insertedColumns))) RETURNING number
         """
     ) { $0.integer() }
     private static let updatePushRetry = Statement("UPDATE pushRetry SET attempts = ?, notBefore = ? WHERE number = ?")

@@ -21,7 +21,10 @@ extension SQLiteWriter {
     }
 
     private static let insertReport = Statement(
-        "INSERT INTO report (\(ReportRow.updatedColumns)) VALUES (\(placeholders(ReportRow.updatedColumns))) RETURNING number"
+        """
+        INSERT INTO report (\(ReportRow.updatedColumns)) VALUES (\(placeholders(ReportRow.updatedColumns)))
+        RETURNING number
+        """
     ) { $0.integer() }
     private static let updateReport = Statement(
         "UPDATE report SET (\(ReportRow.updatedColumns)) = (\(placeholders(ReportRow.updatedColumns))) WHERE number = ?"
@@ -37,10 +40,16 @@ extension SQLiteWriter {
     }
 
     private static let insertErasure = Statement(
-        "INSERT INTO erasure (\(ErasureRow.updatedColumns)) VALUES (\(placeholders(ErasureRow.updatedColumns))) RETURNING number"
+        """
+        INSERT INTO erasure (\(ErasureRow.updatedColumns)) VALUES (\(placeholders(ErasureRow.updatedColumns)))
+        RETURNING number
+        """
     ) { $0.integer() }
     private static let updateErasure = Statement(
-        "UPDATE erasure SET (\(ErasureRow.updatedColumns)) = (\(placeholders(ErasureRow.updatedColumns))) WHERE number = ?"
+        """
+        UPDATE erasure SET (\(ErasureRow.updatedColumns)) = (\(placeholders(ErasureRow.updatedColumns)))
+        WHERE number = ?
+        """
     )
 
     func put(_ erasure: inout ErasureRow) throws {

@@ -57,7 +57,8 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
     private static let putMember = Statement(
         """
         INSERT INTO member (\(MemberRow.columns)) VALUES (\(placeholders(MemberRow.columns)))
-        ON CONFLICT (conversation, user) DO UPDATE SET (\(MemberRow.updatedColumns)) = (\(excluded(MemberRow.updatedColumns)))
+        ON CONFLICT (conversation, user) DO UPDATE
+        SET (\(MemberRow.updatedColumns)) = (\(excluded(MemberRow.updatedColumns)))
         """)
 
     func put(_ member: MemberRow) throws {

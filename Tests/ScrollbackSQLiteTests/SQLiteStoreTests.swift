@@ -31,9 +31,10 @@ import Testing
         for keys in [nil, StoreKeys.sample(1)] {
             var options = SQLiteStore.Options()
             options.keys = keys
+            let reopened = options
             for testCase in StoreConformance.cases {
                 let folder = try TemporaryFolder()
-                try StoreConformance { [options] in try SQLiteStore(directory: folder.url, options: options) }.run(testCase)
+                try StoreConformance { try SQLiteStore(directory: folder.url, options: reopened) }.run(testCase)
             }
         }
         let plans = try SQLiteStore(directory: folder.url).queryPlans()
