@@ -140,6 +140,10 @@ def pieces_of(path, text):
                 fenced = not fenced
             elif not fenced and row.strip():
                 yield "documentation", number, row
+    elif path.endswith("openapi.json"):
+        for number, row in enumerate(text.split("\n"), 1):
+            if match := re.match(r'\s*"(?:summary|description)": "(.*)"', row):
+                yield "documentation", number, match.group(1)
     elif path.endswith((".sh", ".py", ".toml")) or os.path.basename(path) in ("Makefile", "run"):
         for number, row in enumerate(text.split("\n"), 1):
             if re.match(r"\s*#|.*## ", row) or '"""' in row or "echo " in row:

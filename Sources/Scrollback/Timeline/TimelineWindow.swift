@@ -76,7 +76,7 @@ enum TimelineWindow: Hashable, Sendable {
 }
 
 extension LogState {
-    /// Returns the number of sequence numbers in a range that are not in a void.
+    /// Returns the number of sequence numbers in a range that are not in a deleted range.
     func places(in range: SeqRange) -> Int {
         Int(range.upperBound - range.lowerBound + 1 - deletedRanges.clipped(to: range).count)
     }

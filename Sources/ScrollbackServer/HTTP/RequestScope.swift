@@ -20,7 +20,9 @@ struct RequestScope: Sendable {
     let tidy: CleanupService
     /// Whether to announce resumable uploads with the informational status 104.
     let announcesUploads: Bool
-    /// What is asked for: by a route's own, in the router; a WebSocket's session looks at each of its requests itself.
+    /// The access rule of the operation.
+    ///
+    /// The router sets the rule of the route. A WebSocket session checks the rule of each of its requests itself.
     var access = AccessRule.connect
 
     // MARK: Authentication

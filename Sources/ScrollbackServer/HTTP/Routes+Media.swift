@@ -6,7 +6,7 @@ import ScrollbackEngine
 import ScrollbackModel
 
 extension Route {
-    /// Files going out, their thumbnails, and links to them.
+    /// Downloads of files, thumbnails of files, and links to files.
     static let media: [Route] = [
         Route(.get, "/v1/media/{id}", .readMedia) { scope, request, context throws(ChatError) in
             let row = try await file(scope, request, context, isThumbnail: false)
@@ -15,7 +15,7 @@ extension Route {
         Route(.get, "/v1/media/{id}/thumbnail", .readMedia) { scope, request, context throws(ChatError) in
             let row = try await file(scope, request, context, isThumbnail: true)
             guard let answer = MediaDownload(ofThumbnailOf: row) else {
-                throw ChatError(.unknownMedia, "the file has no thumbnail", parameter: "media")
+                throw ChatError(.unknownMedia, "The file has no thumbnail.", parameter: "media")
             }
             return try await answer.response(to: request, scope.engine)
         },
@@ -28,9 +28,9 @@ extension Route {
                 bytes = Array(buffer: try await request.body.collect(upTo: limit))
             } catch is NIOTooManyBytesError {
                 Exchange.current?.closeAfterResponse()
-                throw ChatError(.mediaTooLarge, "a thumbnail may have at most \(limit) bytes", limit: limit)
+                throw ChatError(.mediaTooLarge, "A thumbnail can have at most \(limit) bytes.", limit: limit)
             } catch {
-                throw ChatError(.malformed, "the body did not arrive whole", cause: error)
+                throw ChatError(.malformed, "The body ended early.", cause: error)
             }
             let thumbnail = try await scope.engine.putThumbnail(bytes, of: id, by: caller)
             return respond { writer in
@@ -58,7 +58,7 @@ extension Route {
             }
             let row = try await scope.read { try $0.file(id, by: caller) }
             if isThumbnail, row.thumbnail == nil {
-                throw ChatError(.unknownMedia, "the file has no thumbnail", parameter: "thumbnail")
+                throw ChatError(.unknownMedia, "The file has no thumbnail.", parameter: "thumbnail")
             }
             let link = MediaLink(media: id, isThumbnail: isThumbnail)
             let expiresAt = scope.engine.clock().addingTimeInterval(TimeInterval(lifetime))
@@ -75,14 +75,16 @@ extension Route {
         },
     ]
 
-    /// A week, in seconds.
+    /// The maximum lifetime of a link in seconds: one week.
     private static let longestLink: Int64 = 7 * 24 * 60 * 60
 
     private static func id(_ scope: RequestScope, _ context: BasicRequestContext) throws(ChatError) -> MediaID {
         try MediaID(try scope.segment("id", context), parameter: "id")
     }
 
-    /// The file, if who asks may read it: by their own token, or by a link somebody made who still may.
+    /// Returns the file if the caller may read it.
+    ///
+    /// The caller is the user of the request's token. For a link, the caller is the link's creator.
     private static func file(
         _ scope: RequestScope, _ request: Request, _ context: BasicRequestContext, isThumbnail: Bool
     ) async throws(ChatError) -> MediaRow {
@@ -102,7 +104,9 @@ extension Route {
 }
 
 extension RequestScope {
-    /// Who goes on with an upload, which may be by the token they began it with, though it expired meanwhile.
+    /// Authenticates the user who continues an upload.
+    ///
+    /// An expired token is accepted, because a token can expire during a long upload.
     func uploader(_ request: Request) async throws(ChatError) -> Caller {
         try await authorize(try await tokens.verify(try bearer(request), allowsExpired: true))
     }

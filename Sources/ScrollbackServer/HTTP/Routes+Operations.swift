@@ -14,7 +14,7 @@ final class Readiness: Sendable {
 }
 
 extension Route {
-    /// What probes and tools ask; none of it takes a token.
+    /// Endpoints for probes and tools, which need no token.
     static let operations: [Route] = [
         Route(.get, "/healthz", .probe) { _, _, _ throws(ChatError) in
             respond {
@@ -23,7 +23,9 @@ extension Route {
             }
         },
         Route(.get, "/readyz", .probe) { scope, _, _ throws(ChatError) in
-            guard scope.readiness.isReady else { throw ChatError(.shuttingDown, "the server is not taking requests") }
+            guard scope.readiness.isReady else {
+                throw ChatError(.shuttingDown, "The server is starting or shutting down. Try again later.")
+            }
             // A read that reaches the disk: a store that can't answer is not ready.
             _ = try await scope.read { try $0.store.read { try $0.conversation(numbered: 0) } }
             return respond { $0.field("status", "ready") }
@@ -41,7 +43,7 @@ extension Route {
         },
         Route(.get, "/v1/connect", .probe) { _, _, _ throws(ChatError) in
             throw ChatError(
-                .malformed, "this is a WebSocket: upgrade with the subprotocol scrollback.v1.json",
+                .malformed, "This path is a WebSocket endpoint. Upgrade with the subprotocol scrollback.v1.json.",
                 parameter: "Sec-WebSocket-Protocol")
         },
     ]

@@ -6,14 +6,14 @@ import ScrollbackEngine
 import ScrollbackModel
 
 extension Route {
-    /// Files coming in: whole, or as resumable uploads.
+    /// Uploads of files, plain or resumable.
     static let uploads: [Route] = [
         Route(.post, "/v1/media", .upload) { scope, request, _ throws(ChatError) in
             let fields = UploadFields(request.headers)
             do throws(ChatError) {
                 return try await createUpload(scope, request, fields)
             } catch {
-                // Nobody took any of the body.
+                // The body was not read, so the connection may have to close.
                 Exchange.closeAfterResponse(of: request)
                 throw error
             }
@@ -55,16 +55,20 @@ extension Route {
 
     private static func upload(_ context: BasicRequestContext) throws(ChatError) -> UploadID {
         guard let id = context.parameters.get("upload").flatMap({ UploadID($0) }) else {
-            throw ChatError(.unknownUpload, "there is no such upload, or it was given up: begin it anew")
+            throw ChatError(.unknownUpload, "The upload does not exist or has expired. Begin a new upload.")
         }
         return id
     }
 
-    /// A question about an upload does not say where the upload stands.
+    /// Checks that a request without data has none of the headers that describe data.
+    ///
+    /// - Throws: `malformed` with the name of the header.
     private static func checkHasNoUploadFields(_ request: Request) throws(ChatError) {
         for name: HTTPField.Name in [.uploadOffset, .uploadComplete, .uploadIncomplete, .uploadLength]
         where request.headers[name] != nil {
-            throw ChatError(.malformed, "\(name) says nothing on \(request.method)", parameter: name.rawName)
+            throw ChatError(
+                .malformed, "A \(request.method) request must not have the header \(name). Remove the header.",
+                parameter: name.rawName)
         }
     }
 
@@ -75,14 +79,16 @@ extension Route {
         let caller = try await scope.caller(request)
         var uploadRequest = try UploadRequest(try scope.query(request, plusIsSpace: false), request.headers)
         if fields.isResumable, fields.offset != nil {
-            throw ChatError(.malformed, "a new upload has no offset", parameter: "Upload-Offset")
+            throw ChatError(
+                .malformed, "A new upload has no offset. Remove the header Upload-Offset.", parameter: "Upload-Offset")
         }
         let isEnd = !fields.isResumable || fields.isEnd == true
         let declaredLength = fields.version == 6 ? fields.length : nil
         let length = isEnd ? request.length : nil
         if let declaredLength, let length, declaredLength != length {
             throw ChatError(
-                .malformed, "Upload-Length is \(declaredLength), and the body has \(length) bytes",
+                .malformed,
+                "Upload-Length is \(declaredLength), but the body has \(length) bytes. Send the size of the file.",
                 parameter: "Upload-Length")
         }
         uploadRequest.length = declaredLength ?? length
@@ -92,7 +98,7 @@ extension Route {
         let exchange = Exchange.current
         let isResumable = fields.isResumable
         let beginning = try await engine.beginTransfer(uploadRequest, by: caller, isResumable: isResumable) {
-            // What can't be gone on with is let finish.
+            // An upload that can't be resumed may finish.
             if isResumable { exchange?.interrupt() }
         }
         let transfer: Transfer
@@ -104,7 +110,7 @@ extension Route {
         }
         let location = isResumable ? await UploadFields.location(of: transfer.row.id) : nil
         if let location, scope.announcesUploads {
-            // Before the body is read: a client may wait for it.
+            // Send it before the body is read, because the client may wait for it.
             var headers: HTTPFields = [.location: location]
             headers[.uploadVersion] = fields.version.map { String($0) }
             if fields.version == 6 {
@@ -118,7 +124,7 @@ extension Route {
         ).run(request)
     }
 
-    /// Takes a file that is small enough to be held in memory.
+    /// Stores a file that is small enough to buffer in memory.
     private static func storeSmallFile(
         _ request: Request, _ length: Int64, _ uploadRequest: UploadRequest, by caller: Caller, _ engine: Engine
     ) async throws(ChatError) -> Response {
@@ -142,15 +148,19 @@ extension Route {
         let caller = try await scope.uploader(request)
         let id = try upload(context)
         guard let offset = fields.offset else {
-            throw ChatError(.malformed, "Upload-Offset must say where the bytes go", parameter: "Upload-Offset")
+            throw ChatError(
+                .malformed, "Upload-Offset is missing or invalid. Set it to the upload's current offset in bytes.",
+                parameter: "Upload-Offset")
         }
         if fields.version == 6, request.headers[.contentType] != "application/partial-upload" {
             throw ChatError(
-                .unsupportedMediaType, "the body must be application/partial-upload", parameter: "Content-Type")
+                .unsupportedMediaType, "The body must have the type application/partial-upload.",
+                parameter: "Content-Type")
         }
         if fields.version.map({ $0 > 3 }) ?? false, fields.isEnd == nil {
             throw ChatError(
-                .malformed, "Upload-Complete must say whether the upload ends with these bytes",
+                .malformed,
+                "Upload-Complete is missing or invalid. Set it to ?1 if this request ends the upload, otherwise to ?0.",
                 parameter: "Upload-Complete")
         }
         let exchange = Exchange.current
@@ -162,7 +172,9 @@ extension Route {
             if row.state == .done {
                 guard isEnd, request.length == 0 else {
                     throw ChatError(
-                        .malformed, "the upload is complete: nothing follows it", parameter: "Upload-Offset")
+                        .malformed,
+                        "The upload is complete and accepts no more data. Send an empty request to get its file.",
+                        parameter: "Upload-Offset")
                 }
                 await transfer.end()
                 let media = try await scope.read { try $0.file(of: row) }
@@ -191,11 +203,12 @@ extension Route {
 
     private static func conflict(_ row: UploadRow, _ offset: Int64) -> ChatError {
         ChatError(
-            .conflict, "the upload has \(row.offset) bytes, and these go at \(offset): go on where it stands",
+            .conflict,
+            "The upload has \(row.offset) bytes, but the request starts at \(offset). Continue at \(row.offset).",
             parameter: "Upload-Offset")
     }
 
-    /// Tells a client that waits for it to go on (RFC 9110 section 10.1.1).
+    /// Sends `100 Continue` if the client waits for it (RFC 9110 section 10.1.1).
     private static func sendContinueIfExpected(_ request: Request) async {
         guard request.headers[.expect]?.lowercased() == "100-continue" else { return }
         await Exchange.current?.sendInformational(.continue)
@@ -203,7 +216,9 @@ extension Route {
 }
 
 extension UploadRequest {
-    /// `conversation`, `type`, `name` and `id`, each at most once.
+    /// Reads `conversation`, `type`, `name` and `id` from the query, and the hash from the header `Repr-Digest`.
+    ///
+    /// - Throws: `invalid-parameter` with the name of the missing, repeated or invalid parameter.
     fileprivate init(_ query: [String: [String]], _ headers: HTTPFields) throws(ChatError) {
         func one(_ name: String) throws(ChatError) -> String? {
             guard let given = query[name] else { return nil }
@@ -212,7 +227,7 @@ extension UploadRequest {
         }
         guard let conversation = try one("conversation") else {
             throw .invalidParameter(
-                "conversation", "is missing: say where the file is to be sent, for example group:swift")
+                "conversation", "is missing; set it to the conversation to send the file to, for example group:swift")
         }
         try self.init(
             conversation: try ConversationID(conversation),
@@ -221,7 +236,7 @@ extension UploadRequest {
             name: try one("name"), expected: try headers[.reprDigest].flatMap(Self.sha256(in:)))
     }
 
-    /// The SHA-256 of a `Repr-Digest` (RFC 9530); `nil` if it has only other digests.
+    /// Returns the SHA-256 hash in a `Repr-Digest` header (RFC 9530), or `nil` if it has only other digests.
     private static func sha256(in text: String) throws(ChatError) -> BlobID? {
         var parser = StructuredFieldValueParser(Array(text.utf8))
         let digests = try? parser.parseDictionaryFieldValue()
@@ -231,7 +246,7 @@ extension UploadRequest {
             let hash = Data(base64Encoded: base64).flatMap({ BlobID($0) })
         else {
             throw .invalidParameter(
-                "Repr-Digest", "is not a SHA-256 in base64 between colons, for example sha-256=:…=:")
+                "Repr-Digest", "must be a SHA-256 hash in base64 between colons, for example sha-256=:…=:")
         }
         return hash
     }
