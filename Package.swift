@@ -1,9 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Documentation/architecture.md defines which target may import which, and scripts/check-imports.py checks it. A
-// separate
-// target exists only where a dependency or a rule requires one.
+// Documentation/architecture.md explains the targets. scripts/check-imports.py checks that each target imports only what
+// it declares here. A separate target exists only where a dependency or a rule requires one.
 
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
