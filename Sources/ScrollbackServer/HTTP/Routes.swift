@@ -145,6 +145,9 @@ private struct ProblemMiddleware: RouterMiddleware {
             response = ChatError(.malformed, "The request can't be parsed.", cause: error).response
         }
         if response.status.code >= 500 { metrics.failedRequests.add(1) }
+        // Answers depend on the token, so no cache may store them. Downloads of files have their own rule.
+        if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
+        response.headers[.xContentTypeOptions] = "nosniff"
         // A response to HEAD has no body (RFC 9110 section 9.3.2). The client would take one for the next response.
         if request.method == .head {
             let length = response.body.contentLength

@@ -54,6 +54,14 @@ import Testing
         #expect(try await connection.answer().body == body)
     }
 
+    @Test func `Answers and errors may not be cached, and browsers may not guess their type`() async throws {
+        for path in ["/v1/me", "/v1/users/nobody-here", "/nothing", "/healthz"] {
+            let answer = try await fixture.alice.call("GET", path)
+            #expect(answer.headers["cache-control"] == "no-store", "\(path): \(answer)")
+            #expect(answer.headers["x-content-type-options"] == "nosniff", "\(path): \(answer)")
+        }
+    }
+
     @Test func `A body of another content type gets 415, and a body without a content type is read as JSON`()
         async throws
     {
