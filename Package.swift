@@ -118,10 +118,12 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .target(name: "CEmbeddedFiles"),
         .target(
             name: "ScrollbackServer",
             dependencies: [
-                "ScrollbackEngine", "ScrollbackModel", "ScrollbackPush", "ScrollbackSQLite", "ScrollbackWire",
+                "CEmbeddedFiles", "ScrollbackEngine", "ScrollbackModel", "ScrollbackPush", "ScrollbackSQLite",
+                "ScrollbackWire",
                 "SQLiteSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -145,7 +147,7 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
             ],
-            resources: [.embedInCode("openapi.json")],
+            exclude: ["openapi.json"],
             swiftSettings: strict
         ),
         .target(

@@ -1,19 +1,20 @@
+import CEmbeddedFiles
 import Foundation
 import ScrollbackEngine
 import ScrollbackWire
 
 /// The OpenAPI document of `/openapi.json`.
 ///
-/// The paths of registered operations are generated from their endpoints and parameters. The file `openapi.json` of
-/// this
-/// target has the components, and the paths of routes that are written by hand.
+/// The paths of registered operations are generated from their endpoints and parameters. The file `openapi.json` of this
+/// folder has the components, and the paths of routes that are written by hand.
 enum OpenAPIDocument {
     static let bytes = encoded(document())
 
     private static func document() -> [String: Any] {
-        let base = try? JSONSerialization.jsonObject(with: Data(PackageResources.openapi_json))
+        let file = embedded_openapi_json
+        let base = try? JSONSerialization.jsonObject(with: Data(bytes: file.bytes, count: file.count))
         var document = base as? [String: Any] ?? [:]
-        precondition(!document.isEmpty, "openapi.json of this target is not a JSON object")
+        precondition(!document.isEmpty, "openapi.json is not a JSON object")
         var paths = document["paths"] as? [String: [String: Any]] ?? [:]
         for path in OperationRegistry.all.compactMap({ $0.endpoint.http?.path }) { paths[path] = nil }
         for operation in OperationRegistry.all {
