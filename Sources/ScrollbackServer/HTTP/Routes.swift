@@ -1,3 +1,4 @@
+import CoreMetrics
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -125,7 +126,7 @@ private struct ProblemMiddleware: RouterMiddleware {
         _ request: Request, context: BasicRequestContext,
         next: @concurrent (Request, BasicRequestContext) async throws -> Response
     ) async throws -> Response {
-        metrics.requests.add(1)
+        metrics.requests.increment()
         var response: Response
         do {
             response = try await next(request, context)
@@ -144,7 +145,7 @@ private struct ProblemMiddleware: RouterMiddleware {
         } catch {
             response = ChatError(.malformed, "The request can't be parsed.", cause: error).response
         }
-        if response.status.code >= 500 { metrics.failedRequests.add(1) }
+        if response.status.code >= 500 { metrics.failedRequests.increment() }
         // A response to HEAD has no body (RFC 9110 section 9.3.2). The client would take one for the next response.
         if request.method == .head {
             let length = response.body.contentLength
