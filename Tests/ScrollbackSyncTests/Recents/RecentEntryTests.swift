@@ -18,7 +18,7 @@ struct RecentEntryTests {
     }
 
     /// An entry after a head, with a stored last message if `lastSeq` is above 0.
-    private static func entry(_ head: ConversationHead = head(), lastSeq: Seq = 0) -> RecentEntry {
+    private static func entry(_ head: ConversationHead = Self.head(), lastSeq: Seq = 0) -> RecentEntry {
         var entry = RecentEntry(kind: .group)
         entry.apply(head, pending: [], isRead: false)
         if lastSeq > 0 {
