@@ -50,7 +50,7 @@ package struct Server: Sendable {
             }
             return try Certificates(chain: chain, key: key)
         }
-        let metrics = ServerMetrics()
+        let metrics = ServerMetrics(factory: options.metrics)
         self.metrics = metrics
         var storeOptions = SQLiteStore.Options()
         storeOptions.readers = options.readers
@@ -121,24 +121,27 @@ package struct Server: Sendable {
             },
             logger: logger)
         // Services stop in reverse order: first the connections, then the listener, which waits for pending requests.
-        var services = ServiceGroupConfiguration(
-            services: [
-                Housekeeping(
-                    engine: engine, tokens: tokens, certificates: certificates, pushCredentials: pushCredentials,
-                    logger: logger),
-                tidy,
-                SearchIndexingService(search: search, logger: logger),
-                WebhookDeliveryService(engine: engine),
-                PushDeliveryService(engine: engine),
-                UserErasureService(engine: engine, logger: logger),
-                StorageEncryptionService(store: store, media: media, threads: diskThreads, logger: logger),
-                application,
-                Drain(sockets: sockets, engine: engine, readiness: readiness),
-            ],
-            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        services.maximumGracefulShutdownDuration = .seconds(30)
+        var services: [any Service] = [
+            Housekeeping(
+                engine: engine, tokens: tokens, certificates: certificates, pushCredentials: pushCredentials,
+                logger: logger),
+            tidy,
+            SearchIndexingService(search: search, logger: logger),
+            WebhookDeliveryService(engine: engine),
+            PushDeliveryService(engine: engine),
+            UserErasureService(engine: engine, logger: logger),
+            StorageEncryptionService(store: store, media: media, threads: diskThreads, logger: logger),
+            application,
+            Drain(sockets: sockets, engine: engine, readiness: readiness),
+        ]
+        if options.metrics != nil {
+            services.insert(MetricsSamplingService(metrics: metrics, engine: engine, store: store), at: 0)
+        }
+        var group = ServiceGroupConfiguration(
+            services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        group.maximumGracefulShutdownDuration = .seconds(30)
         do {
-            try await ServiceGroup(configuration: services).run()
+            try await ServiceGroup(configuration: group).run()
         } catch let error as IOError {
             let reason = String(cString: strerror(error.errnoCode))
             throw ChatError(

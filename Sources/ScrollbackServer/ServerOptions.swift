@@ -1,3 +1,4 @@
+package import CoreMetrics
 package import Foundation
 import ScrollbackModel
 package import SQLiteSupport
@@ -52,6 +53,8 @@ package struct ServerOptions: Sendable {
     package var pushAuthorities: String?
     /// The delay before the first retry of a push, in seconds.
     package var pushRetrySeconds: Double = 1
+    /// The backend that receives the server's metrics in addition to `/metrics`, or `nil` for none.
+    package var metrics: (any MetricsFactory)?
 
     package init(directory: URL) {
         self.directory = directory

@@ -80,10 +80,11 @@ extension LocalWriter {
     /// Updates the counts to the log's state at the end of the transaction.
     ///
     /// - Returns: Whether the counts must be fetched from the server.
-    func finishCounts(of log: OpenLog, in id: ConversationID) throws -> Bool {
+    func finishCounts(of log: inout OpenLog, in id: ConversationID) throws -> Bool {
         guard id.kind.traits.hasRecents, let state = log.state, var read = log.read else { return false }
         try updateCounts(&read, state, in: id, number: log.number)
         try save(read, number: log.number)
+        log.savedRead = read
         // A sync that is still pending may make the counts exact, as may the answer to a pending read.
         let isComing = read.pendingReadSeq != nil || state.isBehind && id.kind.traits.replaysMissed
         return read.certainty != .exact && !isComing

@@ -3,137 +3,182 @@ import ScrollbackModel
 import ScrollbackSync
 import SQLiteSupport
 
-/// Updates a conversation's entry in the list of recent conversations, in the same transaction as its log.
+/// A row of the list of recent conversations that the current transaction is working on.
+struct OpenEntry {
+    let number: Int64
+    let conversation: ConversationID
+    var value: RecentEntry
+    /// The value in the database.
+    let saved: RecentEntry
+    var activity: RecentEntry.Activity
+}
+
+extension LocalReader {
+    /// Loads a conversation's entry.
+    func entry(of id: ConversationID, numbered number: Int64) throws -> OpenEntry {
+        let rows = try Row.fetchCursor(
+            db.cachedStatement(
+                sql: """
+                    SELECT moved, recentTime, isFrozen, mutedUntil, roamSeq, peerReadSeq, isMember, memberRev, ownRev,
+                        isMuted, notifications, isPinned, isMarkedUnread, removedSeq, addedTime, isRecent, sortTime,
+                        lastSeq, lastRev, hidesLast, missedAfter, head, unread, mentions,
+                        (SELECT timetoken FROM message WHERE message.conversation = number AND seq = lastSeq)
+                    FROM conversation WHERE number = ?
+                    """), arguments: [number])
+        var entry = RecentEntry(kind: id.kind)
+        var activity = RecentEntry.Activity()
+        if let row = try rows.next() {
+            entry.lastCommit = row[0]
+            entry.recentTime = Timetoken(stored: row[1])
+            entry.isFrozen = row[2]
+            entry.mute = Mute(stored: row[3])
+            entry.newDeviceFloor = row[4]
+            entry.peerReadSeq = row[5]
+            entry.isMember = row[6]
+            entry.membershipRev = row[7]
+            entry.settingsRev = row[8]
+            entry.isMuted = row[9]
+            entry.notifications = (row[10] as String?).flatMap { NotificationLevel(rawValue: $0) }
+            entry.isPinned = row[11]
+            entry.isMarkedUnread = row[12]
+            entry.removedSeq = row[13]
+            entry.addedTime = Timetoken(stored: row[14])
+            entry.isListed = row[15]
+            entry.sortTime = Timetoken(rawValue: UInt64(bitPattern: row[16]))
+            entry.lastSeq = row[17]
+            entry.lastRev = row[18]
+            entry.hidesLast = row[19]
+            entry.missedAfter = row[20]
+            activity = RecentEntry.Activity(head: row[21], unread: row[22], mentions: row[23])
+            entry.lastTime = Timetoken(stored: row[24])
+        }
+        return OpenEntry(number: number, conversation: id, value: entry, saved: entry, activity: activity)
+    }
+}
+
 extension LocalWriter {
-    /// Applies the parts of an input that concern the entry itself.
-    func updateEntry(_ input: LogInput, before: LogState?, _ log: OpenLog, in id: ConversationID) throws {
-        if let before, before.epoch != log.state?.epoch { try resetEntry(id, number: log.number) }
-        guard case .head(let head) = input else { return }
-        // An outdated head has an old name or membership, or ignores messages that the user hid since. A conversation
-        // for which the server reports no time is not listed, unless it has messages on this device.
-        let shown = try reader.stored(
-            ["name": head.name, "avatar": head.avatar], of: .conversation(id), numbered: log.number)
-        try db.cachedStatement(
-            sql: """
-                UPDATE conversation SET name = ?1, avatar = ?2, recentTime = ?3, moved = ?4, isFrozen = ?5,
-                    mutedUntil = ?6, roamSeq = ?7, isRecent = isRecent AND ?3 IS NOT NULL
-                WHERE number = ?8 AND moved <= ?4 AND memberRev <= ?9
-                """
-        ).execute(arguments: [
-            shown[0], shown[1], head.recentTime.map { Int64(bitPattern: $0.rawValue) }, head.lastCommit, head.isFrozen,
-            head.mute?.stored, head.newDeviceFloor, log.number, head.userRev,
-        ])
-        // The peer's read position only increases, whichever answer reports it.
-        if head.peerReadSeq > 0 { try savePeerRead(head.peerReadSeq, in: id) }
-        try db.cachedStatement(
-            sql: "UPDATE conversation SET isMember = ?1, memberRev = ?3 WHERE number = ?2 AND memberRev <= ?3"
-        ).execute(arguments: [head.isMember, log.number, head.userRev])
-        try applySettings(of: ReadSummary(head), in: id, number: log.number, isRead: log.read?.pendingReadSeq != nil)
+    /// Loads a conversation's entry, inserting the row if necessary.
+    func entry(of id: ConversationID) throws -> OpenEntry {
+        try reader.entry(of: id, numbered: number(of: id))
     }
 
-    /// Resets the entry after the conversation got a new epoch.
-    ///
-    /// Mute, pin and notification settings stay; everything else is meaningless in the new log.
-    private func resetEntry(_ id: ConversationID, number: Int64) throws {
-        try db.cachedStatement(
-            sql: """
-                UPDATE conversation SET isMarkedUnread = 0, ownRev = 0, memberRev = 0, moved = 0, removedSeq = 0,
-                    recentTime = NULL, lastSeq = 0, lastRev = 0, isRecent = 0, sortTime = 0, missedAfter = 0,
-                    peerReadSeq = 0, roamSeq = 0, pendingReadSeq = NULL, pendingReadN = NULL
-                WHERE number = ?
-                """
-        ).execute(arguments: [number])
-        try db.cachedStatement(
-            sql: "DELETE FROM pendingState WHERE conversation = ? AND sort NOT IN ('muted', 'pinned', 'notifications')"
-        ).execute(arguments: [id.description])
+    /// Updates whether the conversation is listed, and its position, and saves the entry.
+    func saveListing(_ entry: OpenEntry) throws {
+        var entry = entry
+        entry.value.updateListing(entry.activity)
+        try save(entry)
     }
 
-    /// Applies the settings in `summary`, unless they are older than the known ones.
-    ///
-    /// Unconfirmed local settings stay.
-    ///
-    /// If an unread marker ended, the entry's presence in the list is evaluated again.
-    ///
-    /// - Parameter isRead: Whether a local read is still unconfirmed.
-    func applySettings(of summary: ReadSummary, in id: ConversationID, number: Int64, isRead: Bool) throws {
-        let pending = try reader.pendingSettingKinds(in: id)
-        try db.cachedStatement(
-            sql: """
-                UPDATE conversation SET ownRev = ?1, isMuted = ifnull(?2, isMuted), isPinned = ifnull(?3, isPinned),
-                    isMarkedUnread = ifnull(?4, isMarkedUnread), removedSeq = ifnull(?5, removedSeq),
-                    isRecent = isRecent AND isMarkedUnread <= ifnull(?4, isMarkedUnread),
-                    addedTime = iif(?5 > removedSeq, NULL, addedTime), notifications = iif(?8, notifications, ?7)
-                WHERE number = ?6 AND ownRev <= ?1
-                """
-        ).execute(arguments: [
-            summary.userRev, pending.contains(.muted) ? nil : summary.isMuted,
-            pending.contains(.pinned) ? nil : summary.isPinned,
-            // The local read ends the marker once the server receives it.
-            pending.contains(.mark) ? nil : summary.isMarkedUnread && !isRead,
-            pending.contains(.list) ? nil : summary.removedSeq, number, summary.notifications?.rawValue,
-            pending.contains(.notifications),
-        ])
-    }
-
-    /// Finds the message to show: the newest one that the list does not skip, the current one if none is near, or the
-    /// newest.
-    private static let lastSeq = """
-        coalesce(
-            (SELECT seq FROM message
-             WHERE conversation = ?1 AND flags & \(MessageTraits.skipsRecentsBit) = 0
-             AND seq > (SELECT max(seq) FROM message WHERE conversation = ?1) - \(MessageTraits.recentsDepth)
-             ORDER BY seq DESC LIMIT 1),
-            (SELECT lastSeq FROM conversation WHERE number = ?1 AND EXISTS
-                (SELECT 1 FROM message WHERE conversation = ?1 AND seq = lastSeq
-                 AND flags & \(MessageTraits.skipsRecentsBit) = 0)),
-            (SELECT max(seq) FROM message WHERE conversation = ?1), 0)
-        """
-
-    /// Updates the last message of the entry.
-    ///
-    /// The server must be asked in two cases. Either the last message disappeared without a replacement, so that only
-    /// the server knows when the conversation was last active. Or an older message replaces it, with gaps between the
-    /// two.
-    ///
-    /// - Parameters:
-    ///   - gaps: The gaps of the log.
-    ///   - hadRow: Whether the transaction inserted a message, even if it deleted it again.
-    /// - Returns: Whether the server must be asked.
-    func refreshLast(_ number: Int64, gaps: SeqRangeSet, hadRow: Bool) throws -> Bool {
-        let before =
-            try Seq.fetchOne(
-                db.cachedStatement(sql: "SELECT lastSeq FROM conversation WHERE number = ?"), arguments: [number]) ?? 0
-        guard let last = try Seq.fetchOne(db.cachedStatement(sql: "SELECT \(Self.lastSeq)"), arguments: [number]) else {
-            return false
+    /// Saves an entry if it changed.
+    func save(_ entry: OpenEntry) throws {
+        let value = entry.value
+        guard value != entry.saved else { return }
+        let profile = try value.newProfile.map {
+            try reader.stored(
+                ["name": $0.name, "avatar": $0.avatar], of: .conversation(entry.conversation), numbered: entry.number)
         }
         try db.cachedStatement(
             sql: """
-                UPDATE conversation SET hidesLast = hidesLast AND ?2 <= lastSeq, lastSeq = ?2,
-                    lastRev = coalesce((SELECT rev FROM message WHERE conversation = ?1 AND seq = ?2), 0)
-                WHERE number = ?1
+                UPDATE conversation SET moved = ?, recentTime = ?, isFrozen = ?, mutedUntil = ?, roamSeq = ?,
+                    peerReadSeq = ?, isMember = ?, memberRev = ?, ownRev = ?, isMuted = ?, notifications = ?,
+                    isPinned = ?, isMarkedUnread = ?, removedSeq = ?, addedTime = ?, isRecent = ?, sortTime = ?,
+                    lastSeq = ?, lastRev = ?, hidesLast = ?, missedAfter = ?, name = iif(?, ?, name),
+                    avatar = iif(?, ?, avatar)
+                WHERE number = ?
                 """
-        ).execute(arguments: [number, last])
-        return last == 0 ? hadRow || before > 0 : last < before && gaps.intersects(last + 1...before)
+        ).execute(arguments: [
+            value.lastCommit, value.recentTime?.stored, value.isFrozen, value.mute?.stored, value.newDeviceFloor,
+            value.peerReadSeq, value.isMember, value.membershipRev, value.settingsRev, value.isMuted,
+            value.notifications?.rawValue, value.isPinned, value.isMarkedUnread, value.removedSeq,
+            value.addedTime?.stored, value.isListed, value.sortTime.stored, value.lastSeq, value.lastRev,
+            value.hidesLast, value.missedAfter, profile != nil, profile?[0], profile != nil, profile?[1], entry.number,
+        ])
     }
 
-    /// Updates whether the conversation is in the list, and its position.
-    ///
-    /// It is listed if it has messages after its removal from the list, or if the user added it explicitly. A
-    /// conversation whose messages were deleted stays until the server reports its last activity.
-    func refreshEntry(_ number: Int64) throws {
+    /// Applies the parts of an input that concern the entry itself.
+    func updateEntry(_ input: LogInput, before: LogState?, _ log: inout OpenLog, in id: ConversationID) throws {
+        if let before, before.epoch != log.state?.epoch {
+            try changeEntry(of: &log, in: id) { $0.reset() }
+            try dropPendingOfOldEpoch(id, number: log.number)
+        }
+        switch input {
+        case .head(let head):
+            let pending = try reader.pendingSettingKinds(in: id)
+            let isRead = log.read?.pendingReadSeq != nil
+            try changeEntry(of: &log, in: id) { $0.apply(head, pending: pending, isRead: isRead) }
+            try recordMissed(before: before, &log, in: id)
+        case .live(.head): try recordMissed(before: before, &log, in: id, isLive: true)
+        case .live, .page, .sync, .sent, .found: break
+        }
+    }
+
+    private func recordMissed(
+        before: LogState?, _ log: inout OpenLog, in id: ConversationID, isLive: Bool = false
+    ) throws {
+        guard let state = log.state else { return }
+        try changeEntry(of: &log, in: id) { $0.recordMissed(before: before, state, isLive: isLive) }
+    }
+
+    private func changeEntry(
+        of log: inout OpenLog, in id: ConversationID, _ change: (inout RecentEntry) throws -> Void
+    ) throws {
+        var entry = try log.entry ?? reader.entry(of: id, numbered: log.number)
+        try change(&entry.value)
+        log.entry = entry
+    }
+
+    /// Deletes the unconfirmed read and settings that are meaningless in a new epoch.
+    private func dropPendingOfOldEpoch(_ id: ConversationID, number: Int64) throws {
         try db.cachedStatement(
-            sql: """
-                UPDATE conversation SET
-                    isRecent = kind <> 'room' AND (addedTime IS NOT NULL
-                        OR iif(lastSeq > 0, lastSeq, head) > removedSeq
-                        AND (lastSeq > 0 OR isRecent OR recentTime IS NOT NULL OR unread > 0 OR mentions > 0
-                            OR isMarkedUnread)),
-                    sortTime = max(
-                        coalesce((SELECT timetoken FROM message WHERE conversation = ?1 AND seq = lastSeq),
-                            recentTime, sortTime),
-                        coalesce(addedTime, 0))
-                WHERE number = ?1
-                """
+            sql: "UPDATE conversation SET pendingReadSeq = NULL, pendingReadN = NULL WHERE number = ?"
         ).execute(arguments: [number])
+        for kind in SettingKind.allCases where !kind.survivesNewEpoch {
+            try db.cachedStatement(sql: "DELETE FROM pendingState WHERE conversation = ? AND sort = ?")
+                .execute(arguments: [id.description, kind.rawValue])
+        }
+    }
+
+    /// Updates the entry at the end of the transaction, and saves it.
+    ///
+    /// - Returns: Whether the server must be asked for the last message.
+    func finishEntry(of log: OpenLog, in id: ConversationID) throws -> Bool {
+        var entry = try log.entry ?? reader.entry(of: id, numbered: log.number)
+        if let state = log.state { entry.activity.head = state.head }
+        if let read = log.savedRead { (entry.activity.unread, entry.activity.mentions) = (read.unread, read.mentions) }
+        var isUncertain = false
+        if !log.touched.isEmpty {
+            isUncertain = try updateLastMessage(of: &entry, gaps: log.state?.gaps ?? SeqRangeSet(), hadRow: log.hadRow)
+        }
+        try saveListing(entry)
+        return isUncertain
+    }
+
+    private func updateLastMessage(of entry: inout OpenEntry, gaps: SeqRangeSet, hadRow: Bool) throws -> Bool {
+        let columns = "SELECT seq, rev, timetoken, flags FROM message WHERE conversation = ?"
+        let newest = try Row.fetchCursor(
+            db.cachedStatement(sql: "\(columns) ORDER BY seq DESC"), arguments: [entry.number])
+        return try entry.value.updateLastMessage(gaps: gaps, hadRow: hadRow) {
+            try newest.next().map { RecentEntry.StoredMessage($0) }
+        } stored: { [number = entry.number] seq in
+            try Row.fetchOne(db.cachedStatement(sql: "\(columns) AND seq = ?"), arguments: [number, seq])
+                .map { RecentEntry.StoredMessage($0) }
+        }
+    }
+}
+
+extension RecentEntry.StoredMessage {
+    fileprivate init(_ row: Row) {
+        self.init(
+            seq: row[0], rev: row[1], time: Timetoken(rawValue: UInt64(bitPattern: row[2])),
+            skipsRecents: (row[3] as Int64) & MessageTraits.skipsRecentsBit != 0)
+    }
+}
+
+extension Timetoken {
+    fileprivate var stored: Int64 { Int64(bitPattern: rawValue) }
+
+    fileprivate init?(stored: Int64?) {
+        guard let stored else { return nil }
+        self.init(rawValue: UInt64(bitPattern: stored))
     }
 }

@@ -38,12 +38,7 @@ extension LocalReader {
     /// any.
     func missedAfter(_ id: ConversationID) throws -> Seq {
         guard let number = try number(of: id) else { return 0 }
-        return try missedAfter(number) ?? log(number)?.head ?? 0
-    }
-
-    func missedAfter(_ number: Int64) throws -> Seq? {
-        try Seq.fetchOne(
-            db.cachedStatement(sql: "SELECT missedAfter FROM conversation WHERE number = ?"), arguments: [number])
+        return try entry(of: id, numbered: number).value.missedAfter ?? log(number)?.head ?? 0
     }
 
     /// Returns the log positions of all conversations that an earlier connection left behind.
@@ -136,17 +131,13 @@ extension LocalWriter {
             outcomes.append(try apply(input, to: &log))
             open[id] = log
         }
-        for (id, log) in open {
+        for (id, var log) in open {
             try save(log)
-            var needsHead = try finishCounts(of: log, in: id)
-            if !log.touched.isEmpty {
-                let isOpen = try refreshLast(log.number, gaps: log.state?.gaps ?? SeqRangeSet(), hadRow: log.hadRow)
-                if isOpen, id.kind.traits.hasRecents { needsHead = true }
-            }
+            var needsHead = try finishCounts(of: &log, in: id)
+            if try finishEntry(of: log, in: id), id.kind.traits.hasRecents { needsHead = true }
             if let last = outcomes.lastIndex(where: { $0.conversation == id }), needsHead {
                 outcomes[last].needsHead = true
             }
-            try refreshEntry(log.number)
             try markUnindexed(log.touched, in: log.number)
         }
         return outcomes
@@ -165,6 +156,10 @@ extension LocalWriter {
         var hadRow = false
         /// The read state, once an input affected it.
         var read: ReadState?
+        /// The read state that the end of the transaction saved; `nil` if it did not change.
+        var savedRead: ReadState?
+        /// The entry in the list, once an input affected it.
+        var entry: OpenEntry?
 
         /// Returns whether the log is only missing messages that a room did not stream.
         ///
@@ -246,12 +241,7 @@ extension LocalWriter {
             log.touch(edit)
         }
         try count(input, edits, replaced, before: before, in: &log)
-        try updateEntry(input, before: before, log, in: id)
-        switch input {
-        case .head: try recordMissed(before: before, log)
-        case .live(.head): try recordMissed(before: before, log, isLive: true)
-        case .live, .page, .sync, .sent, .found: break
-        }
+        try updateEntry(input, before: before, &log, in: id)
         var edit = edits.last ?? LogEdit()
         edit.needsSync = edits.contains(where: \.needsSync) && !log.leavesGaps(edits, in: id)
         let isHead = if case .head = input { true } else { false }
@@ -287,29 +277,6 @@ extension LocalWriter {
         // A new device has missed nothing: earlier messages are history, which is fetched on demand.
         if try !reader.hasCompletedSync() { state.replayed = state.head }
         return state
-    }
-
-    /// Records the newest known sequence number when the device learns that it missed messages.
-    ///
-    /// - Parameter isLive: Whether the input is a live update, which can't precede messages that were missed earlier.
-    private func recordMissed(before: LogState?, _ log: OpenLog, isLive: Bool = false) throws {
-        guard let state = log.state else { return }
-        let known: Seq
-        if let before {
-            guard before.epoch == state.epoch, before.head < state.head else { return }
-            known = before.head
-            let noted = try reader.missedAfter(log.number)
-            if isLive, noted != nil || !state.gaps.contains(known + 1) { return }
-            // Keep the earlier value while messages that were missed since then are still missing.
-            let earlier = noted ?? known
-            if earlier < known, before.gaps.intersects(earlier + 1...known) { return }
-        } else {
-            // A new device has missed nothing.
-            guard state.replayed < state.head else { return }
-            known = state.replayed
-        }
-        try db.cachedStatement(sql: "UPDATE conversation SET missedAfter = ? WHERE number = ?")
-            .execute(arguments: [known, log.number])
     }
 
     private func writeRows(_ edit: LogEdit, number: Int64) throws {

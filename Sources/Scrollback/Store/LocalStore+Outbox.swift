@@ -62,13 +62,8 @@ extension LocalReader {
         let row = try Row.fetchOne(
             db.cachedStatement(sql: "SELECT conversation, kind, body FROM outbox WHERE id = ?"), arguments: [id.data])
         return try row.map { row in
-            let body = try body(row[2], of: id)
-            guard row[1] == "change" else {
-                return .send(
-                    SendMessage(
-                        conversation: try ConversationID(row[0] as String), submission: try Self.submission(body)))
-            }
-            return try OutboxRequest(stored: body, limits: Self.unlimited)
+            try OutboxRequest(
+                draft: body(row[2], of: id), in: ConversationID(row[0] as String), isMessage: row[1] == "send")
         }
     }
 
@@ -81,7 +76,7 @@ extension LocalReader {
                     ORDER BY ordinal
                     """), arguments: [id.description]
         ).map { row in
-            try OutboxRequest(stored: body(row[1], of: MessageID(data: row[0])), limits: Self.unlimited)
+            try OutboxRequest(draft: body(row[1], of: MessageID(data: row[0])), in: id, isMessage: false)
         }
     }
 
@@ -99,12 +94,6 @@ extension LocalReader {
                 sql: "SELECT \(Self.itemColumns) FROM outbox WHERE id = ?"), arguments: [id.data]
         ).map { PendingMessage.State(try item($0).state) }
     }
-
-    /// Queued requests were validated when they were queued.
-    ///
-    /// Limits may have changed since, and the server validates again.
-    private static let unlimited = Limits(
-        frameBytes: .max, contentBytes: .max, attributeBytes: .max, pageSize: 100)
 
     /// Returns the queued messages of a conversation, in order.
     package func pending(in id: ConversationID) throws -> [PendingMessage] {
@@ -129,7 +118,11 @@ extension LocalReader {
 
     private func pending(_ row: Row) throws -> PendingMessage {
         let item = try item(row)
-        let queued = try Self.submission(body(row[11], of: item.id))
+        let body = try body(row[11], of: item.id)
+        guard case .send(let request) = try OutboxRequest(draft: body, in: item.conversation, isMessage: true) else {
+            throw ChatError(.localStorage, "The outbox has another request in place of message \(item.id).")
+        }
+        let queued = request.submission
         let (submission, error) = messageEncryption?.open(queued, to: item.conversation) ?? (queued, nil)
         return PendingMessage(
             submission: submission, decryptionError: error, conversation: item.conversation, ordinal: item.ordinal,
@@ -138,11 +131,6 @@ extension LocalReader {
 
     private func body(_ value: DatabaseValue, of id: MessageID) throws -> String {
         try text(value, "body", of: .outbox(id)) ?? ""
-    }
-
-    private static func submission(_ json: String) throws -> Submission {
-        var reader = JSONReader(json)
-        return try Submission(from: SubmissionFields(from: &reader), limits: unlimited)
     }
 
     private func item(_ row: Row) throws -> OutboxItem {
@@ -169,9 +157,9 @@ extension LocalWriter {
     package func insert(
         _ submission: Submission, to id: ConversationID, needsUpload: Bool = false, now: Date
     ) throws -> OutboxItem {
-        var writer = JSONWriter()
-        writer.object { submission.writeMembers(to: &$0) }
-        return try insert(submission.id, to: id, "send", writer.text, about: nil, needsUpload: needsUpload, now: now)
+        try insert(
+            submission.id, to: id, "send", OutboxRequest.draft(of: submission), about: nil, needsUpload: needsUpload,
+            now: now)
     }
 
     /// Adds a change to a message to the outbox.
@@ -180,7 +168,7 @@ extension LocalWriter {
     package func insert(
         _ request: OutboxRequest, _ id: MessageID, about message: MessageID?, in conversation: ConversationID, now: Date
     ) throws -> OutboxItem {
-        try insert(id, to: conversation, "change", request.stored, about: message, now: now)
+        try insert(id, to: conversation, "change", request.draft, about: message, now: now)
     }
 
     private func insert(
@@ -207,11 +195,10 @@ extension LocalWriter {
     ///
     /// - Returns: `false` if the message is not in the outbox or may have reached the server.
     package func replace(_ submission: Submission) throws -> Bool {
-        var writer = JSONWriter()
-        writer.object { submission.writeMembers(to: &$0) }
+        let draft = OutboxRequest.draft(of: submission)
         try db.cachedStatement(sql: "UPDATE outbox SET body = ? WHERE id = ? AND kind = 'send' AND NOT isFrozen")
             .execute(arguments: [
-                try reader.stored(writer.text, "body", of: .outbox(submission.id)), submission.id.data,
+                try reader.stored(draft, "body", of: .outbox(submission.id)), submission.id.data,
             ])
         return db.changesCount > 0
     }

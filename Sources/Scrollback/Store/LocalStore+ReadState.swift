@@ -115,16 +115,12 @@ extension LocalWriter {
         state.apply(summary, answersRead: request == .read)
         try updateCounts(&state, log, in: id, number: number)
         try save(state, number: number)
-        try applySettings(of: summary, in: id, number: number, isRead: state.pendingReadSeq != nil)
-        try refreshEntry(number)
-        if try request != nil && isOlder(summary, number) { return true }
+        var entry = try reader.entry(of: id, numbered: number)
+        let pending = try reader.pendingSettingKinds(in: id)
+        entry.value.apply(settings: summary, pending: pending, isRead: state.pendingReadSeq != nil)
+        try saveListing(entry)
+        if request != nil, summary.userRev < entry.value.settingsRev { return true }
         return !state.isExact && state.pendingReadSeq == nil
-    }
-
-    private func isOlder(_ summary: ReadSummary, _ number: Int64) throws -> Bool {
-        let known = try Int64.fetchOne(
-            db.cachedStatement(sql: "SELECT ownRev FROM conversation WHERE number = ?"), arguments: [number])
-        return summary.userRev < known ?? 0
     }
 
     /// Marks all messages up to a sequence number as read.

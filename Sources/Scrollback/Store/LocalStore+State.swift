@@ -1,33 +1,14 @@
 import GRDB
 package import ScrollbackModel
-import ScrollbackSync
+package import ScrollbackSync
 import ScrollbackWire
 import SQLiteSupport
-
-/// The kinds of user settings in a conversation, which apply immediately and are sent to the server later.
-package enum SettingKind: String, Sendable {
-    case muted, notifications, pinned, mark, list, roaming
-}
 
 /// A user setting that the server has not confirmed.
 package struct PendingSetting: Sendable {
     package var conversation: ConversationID
     package var kind: SettingKind
     package var change: StateChange
-}
-
-extension StateChange {
-    package var kind: SettingKind? {
-        switch self {
-        case .settings(_?, _): .muted
-        case .settings(nil, _): .pinned
-        case .notifications: .notifications
-        case .markUnread: .mark
-        case .removeRecent, .addRecent: .list
-        case .excludeFromNewDevices: .roaming
-        case .read: nil
-        }
-    }
 }
 
 extension LocalReader {
@@ -118,36 +99,12 @@ extension LocalWriter {
     ///
     /// - Returns: Whether it changed anything.
     package func set(_ change: StateChange, in id: ConversationID) throws -> Bool {
-        let number = try number(of: id)
-        guard let kind = change.kind, try apply(change, number: number) else { return false }
-        try refreshEntry(number)
+        var entry = try entry(of: id)
+        guard let kind = change.kind, entry.value.apply(change) else { return false }
+        try saveListing(entry)
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO pendingState VALUES (?, ?, ?)")
             .execute(arguments: [id.description, kind.rawValue, change.stored])
         return true
-    }
-
-    private func apply(_ change: StateChange, number: Int64) throws -> Bool {
-        func update(_ column: String, _ value: some DatabaseValueConvertible) throws -> Bool {
-            try db.cachedStatement(
-                sql: "UPDATE conversation SET \(column) = ?1 WHERE number = ?2 AND \(column) IS NOT ?1"
-            ).execute(arguments: [value, number])
-            return db.changesCount > 0
-        }
-        switch change {
-        case .settings(let isMuted?, _): return try update("isMuted", isMuted)
-        case .settings(nil, let isPinned?): return try update("isPinned", isPinned)
-        case .settings: return false
-        case .notifications(let level): return try update("notifications", level?.rawValue)
-        case .markUnread: return try update("isMarkedUnread", true)
-        case .removeRecent(let place, _):
-            try db.cachedStatement(
-                sql: "UPDATE conversation SET removedSeq = max(removedSeq, ?), addedTime = NULL WHERE number = ?"
-            ).execute(arguments: [place?.seq ?? 0, number])
-            return true
-        case .addRecent: return try update("removedSeq", Int64(0))
-        case .excludeFromNewDevices: return true
-        case .read: return false
-        }
     }
 
     /// Records which unread markers a pending read knows of, however much later it is sent.
@@ -167,17 +124,12 @@ extension LocalWriter {
     }
 
     /// Ends an unread marker when the conversation is read; an unsent marker is never sent.
-    ///
-    /// An entry that was listed only because of its marker leaves the list.
     func endUnreadMarker(_ id: ConversationID, number: Int64) throws {
-        try db.cachedStatement(
-            sql: """
-                UPDATE conversation SET isMarkedUnread = 0, isRecent = isRecent AND NOT isMarkedUnread WHERE number = ?
-                """
-        ).execute(arguments: [number])
+        var entry = try reader.entry(of: id, numbered: number)
+        entry.value.endUnreadMarker()
+        try saveListing(entry)
         try db.cachedStatement(sql: "DELETE FROM pendingState WHERE conversation = ? AND sort = 'mark'")
             .execute(arguments: [id.description])
-        try refreshEntry(number)
     }
 
     /// Deletes a setting that the server accepted or rejected, unless it was changed again in the meantime.
@@ -206,12 +158,10 @@ extension LocalWriter {
     ///   - showsLast: Whether its last message is shown. If not, none is shown until the next message.
     /// - Returns: Whether the server must be notified that it is in the list again.
     package func addRecent(_ id: ConversationID, at time: Timetoken?, showsLast: Bool) throws -> Bool {
-        let number = try number(of: id)
-        if try reader.recent(id) != nil { return false }
-        let wasRemoved = try apply(.addRecent, number: number)
-        try db.cachedStatement(sql: "UPDATE conversation SET addedTime = ?, hidesLast = ? WHERE number = ?")
-            .execute(arguments: [Int64(bitPattern: time?.rawValue ?? 0), !showsLast, number])
-        try refreshEntry(number)
+        var entry = try entry(of: id)
+        if entry.value.isListed { return false }
+        let wasRemoved = entry.value.add(at: time, showsLast: showsLast)
+        try saveListing(entry)
         guard wasRemoved else { return false }
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO pendingState VALUES (?, ?, ?)")
             .execute(arguments: [id.description, SettingKind.list.rawValue, StateChange.addRecent.stored])
@@ -229,9 +179,9 @@ extension LocalWriter {
         if case .removeRecent(nil, _) = change {
             // The conversation was added explicitly and has no known messages. The server has nothing to remove, and
             // would remove messages sent since.
-            let number = try number(of: id)
-            _ = try apply(change, number: number)
-            try refreshEntry(number)
+            var entry = try entry(of: id)
+            _ = entry.value.apply(change)
+            try saveListing(entry)
             return true
         }
         // Keep this setting separately, in case the conversation is added again before the server receives the removal.

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 package import ScrollbackModel
+import ScrollbackSync
 
 /// The conversation's state for this user: the peer's read position, and whether the user may write.
 package struct LocalUserState: Hashable, Sendable {
@@ -27,8 +28,9 @@ extension LocalReader {
 extension LocalWriter {
     /// Stores the peer's read position in a direct conversation; a lower one has no effect.
     package func savePeerRead(_ seq: Seq, in id: ConversationID) throws {
-        try db.cachedStatement(sql: "UPDATE conversation SET peerReadSeq = max(peerReadSeq, ?) WHERE number = ?")
-            .execute(arguments: [seq, try number(of: id)])
+        var entry = try entry(of: id)
+        entry.value.advancePeerRead(to: seq)
+        try save(entry)
     }
 }
 

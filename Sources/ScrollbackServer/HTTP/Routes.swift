@@ -1,3 +1,4 @@
+import CoreMetrics
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -125,7 +126,7 @@ private struct ProblemMiddleware: RouterMiddleware {
         _ request: Request, context: BasicRequestContext,
         next: @concurrent (Request, BasicRequestContext) async throws -> Response
     ) async throws -> Response {
-        metrics.requests.add(1)
+        metrics.requests.increment()
         var response: Response
         do {
             response = try await next(request, context)
@@ -144,7 +145,7 @@ private struct ProblemMiddleware: RouterMiddleware {
         } catch {
             response = ChatError(.malformed, "The request can't be parsed.", cause: error).response
         }
-        if response.status.code >= 500 { metrics.failedRequests.add(1) }
+        if response.status.code >= 500 { metrics.failedRequests.increment() }
         // Answers depend on the token, so no cache may store them. Downloads of files have their own rule.
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
         response.headers[.xContentTypeOptions] = "nosniff"

@@ -1,3 +1,4 @@
+import CoreMetrics
 import DequeModule
 import NIOCore
 import NIOWebSocket
@@ -59,7 +60,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, @unchecke
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        metrics.connections.add(1)
+        metrics.connections.increment()
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
@@ -72,7 +73,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, @unchecke
         queue.removeAll()
         skippedHeads.removeAll()
         reads.removeAll()
-        metrics.connections.add(-1)
+        metrics.connections.decrement()
         context.fireChannelInactive()
     }
 
@@ -147,7 +148,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, @unchecke
     /// - Returns: Whether the socket must be flushed.
     func write(_ frame: ByteBuffer) -> Bool {
         guard !isClosing, let context else { return false }
-        metrics.outboundBytes.add(frame.readableBytes)
+        metrics.outboundBytes.increment(by: frame.readableBytes)
         if queue.isEmpty, context.channel.isWritable {
             raw.write(frame)
             return true
@@ -168,7 +169,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, @unchecke
     ///
     /// The client gets the room's head after it has read the queued frames.
     func recordSkippedMessage(_ head: HeadFrame) {
-        metrics.roomMessagesSkipped.add(1)
+        metrics.roomMessagesSkipped.increment()
         skippedHeads[head.conversation] = head
     }
 
@@ -196,7 +197,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, @unchecke
     ///
     /// The queued frames are dropped, because the client gets them when it resumes.
     private func overflow() {
-        metrics.slowConsumerDisconnects.add(1)
+        metrics.slowConsumerDisconnects.increment()
         queue.removeAll()
         waitingBytes = 0
         session?.disconnected()
