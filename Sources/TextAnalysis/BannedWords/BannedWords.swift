@@ -2,8 +2,10 @@ import Foundation
 
 /// A set of banned words that are found in a text in one pass, regardless of their number.
 ///
-/// Comparison ignores case, width, compatibility forms (NFKC) and invisible characters. `é` and `e` differ, because
-/// they can form different words. In scripts with spaces between words, only whole words match: `ass` does not match
+/// Comparison ignores case, width, compatibility forms (NFKC), invisible characters, and marks that senders put on
+/// letters to evade the filter. Letters of other scripts that look like Latin letters are equal to them
+/// (``Confusables``). Letters of European alphabets such as `é` and `ñ` differ from `e` and `n`, because they form
+/// different words. In scripts with spaces between words, only whole words match: `ass` does not match
 /// `class`. In Chinese, Japanese, Thai and other scripts without spaces, a word matches anywhere.
 package struct BannedWords: Sendable {
     private struct Node {
@@ -155,8 +157,11 @@ private struct BannedText {
         // Compose twice: the first call does not join half-width kana with their marks.
         let composed = String(character).precomposedStringWithCompatibilityMapping.precomposedStringWithCanonicalMapping
         for scalar in composed.lowercased().unicodeScalars where !scalar.isInvisible {
-            // Sigma has two lowercase letters.
-            bytes += String(scalar == "ς" ? "σ" : scalar).utf8
+            let isLetterOfAnAlphabet = (0xC0...0x17F).contains(scalar.value)
+            let parts = isLetterOfAnAlphabet ? [scalar] : Folding.withoutMarks(scalar)
+            for part in parts where !Folding.isIgnored(part.value) {
+                bytes += Confusables.latinForm(of: part).utf8
+            }
         }
     }
 }
