@@ -82,6 +82,15 @@ final class ServerMetrics: Sendable {
         write(
             "scrollback_messages_removed_total", "counter", "Deleted or expired messages removed from the store.",
             engine.removedMessages.load(ordering: .relaxed))
+        text += "# HELP scrollback_quota_refusals_total Requests refused because of a user's daily quota.\n"
+        text += "# TYPE scrollback_quota_refusals_total counter\n"
+        for (quota, count) in engine.ledger.refusals {
+            text += "scrollback_quota_refusals_total{quota=\"\(quota.setting)\"} \(count)\n"
+        }
+        write(
+            "scrollback_storage_refusals_total", "counter",
+            "Requests refused because the volume has little free space.",
+            engine.space.refusals)
         let media = engine.mediaCounts
         write("scrollback_media_files_total", "counter", "Media files uploaded.", media.files.load(ordering: .relaxed))
         write(
