@@ -4,8 +4,8 @@ import Foundation
 ///
 /// Comparison ignores case, width, compatibility forms (NFKC), invisible characters, and marks that senders put on
 /// letters to evade the filter. Letters of other scripts that look like Latin letters are equal to them
-/// (``Confusables``). Letters of European alphabets such as `é` and `ñ` differ from `e` and `n`, because they form
-/// different words. In scripts with spaces between words, only whole words match: `ass` does not match
+/// (``Confusables``). Letters of Latin alphabets such as `é`, `ñ` and `ạ` differ from letters without the mark, because
+/// they form different words. In scripts with spaces between words, only whole words match: `ass` does not match
 /// `class`. In Chinese, Japanese, Thai and other scripts without spaces, a word matches anywhere.
 package struct BannedWords: Sendable {
     private struct Node {
@@ -157,8 +157,8 @@ private struct BannedText {
         // Compose twice: the first call does not join half-width kana with their marks.
         let composed = String(character).precomposedStringWithCompatibilityMapping.precomposedStringWithCanonicalMapping
         for scalar in composed.lowercased().unicodeScalars where !scalar.isInvisible {
-            let isLetterOfAnAlphabet = (0xC0...0x17F).contains(scalar.value)
-            let parts = isLetterOfAnAlphabet ? [scalar] : Folding.withoutMarks(scalar)
+            let keepsMark = composed.unicodeScalars.count == 1 && scalar.isLatinLetterWithMark
+            let parts = keepsMark || scalar.value >= 0x3000 ? [scalar] : Folding.withoutMarks(scalar)
             for part in parts where !Folding.isIgnored(part.value) {
                 bytes += Confusables.latinForm(of: part).utf8
             }
@@ -176,6 +176,9 @@ extension Character {
 }
 
 extension Unicode.Scalar {
+    /// Whether the scalar is a letter of a European or the Vietnamese alphabet that has a mark.
+    fileprivate var isLatinLetterWithMark: Bool { (0xC0...0x17F).contains(value) || (0x1EA0...0x1EF9).contains(value) }
+
     /// Whether the scalar is invisible and only affects how others are drawn.
     fileprivate var isInvisible: Bool {
         properties.isDefaultIgnorableCodePoint || (0x200B...0x200F).contains(value)
