@@ -8,13 +8,13 @@ package struct MediaProperties: Hashable, Sendable {
     /// The size of an image after applying its orientation, in pixels.
     package var pixels: Media.Size?
 
-    /// The size above which files that need not be images are not examined, in bytes.
-    private static let largestExaminedFile = 1 << 20
+    /// How much of a file that need not be an image is examined, in bytes.
+    private static let examinedBytes = 1 << 20
 
     /// Examines a complete file.
     ///
-    /// Only images and GIFs are read as far as their headers extend. Of other files, only those of at most 1 MiB are
-    /// searched for the size of an image.
+    /// Images and GIFs are read as far as their headers extend. Only the first MiB of other files is searched for the
+    /// size of an image.
     ///
     /// - Parameter steps: Counts and limits the work.
     /// - Throws: `invalid-media` if the file does not match the type, or if no device could display it.
@@ -25,9 +25,10 @@ package struct MediaProperties: Hashable, Sendable {
         mediaType = fileType.mediaType
         try Self.check(fileType, for: type)
         let needsImage = type == .image || type == .gif
-        guard needsImage || file.count <= Self.largestExaminedFile else { return }
+        let part = needsImage ? file : file.prefix(Self.examinedBytes)
         do {
-            let header = try PictureFile(file, steps: steps).header
+            var header = try PictureFile(part, steps: steps).header
+            if part.count < file.count { header.isComplete = true }
             try PictureLimits().check(header)
             let upright = header.upright
             pixels = Media.Size(width: upright.width, height: upright.height)

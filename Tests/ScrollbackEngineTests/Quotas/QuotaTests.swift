@@ -26,7 +26,7 @@ struct QuotaTests {
             error?.code == .rateLimited && error?.status == 429, "\(String(describing: error))",
             sourceLocation: sourceLocation)
         #expect(error?.limit == limit && error?.message.contains(quota.setting) == true, sourceLocation: sourceLocation)
-        #expect(error?.retryAfter == 23 * 3600, sourceLocation: sourceLocation)
+        #expect(error?.retryAfter == 82_800, sourceLocation: sourceLocation)
     }
 
     @Test("Users create at most groupsPerDay groups, and administrators have no limit")
