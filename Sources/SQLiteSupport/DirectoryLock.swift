@@ -20,7 +20,7 @@ package final class DirectoryLock: Sendable {
     /// - Throws: An error with `code` if this or another process has the directory open.
     package init(_ directory: URL, errorCode code: ChatError.Code, _ rule: String) throws(ChatError) {
         let path = directory.appending(component: Self.fileName).path
-        let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o644)
+        let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, PrivateFiles.fileMode)
         guard descriptor >= 0 else {
             throw ChatError(code, "The file \(path) can't be opened: \(String(cString: strerror(errno))).")
         }

@@ -32,6 +32,10 @@ package final class Engine: Sendable {
     package let pushes = PushQueue()
     let pushTiming: PushTiming
     let pushThread = DispatchQueue(label: "scrollback.push", qos: .utility)
+    /// What users have added today.
+    package let ledger = QuotaLedger()
+    /// The free space of the store's volume.
+    package let space: StorageSpace
     /// The number of rows of invisible messages that were removed since the start.
     package let removedMessages = Atomic<Int>(0)
     /// The uploads that requests are writing to.
@@ -54,6 +58,7 @@ package final class Engine: Sendable {
     ///   - webhooks: Sends webhook requests; without it, no webhooks are called.
     ///   - gateway: Sends pushes to the push services; without it, no pushes are sent.
     ///   - erasures: Records erased users outside of the store's backups.
+    ///   - space: The free space of the store's volume.
     ///   - observe: Receives a report after each commit.
     package init(
         store: any MessageStore, index: any MessageIndex = ScanningIndex(), media: any MediaStore = MemoryMediaStore(),
@@ -61,7 +66,7 @@ package final class Engine: Sendable {
         limits: Limits = .standard,
         permissions: Permissions = .standard, filter: (any ContentFilter)? = nil,
         webhooks: (any WebhookTransport)? = nil, gateway: (any PushGateway)? = nil, pushTiming: PushTiming = .init(),
-        erasures: any ErasureRegister = MemoryErasureRegister(),
+        erasures: any ErasureRegister = MemoryErasureRegister(), space: StorageSpace = .unlimited,
         clock: @escaping @Sendable () -> Date = { Date() },
         observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
     ) throws {
@@ -89,8 +94,10 @@ package final class Engine: Sendable {
         self.limits = limits
         self.permissions = permissions
         self.clock = clock
+        self.space = space
         log = try Log(
-            store: store, execution: execution, settings: { current.value.withLock { $0 } }, clock: clock,
+            store: store, execution: execution, settings: { current.value.withLock { $0 } }, ledger: ledger,
+            space: space, clock: clock,
             publish: { [index] events, commit in
                 hub.publish(events)
                 let changed = Set(events.compactMap(\.changedConversation))
@@ -100,9 +107,11 @@ package final class Engine: Sendable {
                 var recorded = OutboundSummary()
                 recorded.deliveries = try deliveries.record(transaction)
                 recorded.pushes = try pushes.record(transaction)
+                recorded.usage = try transaction.saveUsage()
                 return recorded
             },
-            recorded: { [deliveries, pushes] recorded in
+            recorded: { [deliveries, pushes, ledger] recorded in
+                ledger.commit(recorded.usage)
                 deliveries.recorded(recorded.deliveries)
                 if recorded.pushes { pushes.loop.wakeUp() }
             }, observe: observe)

@@ -32,6 +32,8 @@ package struct ServerSettings: Hashable, Sendable {
     package var thumbnailBytes = 64 << 10
     /// The maximum number of open uploads per user.
     package var openUploads = 50
+    /// What each user may add in one day.
+    package var quotas = QuotaSettings()
     /// How long files are retained, whether or not messages refer to them.
     package var mediaRetention = RetentionPolicy.days(180)
 
@@ -63,6 +65,7 @@ package struct ServerSettings: Hashable, Sendable {
         try Self.check(thumbnailBytes, "thumbnailBytes", in: 1...1 << 20)
         try Self.check(openUploads, "openUploads", in: 1...10_000)
         _ = try mediaRetention.validated("mediaRetentionDays")
+        try quotas.validate()
         try moderation.validate()
         try push.validate()
         return self
@@ -93,6 +96,7 @@ package struct ServerSettings: Hashable, Sendable {
         writer.field("fileBytes", mediaLimits.fileBytes)
         writer.field("thumbnailBytes", thumbnailBytes)
         writer.field("openUploads", openUploads)
+        quotas.writeMembers(to: &writer)
         writer.key("mediaRetentionDays")
         mediaRetention.write(to: &writer)
         people.writeMembers(to: &writer)
@@ -120,6 +124,7 @@ package struct ServerSettings: Hashable, Sendable {
         case "mediaRetentionDays": mediaRetention = try RetentionPolicy(from: &value, "mediaRetentionDays")
         default:
             if try people.read(name, &value) { return true }
+            if try quotas.read(name, &value) { return true }
             return try moderation.read(name, &value)
         }
         return true

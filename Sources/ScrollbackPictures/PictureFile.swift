@@ -11,8 +11,11 @@ package struct PictureFile: Sendable {
     ///
     /// A truncated file, or one that declares a huge size, still has a header. Use ``PictureLimits`` to decide whether
     /// to decode it.
-    package init(_ data: Data) throws(PictureError) {
-        let bytes = Bytes(data)
+    ///
+    /// - Parameter steps: Counts and limits the work.
+    /// - Throws: `.tooManyParts` if reading the header exceeds the limit.
+    package init(_ data: Data, steps: PictureSteps = PictureSteps()) throws(PictureError) {
+        let bytes = Bytes(data, steps: steps)
         self.data = data
         header =
             switch PictureType(bytes) {

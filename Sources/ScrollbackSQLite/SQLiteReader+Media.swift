@@ -89,6 +89,14 @@ extension SQLiteReader {
         try connection.first(Self.openUploads) { $0.add(user) } ?? 0
     }
 
+    private static let openUploadBytes = Statement(
+        "SELECT ifnull(sum(max(ifnull(length, 0), offset)), 0) FROM upload WHERE owner = ? AND state = 0"
+    ) { $0.integer() }
+
+    func openUploadBytes(of user: UserID) throws -> Int64 {
+        try connection.first(Self.openUploadBytes) { $0.add(user) } ?? 0
+    }
+
     private static let oldUploads = Statement<UploadRow>(
         "SELECT \(UploadRow.columns) FROM upload WHERE touchedAt < ? ORDER BY touchedAt")
 

@@ -59,12 +59,14 @@ package final class SQLiteStore: MessageStore {
         self.directory = directory
         cipher = options.keys.map { StoreCipher($0) }
         do {
-            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+            try PrivateFiles.createDirectory(directory)
         } catch {
             throw ChatError(.internalError, "The directory \(directory.path) can't be created.", cause: error)
         }
         lock = try DirectoryLock(directory, errorCode: .internalError, "only one server can open it at a time")
-        let path = directory.appending(component: Self.fileName).path
+        let file = directory.appending(component: Self.fileName)
+        let path = file.path
+        try PrivateFiles.createFile(file, errorCode: .internalError)
         try Self.checkLength(of: path)
         do {
             pool = try DatabasePool(path: path, configuration: Self.configuration(options))

@@ -108,7 +108,7 @@ extension SQLiteWriter {
         "block WHERE user = ?", "block WHERE blocked = ?", "upload WHERE owner = ? AND state = 0",
         "invitation WHERE user = ?", "invitation WHERE inviter = ?", "presence WHERE user = ?",
         "pushPerson WHERE user = ?", "pushDevice WHERE user = ?", "pushReach WHERE user = ?",
-        "pushRetry WHERE user = ?",
+        "pushRetry WHERE user = ?", "usage WHERE user = ?",
     ].map { Statement("DELETE FROM \($0)") }
 
     func forget(_ user: UserID) throws {

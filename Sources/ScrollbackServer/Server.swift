@@ -8,6 +8,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackPush
 import ScrollbackSQLite
+import SQLiteSupport
 import ServiceLifecycle
 import Synchronization
 import UnixSignals
@@ -42,8 +43,13 @@ package struct Server: Sendable {
         self.options = options
         self.logger = logger
         try Backup.checkIsDataDirectory(options.directory)
-        try FileManager.default.createDirectory(
-            at: options.directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try PrivateFiles.createDirectory(options.directory)
+        let restricted = try PrivateFiles.restrict(options.directory, errorCode: .internalError)
+        if restricted > 0 {
+            logger.notice(
+                "Other users could read the data directory. It is now restricted to its owner.",
+                metadata: ["directory": "\(options.directory.path)", "changed": "\(restricted)"])
+        }
         certificates = try options.certificate.map { chain in
             guard let key = options.key else {
                 throw ChatError.invalidParameter("tls-key", "must be given together with tls-certificate")
@@ -70,7 +76,9 @@ package struct Server: Sendable {
             store: store, index: search, media: media,
             webhooks: webhooks, gateway: gateway,
             pushTiming: PushTiming(firstDelay: options.pushRetrySeconds),
-            erasures: FileErasureRegister(in: options.directory), observe: { metrics.record($0) })
+            erasures: FileErasureRegister(in: options.directory),
+            space: StorageSpace(volumeOf: options.directory, floor: options.freeSpaceFloor),
+            observe: { metrics.record($0) })
         pushCredentials = options.pushCredentials.map { PushCredentialsFile($0, for: gateway) }
         try pushCredentials?.load(into: engine, logger: logger)
         tokens = try await TokenService(directory: options.directory, trust: options.tokenTrust)

@@ -43,6 +43,10 @@ package struct ServerOptions: Sendable {
     ///
     /// Apple's clients resume only after this response, but some proxies mistake it for the final response.
     package var announcesUploads = true
+    /// The free space of the volume in bytes below which the server refuses new messages and other new data.
+    ///
+    /// 0 turns the check off, and `nil` selects 256 MiB, or a fiftieth of a smaller volume.
+    package var freeSpaceFloor: Int64?
     /// The interval between runs that remove expired data.
     package var cleanupInterval = Duration.seconds(60)
     /// The path of a JSON file with push credentials.

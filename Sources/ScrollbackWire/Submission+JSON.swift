@@ -10,7 +10,10 @@ extension Submission {
         attributes.writeMembers(to: &writer)
     }
 
-    package init(from fields: SubmissionFields, limits: Limits) throws(ChatError) {
+    /// Validates the members of a submission.
+    ///
+    /// - Parameter isImported: Whether another system may have defined the type.
+    package init(from fields: SubmissionFields, limits: Limits, isImported: Bool = false) throws(ChatError) {
         let type = try fields.type.required("type")
         let json = try fields.content.required("content")
         try Limits.check(json, "content", limits.contentBytes)
@@ -20,7 +23,9 @@ extension Submission {
         try limits.check(attribute: attributes.push, "push")
         if let push = attributes.push { _ = try PushOptions(push) }
         self.init(
-            id: try fields.id.required("id"), content: try MessageContent(type: type, json: json),
+            id: try fields.id.required("id"),
+            content: try isImported
+                ? MessageContent(anyType: type, json: json) : MessageContent(type: type, json: json),
             attributes: attributes)
     }
 }

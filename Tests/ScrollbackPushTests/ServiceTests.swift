@@ -171,13 +171,23 @@ struct ServiceTests {
         }
         for address in [
             "http://eu.push.example/1", "https://localhost/1", "https://10.0.0.1/1", "https://evilpush.example/1",
-            "https://push.example.evil/1", "https://push.example@evil/1",
+            "https://push.example.evil/1", "https://push.example@evil/1", "https://eu.push.example:22/1",
+            "https://eu.push.example\u{0}.evil/1", "https://EU.push.example/1", "https://eu.push.example%2eevil/1",
         ] {
             let bad = notification(service: .web, token: address, keys: keys)
             guard case .refused = await outcome(bad, credentials, 201) else {
                 Issue.record("\(address) is accepted")
                 continue
             }
+        }
+        let standard = notification(service: .web, token: "https://eu.push.example:443/1", keys: keys)
+        #expect(await outcome(standard, credentials, 201) == .sent)
+        let withPort = try web(["hosts": ["push.example:8443"]])
+        let other = notification(service: .web, token: "https://push.example:8443/1", keys: keys)
+        #expect(await outcome(other, withPort, 201) == .sent)
+        guard case .refused = await outcome(other, credentials, 201) else {
+            Issue.record("A port that hosts does not name is accepted.")
+            return
         }
         let blind = notification(
             service: .web, token: "https://push.example/1", keys: WebPushKeys(p256dh: "x", auth: "y"))

@@ -23,6 +23,30 @@ struct BannedWordsTests {
         #expect(words.hasMatch(in: text) == (masked != nil), "\(word) in \(text)")
     }
 
+    @Test(
+        "Look-alike letters and marks on letters don't hide a word",
+        arguments: [
+            "ѕраm", "ЅРАМ", "ѕрам", "σραm".replacingOccurrences(of: "σ", with: "s"), "s\u{336}p\u{336}a\u{336}m\u{336}",
+            "s\u{20DD}pam", "ｓｐａｍ", "𝓼𝓹𝓪𝓶", "ⓢⓟⓐⓜ", "ꜱᴘᴀᴍ", "spａ\u{300}\u{301}\u{302}m", "s\u{34F}p\u{2060}am", "spɑm",
+            "ṣpaṃ", "s\u{202E}pam",
+        ])
+    func lookAlikes(_ text: String) {
+        let words = BannedWords(["spam"])
+        #expect(words.hasMatch(in: "buy \(text) now"), "\(text)")
+        #expect(words.masked(text)?.contains("m") == false, "\(text)")
+    }
+
+    @Test("Letters of one script still match words of that script, in both cases")
+    func otherScripts() {
+        for (word, text) in [
+            ("вода", "ВОДА"), ("ругань", "Ругань"), ("κακός", "ΚΑΚΟΣ"), ("мой", "МОЙ"), ("ёлка", "Ёлка"),
+        ] {
+            #expect(BannedWords([word]).hasMatch(in: text), "\(word)")
+        }
+        #expect(!BannedWords(["lồn"]).hasMatch(in: "lon") && BannedWords(["lồn"]).hasMatch(in: "LỒN"))
+        #expect(!BannedWords(["мои"]).hasMatch(in: "мой") && !BannedWords(["ano"]).hasMatch(in: "año"))
+    }
+
     @Test("Many words are found in one pass, including words inside other words")
     func many() {
         let words = BannedWords(["he", "she", "his", "hers", "she said", "说坏", "坏话"])

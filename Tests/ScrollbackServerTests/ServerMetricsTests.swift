@@ -57,6 +57,15 @@ struct ServerMetricsTests {
         # HELP scrollback_messages_removed_total Deleted or expired messages removed from the store.
         # TYPE scrollback_messages_removed_total counter
         scrollback_messages_removed_total 5
+        # HELP scrollback_quota_refusals_total Requests refused because of a user's daily quota.
+        # TYPE scrollback_quota_refusals_total counter
+        scrollback_quota_refusals_total{quota="fileBytesPerDay"} 0
+        scrollback_quota_refusals_total{quota="groupsPerDay"} 0
+        scrollback_quota_refusals_total{quota="membersPerDay"} 0
+        scrollback_quota_refusals_total{quota="messageBytesPerDay"} 0
+        # HELP scrollback_storage_refusals_total Requests refused because the volume has little free space.
+        # TYPE scrollback_storage_refusals_total counter
+        scrollback_storage_refusals_total 0
         # HELP scrollback_media_files_total Media files uploaded.
         # TYPE scrollback_media_files_total counter
         scrollback_media_files_total 2

@@ -196,7 +196,7 @@ private struct DecryptedValues {
         }
         if let value = values.content {
             let opened = take { () throws(ChatError) in
-                let opened = try MessageContent(type: type, json: try read(value, .content))
+                let opened = try MessageContent(anyType: type, json: try read(value, .content))
                 // Only the server creates notices, and it doesn't encrypt them.
                 guard opened.notice == nil else { throw MessageContent.forgedNotice }
                 return opened

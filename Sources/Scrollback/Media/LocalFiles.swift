@@ -1,5 +1,6 @@
 import Crypto
 package import Foundation
+import SQLiteSupport
 package import ScrollbackModel
 import Synchronization
 
@@ -135,11 +136,8 @@ package struct LocalFiles: Sendable {
         try storing { () throws in
             let file = partial(key)
             if !FileManager.default.fileExists(atPath: file.path) {
-                try FileManager.default.createDirectory(
-                    at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-                guard FileManager.default.createFile(atPath: file.path, contents: nil) else {
-                    throw CocoaError(.fileWriteUnknown)
-                }
+                try PrivateFiles.createDirectory(file.deletingLastPathComponent())
+                try PrivateFiles.createFile(file, errorCode: .localStorage)
             }
             let handle = try FileHandle(forWritingTo: file)
             defer { try? handle.close() }
@@ -228,11 +226,9 @@ package struct LocalFiles: Sendable {
     /// Runs `body` with a new temporary file, which is deleted afterwards unless `body` moves it.
     private func writing<Answer>(_ body: (URL, FileHandle) throws -> Answer) throws -> Answer {
         let folder = directory.appending(path: "partial")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try PrivateFiles.createDirectory(folder)
         let file = folder.appending(path: UUID().uuidString)
-        guard FileManager.default.createFile(atPath: file.path, contents: nil) else {
-            throw CocoaError(.fileWriteUnknown)
-        }
+        try PrivateFiles.createFile(file, errorCode: .localStorage)
         defer { try? FileManager.default.removeItem(at: file) }
         let handle = try FileHandle(forWritingTo: file)
         defer { try? handle.close() }
@@ -265,8 +261,7 @@ package struct LocalFiles: Sendable {
 
     private func keep(_ file: URL, as stored: Stored) throws {
         let place = url(of: stored.hash)
-        try FileManager.default.createDirectory(
-            at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try PrivateFiles.createDirectory(place.deletingLastPathComponent())
         if isStored(stored) { return try FileManager.default.removeItem(at: file) }
         if FileManager.default.fileExists(atPath: place.path) { try FileManager.default.removeItem(at: place) }
         try FileManager.default.moveItem(at: file, to: place)

@@ -1,4 +1,5 @@
 public import Foundation
+import SQLiteSupport
 public import ScrollbackModel
 import ScrollbackWire
 
@@ -61,7 +62,8 @@ public struct PushInbox: Hashable, Sendable {
         let stem = String(repeating: "0", count: max(0, 18 - time.count)) + time + "-" + UUID().uuidString
         let draft = directory.appending(component: "\(stem).\(Self.unfinishedExtension)")
         do {
-            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+            try PrivateFiles.createDirectory(directory)
+            try PrivateFiles.createFile(draft, errorCode: .localStorage)
             try Data(writer.bytes).write(to: draft)
             // Rename atomically, so that readers never see a partially written file.
             try FileManager.default.moveItem(

@@ -65,7 +65,9 @@ package final class LocalStore: Sendable {
             }
             configuration.busyMode = .timeout(5)
             if let directory {
-                try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+                try PrivateFiles.createDirectory(directory)
+                _ = try PrivateFiles.restrict(directory, errorCode: .localStorage)
+                try PrivateFiles.createFile(directory.appending(path: Self.fileName), errorCode: .localStorage)
                 lock = try DirectoryLock(directory, errorCode: .localStorage, "only one client can open it at a time")
                 database = try DatabasePool(
                     path: directory.appending(path: Self.fileName).path, configuration: configuration)

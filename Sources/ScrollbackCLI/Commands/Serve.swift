@@ -68,6 +68,13 @@ struct Serve: AsyncParsableCommand {
         help: "The maximum burst of messages of one user, at least 1 (default: 40, or twice --send-rate if larger).")
     var sendBurst: Double?
 
+    @Option(
+        help: """
+            The free disk space in bytes below which the server refuses new messages and other new data. 0 for no \
+            check (default: 256 MiB, or 2 % of a smaller volume).
+            """)
+    var freeSpaceFloor: Int64?
+
     @Flag(
         inversion: .prefixedNo,
         help: "Whether to announce resumable uploads with status 104, which some proxies mishandle (default: yes).")
@@ -83,6 +90,8 @@ struct Serve: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
+        // Files of the server are for its user only, whatever the service manager sets.
+        umask(0o077)
         try await reporting {
             let settings = try await readSettings()
             var options = ServerOptions(
@@ -103,6 +112,10 @@ struct Serve: AsyncParsableCommand {
             options.sendBurst = sendBurst ?? settings.double(forKey: "send.burst") ?? max(40, rate * 2)
             guard options.sendBurst >= 1 else { throw ChatError.invalidParameter("send-burst", "must be at least 1") }
 
+            options.freeSpaceFloor = freeSpaceFloor ?? settings.int(forKey: "free.space.floor").map { Int64($0) }
+            guard options.freeSpaceFloor ?? 0 >= 0 else {
+                throw ChatError.invalidParameter("free-space-floor", "must be at least 0")
+            }
             options.announcesUploads =
                 announceUploads ?? settings.bool(forKey: "announce.uploads") ?? options.announcesUploads
 

@@ -13,6 +13,11 @@ extension Engine {
         completion: @escaping Completion<Bool>
     ) {
         let id = id.absolute(for: caller.user)
+        do {
+            try checkTexts([("name", settings.name)])
+        } catch {
+            return completion(.failure(error))
+        }
         log.submit(
             { [permissions] in
                 try $0.putConversation(id, settings, by: caller, permissions: permissions)

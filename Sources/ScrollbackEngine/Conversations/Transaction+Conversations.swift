@@ -109,18 +109,25 @@ extension Transaction {
         let known = try conversation(id).flatMap { $0.isDeleted ? nil : $0 }
         let isNew = try known.map { try isNotStarted($0, for: caller.user) } ?? true
         var row: ConversationRow
+        var growth = Growth(messageBytes: settings.storedBytes)
         if let known, !isNew {
             try checkMayChange(known, settings, by: caller, permissions: permissions)
+            try checkGrowth(growth, by: caller)
             row = known
         } else {
             try checkMayCreate(id, by: caller, permissions: permissions)
             try check(settings, for: id)
+            growth[.groups] = id.kind.traits.membership == .named ? 0 : 1
+            let others = Set(settings.members + id.namedUsers).subtracting([caller.user])
+            growth[.members] = Int64(others.count)
+            try checkGrowth(growth, by: caller)
             if let known {
                 row = try addMissingParticipants(caller.user, to: known)
             } else {
                 row = id.kind.traits.membership == .named ? try createNamed(id, by: caller.user) : try makeLog(id)
             }
         }
+        try recordGrowth(growth, by: caller)
         let old = row
         row.name = settings.name ?? row.name
         row.avatar = settings.avatar ?? row.avatar

@@ -24,6 +24,9 @@ extension Transaction {
             throw ChatError(.blocked, "\(user) has blocked you.")
         }
         let isNew = try openInvitation(of: user, to: row) == nil
+        let growth = Growth(members: isNew ? 1 : 0)
+        try checkGrowth(growth, by: caller)
+        try recordGrowth(growth, by: caller)
         // The wire format has milliseconds.
         let at = Date(timeIntervalSince1970: (now.date.timeIntervalSince1970 * 1000).rounded(.down) / 1000)
         let invitation = InvitationRow(

@@ -18,6 +18,9 @@ extension Transaction {
             guard permissions[.changeRole, id.kind].isMet(by: callerRole, isAdmin: caller.isAdmin) else {
                 throw ChatError(.forbidden, "You need permission to change roles in \(id).")
             }
+            let growth = Growth(messageBytes: Self.rowBytes)
+            try checkGrowth(growth, by: caller)
+            try recordGrowth(growth, by: caller)
             var changed = known
             changed.role = role
             put(changed)
@@ -39,6 +42,10 @@ extension Transaction {
         }
         try checkIsNotBanned(user, from: row, shownTo: caller.user)
         try checkIsNotErased(user)
+        // Users may join themselves however many users they have added.
+        let growth = Growth(members: user == caller.user ? 0 : 1, messageBytes: Self.rowBytes)
+        try checkGrowth(growth, by: caller)
+        try recordGrowth(growth, by: caller)
         try addMember(user, as: role ?? .member, to: row, sinceBeginning: false, by: caller.user)
         try writeNotice(Notice(user == caller.user ? .memberJoined : .memberAdded, user: user), in: id, by: caller.user)
         return true

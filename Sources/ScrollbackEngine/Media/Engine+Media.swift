@@ -63,6 +63,9 @@ extension Engine {
             return try await submit { [self] transaction -> BlobID? in
                 try checkOwner(of: id, caller, in: transaction.store)
                 guard var row = try transaction.store.media(id) else { throw unknownMedia }
+                let growth = Growth(fileBytes: thumbnail.size)
+                try transaction.checkGrowth(growth, by: caller)
+                try transaction.recordGrowth(growth, by: caller)
                 let old = row.thumbnail?.blob
                 row.thumbnail = thumbnail
                 try transaction.store.put(row)

@@ -30,7 +30,10 @@ package struct UploadRequest: Sendable {
         self.conversation = conversation
         self.media = media
         self.type = type
-        self.name = try name.map { (name) throws(ChatError) in try Media.name(name) }
+        self.name = try name.map { (name) throws(ChatError) in
+            try DisplayText.check(name, "name")
+            return try Media.name(name)
+        }
         self.length = length
         self.expected = expected
     }
@@ -102,6 +105,9 @@ extension Engine {
         return try await submit { [permissions, transfers] transaction in
             _ = try transaction.checkSending(to: row.conversation, by: caller, permissions: permissions)
             if let file = try transaction.file(row.media, ownedBy: caller.user) { return file }
+            // Uploads count when they end. Until then, they occupy what is left of the quota.
+            let open = try transaction.store.openUploadBytes(of: caller.user)
+            try transaction.checkGrowth(Growth(fileBytes: open + max(1, row.length ?? 1)), by: caller)
             // A transfer that can't be resumed is already counted by `transfers`.
             let others =
                 try transaction.store.openUploads(of: caller.user) + transfers.nonResumableCount(of: caller.user)
@@ -190,6 +196,9 @@ extension Engine {
     func insertFile(_ media: MediaRow, by caller: Caller, in transaction: Transaction) throws -> MediaRow? {
         _ = try transaction.checkSending(to: media.conversation, by: caller, permissions: permissions)
         if let known = try transaction.file(media.id, ownedBy: media.owner) { return known }
+        let growth = Growth(fileBytes: media.size)
+        try transaction.checkGrowth(growth, by: caller)
+        try transaction.recordGrowth(growth, by: caller)
         try transaction.store.put(media)
         return nil
     }

@@ -1,6 +1,6 @@
 package import Foundation
 package import ScrollbackModel
-import ScrollbackPictures
+package import ScrollbackPictures
 
 /// The properties of a file that its bytes show, and the check that it matches a message type.
 package struct MediaProperties: Hashable, Sendable {
@@ -8,21 +8,33 @@ package struct MediaProperties: Hashable, Sendable {
     /// The size of an image after applying its orientation, in pixels.
     package var pixels: Media.Size?
 
+    /// How much of a file that need not be an image is examined, in bytes.
+    private static let examinedBytes = 1 << 20
+
     /// Examines a complete file.
     ///
+    /// Images and GIFs are read as far as their headers extend. Only the first MiB of other files is searched for the
+    /// size of an image.
+    ///
+    /// - Parameter steps: Counts and limits the work.
     /// - Throws: `invalid-media` if the file does not match the type, or if no device could display it.
-    package init(of file: Data, for type: MessageType) throws(ChatError) {
+    package init(
+        of file: Data, for type: MessageType, steps: PictureSteps = PictureSteps()
+    ) throws(ChatError) {
         let fileType = FileType(of: file.prefix(FileType.prefixLength))
         mediaType = fileType.mediaType
         try Self.check(fileType, for: type)
+        let needsImage = type == .image || type == .gif
+        let part = needsImage ? file : file.prefix(Self.examinedBytes)
         do {
-            let header = try PictureFile(file).header
+            var header = try PictureFile(part, steps: steps).header
+            if part.count < file.count { header.isComplete = true }
             try PictureLimits().check(header)
             let upright = header.upright
             pixels = Media.Size(width: upright.width, height: upright.height)
         } catch {
             // Messages of type file accept any content.
-            if type == .image || type == .gif { throw Self.refusal(error) }
+            if needsImage { throw Self.refusal(error) }
         }
     }
 
@@ -32,15 +44,16 @@ package struct MediaProperties: Hashable, Sendable {
     static func check(beginning: Data, for type: MessageType) throws(ChatError) -> Bool {
         try check(FileType(of: beginning.prefix(FileType.prefixLength)), for: type)
         guard type == .image || type == .gif else { return false }
-        // The header may only be incomplete, not damaged.
-        guard var header = try? PictureFile(beginning).header else { return true }
-        header.isComplete = true
         do {
+            var header = try PictureFile(beginning).header
+            header.isComplete = true
             try PictureLimits().check(header)
+            return false
         } catch {
+            // The header may only be incomplete, not damaged.
+            guard error.isFinal else { return true }
             throw refusal(error)
         }
-        return false
     }
 
     private static func check(_ found: FileType, for type: MessageType) throws(ChatError) {
@@ -61,5 +74,15 @@ package struct MediaProperties: Hashable, Sendable {
 
     private static func refusal(_ error: PictureError) -> ChatError {
         ChatError(.invalidMedia, error.message, parameter: "type", cause: error)
+    }
+}
+
+extension PictureError {
+    /// Whether more bytes of the file can't change the error.
+    fileprivate var isFinal: Bool {
+        switch self {
+        case .tooLarge, .tooManyParts, .tooManyScans: true
+        case .unknown, .unsupported, .corrupt, .animated, .noDecoder, .failed: false
+        }
     }
 }

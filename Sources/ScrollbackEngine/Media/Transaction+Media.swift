@@ -50,12 +50,12 @@ extension Transaction {
                 "mediaType", "must be \(row.mediaType), as the file's content shows, or be left out")
         }
         guard let type = file.type else { return }
+        try limits.check(row.size, for: type)
         let needsPixels = type == .image || type == .gif
         guard FileType(row.mediaType).isAllowed(in: type), !needsPixels || row.pixels != nil else {
             throw .invalidParameter(
-                "type", "must be a type that accepts \(row.mediaType), such as file")
+                "type", "must be a type that accepts \(row.mediaType), such as file, or the type of the upload")
         }
-        try limits.check(row.size, for: type)
     }
 
     /// Stores a message's references to files.

@@ -71,6 +71,8 @@ package actor Transfer {
 
     private func examinePrefix(with bytes: [UInt8]) throws(ChatError) {
         guard var known = prefix else { return }
+        // With one reference, appending many small parts does not copy the others.
+        prefix = nil
         known.append(contentsOf: bytes.prefix(Self.beginning - known.count))
         prefix = known
         // The prefix is examined each time it has doubled.

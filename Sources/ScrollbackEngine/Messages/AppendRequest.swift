@@ -99,7 +99,8 @@ extension Transaction {
         }
         try submission.content.checkIsNotEvent(byAdmin: append.senderIsAdmin)
         let files = try checkedFiles(of: append, permissions: permissions)
-        var row = try conversationForSending(append, permissions: permissions)
+        let growth = try submission.traits.isStored && known == nil ? growth(of: append) : nil
+        var row = try conversationForSending(append, growth, permissions: permissions)
         if known != nil {
             throw ChatError(
                 .conflict, "The message ID \(submission.id) is already used for another message.", parameter: "id")
@@ -107,6 +108,7 @@ extension Transaction {
         try append.filterResult.check()
         guard submission.traits.isStored else { return deliver(append) }
 
+        if let growth { try recordGrowth(growth, by: Caller(user: append.sender, isAdmin: append.senderIsAdmin)) }
         let time = timetoken(after: row.timetoken)
         let message = try insert(submission, of: append, at: time, in: &row, permissions: permissions)
         try addReferences(to: files, at: message.seq, in: row.number)
@@ -124,6 +126,12 @@ extension Transaction {
             position: .init(seq: message.seq, countedIndex: message.countedIndex, epoch: row.epoch(in: generation)),
             thread: message.thread,
             content: append.replacement)
+    }
+
+    /// Returns what a message adds to the store: itself, and the conversation that it begins.
+    private func growth(of append: AppendRequest) throws -> Growth {
+        let begins = try conversation(append.conversation).map(\.isDeleted) ?? true
+        return Growth(members: begins ? 1 : 0, messageBytes: append.submission.storedBytes)
     }
 
     private func checkedFiles(of append: AppendRequest, permissions: Permissions) throws -> [MediaID] {
@@ -262,9 +270,14 @@ extension Transaction {
         return (place, try store.position(atOrBelow: place, in: row.number)?.countedIndex ?? row.floorCountedIndex)
     }
 
-    private func conversationForSending(_ append: AppendRequest, permissions: Permissions) throws -> ConversationRow {
+    /// - Parameter growth: What the message adds to the store, if it does.
+    private func conversationForSending(
+        _ append: AppendRequest, _ growth: Growth?, permissions: Permissions
+    ) throws -> ConversationRow {
         let sender = Caller(user: append.sender, isAdmin: append.senderIsAdmin)
-        if let row = try checkSending(to: append.conversation, by: sender, permissions: permissions) {
+        let row = try checkSending(to: append.conversation, by: sender, permissions: permissions)
+        if let growth { try checkGrowth(growth, by: sender) }
+        if let row {
             if append.submission.attributes.priority == .high {
                 try checkMaySendHighPriority(sender, in: row, permissions: permissions)
             }

@@ -133,6 +133,11 @@ extension Engine {
     ) {
         let request = request(conversation, caller, operation)
         let erasureCount = erasureCount ?? self.erasureCount
+        do {
+            try checkTexts([("type", type), ("value", value)])
+        } catch {
+            return completion(.failure(error))
+        }
         log.submit(
             { [permissions, erasing] in
                 try erasing.check(caller.user, since: erasureCount)

@@ -63,11 +63,13 @@ extension Engine {
         return batches
     }
 
-    /// Deletes message keys and changes older than 180 days, and expired invitations and bans, and returns free space.
+    /// Deletes message keys and changes older than 180 days, expired invitations and bans, and amounts of earlier days,
+    /// and returns free space.
     package func prune() async throws {
         let now = Timetoken(clock()).rawValue
         let oldest = Timetoken(rawValue: now > Transaction.keyTicks ? now - Transaction.keyTicks : 0)
         let ended = clock()
+        try await submit { try $0.store.dropUsage(before: UsageRow.day(of: ended)) }
         while try await submit({ transaction in
             try max(
                 transaction.store.dropKeys(before: oldest, limit: 500),

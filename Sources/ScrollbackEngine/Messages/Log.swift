@@ -28,6 +28,8 @@ package final class Log: Sendable {
     private let recorded: @Sendable (OutboundSummary) -> Void
     private let observe: @Sendable (CommitReport) -> Void
     private let settings: @Sendable () -> ServerSettings
+    private let ledger: QuotaLedger
+    private let space: StorageSpace
     private let execution: Execution
     private let maximumQueue: Int
     private let queue = DispatchQueue(label: "scrollback.log", qos: .userInitiated)
@@ -49,6 +51,8 @@ package final class Log: Sendable {
     /// - Parameters:
     ///   - maximumQueue: The number of waiting jobs above which `submit` refuses new ones.
     ///   - settings: Returns the current settings; called for each transaction.
+    ///   - ledger: What users have added today.
+    ///   - space: The free space of the store's volume.
     ///   - publish: Receives the events and the number of each commit, in commit order, on the writer's thread.
     ///   - record: Stores, within the transaction, the webhook deliveries and pushes that result from it, and returns a
     ///     summary.
@@ -57,6 +61,7 @@ package final class Log: Sendable {
     package init(
         store: any MessageStore, execution: Execution, maximumQueue: Int = 10_000,
         settings: @escaping @Sendable () -> ServerSettings = { ServerSettings() },
+        ledger: QuotaLedger = .init(), space: StorageSpace = .unlimited,
         clock: @escaping @Sendable () -> Date, publish: @escaping @Sendable ([Event], _ commit: Int64) -> Void,
         record: @escaping @Sendable (Transaction) throws -> OutboundSummary = { _ in OutboundSummary() },
         recorded: @escaping @Sendable (OutboundSummary) -> Void = { _ in },
@@ -72,6 +77,8 @@ package final class Log: Sendable {
         self.publish = publish
         self.observe = observe
         self.settings = settings
+        self.ledger = ledger
+        self.space = space
     }
 
     private enum Admission { case run, wait, refuse(ChatError) }
@@ -142,8 +149,8 @@ package final class Log: Sendable {
             let settings = settings()
             let (events, commit, summary) = try store.write { writer, commit in
                 let transaction = Transaction(
-                    store: writer, now: now, commit: commit, generation: store.generation,
-                    mediaLimits: settings.mediaLimits, settings: settings.people)
+                    store: writer, now: now, commit: commit, generation: store.generation, settings: settings,
+                    ledger: ledger, space: space)
                 for job in batch { try job.run(in: transaction) }
                 try transaction.flush()
                 let summary = try record(transaction)
@@ -169,12 +176,14 @@ package final class Log: Sendable {
     }
 }
 
-/// A summary of the webhook deliveries and pushes that a transaction stored.
+/// A summary of the webhook deliveries, pushes and quotas that a transaction stored.
 package struct OutboundSummary: Sendable {
     /// The number of webhook deliveries.
     var deliveries = 0
     /// Whether there are new pushes.
     var pushes = false
+    /// What users have added.
+    var usage = UsageChange()
 
     package init() {}
 }
@@ -211,6 +220,8 @@ private final class Change<Answer: Sendable>: Job {
         do {
             let value = try body(transaction)
             answer.withLock { $0 = .success(value) }
+        } catch let refusal as Refusal {
+            answer.withLock { $0 = .failure(refusal.error) }
         } catch let refusal as ChatError where refusal.status < 500 || refusal.code == .overloaded {
             // A check failed before anything changed, or the moderation webhook was unavailable.
             answer.withLock { $0 = .failure(refusal) }

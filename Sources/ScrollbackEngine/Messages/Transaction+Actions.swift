@@ -29,6 +29,9 @@ extension Transaction {
         guard
             try store.action(at: message.seq, sender, type: type, value: value, in: row.number) == nil
         else { throw ChatError(.conflict, "You have already added this action to the message.", parameter: "value") }
+        let growth = Growth(messageBytes: type.utf8.count + value.utf8.count + Self.rowBytes)
+        try checkGrowth(growth, by: request.caller)
+        try recordGrowth(growth, by: request.caller)
         let time = timetoken(after: try store.lastAction(in: row.number) ?? Timetoken(rawValue: 0))
         let new = ActionRow(seq: message.seq, timetoken: time, sender: sender, type: type, value: value)
         try store.insert(new, in: row.number)

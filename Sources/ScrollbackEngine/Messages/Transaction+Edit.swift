@@ -36,6 +36,10 @@ extension Transaction {
         let files = try checkedFiles(
             of: edit.content, by: request.caller, limits: mediaLimits, permissions: permissions, known: known)
         let old = message.attributes.mentions
+        let growth = Growth(
+            messageBytes: edit.content.json.text.utf8.count + edit.applied(to: .init()).storedBytes + Self.rowBytes)
+        try checkGrowth(growth, by: request.caller)
+        try recordGrowth(growth, by: request.caller)
         message.content = edit.content.json
         message.attributes = edit.applied(to: message.attributes)
         message.editedAt = now.date

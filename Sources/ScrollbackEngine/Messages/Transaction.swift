@@ -17,6 +17,14 @@ package final class Transaction {
     package let mediaLimits: MediaLimits
     /// The settings for read receipts, presence and notices.
     let settings: PeopleSettings
+    /// The users' daily limits, and what they have used.
+    let quotas: QuotaSettings
+    let ledger: QuotaLedger
+    let space: StorageSpace
+    /// What this transaction adds, by the users who add it.
+    var growth: [UserID: Growth] = [:]
+    /// The day of the quotas.
+    let day: Int64
     /// The events to publish after the commit, in order.
     package private(set) var events: [Event] = []
 
@@ -42,15 +50,19 @@ package final class Transaction {
 
     package init(
         store: any StoreWriter, now: Timetoken, commit: Int64, generation: UInt64,
-        mediaLimits: MediaLimits = ServerSettings().mediaLimits, settings: PeopleSettings = .init()
+        settings: ServerSettings = .init(), ledger: QuotaLedger = .init(), space: StorageSpace = .unlimited
     ) {
         self.store = store
         self.now = now
         newest = now
         self.commit = commit
         self.generation = generation
-        self.mediaLimits = mediaLimits
-        self.settings = settings
+        mediaLimits = settings.mediaLimits
+        self.settings = settings.people
+        quotas = settings.quotas
+        self.ledger = ledger
+        self.space = space
+        day = UsageRow.day(of: now.date)
     }
 
     package func publish(_ event: Event) {

@@ -8,11 +8,14 @@ package import ScrollbackModel
 package protocol ContentFilter: Sendable {
     /// Whether the filter accepts everything, so that no message has to wait for it.
     var acceptsEverything: Bool { get }
+    /// Returns whether a name of a user or a conversation, or a reaction, is allowed.
+    func allows(_ text: String) -> Bool
     func evaluate(_ filterRequest: FilterRequest) -> FilterResult
 }
 
 extension ContentFilter {
     package var acceptsEverything: Bool { false }
+    package func allows(_ text: String) -> Bool { true }
 }
 
 /// A message or edit for a filter to examine.

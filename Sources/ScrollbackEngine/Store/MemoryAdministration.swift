@@ -221,5 +221,6 @@ extension MemoryRows {
         }
         change(\.people.lastSeen[user], nil)
         forgetPushes(of: user)
+        change(\.usages[user], nil)
     }
 }

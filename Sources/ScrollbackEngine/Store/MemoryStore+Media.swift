@@ -35,6 +35,14 @@ extension MemoryRows {
 
     func openUploads(of user: UserID) -> Int { uploads.values.count { $0.owner == user && $0.state == .open } }
 
+    func openUploadBytes(of user: UserID) -> Int64 {
+        uploads.values.filter { $0.owner == user && $0.state == .open }.reduce(0) {
+            $0 + max($1.length ?? 0, $1.offset)
+        }
+    }
+
+    func usage(of user: UserID) -> UsageRow? { usages[user] }
+
     func uploads(touchedBefore time: Date, limit: Int) -> [UploadRow] {
         let all = uploads.values.filter { $0.touchedAt < time }
         return Array(all.sorted { ($0.touchedAt, $0.id.text) < ($1.touchedAt, $1.id.text) }.prefix(limit))
@@ -59,6 +67,10 @@ extension MemoryRows {
     }
 
     func put(_ row: UploadRow) { change(\.uploads[row.id], row) }
+
+    func put(_ usage: UsageRow, of user: UserID) { change(\.usages[user], usage) }
+
+    func dropUsage(before day: Int64) { change(\.usages, usages.filter { $0.value.day >= day }) }
 
     func remove(_ id: UploadID) { change(\.uploads[id], nil) }
 }

@@ -96,6 +96,7 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
     var media: [MediaID: MediaRow] = [:]
     var uses: Set<MediaUseRow> = []
     var uploads: [UploadID: UploadRow] = [:]
+    var usages: [UserID: UsageRow] = [:]
 
     func change<Value>(_ path: ReferenceWritableKeyPath<MemoryRows, Value>, _ value: Value) {
         let old = self[keyPath: path]

@@ -121,6 +121,10 @@ package protocol StoreReader: ModerationReader, PeopleReader, AdminReader, PushR
     func upload(_ id: UploadID) throws -> UploadRow?
     /// Returns the number of a user's open uploads.
     func openUploads(of user: UserID) throws -> Int
+    /// Returns the bytes of a user's open uploads: their lengths, or what was received if a length is unknown.
+    func openUploadBytes(of user: UserID) throws -> Int64
+    /// Returns what a user has added on the last day for which it was stored.
+    func usage(of user: UserID) throws -> UsageRow?
     /// Returns uploads, including finished ones, that received no data since before a time, oldest first.
     func uploads(touchedBefore time: Date, limit: Int) throws -> [UploadRow]
 }
@@ -186,6 +190,9 @@ package protocol StoreWriter: StoreReader, ModerationWriter, PeopleWriter, Admin
     func insert(_ use: MediaUseRow) throws
     func remove(_ use: MediaUseRow) throws
     func put(_ upload: UploadRow) throws
+    func put(_ usage: UsageRow, of user: UserID) throws
+    /// Deletes the amounts of earlier days.
+    func dropUsage(before day: Int64) throws
     func remove(_ upload: UploadID) throws
 
     /// Deletes a conversation's messages and all dependent data.

@@ -51,11 +51,18 @@ extension Engine {
             return completion(.failure(ChatError(.forbidden, "Only \(id) or an administrator can edit this profile.")))
         }
         let erasureCount = erasureCount ?? self.erasureCount
+        do {
+            try checkTexts([("name", change.name)])
+        } catch {
+            return completion(.failure(error))
+        }
         log.submit(
             { [erasing] transaction in
                 try erasing.check(caller.user, since: erasureCount)
                 var row = try transaction.store.user(id) ?? UserRow(profile: UserProfile(id: id))
                 if row.state == .erasing { throw row.unknown }
+                // A profile replaces the earlier one, so it needs space but no quota.
+                try transaction.checkGrowth(Growth(), by: caller)
                 if row.state == .erased { row.state = .active }
                 row.profile.name = change.name ?? row.profile.name
                 row.profile.avatar = change.avatar ?? row.profile.avatar

@@ -63,7 +63,7 @@ extension WebhookSettings.Before {
             return .rejected(reason.map { String($0.prefix(500)) } ?? "The server's message check refused the message.")
         case "replace":
             // The replacement must be valid content of the same type.
-            let new = try MessageContent(type: filterRequest.content.type, json: content.required("content"))
+            let new = try MessageContent(anyType: filterRequest.content.type, json: content.required("content"))
             guard new.json.text.utf8.count <= limits.contentBytes else { return failed }
             return .replaced(new.json)
         default: return failed

@@ -2,9 +2,9 @@
 public struct UserProfile: Hashable, Sendable, Identifiable {
     /// The user.
     public var id: UserID
-    /// The display name, at most 128 bytes of UTF-8.
+    /// The display name, at most 128 bytes of UTF-8 without control characters.
     public var name: String?
-    /// The URL of the picture, at most 2,048 bytes of UTF-8.
+    /// The `http` or `https` URL of the picture, at most 2,048 bytes of UTF-8.
     public var avatar: String?
     /// An application-defined JSON object of at most 32 KiB, preserved byte for byte.
     public var metadata: RawJSON?
@@ -15,6 +15,29 @@ public struct UserProfile: Hashable, Sendable, Identifiable {
         self.name = name
         self.avatar = avatar
         self.metadata = metadata
+    }
+}
+
+extension UserProfile {
+    private static let longestName = 128
+
+    /// Validates the name of a user or a conversation; an empty text removes the name.
+    ///
+    /// - Throws: `invalid-parameter` if the name is longer than 128 bytes, or ``DisplayText`` rejects it.
+    package static func name(_ text: String) throws(ChatError) -> String {
+        guard text.utf8.count <= longestName else {
+            throw .invalidParameter("name", "must be at most \(longestName) bytes of UTF-8", limit: longestName)
+        }
+        try DisplayText.check(text, "name")
+        return text
+    }
+
+    /// Validates the picture of a user or a conversation; an empty text removes the picture.
+    ///
+    /// - Throws: `invalid-parameter` if the text is not an `http` or `https` URL.
+    package static func avatar(_ text: String) throws(ChatError) -> String {
+        if !text.isEmpty { _ = try Media.url(text, parameter: "avatar") }
+        return text
     }
 }
 

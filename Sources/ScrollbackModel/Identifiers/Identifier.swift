@@ -2,8 +2,10 @@ import Foundation
 
 /// An application-defined name of a user, group, community, channel, room or service.
 ///
-/// An identifier has 1...128 bytes of UTF-8 in Unicode normalization form C, without control characters. Equality, hash
-/// and order compare bytes. Because unnormalized text is rejected, canonically equivalent identifiers are always equal.
+/// An identifier has 1...128 bytes of UTF-8 in Unicode normalization form C. It has no control characters, no
+/// characters that change the direction of text, and no invisible characters other than joiners and variation
+/// selectors. Equality, hash and order compare bytes. Because unnormalized text is rejected, canonically equivalent
+/// identifiers are always equal.
 public struct Identifier: Sendable {
     /// The text of the identifier.
     public let text: String
@@ -16,7 +18,8 @@ public struct Identifier: Sendable {
     /// - Parameters:
     ///   - text: The name.
     ///   - parameter: The name of the parameter in the error.
-    /// - Throws: `invalid-parameter` if the name is empty, too long, not normalized, or contains a control character.
+    /// - Throws: `invalid-parameter` if the name is empty, too long, not normalized, or contains a control character
+    ///   or an invisible character.
     public init(_ text: String, parameter: String = "identifier") throws(ChatError) {
         if let reason = Self.fault(in: text) {
             throw .invalidParameter(parameter, reason)
@@ -34,9 +37,12 @@ public struct Identifier: Sendable {
         if bytes > maximumBytes { return "must be at most \(maximumBytes) bytes of UTF-8 but has \(bytes)" }
         var needsNormalizationCheck = false
         for scalar in text.unicodeScalars {
-            if scalar.properties.generalCategory == .control {
-                return "must not contain control characters (U+\(String(scalar.value, radix: 16, uppercase: true)))"
+            if scalar.value < 0x7F, scalar.value >= 0x20 { continue }
+            if scalar.breaksLine { return "must not contain control characters (\(scalar.codePoint))" }
+            if scalar.isBidirectionalControl {
+                return "must not contain characters that change the direction of text (\(scalar.codePoint))"
             }
+            if scalar.isInvisible { return "must not contain invisible characters (\(scalar.codePoint))" }
             // Below the combining marks, every scalar is its own composed form.
             if scalar.value >= 0x300 { needsNormalizationCheck = true }
         }

@@ -125,6 +125,10 @@ package struct JSONReader {
         mutating get { (try? peek()) == UInt8(ascii: "\"") }
     }
 
+    package var nextIsArray: Bool {
+        mutating get { (try? peek()) == UInt8(ascii: "[") }
+    }
+
     package mutating func string() throws(ChatError) -> String {
         guard try peek() == UInt8(ascii: "\"") else { throw wrongType("a string") }
         index += 1

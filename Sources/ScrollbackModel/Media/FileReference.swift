@@ -50,7 +50,7 @@ extension MessageContent {
         }
     }
 
-    /// The IDs in the member `files` if it is a list; other elements and values belong to the app and are ignored.
+    /// The IDs in the member `files` if it is a list; other elements than texts belong to the app and are ignored.
     private var listedFiles: [FileReference] {
         guard json.text.utf8.count >= 50, json.text.utf8.firstRange(of: #""files""#.utf8) != nil else { return [] }
         var ids: [MediaID] = []

@@ -107,7 +107,8 @@ package struct FileType: Hashable, Sendable {
         if bytes[0] == 0xFF {
             // In ADTS the layer is 0 (ISO/IEC 13818-7); in MPEG audio it is 1 to 3 (ISO/IEC 11172-3).
             if bytes[1] & 0xF6 == 0xF0 { return FileType("audio/aac") }
-            if bytes[1] & 0xE0 == 0xE0, bytes[1] & 0x06 != 0 { return FileType("audio/mpeg") }
+            // FF FE is the byte order mark of UTF-16 text, and a header of MPEG audio that no encoder writes.
+            if bytes[1] & 0xE0 == 0xE0, bytes[1] & 0x06 != 0, bytes[1] != 0xFE { return FileType("audio/mpeg") }
         }
         if bytes.count > 376, [0, 188, 376].allSatisfy({ bytes[$0] == 0x47 }) { return FileType("video/mp2t") }
         return nil

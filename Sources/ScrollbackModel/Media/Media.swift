@@ -170,8 +170,10 @@ extension Media {
     }
 
     package static func url(_ text: String, parameter: String = "url") throws(ChatError) -> URL {
-        guard text.utf8.count <= longestURL, let url = URL(string: text), ["http", "https"].contains(url.scheme),
-            url.host()?.isEmpty == false
+        // `URL` would encode characters that other parsers treat differently.
+        let isPlain = !text.unicodeScalars.contains { $0.breaksLine || $0.isBidirectionalControl }
+        guard isPlain, text.utf8.count <= longestURL, let url = URL(string: text),
+            ["http", "https"].contains(url.scheme), url.host()?.isEmpty == false
         else {
             throw .invalidParameter(
                 parameter, "must be an http or https URL of at most \(longestURL) bytes", limit: longestURL)

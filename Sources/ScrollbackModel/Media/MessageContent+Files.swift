@@ -23,6 +23,31 @@ extension MessageContent {
         return files
     }
 
+    /// Checks that each text in a list `files` is the ID or the URL of a file.
+    ///
+    /// A wrong text would not refer to the file, which the server then deletes as unused. Elements and values other
+    /// than texts belong to the app.
+    ///
+    /// - Throws: `invalid-parameter`.
+    func checkListedFiles() throws(ChatError) {
+        guard json.text.utf8.firstRange(of: #""files""#.utf8) != nil else { return }
+        var reader = JSONReader(json.text, field: "content")
+        try reader.object { (member, value) throws(ChatError) in
+            var list = JSONReader(try value.raw().text)
+            guard member == Self.filesMember, list.nextIsArray else { return }
+            try list.array { (element) throws(ChatError) in
+                guard element.nextIsString else { return try element.skip() }
+                let text = try element.string()
+                guard (try? MediaID(text)) == nil else { return }
+                do throws(ChatError) {
+                    _ = try Media.url(text)
+                } catch {
+                    throw .invalidParameter(Self.filesMember, "must list IDs of uploaded files, or http or https URLs")
+                }
+            }
+        }
+    }
+
     /// Returns the same content with a list of files.
     ///
     /// - Throws: `invalid-parameter` if the content already has a member `files`.

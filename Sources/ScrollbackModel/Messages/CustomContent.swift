@@ -74,6 +74,41 @@ extension MessageContent {
 }
 
 extension MessageType {
+    private static let customPrefix = "app:"
+
     /// Whether the type is application-defined: prefixed with `app:`, or in reverse-DNS form.
-    public var isCustom: Bool { rawValue.utf8.starts(with: "app:".utf8) || rawValue.utf8.contains(UInt8(ascii: ".")) }
+    public var isCustom: Bool {
+        if rawValue.hasPrefix(Self.customPrefix) { return rawValue.utf8.count > Self.customPrefix.utf8.count }
+        let labels = rawValue.split(separator: ".", omittingEmptySubsequences: false)
+        return labels.count > 1 && !rawValue.utf8.contains(UInt8(ascii: ":")) && labels.allSatisfy { !$0.isEmpty }
+    }
+
+    /// Checks that new messages may have the type: a built-in or an application-defined one.
+    ///
+    /// - Throws: `invalid-parameter` with the most similar built-in type.
+    package func checkIsKnown() throws(ChatError) {
+        guard !isCustom, !Self.builtIn.contains(self) else { return }
+        let name = rawValue.split { $0 == ":" || $0 == "." }.last.map { $0.lowercased() } ?? ""
+        let similar = Self.builtIn.min { $0.distance(to: name) < $1.distance(to: name) } ?? .text
+        throw .invalidParameter(
+            "type",
+            "\(self) is not a built-in type; the most similar one is \(similar). Start the name of an application's "
+                + "own type with \(Self.customPrefix), or use the reverse-DNS form, such as com.example.poll.")
+    }
+
+    /// Returns the number of inserted, deleted and replaced bytes between the type's name and another name.
+    private func distance(to other: String) -> Int {
+        let other = Array(other.utf8)
+        var row = Array(0...other.count)
+        for (line, byte) in rawValue.utf8.enumerated() {
+            var diagonal = row[0]
+            row[0] = line + 1
+            for (column, candidate) in other.enumerated() {
+                let replaced = diagonal + (byte == candidate ? 0 : 1)
+                diagonal = row[column + 1]
+                row[column + 1] = min(replaced, diagonal + 1, row[column] + 1)
+            }
+        }
+        return row[other.count]
+    }
 }

@@ -11,8 +11,15 @@ public struct MessageContent: Hashable, Sendable {
 
     /// Creates content of any type.
     ///
-    /// - Throws: `invalid-parameter` if the JSON is not an object or lacks members that its type requires.
+    /// - Throws: `invalid-parameter` if the JSON is not an object or lacks members that its type requires, or if the
+    ///   type is neither built in nor application-defined.
     public init(type: MessageType, json: RawJSON) throws(ChatError) {
+        try self.init(anyType: type, json: json)
+        try type.checkIsKnown()
+    }
+
+    /// Creates content whose type another system may have defined: imported and quoted messages, and their edits.
+    package init(anyType type: MessageType, json: RawJSON) throws(ChatError) {
         guard json.isObject else { throw .invalidParameter("content", "must be a JSON object") }
         self.init(known: type, json: json)
         try check()
@@ -34,13 +41,15 @@ public struct MessageContent: Hashable, Sendable {
     ///
     /// Other types can have any members. In encrypted content, only the type is readable.
     private func check() throws(ChatError) {
-        if encrypted != nil { return }
+        if encrypted != nil { return try checkListedFiles() }
         switch type {
         case .text: _ = try TextFields(json)
         case .reference: _ = try Quote(json)
-        case .image, .gif, .file, .voice, .video: _ = try Media(json)
+        case .image, .gif, .file, .voice, .video:
+            if let name = try Media(json).name { try DisplayText.check(name, "name") }
         case .location: _ = try Location(json)
         case .command: _ = try Command(json)
+        case _ where type.isCustom: try checkListedFiles()
         default: break
         }
     }

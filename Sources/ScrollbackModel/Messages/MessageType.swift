@@ -5,6 +5,11 @@ public struct MessageType: RawRepresentable, Hashable, Sendable {
     /// The name, on the wire 1...64 bytes of `a-z A-Z 0-9 . _ : -`.
     public let rawValue: String
 
+    /// The types that this version defines.
+    package static let builtIn: [MessageType] = [
+        .text, .image, .gif, .file, .voice, .video, .location, .reference, .command, .notice,
+    ]
+
     /// Creates a type without validating its name; ``init(_:parameter:)`` validates it.
     public init(rawValue: String) {
         self.rawValue = rawValue

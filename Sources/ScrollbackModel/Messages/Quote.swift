@@ -87,6 +87,6 @@ extension Quote {
         guard let id, let sender, let type, let content else {
             throw .invalidParameter("message", "must be an object with id, sender, type and content")
         }
-        self.init(text, id: id, sender: sender, content: try MessageContent(type: type, json: content))
+        self.init(text, id: id, sender: sender, content: try MessageContent(anyType: type, json: content))
     }
 }

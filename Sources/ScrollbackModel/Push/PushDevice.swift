@@ -74,7 +74,7 @@ public struct PushDevice: Hashable, Sendable, Identifiable {
                 ? .invalidParameter("keys", "is missing; Web Push requires p256dh and auth")
                 : .invalidParameter("keys", "is allowed only for Web Push")
         }
-        if service == .web { _ = try Media.url(token, parameter: "token") }
+        if service == .web { _ = try WebPushEndpoint(token) }
         if service == .apns, !token.utf8.allSatisfy({ $0.isHexDigit }) || token.utf8.count % 2 != 0 {
             throw .invalidParameter("token", "of APNs must be hexadecimal")
         }

@@ -1,6 +1,6 @@
 /// The searchable parts of a content: its members `text`, `caption` and `name`, if they are strings.
 package enum SearchableText {
-    private static let members = ["text", "caption", "name"]
+    package static let members = ["text", "caption", "name"]
 
     /// Returns the parts in this order, joined by line breaks; `nil` if the content has none.
     package static func of(_ content: MessageContent?) -> String? {

@@ -1,17 +1,22 @@
 import Foundation
 
 /// A view of a file's bytes with checked access; nothing is copied unless requested.
-struct Bytes: Sendable {
+///
+/// All parts of a file share its ``PictureSteps``.
+struct Bytes {
+    let steps: PictureSteps
     private let data: Data
     /// The range in the indices of `data`.
     private let range: Range<Int>
 
-    init(_ data: Data) {
+    init(_ data: Data, steps: PictureSteps = PictureSteps()) {
+        self.steps = steps
         self.data = data
         range = data.startIndex..<data.endIndex
     }
 
-    private init(_ data: Data, _ range: Range<Int>) {
+    private init(_ data: Data, _ range: Range<Int>, _ steps: PictureSteps) {
+        self.steps = steps
         self.data = data
         self.range = range
     }
@@ -30,7 +35,7 @@ struct Bytes: Sendable {
     func part(at offset: Int, count: Int) throws(PictureError) -> Bytes {
         guard hasBytes(count, at: offset) else { throw .corrupt }
         let start = range.lowerBound + offset
-        return Bytes(data, start..<start + count)
+        return Bytes(data, start..<start + count, steps)
     }
 
     /// Returns the part from an offset to another, or to the end.

@@ -10,6 +10,7 @@ enum GIF {
         do throws(PictureError) {
             try readBlocks(of: bytes, into: &header)
         } catch {
+            if let error = error.unlessIncomplete { throw error }
             header.isComplete = false
         }
         guard header.frames > 0, header.width > 0, header.height > 0 else { throw .corrupt }
@@ -54,6 +55,7 @@ private struct GIFBlocks {
 
     mutating func next() throws(PictureError) -> Block? {
         guard let start = offset else { return nil }
+        try bytes.steps.take(PictureSteps.part)
         let kind: Kind
         let end: Int
         switch try bytes.byte(at: start) {
@@ -78,6 +80,7 @@ private struct GIFBlocks {
     private func endOfParts(from start: Int) throws(PictureError) -> Int {
         var offset = start
         while true {
+            try bytes.steps.take()
             let length = try bytes.byte(at: offset)
             offset += 1 + length
             if length == 0 { return offset }

@@ -113,6 +113,7 @@ struct HEIFBoxes {
     mutating func next() throws(PictureError) -> Box? {
         let start = offset
         guard bytes.hasBytes(8, at: start) else { return nil }
+        try bytes.steps.take(PictureSteps.part)
         var length = try bytes.number(at: start, bytes: 4)
         var head = 8
         if length == 1 {

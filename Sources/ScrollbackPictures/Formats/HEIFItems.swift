@@ -92,16 +92,15 @@ struct HEIFItems {
             defer { position += bytes }
             return try body.number(at: position, bytes: bytes)
         }
-        // Entries can have a size of 0, so a small file could declare billions of them.
-        var left = 65_536
         for _ in 0..<(try next(idSize)) {
+            try body.steps.take()
             let item = try next(idSize)
             let method = version == 0 ? 0 : try next(2) & 15
             _ = try next(2)
             let base = try next(baseSize)
             for _ in 0..<(try next(2)) {
-                left -= 1
-                guard left >= 0 else { throw .unsupported }
+                // Entries can have a size of 0, so a small file could declare billions of them.
+                try body.steps.take()
                 _ = try next(indexSize)
                 let (offset, length) = (try next(offsetSize), try next(lengthSize))
                 try add(item, method, dataBox, base, offset, length)
@@ -155,9 +154,11 @@ struct HEIFItems {
         let indexSize = try body.byte(at: 3) & 1 + 1
         var position = 8
         for _ in 0..<(try body.number(at: 4, bytes: 4)) {
+            try body.steps.take()
             let item = try body.number(at: position, bytes: idSize)
             let count = try body.byte(at: position + idSize)
             position += idSize + 1
+            try body.steps.take(count)
             for _ in 0..<count {
                 each(item, try body.number(at: position, bytes: indexSize) & (indexSize == 2 ? 0x7FFF : 0x7F) - 1)
                 position += indexSize

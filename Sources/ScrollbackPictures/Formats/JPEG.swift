@@ -86,15 +86,19 @@ enum JPEG {
 /// The parts of a profile, which can be split into up to 255 segments (ICC.1, B.4).
 private struct ProfileParts {
     private var parts: [Int: (of: Int, part: Bytes)] = [:]
+    private var size = 0
 
     mutating func add(_ body: Bytes) throws(PictureError) {
         guard body.count > 14 else { return }
         let number = try body.byte(at: 12)
-        if parts[number] == nil { parts[number] = (try body.byte(at: 13), try body.part(from: 14)) }
+        guard parts[number] == nil else { return }
+        parts[number] = (try body.byte(at: 13), try body.part(from: 14))
+        size += body.count - 14
     }
 
-    /// The joined profile; empty if a part is missing.
+    /// The joined profile; empty if a part is missing, or if the profile is too large.
     var joined: Data {
+        guard size <= ColorProfile.maximumBytes else { return Data() }
         var profile = Data()
         for number in 0..<parts.count {
             guard let (of, part) = parts[number + 1], of == parts.count else { return Data() }

@@ -23,6 +23,7 @@ struct JPEGSegments {
     }
 
     mutating func next() throws(PictureError) -> Segment? {
+        try bytes.steps.take(PictureSteps.part)
         guard let start = try nextMarkerOffset() else {
             offset = nil
             return nil
@@ -49,6 +50,7 @@ struct JPEGSegments {
         var from = offset
         while let offset = from.flatMap({ bytes.offset(of: 0xFF, from: $0) }) {
             guard bytes.hasBytes(2, at: offset) else { return nil }
+            try bytes.steps.take()
             switch try bytes.byte(at: offset + 1) {
             case 0xFF: from = offset + 1
             case 0x00: from = offset + 2
@@ -62,6 +64,7 @@ struct JPEGSegments {
     private func endOfScan(from start: Int) throws(PictureError) -> Int {
         var from = start
         while let offset = bytes.offset(of: 0xFF, from: from), bytes.hasBytes(2, at: offset) {
+            try bytes.steps.take()
             switch try bytes.byte(at: offset + 1) {
             case 0xFF: from = offset + 1
             case 0x00, 0xD0...0xD7: from = offset + 2

@@ -12,20 +12,24 @@ enum PNG {
         do throws(PictureError) {
             try readChunks(of: bytes, into: &header)
         } catch {
+            if let error = error.unlessIncomplete { throw error }
             header.isComplete = false
         }
         return header
     }
 
     private static func readChunks(of bytes: Bytes, into header: inout PictureHeader) throws(PictureError) {
-        // Read only the first profile, and only before the pixels.
+        // Read only the first orientation and profile, and a profile only before the pixels.
+        var acceptsOrientation = true
         var acceptsProfile = true
         var isBeforePixels = true
         var chunks = PNGChunks(bytes)
         while let chunk = try chunks.next() {
             switch chunk.name {
             case "IDAT": isBeforePixels = false
-            case "eXIf": header.orientation = Exif.orientation(in: chunk.body)
+            case "eXIf":
+                if acceptsOrientation { header.orientation = Exif.orientation(in: chunk.body) }
+                acceptsOrientation = false
             case "acTL": if isBeforePixels { header.frames = max(1, try chunk.body.number(at: 0, bytes: 4)) }
             case "iCCP":
                 if acceptsProfile, isBeforePixels { header.profile = (try? profile(in: chunk.body)) ?? Data() }
@@ -95,6 +99,7 @@ private struct PNGChunks {
 
     mutating func next() throws(PictureError) -> Chunk? {
         guard let start = offset else { return nil }
+        try bytes.steps.take(PictureSteps.part)
         let length = try bytes.number(at: start, bytes: 4)
         let body = try bytes.part(at: start + 8, count: length)
         let end = start + 8 + length

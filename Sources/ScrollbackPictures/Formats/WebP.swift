@@ -17,6 +17,7 @@ enum WebP {
         do throws(PictureError) {
             try readChunks(of: bytes, isExtended: isExtended, into: &header)
         } catch {
+            if let error = error.unlessIncomplete { throw error }
             header.isComplete = false
         }
         return header
@@ -27,12 +28,19 @@ enum WebP {
     ) throws(PictureError) {
         var frames = 0
         var hasImage = false
+        // Read only the first orientation and profile.
+        var acceptsOrientation = isExtended
+        var acceptsProfile = isExtended
         var chunks = try WebPChunks(bytes)
         while let chunk = try chunks.next() {
             switch chunk.name {
             case "ANMF": frames += 1
-            case "EXIF": if isExtended { header.orientation = Exif.orientation(in: chunk.body) }
-            case "ICCP": if isExtended { header.profile = chunk.body.copy }
+            case "EXIF":
+                if acceptsOrientation { header.orientation = Exif.orientation(in: chunk.body) }
+                acceptsOrientation = false
+            case "ICCP":
+                if acceptsProfile, chunk.body.count <= ColorProfile.maximumBytes { header.profile = chunk.body.copy }
+                acceptsProfile = false
             case "VP8 ", "VP8L":
                 // A still image fills its canvas.
                 let picture = try picture(chunk.name, chunk.body)
@@ -115,6 +123,7 @@ private struct WebPChunks {
 
     mutating func next() throws(PictureError) -> Chunk? {
         guard bytes.hasBytes(8, at: offset) else { return nil }
+        try bytes.steps.take(PictureSteps.part)
         let length = try bytes.number(at: offset + 4, bytes: 4, littleEndian: true)
         let chunk = Chunk(name: try bytes.code(at: offset), body: try bytes.part(at: offset + 8, count: length))
         offset += 8 + length + length % 2

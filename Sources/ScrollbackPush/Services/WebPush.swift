@@ -54,15 +54,14 @@ package final class WebPush: PushProvider {
     }
 
     func send(_ notification: PushNotification) async -> PushOutcome {
-        guard let keys = notification.device.keys, let url = URL(string: notification.device.token),
-            url.scheme == "https", let host = url.host()?.lowercased()
+        guard let keys = notification.device.keys, let endpoint = try? WebPushEndpoint(notification.device.token)
         else { return .refused("the device has no subscription with an https URL and keys") }
-        guard hosts.contains(where: { host == $0 || host.hasSuffix(".\($0)") }) else {
-            return .refused("\(host) is not an allowed push service: add it to hosts")
+        guard allows(endpoint) else {
+            let address = endpoint.origin.dropFirst("https://".count)
+            return .refused("\(address) is not an allowed push service: add it to hosts")
         }
         do {
-            let origin = url.port.map { "https://\(host):\($0)" } ?? "https://\(host)"
-            let token = try await cache(of: origin).token()
+            let token = try await cache(of: endpoint.origin).token()
             let application = Data(key.publicKey.x963Representation).base64URL
             let request = try Self.request(
                 for: notification, keys: keys, authorization: "vapid t=\(token), k=\(application)", now: clock())
@@ -74,6 +73,12 @@ package final class WebPush: PushProvider {
         } catch {
             return .later(after: nil, "no answer: \(error)")
         }
+    }
+
+    /// Returns whether the operator allows a push service; ports other than 443 need an entry of their own.
+    private func allows(_ endpoint: WebPushEndpoint) -> Bool {
+        if let port = endpoint.port, port != 443 { return hosts.contains("\(endpoint.host):\(port)") }
+        return hosts.contains { endpoint.host == $0 || endpoint.host.hasSuffix(".\($0)") }
     }
 
     private func cache(of origin: String) -> TokenCache {

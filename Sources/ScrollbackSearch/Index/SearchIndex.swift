@@ -64,7 +64,7 @@ package final class SearchIndex: Sendable {
         }
         let database: any DatabaseWriter =
             if let file {
-                try DatabasePool(path: file.path, configuration: configuration)
+                try openPool(file, configuration)
             } else {
                 try DatabaseQueue(configuration: configuration)
             }
@@ -74,6 +74,13 @@ package final class SearchIndex: Sendable {
             try? database.close()
             throw error
         }
+    }
+
+    /// Opens the file, and first creates it for its owner only: it has words of messages.
+    private static func openPool(_ file: URL, _ configuration: Configuration) throws -> DatabasePool {
+        let descriptor = Foundation.open(file.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        if descriptor >= 0 { Foundation.close(descriptor) }
+        return try DatabasePool(path: file.path, configuration: configuration)
     }
 
     /// Deletes the index of a directory, which must not be open.

@@ -44,6 +44,12 @@ final class ServerMetrics: Sendable {
         new.counter("scrollback_messages_removed_total", "Deleted or expired messages removed from the store.") {
             $0.removedMessages.load(ordering: .relaxed)
         }
+        new.counters("scrollback_quota_refusals_total", "Requests refused because of a user's daily quota.") {
+            $0.ledger.refusals.map { ([("quota", $0.quota.setting)], $0.count) }
+        }
+        new.counter(
+            "scrollback_storage_refusals_total", "Requests refused because the volume has little free space."
+        ) { $0.space.refusals }
         new.counter("scrollback_media_files_total", "Media files uploaded.") {
             $0.mediaCounts.files.load(ordering: .relaxed)
         }
@@ -109,23 +115,32 @@ extension MetricBuilder {
             waiting.set(pending.map { Double($0.waiting) } ?? .nan)
             retries.set(pending.map { Double($0.retries) } ?? .nan)
         }
-        let name = "scrollback_pushes_total"
-        declare(name, .counter, "Pushes by service and outcome.")
-        let totals = Mutex<[[String]: SampledTotal]>([:])
+        counters("scrollback_pushes_total", "Pushes by service and outcome.") { engine in
+            engine.pushes.counts.all.flatMap { service, outcomes in
+                outcomes.map { ([("service", service.rawValue), ("outcome", $0.rawValue)], $1) }
+            }
+        }
+    }
+
+    /// Declares a counter with labels whose totals the engine keeps.
+    ///
+    /// - Parameter totals: Returns the total of each combination of labels.
+    fileprivate mutating func counters(
+        _ name: String, _ help: String,
+        _ totals: @escaping @Sendable (Engine) -> [(labels: [(String, String)], total: Int)]
+    ) {
+        declare(name, .counter, help)
+        let known = Mutex<[[String]: SampledTotal]>([:])
         sample { [factory] engine, _ in
-            for (service, outcomes) in engine.pushes.counts.all {
-                for (outcome, count) in outcomes {
-                    let total = totals.withLock { totals in
-                        let key = [service.rawValue, outcome.rawValue]
-                        if let known = totals[key] { return known }
-                        let new = SampledTotal(
-                            Counter(
-                                label: name, dimensions: [("service", key[0]), ("outcome", key[1])], factory: factory))
-                        totals[key] = new
-                        return new
-                    }
-                    total.increase(to: count)
+            for (labels, total) in totals(engine) {
+                let sampled = known.withLock { known in
+                    let key = labels.map(\.1)
+                    if let sampled = known[key] { return sampled }
+                    let sampled = SampledTotal(Counter(label: name, dimensions: labels, factory: factory))
+                    known[key] = sampled
+                    return sampled
                 }
+                sampled.increase(to: total)
             }
         }
     }

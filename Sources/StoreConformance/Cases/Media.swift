@@ -82,6 +82,28 @@ extension StoreConformance {
                     try store.media(createdBefore: time, limit: 9).map(\.id), rows[..<4].map(\.id))
             }
         },
+        Case("What a user adds in a day is stored, replaced, forgotten with the user and dropped with earlier days") {
+            store in
+            let first = UsageRow(
+                day: 20_000, growth: Growth(groups: 1, members: 2, fileBytes: 1 << 40, messageBytes: 4))
+            let second = UsageRow(day: 20_001, growth: Growth(messageBytes: 7))
+            try store.transaction { store in
+                try store.put(first, of: "alice")
+                try store.put(first, of: "bob")
+                try store.put(first, of: "carol")
+            }
+            try expectEqual(try store.read { try $0.usage(of: "alice") }, Optional(first))
+            try store.transaction { store in
+                try store.put(second, of: "alice")
+                try store.forget("carol")
+                try expect(try store.usage(of: "carol") == nil, "a forgotten user has amounts")
+                try store.dropUsage(before: 20_001)
+            }
+            try store.read { store in
+                try expectEqual(try store.usage(of: "alice"), Optional(second))
+                try expect(try store.usage(of: "bob") == nil, "amounts of an earlier day remain")
+            }
+        },
         Case("An upload keeps its values and is found by its owner and its age") { store in
             let time = Date(timeIntervalSince1970: 1_700_000_000.25)
             var rows = (0..<4).map { UploadRow.sample($0, touchedAt: time.addingTimeInterval(Double($0))) }
@@ -91,6 +113,8 @@ extension StoreConformance {
             }
             for row in rows { try expectEqual(try store.read { try $0.upload(row.id) }, Optional(row)) }
             try expectEqual(try store.read { try $0.openUploads(of: "alice") }, 3)
+            let open = rows.prefix(3).reduce(0) { $0 + max($1.length ?? 0, $1.offset) }
+            try expectEqual(try store.read { try $0.openUploadBytes(of: "alice") }, open)
             rows[1].offset = 1 << 33
             rows[1].length = 1 << 34
             rows[1].state = .done
@@ -99,6 +123,8 @@ extension StoreConformance {
             try store.read { store in
                 try expectEqual(try store.upload(rows[1].id), Optional(rows[1]))
                 try expectEqual(try store.openUploads(of: "alice"), 2)
+                let open = [rows[0], rows[2]].reduce(0) { $0 + max($1.length ?? 0, $1.offset) }
+                try expectEqual(try store.openUploadBytes(of: "alice"), open)
                 let before = try store.uploads(touchedBefore: time.addingTimeInterval(3), limit: 9)
                 try expectEqual(before, [rows[0], rows[2]])
             }

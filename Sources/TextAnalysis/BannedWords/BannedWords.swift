@@ -2,8 +2,10 @@ import Foundation
 
 /// A set of banned words that are found in a text in one pass, regardless of their number.
 ///
-/// Comparison ignores case, width, compatibility forms (NFKC) and invisible characters. `é` and `e` differ, because
-/// they can form different words. In scripts with spaces between words, only whole words match: `ass` does not match
+/// Comparison ignores case, width, compatibility forms (NFKC), invisible characters, and marks that senders put on
+/// letters to evade the filter. Letters of other scripts that look like Latin letters are equal to them
+/// (``Confusables``). Letters of Latin alphabets such as `é`, `ñ` and `ạ` differ from letters without the mark, because
+/// they form different words. In scripts with spaces between words, only whole words match: `ass` does not match
 /// `class`. In Chinese, Japanese, Thai and other scripts without spaces, a word matches anywhere.
 package struct BannedWords: Sendable {
     private struct Node {
@@ -155,8 +157,11 @@ private struct BannedText {
         // Compose twice: the first call does not join half-width kana with their marks.
         let composed = String(character).precomposedStringWithCompatibilityMapping.precomposedStringWithCanonicalMapping
         for scalar in composed.lowercased().unicodeScalars where !scalar.isInvisible {
-            // Sigma has two lowercase letters.
-            bytes += String(scalar == "ς" ? "σ" : scalar).utf8
+            let keepsMark = composed.unicodeScalars.count == 1 && scalar.isLatinLetterWithMark
+            let parts = keepsMark || scalar.value >= 0x3000 ? [scalar] : Folding.withoutMarks(scalar)
+            for part in parts where !Folding.isIgnored(part.value) {
+                bytes += Confusables.latinForm(of: part).utf8
+            }
         }
     }
 }
@@ -171,6 +176,9 @@ extension Character {
 }
 
 extension Unicode.Scalar {
+    /// Whether the scalar is a letter of a European or the Vietnamese alphabet that has a mark.
+    fileprivate var isLatinLetterWithMark: Bool { (0xC0...0x17F).contains(value) || (0x1EA0...0x1EF9).contains(value) }
+
     /// Whether the scalar is invisible and only affects how others are drawn.
     fileprivate var isInvisible: Bool {
         properties.isDefaultIgnorableCodePoint || (0x200B...0x200F).contains(value)

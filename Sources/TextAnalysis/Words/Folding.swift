@@ -85,7 +85,8 @@ enum Folding {
         return uppercase.map(\.properties.lowercaseMapping).joined()
     }
 
-    private static func withoutMarks(_ scalar: Unicode.Scalar) -> [Unicode.Scalar] {
+    /// Returns the scalars of a letter without the marks that folding ignores; Cyrillic letters keep theirs.
+    static func withoutMarks(_ scalar: Unicode.Scalar) -> [Unicode.Scalar] {
         if (0x0400...0x052F).contains(scalar.value) { return [scalar] }
         let parts = String(scalar).decomposedStringWithCanonicalMapping.unicodeScalars
         return parts.contains { isIgnored($0.value) } ? parts.filter { !isIgnored($0.value) } : [scalar]

@@ -212,6 +212,7 @@ enum BadChanges {
             (#"{"recallLowersUnread":"true"}"#, "recallLowersUnread"),
             (#"{"roomMessagesPerSecond":0}"#, "roomMessagesPerSecond"),
             (#"{"roomMessagesPerSecond":10001}"#, "roomMessagesPerSecond"),
+            (#"{"groupsPerDay":0}"#, "groupsPerDay"), (#"{"fileBytesPerDay":"7"}"#, "fileBytesPerDay"),
             (#"{"roomMessagesPerSecond":"7"}"#, "roomMessagesPerSecond"),
             (#"{"bannedWords":{"words":[""]}}"#, "bannedWords.words"),
             (#"{"bannedWords":{"words":["\#(text(129))"]}}"#, "bannedWords.words"),

@@ -21,8 +21,9 @@ struct PushServer: Sendable {
             let account = try JSONSerialization.jsonObject(with: Data(standIn.file("serviceAccountFile").utf8))
             return ["endpoint": endpoint, "serviceAccount": account, "retrySeconds": 1]
         case "webpush":
+            let port = try #require(URL(string: endpoint)?.port)
             return [
-                "privateKey": webKey.privateKey, "subject": "mailto:push@example.com", "hosts": ["localhost"],
+                "privateKey": webKey.privateKey, "subject": "mailto:push@example.com", "hosts": ["localhost:\(port)"],
                 "retrySeconds": 1,
             ]
         case "huawei":

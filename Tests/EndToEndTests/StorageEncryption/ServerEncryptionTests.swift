@@ -100,7 +100,7 @@ import Testing
         let key = PushServer.webKey
         let settings = """
             {"push":{"services":{"web":{"privateKey":"\(key.privateKey)","subject":"mailto:push@example.com",\
-            "hosts":["127.0.0.1"]}}}}
+            "hosts":["127.0.0.1:9"]}}}}
             """
         let set = try await media.admin.call("PUT", "/v1/settings", settings)
         try #require(set.status == 200, "\(set)")

@@ -81,7 +81,8 @@ struct MediaRulesTests {
                 try harness.send(harness.submission(of: asFile, type: .gif), to: group, by: "alice")
             }?.code == .mediaTooLarge)
         try harness.set { $0.mediaLimits.gifBytes = gif + 1 }
-        try harness.send(harness.submission(of: asFile, type: .gif), to: group, by: "alice")
+        let larger = try await harness.upload(SampleFile.gif(bytes: gif + 1), as: .gif, to: group, by: "alice")
+        try harness.send(harness.submission(of: larger), to: group, by: "alice")
     }
 
     @Test("A remote file has no size limit and needs no upload", .rows(107))

@@ -87,6 +87,62 @@ struct FilterTests {
         #expect(stored[2] == #"{"n":1.0,"text":"****","x":"spam"}"#)
     }
 
+    @Test("Banned words are found in captions and in quotes of quotes")
+    func captionsAndNestedQuotes() throws {
+        let harness = try harness()
+        let inner =
+            #"{"text":"ok","message":{"id":"\#(harness.newID())","sender":"bob","type":"image","content":"#
+            + #"{"url":"https://a/b","caption":"spam here"}}}"#
+        let outer =
+            #"{"text":"ok","message":{"id":"\#(harness.newID())","sender":"bob","type":"reference","content":\#(inner)}}"#
+        let contents = [
+            try MessageContent(type: .image, json: RawJSON(#"{"url":"https://a/b","caption":"spam here"}"#)),
+            try MessageContent(type: .reference, json: RawJSON(inner)),
+            try MessageContent(type: .reference, json: RawJSON(outer)),
+        ]
+        try harness.ban(["spam"], .reject)
+        for content in contents {
+            let submission = Submission(id: harness.newID(), content: content)
+            #expect(refusal { try harness.send(submission, to: group, by: "alice") }?.code == .contentRejected)
+        }
+        try harness.ban(["spam"], .replace)
+        for content in contents {
+            let submission = Submission(id: harness.newID(), content: content)
+            let stored = try harness.send(submission, to: group, by: "alice").content?.text
+            #expect(stored == content.json.text.replacingOccurrences(of: "spam", with: "****"))
+        }
+    }
+
+    @Test("Reactions and the names of users and groups with a banned word are refused", arguments: [true, false])
+    func namesAndReactions(_ rejects: Bool) throws {
+        let harness = try harness()
+        let alice = Caller(user: "alice")
+        let message = harness.submission("fine")
+        try harness.send(message, to: group, by: "alice")
+        try harness.ban(["spam"], rejects ? .reject : .replace)
+        func act(_ value: String) throws {
+            _ = try harness.done {
+                harness.engine.addAction(
+                    to: message.id, in: group, type: "reaction", value: value, by: alice, completion: $0)
+            }
+        }
+        func rename(_ name: String) throws {
+            _ = try harness.done {
+                harness.engine.putUser("alice", ProfileChange(name: name), by: alice, completion: $0)
+            }
+        }
+        for (error, parameter) in [
+            (refusal { try act("SPAM") }, "value"), (refusal { try rename("Spam seller") }, "name"),
+            (refusal { try harness.put(group, .init(name: "no spam")) }, "name"),
+            (refusal { try harness.put(.group("new"), .init(name: "spam"), by: alice) }, "name"),
+        ] {
+            #expect(error?.code == .contentRejected && error?.parameter == parameter)
+        }
+        try act("👍")
+        try rename("Alice")
+        try harness.put(group, .init(name: "Sailing"))
+    }
+
     @Test("Imports are not filtered, and a refused message creates no conversation")
     func imports() throws {
         let harness = try harness()

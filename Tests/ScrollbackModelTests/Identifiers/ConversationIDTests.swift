@@ -77,7 +77,7 @@ struct ConversationIDTests {
             ("community:a/", "place must not be empty"),
             ("community:/a", "place must not be empty"),
             ("direct:/", "place must not be empty"),
-            ("group:a\u{0}", "place must not contain control characters (U+0)"),
+            ("group:a\u{0}", "place must not contain control characters (U+0000)"),
             ("group:cafe\u{301}", "place must be in Unicode normalization form C (composed characters)"),
             ("group:" + String(repeating: "a", count: 129), "place must be at most 128 bytes of UTF-8 but has 129"),
         ]

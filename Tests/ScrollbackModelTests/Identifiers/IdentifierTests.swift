@@ -27,13 +27,14 @@ struct IdentifierTests {
     func controls(_ value: UInt32) throws {
         let scalar = try #require(Unicode.Scalar(value))
         let hex = String(value, radix: 16, uppercase: true)
-        #expect(refusal("a\(scalar)b") == "name must not contain control characters (U+\(hex))")
+        let code = "U+" + String(repeating: "0", count: 4 - hex.count) + hex
+        #expect(refusal("a\(scalar)b") == "name must not contain control characters (\(code))")
         #expect(refusal(String(scalar)) != nil)
     }
 
-    @Test("Spaces, non-breaking spaces and line separators above the control characters are allowed")
+    @Test("Spaces and non-breaking spaces are allowed")
     func spaces() throws {
-        for text in [" ", "a b", "a\u{A0}b", "a\u{2028}b"] { #expect(try Identifier(text).text == text) }
+        for text in [" ", "a b", "a\u{A0}b"] { #expect(try Identifier(text).text == text) }
     }
 
     @Test(

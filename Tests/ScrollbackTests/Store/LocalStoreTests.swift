@@ -309,6 +309,30 @@ struct LocalStoreTests {
         }
     }
 
+    @Test("The files of a store are for their owner only, also in an existing directory")
+    func permissions() throws {
+        let folder = try TemporaryFolder()
+        let directory = folder.url.appending(component: "store")
+        func openToOthers() throws -> [String] {
+            let names = try FileManager.default.subpathsOfDirectory(atPath: directory.path) + ["."]
+            return try names.filter { name in
+                let attributes = try FileManager.default.attributesOfItem(atPath: directory.appending(path: name).path)
+                return try #require(attributes[.posixPermissions] as? Int) & 0o077 != 0
+            }
+        }
+        let store = try LocalStore(directory: directory, user: "alice")
+        let file = try store.files.store(Data("picture".utf8))
+        #expect(try openToOthers() == [])
+        #expect(FileManager.default.fileExists(atPath: directory.appending(component: "client.sqlite-wal").path))
+        try store.close()
+        for path in [directory, store.files.url(of: file.hash).deletingLastPathComponent()] { chmod(path.path, 0o755) }
+        for path in [directory.appending(component: "client.sqlite"), store.files.url(of: file.hash)] {
+            chmod(path.path, 0o644)
+        }
+        try LocalStore(directory: directory, user: "alice").close()
+        #expect(try openToOthers() == [])
+    }
+
     @Test("A store that is in use or belongs to another user is refused with the reason")
     func refused() throws {
         let folder = try TemporaryFolder()

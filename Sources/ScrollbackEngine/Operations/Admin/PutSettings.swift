@@ -35,6 +35,10 @@ package struct PutSettings: ChatOperation {
 
     private typealias Setting = (name: String, schema: JSONSchema, example: String, description: String)
 
+    private static func quota(_ quota: Quota, _ example: String, _ description: String) -> Setting {
+        (quota.setting, .integer(1...1 << 50), example, description + " `null` removes the limit.")
+    }
+
     /// The settings' descriptions.
     ///
     /// ``ServerSettings`` reads the values.
@@ -58,6 +62,12 @@ package struct PutSettings: ChatOperation {
         ("fileBytes", .integer(1...1 << 40), "104857600", "The maximum size of any other file in bytes."),
         ("thumbnailBytes", .integer(1...1 << 20), "65536", "The maximum size of a thumbnail in bytes."),
         ("openUploads", .integer(1...10_000), "50", "How many unfinished uploads a user can have."),
+        quota(.groups, "500", "How many groups, communities and channels a user can create in a day."),
+        quota(
+            .members, "10000", "How many users a user can add, invite or begin a direct conversation with in a day."
+        ),
+        quota(.fileBytes, "5368709120", "How many bytes of files a user can upload in a day."),
+        quota(.messageBytes, "268435456", "How many bytes of messages and settings a user can write in a day."),
         ("mediaRetentionDays", .component("Retention"), "180", "How long files are kept."),
         ("readReceipts", .boolean, "true", "Whether users can see who has read a message."),
         ("presence", .boolean, "false", "Whether users can see the presence of users who share it."),

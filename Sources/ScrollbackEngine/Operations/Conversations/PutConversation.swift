@@ -36,12 +36,13 @@ package struct PutConversation: ChatOperation {
         conversation = try request.required("conversation")
         settings = ConversationSettings()
         settings.name = try request.optional(
-            "name", .string(bytes: 0...128), example: #""Swift""#, "At most 128 bytes of UTF-8."
-        ) { (value) throws(ChatError) in try value.text("name", 128) }
+            "name", .string(bytes: 0...128), example: #""Swift""#,
+            "At most 128 bytes of UTF-8 without control characters."
+        ) { (value) throws(ChatError) in try UserProfile.name(value.string()) }
         settings.avatar = try request.optional(
             "avatar", .string(bytes: 0...2048), example: #""https://example.com/swift.png""#,
-            "At most 2,048 bytes of UTF-8."
-        ) { (value) throws(ChatError) in try value.text("avatar", 2048) }
+            "The `http` or `https` URL of a picture, at most 2,048 bytes of UTF-8."
+        ) { (value) throws(ChatError) in try UserProfile.avatar(value.string()) }
         settings.visibility = try request.optional("historyVisibility")
         settings.isFrozen = try request.optional(
             "frozen",

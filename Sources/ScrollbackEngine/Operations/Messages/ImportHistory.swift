@@ -9,9 +9,9 @@ package struct ImportHistory: ChatOperation {
         tag: .messages,
         summary: "Import messages of another system",
         details: """
-            The messages keep their times and their order. The server skips messages whose IDs it has already, so a \
-            batch can be retried. Every sender becomes a member who sees the whole history. Importing into a direct \
-            conversation creates it.
+            The messages keep their times and their order, and types of the other system their names. The server skips \
+            messages whose IDs it has already, so a batch can be retried. Every sender becomes a member who sees the \
+            whole history. Importing into a direct conversation creates it.
             """,
         errors: [404, 409])
 
@@ -68,7 +68,7 @@ extension ImportedMessage {
         let fields = try SubmissionFields(from: &reader)
         self.init(
             sender: try fields.sender.required("sender"), sentAt: try fields.sentAt.required("sentAt"),
-            submission: try Submission(from: fields, limits: limits))
+            submission: try Submission(from: fields, limits: limits, isImported: true))
     }
 }
 
@@ -195,6 +195,7 @@ extension Transaction {
         }
 
         if !fresh.isEmpty {
+            try checkGrowth(Growth(), by: caller)
             if known == nil {
                 row = try createNamed(id, by: caller.user)
             } else if row.flags.contains(.missingParticipant) {

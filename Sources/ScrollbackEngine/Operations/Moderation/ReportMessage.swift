@@ -24,6 +24,10 @@ extension ReportMessage: WriteOperation {
                 throw ChatError(.conflict, "The message was deleted, so it can't be reported.", parameter: "id")
             }
             isNew = true
+            let growth = Growth(
+                messageBytes: (message.content?.text.utf8.count ?? 0) + (text?.utf8.count ?? 0) + Transaction.rowBytes)
+            try transaction.checkGrowth(growth, by: caller)
+            try transaction.recordGrowth(growth, by: caller)
             row = ReportRow(
                 conversation: number, message: message, reporter: caller.user, reason: reason, text: text,
                 at: context.arrival)

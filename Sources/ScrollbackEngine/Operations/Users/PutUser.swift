@@ -22,8 +22,14 @@ package struct PutUser: ChatOperation {
     package init(from request: inout RequestReader) throws(ChatError) {
         user = try request.required("user")
         change = ProfileChange()
-        change.name = try request.optional("name", bytes: 0...128, "The display name, in UTF-8.")
-        change.avatar = try request.optional("avatar", bytes: 0...2048, "The URL of a picture.")
+        change.name = try request.optional(
+            "name", .string(bytes: 0...128), example: #""Alice""#,
+            "The display name, in UTF-8 without control characters."
+        ) { (value) throws(ChatError) in try UserProfile.name(value.string()) }
+        change.avatar = try request.optional(
+            "avatar", .string(bytes: 0...2048), example: #""https://example.com/a.png""#,
+            "The `http` or `https` URL of a picture."
+        ) { (value) throws(ChatError) in try UserProfile.avatar(value.string()) }
         change.metadata = try request.optional(
             "metadata", .component("JSONObject"), example: #"{"team":4}"#
         ) { (value) throws(ChatError) in

@@ -94,7 +94,7 @@ extension MessageEdit {
         try request.limits.check(attribute: metadata.applied(to: nil), "metadata")
         try request.limits.check(attribute: extra.applied(to: nil), "extra")
         self.init(
-            try MessageContent(type: type ?? .text, json: content), mentions: mentions, metadata: metadata,
+            try MessageContent(anyType: type ?? .text, json: content), mentions: mentions, metadata: metadata,
             extra: extra, customType: customType)
     }
 }

@@ -1,0 +1,75 @@
+import ScrollbackModel
+
+/// What a user may add to the store in one day.
+package enum Quota: Int, CaseIterable, Sendable {
+    /// Groups, communities and channels that the user creates.
+    case groups
+    /// Other users that the user adds or invites, or whose direct conversation the user begins.
+    case members
+    /// Bytes of files that the user uploads.
+    case fileBytes
+    /// Bytes of messages, edits, reactions, reports and conversation settings that the user writes.
+    case messageBytes
+
+    /// The name of the setting.
+    package var setting: String {
+        switch self {
+        case .groups: "groupsPerDay"
+        case .members: "membersPerDay"
+        case .fileBytes: "fileBytesPerDay"
+        case .messageBytes: "messageBytesPerDay"
+        }
+    }
+
+    /// Describes the limit in an error, for example "create at most 500 groups".
+    func rule(_ limit: Int64) -> String {
+        switch self {
+        case .groups: "create at most \(limit) groups, communities and channels"
+        case .members: "add or invite at most \(limit) users, or begin direct conversations with them,"
+        case .fileBytes: "upload at most \(limit) bytes of files"
+        case .messageBytes: "write at most \(limit) bytes of messages and settings"
+        }
+    }
+}
+
+/// The daily limits of each user; administrators have none.
+package struct QuotaSettings: Hashable, Sendable {
+    private var limits: [Quota: Int64?]
+
+    /// The standard limits, far above what people do in a day.
+    package init() {
+        limits = [.groups: 500, .members: 10_000, .fileBytes: 5 << 30, .messageBytes: 256 << 20]
+    }
+
+    /// The limit, or `nil` for none.
+    package subscript(quota: Quota) -> Int64? {
+        get { limits[quota] ?? nil }
+        set { limits[quota] = .some(newValue) }
+    }
+
+    private static let range: ClosedRange<Int64> = 1...1 << 50
+
+    func validate() throws(ChatError) {
+        for quota in Quota.allCases {
+            guard let limit = self[quota], !Self.range.contains(limit) else { continue }
+            throw .invalidParameter(
+                quota.setting, "must be in \(Self.range), or null for no limit", limit: Int(Self.range.upperBound))
+        }
+    }
+
+    func writeMembers(to writer: inout JSONWriter) {
+        for quota in Quota.allCases {
+            writer.key(quota.setting)
+            if let limit = self[quota] { writer.value(limit) } else { writer.value(RawJSON(known: "null")) }
+        }
+    }
+
+    /// Reads one JSON member.
+    ///
+    /// - Returns: Whether `name` is one of these settings.
+    mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
+        guard let quota = Quota.allCases.first(where: { $0.setting == name }) else { return false }
+        self[quota] = try value.null() ? nil : value.integer()
+        return true
+    }
+}

@@ -1,0 +1,58 @@
+import GRDB
+import ScrollbackEngine
+import ScrollbackModel
+import SQLiteSupport
+
+extension SQLiteStore {
+    /// Creates the table of what users have added in one day.
+    static func createUsageTable(_ database: Database) throws {
+        try database.execute(
+            sql: """
+                -- One row for each user, replaced on the next day. day: days since 1970 in UTC.
+                CREATE TABLE usage (
+                    user TEXT NOT NULL PRIMARY KEY,
+                    day INTEGER NOT NULL,
+                    groups INTEGER NOT NULL,
+                    members INTEGER NOT NULL,
+                    fileBytes INTEGER NOT NULL,
+                    messageBytes INTEGER NOT NULL
+                ) WITHOUT ROWID, STRICT;
+                """)
+    }
+}
+
+extension SQLiteReader {
+    private static let usage = Statement(
+        "SELECT day, groups, members, fileBytes, messageBytes FROM usage WHERE user = ?"
+    ) { row in
+        var usage = UsageRow(day: row.integer())
+        for quota in Quota.allCases { usage.growth[quota] = row.integer() }
+        return usage
+    }
+
+    func usage(of user: UserID) throws -> UsageRow? {
+        try connection.first(Self.usage) { $0.add(user) }
+    }
+}
+
+extension SQLiteWriter {
+    private static let putUsage = Statement(
+        """
+        INSERT INTO usage (user, day, groups, members, fileBytes, messageBytes) VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT (user) DO UPDATE SET (day, groups, members, fileBytes, messageBytes)
+        = (excluded.day, excluded.groups, excluded.members, excluded.fileBytes, excluded.messageBytes)
+        """)
+
+    func put(_ usage: UsageRow, of user: UserID) throws {
+        try connection.run(Self.putUsage) { parameters in
+            parameters.add(user, usage.day)
+            for quota in Quota.allCases { parameters.add(usage.growth[quota]) }
+        }
+    }
+
+    private static let dropUsage = Statement("DELETE FROM usage WHERE day < ?")
+
+    func dropUsage(before day: Int64) throws {
+        try connection.run(Self.dropUsage) { $0.add(day) }
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import PictureFixtures
+import ScrollbackModel
+import SQLiteSupport
+import TestSupport
+import Testing
+
+@Suite("File permissions of the data directory")
+struct FilePermissionTests {
+    /// The files and directories of a directory, with their modes.
+    private func modes(of directory: URL) throws -> [String: Int] {
+        var modes: [String: Int] = [:]
+        let names = try FileManager.default.subpathsOfDirectory(atPath: directory.path) + ["."]
+        for name in names {
+            let attributes = try? FileManager.default.attributesOfItem(atPath: directory.appending(path: name).path)
+            modes[name] = attributes?[.posixPermissions] as? Int
+        }
+        return modes
+    }
+
+    @Test("A server creates all files for its owner only, whatever the umask")
+    func newDirectory() async throws {
+        let server = try await RunningServer.start(shell: "umask 000")
+        #expect(try await server.api("alice").send("hi", to: "direct:bob").status == 201)
+        let modes = try modes(of: server.data)
+        #expect(modes["scrollback.sqlite"] == 0o600 && modes["scrollback.sqlite-wal"] == 0o600)
+        #expect(modes["."] == 0o700 && modes["search.sqlite"] == 0o600 && modes["lock"] == 0o600)
+        #expect(modes.filter { $0.value & 0o077 != 0 } == [:])
+    }
+
+    @Test("A server takes the permissions of other users from an existing data directory, and logs it")
+    func existingDirectory() async throws {
+        let fixture = try await MediaServer()
+        let server = fixture.server
+        _ = try await fixture.upload(SampleFile.text)
+        #expect(try await server.terminate() == 0)
+        for name in try modes(of: server.data).keys {
+            let path = server.data.appending(path: name).path
+            var isDirectory: ObjCBool = false
+            _ = FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
+            chmod(path, isDirectory.boolValue ? 0o755 : 0o644)
+        }
+        try await server.start()
+        let modes = try modes(of: server.data)
+        #expect(modes.keys.contains { $0.hasPrefix("media/blobs/") && $0.count > 20 })
+        #expect(modes.filter { $0.value & 0o077 != 0 } == [:])
+        #expect(server.log.contains("Other users could read the data directory."))
+    }
+
+    @Test("Only an open directory is searched, and links are left alone")
+    func restrict() throws {
+        let folder = try TemporaryFolder()
+        let outside = folder.url.appending(component: "outside")
+        try Data().write(to: outside)
+        let directory = folder.url.appending(component: "data")
+        let nested = directory.appending(path: "a/b")
+        try PrivateFiles.createDirectory(nested)
+        let file = nested.appending(component: "file")
+        try Data().write(to: file)
+        try FileManager.default.createSymbolicLink(
+            at: directory.appending(component: "link"), withDestinationURL: outside)
+        for (path, mode) in [(file, 0o666), (outside, 0o666)] as [(URL, mode_t)] { chmod(path.path, mode) }
+        #expect(try PrivateFiles.restrict(directory, errorCode: .internalError) == 0)
+        chmod(directory.path, 0o750)
+        #expect(try PrivateFiles.restrict(directory, errorCode: .internalError) == 2)
+        let modes = try modes(of: directory)
+        #expect(modes["."] == 0o700 && modes["a"] == 0o700 && modes["a/b"] == 0o700 && modes["a/b/file"] == 0o600)
+        let outsideMode = try FileManager.default.attributesOfItem(atPath: outside.path)[.posixPermissions] as? Int
+        #expect(outsideMode == 0o666)
+    }
+
+    #if os(Linux)
+        @Test("A directory whose mode can't be changed is refused with the command that helps")
+        func refusal() throws {
+            // Linux refuses changes of modes below /proc/sys, also to the administrator.
+            let error = #expect(throws: ChatError.self) {
+                try PrivateFiles.restrict(URL(filePath: "/proc/sys"), errorCode: .internalError)
+            }
+            #expect(error?.message.contains("chmod -R go=") == true && error?.message.contains("mode 555") == true)
+        }
+    #endif
+}

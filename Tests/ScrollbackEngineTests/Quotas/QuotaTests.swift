@@ -1,0 +1,159 @@
+import Foundation
+import PictureFixtures
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import Testing
+
+@Suite("Daily quotas")
+struct QuotaTests {
+    private let group = ConversationID.group("g")
+    private let alice = Caller(user: "alice")
+    private let harness: EngineHarness
+
+    init() throws {
+        harness = try EngineHarness()
+        try harness.make(group, members: ["alice", "bob"])
+        // A new day, so that no test runs across midnight.
+        harness.clock.set(Date(timeIntervalSince1970: 20_800 * 86_400 + 3600))
+    }
+
+    /// Checks the error for an exceeded quota.
+    private func check(
+        _ error: ChatError?, _ quota: Quota, _ limit: Int, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        #expect(
+            error?.code == .rateLimited && error?.status == 429, "\(String(describing: error))",
+            sourceLocation: sourceLocation)
+        #expect(error?.limit == limit && error?.message.contains(quota.setting) == true, sourceLocation: sourceLocation)
+        #expect(error?.retryAfter == 82_800, sourceLocation: sourceLocation)
+    }
+
+    @Test("Users create at most groupsPerDay groups, and administrators have no limit")
+    func groups() throws {
+        try harness.set { $0.quotas[.groups] = 2 }
+        for index in 0..<2 { try harness.put(.group(Identifier("a\(index)")), by: alice) }
+        check(refusal { try harness.put(.group("a2"), by: alice) }, .groups, 2)
+        #expect(try harness.store.read { try $0.conversation(.group("a2")) } == nil)
+        // Changes of existing groups, other users and administrators are not affected.
+        try harness.put(.group("a1"), .init(name: "A"), by: alice)
+        try harness.put(.group("b"), by: Caller(user: "bob"))
+        for index in 0..<3 { try harness.put(.group(Identifier("c\(index)"))) }
+        #expect(harness.engine.ledger.refusals.map(\.count) == [1, 0, 0, 0])
+        harness.clock.advance(by: 23 * 3600)
+        try harness.put(.group("a2"), by: alice)
+    }
+
+    @Test("Added, invited and first addressed users count against membersPerDay")
+    func members() throws {
+        try harness.put(.group("own"), .init(members: ["bob", "alice"]), by: alice)
+        try harness.set { $0.quotas[.members] = 4 }
+        try harness.join(.group("own"), "x1", by: alice)
+        try harness.send("hi", to: .direct("x2"), by: "alice")
+        try harness.perform(InviteUser(conversation: .group("own"), user: "x3"), by: alice)
+        check(refusal { try harness.join(.group("own"), "x4", by: alice) }, .members, 4)
+        check(refusal { try harness.send("hi", to: .direct("x4"), by: "alice") }, .members, 4)
+        check(refusal { try harness.put(.group("new"), .init(members: ["x4"]), by: alice) }, .members, 4)
+        check(
+            refusal { try harness.perform(InviteUser(conversation: .group("own"), user: "x4"), by: alice) }, .members, 4
+        )
+        #expect(try harness.store.read { try $0.user("x4") } == nil)
+        // Messages to users who are known already, and joining, stay possible.
+        try harness.send("again", to: .direct("x2"), by: "alice")
+        #expect(try harness.store.read { try $0.conversation(.direct(between: "alice", and: "x4")) } == nil)
+    }
+
+    @Test("Messages, edits, reactions and settings count against messageBytesPerDay, and retries are still answered")
+    func messageBytes() throws {
+        let first = harness.submission(String(repeating: "x", count: 2000))
+        try harness.set { $0.quotas[.messageBytes] = 3000 }
+        let sent = try harness.send(first, to: group, by: "alice")
+        check(
+            refusal { try harness.send(String(repeating: "y", count: 1000), to: group, by: "alice") }, .messageBytes,
+            3000)
+        check(
+            refusal {
+                _ = try harness.edit(first.id, in: group, String(repeating: "z", count: 1000), by: alice)
+            }, .messageBytes, 3000)
+        check(
+            refusal {
+                try harness.put(
+                    .group("h"), .init(metadata: RawJSON(known: #"{"a":"\#(String(repeating: "m", count: 900))"}"#)),
+                    by: alice)
+            }, .messageBytes, 3000)
+        #expect(try harness.send(first, to: group, by: "alice").position == sent.position)
+        // Short messages fit until the limit is reached. Then reactions are refused too.
+        var short = 0
+        while refusal({ try harness.send("s", to: group, by: "alice") }) == nil { short += 1 }
+        #expect((1...4).contains(short))
+        check(
+            refusal {
+                _ = try harness.done {
+                    harness.engine.addAction(
+                        to: first.id, in: group, type: "reaction", value: "+", by: alice, completion: $0)
+                }
+            }, .messageBytes, 3000)
+        try harness.send("hi", to: group, by: "bob")
+        #expect(try harness.page(of: group, by: "alice").messages.count == short + 2)
+    }
+
+    @Test("Uploads count against fileBytesPerDay, and open uploads occupy their length")
+    func fileBytes() async throws {
+        try harness.set { $0.quotas[.fileBytes] = 1000 }
+        let file = [UInt8](repeating: 7, count: 600)
+        _ = try await harness.upload(file, to: group, by: "alice")
+        check(await refused { _ = try await harness.upload(file, to: group, by: "alice") }, .fileBytes, 1000)
+        let open = try await harness.begin(try UploadRequest(conversation: group, length: 300), by: "alice")
+        check(
+            await refused {
+                _ = try await harness.begin(try UploadRequest(conversation: group, length: 101), by: "alice")
+            },
+            .fileBytes, 1000)
+        await (try await harness.engine.transfer(open.id, by: "alice", interrupt: {})).cancel()
+        _ = try await harness.begin(try UploadRequest(conversation: group, length: 400), by: "alice")
+        _ = try await harness.upload(file, to: group, by: "bob")
+    }
+
+    @Test("A restart of the server returns at most a thirty-second of a quota")
+    func restart() async throws {
+        try harness.set { $0.quotas[.fileBytes] = 3200 }
+        _ = try await harness.upload([UInt8](repeating: 1, count: 3199), to: group, by: "alice")
+        let after = try EngineHarness(store: harness.store)
+        after.clock.set(harness.clock.now)
+        check(await refused { _ = try await after.upload([1, 2], to: group, by: "alice") }, .fileBytes, 3200)
+    }
+
+    @Test("A message of an ordinary size writes no row for its quota")
+    func rows() throws {
+        for index in 0..<20 { try harness.send("message \(index)", to: group, by: "alice") }
+        #expect(try harness.store.read { try $0.usage(of: "alice") } == nil)
+        try harness.set { $0.quotas[.messageBytes] = 20_000 }
+        try harness.send(String(repeating: "x", count: 1000), to: group, by: "alice")
+        let row = try #require(try harness.store.read { try $0.usage(of: "alice") })
+        #expect(row.day == 20_800 && row.growth[.messageBytes] > 20 * 256 + 1000)
+    }
+
+    @Test("Amounts of earlier days are deleted, and erasure deletes a user's amounts")
+    func cleanup() async throws {
+        try harness.set { $0.quotas[.messageBytes] = 1000 }
+        try harness.send("hi", to: group, by: "alice")
+        #expect(try harness.store.read { try $0.usage(of: "alice") } != nil)
+        harness.clock.advance(by: 24 * 3600)
+        try await harness.engine.prune()
+        #expect(try harness.store.read { try $0.usage(of: "alice") } == nil)
+    }
+
+    @Test("A quota can be removed, and must be a positive number otherwise")
+    func settings() throws {
+        try harness.set { $0.quotas[.groups] = 1 }
+        try harness.put(.group("a"), by: alice)
+        try harness.set { $0.quotas[.groups] = nil }
+        try harness.put(.group("b"), by: alice)
+        let error = refusal { try harness.set { $0.quotas[.members] = 0 } }
+        #expect(error?.parameter == "membersPerDay" && error?.limit == 1 << 50)
+        var reader = JSONReader("null")
+        var settings = ServerSettings()
+        #expect(try settings.read("fileBytesPerDay", &reader))
+        #expect(settings.quotas[.fileBytes] == nil && settings.quotas[.messageBytes] == 256 << 20)
+    }
+}
