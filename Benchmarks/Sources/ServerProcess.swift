@@ -74,7 +74,12 @@ final class ServerProcess {
         (process, _) = try Self.start(directory, port: address.port ?? 0, options, descriptors)
     }
 
-    var isRunning: Bool { process.isRunning }
+    /// How the process ended, or `nil` while it runs.
+    var ending: String? {
+        guard !process.isRunning else { return nil }
+        return process.terminationReason == .exit
+            ? "exit code \(process.terminationStatus)" : "signal \(process.terminationStatus)"
+    }
     var processIdentifier: Int32 { process.processIdentifier }
 
     /// The CPU time of the server process so far, in seconds.

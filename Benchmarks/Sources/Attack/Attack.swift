@@ -122,18 +122,18 @@ struct Attack: AsyncParsableCommand {
         let tally = try attacker.finish()
         user.stop()
         try await running
-        let isRunning = server.isRunning
+        let ending = server.ending
         var result = AttackResult(
             attack: kind, description: kind.summary(sizes), seconds: end - start, memoryBefore: before / 1024,
             memoryPeak: peak / 1024, cpuQuiet: (cpu - quietCPU) / (quietEnd - quietStart),
-            cpuAttacked: used / (end - quietEnd), attacker: tally)
+            cpuAttacked: max(0, used) / (end - quietEnd), attacker: tally)
         for work in UserWork.allCases {
             func latencies(_ from: Double, _ to: Double) -> AttackResult.Latencies {
                 .init(user.entries(from: from, to: to).filter { $0.work == work })
             }
             result.user[work] = .init(quiet: latencies(quietStart, quietEnd), attacked: latencies(start, end))
         }
-        result.judge(isRunning: isRunning)
+        result.judge(ending: ending)
         return result
     }
 }

@@ -46,9 +46,9 @@ struct AttackResult: Encodable {
 
     /// Compares the figures with the goals.
     ///
-    /// - Parameter isRunning: Whether the server still runs.
-    mutating func judge(isRunning: Bool) {
-        if !isRunning { missed.append("the server ended") }
+    /// - Parameter ending: How the server ended, or `nil` if it still runs.
+    mutating func judge(ending: String?) {
+        if let ending { missed.append("the server ended with \(ending)") }
         let growth = memoryPeak - memoryBefore
         if growth > Self.allowedGrowth { missed.append(String(format: "memory +%.0f MiB", growth)) }
         for work in UserWork.allCases {

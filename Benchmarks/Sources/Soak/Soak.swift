@@ -41,7 +41,7 @@ struct Soak: AsyncParsableCommand {
         let samples = try await measure(load, server)
         load.stop()
         try await running
-        let report = SoakReport(samples, isRunning: server.isRunning)
+        let report = SoakReport(samples, ending: server.ending)
         if json { try printJSON(report) } else { print(report.text) }
         guard report.isPassed else { throw ExitCode.failure }
     }
@@ -66,7 +66,7 @@ struct Soak: AsyncParsableCommand {
                 print(sample.row)
                 fflush(nil)
             }
-            guard server.isRunning else { break }
+            guard server.ending == nil else { break }
         }
         return samples
     }

@@ -23,7 +23,7 @@ private struct SoakPhone {
     private var web: RawWebSocket?
     private var http: PlainHTTP?
     private var reconnectsAt = 0.0
-    /// The newest own messages in the group, at most 20.
+    /// The newest own texts in the group, at most 20.
     private var sent: [String] = []
     private var position: (seq: String, epoch: String)?
 
@@ -81,7 +81,7 @@ private struct SoakPhone {
         let id = UUID().uuidString.lowercased()
         let message = #"{"id":"\#(id)","type":"\#(type)","content":\#(content)}"#
         guard let result = socket("send", #""type":"send",\#(conversation),"message":\#(message)"#) else { return }
-        sent = sent.suffix(19) + [id]
+        if type == "text" { sent = sent.suffix(19) + [id] }
         if let seq = Self.member("seq", in: result), let epoch = Self.member("epoch", in: result) {
             position = (seq, epoch)
         }
@@ -111,10 +111,10 @@ private struct SoakPhone {
             "action", #""type":"action",\#(conversation),"id":"\#(id)","operation":"\#(UUID())","action":\#(action)"#)
     }
 
-    /// Uploads one of 16 files and sends it.
+    /// Uploads one of 4 files and sends it.
     private mutating func upload() {
         var media: String?
-        let content = Array("file \(number) \(Int.random(in: 0..<16, using: &random))".utf8)
+        let content = Array("file \(number) \(Int.random(in: 0..<4, using: &random))".utf8)
         let path = "/v1/media?conversation=group:soak\(group)&type=file&name=notes.bin"
         overHTTP("upload") { load, http, token in
             let answer = try http.upload(path, load.headers(token), size: 20_000, start: content, pattern: [0])

@@ -69,12 +69,13 @@ struct SoakReport: Encodable {
     /// Requests that failed because of the server: other refusals are expected after a group was deleted.
     var serverFailures: [String: Int]
     var refusals: [String: Int]
-    var isRunning: Bool
+    /// How the server ended, or `nil` if it still ran at the end of the soak.
+    var ending: String?
     var isPassed: Bool
 
-    init(_ samples: [SoakSample], isRunning: Bool) {
+    init(_ samples: [SoakSample], ending: String?) {
         self.samples = samples
-        self.isRunning = isRunning
+        self.ending = ending
         let warm = samples.filter { $0.minute >= 0.2 * (samples.last?.minute ?? 0) }
         // The limits allow for noise, such as caches that are still being filled.
         growths = [
@@ -92,7 +93,7 @@ struct SoakReport: Encodable {
             }
         }
         refusals = all.filter { [serverFailures] in serverFailures[$0.key] == nil }
-        isPassed = isRunning && serverFailures.isEmpty && growths.allSatisfy(\.isPassed)
+        isPassed = ending == nil && serverFailures.isEmpty && growths.allSatisfy(\.isPassed)
     }
 
     /// Fits a line by least squares. A figure may grow by a tenth of its mean, or by `least` if that is more.
@@ -124,7 +125,7 @@ struct SoakReport: Encodable {
         }
         if !refusals.isEmpty { lines.append("refused: \(list(refusals))") }
         if !serverFailures.isEmpty { lines.append("failed: \(list(serverFailures))") }
-        if !isRunning { lines.append("The server ended.") }
+        if let ending { lines.append("The server ended with \(ending).") }
         lines.append(isPassed ? "passed" : "FAILED")
         return lines.joined(separator: "\n")
     }
