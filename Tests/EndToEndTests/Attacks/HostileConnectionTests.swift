@@ -85,8 +85,8 @@ private final class FloodProgress: Sendable {
     func add() { state.withLock { $0.last = .now } }
     func end() { state.withLock { $0.isDone = true } }
 
-    /// Whether the clients have written everything, or the server has not read for ten seconds.
+    /// Whether the clients have written everything, or the server has not read for 20 seconds.
     ///
     /// A server that only pauses ends the test early, which can hide growth but can't fail the test.
-    var hasEnded: Bool { state.withLock { $0.isDone || $0.last + .seconds(10) < .now } }
+    var hasEnded: Bool { state.withLock { $0.isDone || $0.last + .seconds(20) < .now } }
 }
