@@ -1,6 +1,6 @@
 import Foundation
 
-/// A TCP connection to a server on 127.0.0.1. Its calls block up to a time limit.
+/// A TCP connection to a server on 127.0.0.1, whose calls block up to a time limit.
 final class RawSocket: Sendable {
     enum Failure: Error, CustomStringConvertible {
         case closed, timedOut
@@ -141,6 +141,6 @@ final class RawSocket: Sendable {
         return bytes
     }
 
-    /// Ends the connection. Calls of other threads that wait for it fail.
+    /// Ends the connection, so that calls of other threads that wait for it fail.
     func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 }

@@ -9,7 +9,7 @@ struct RawWebSocket: Sendable {
     private var received: [UInt8] = []
     private var lastRef = 0
 
-    /// Connects and completes the handshake. Sends no frame.
+    /// Connects and completes the handshake without sending a frame.
     init(
         _ address: URL, from source: RawSocket.Source = .loopback, timeout: Double = 30, receiveBuffer: Int32? = nil
     ) throws {
@@ -75,7 +75,7 @@ struct RawWebSocket: Sendable {
         }
     }
 
-    /// Sends a request and waits for its result. Drops the events before it.
+    /// Sends a request, waits for its result, and drops the events before it.
     ///
     /// - Parameter members: The JSON members of the request, except `ref`.
     mutating func request(_ members: String) throws -> [UInt8] {

@@ -72,7 +72,9 @@ struct AttackResult: Encodable {
         |---|---|---|---|---|---|---|---|---|
         """
 
-    /// The result as a row of a Markdown table. Arrows lead from the quiet figures to those during the attack.
+    /// The result as a row of a Markdown table.
+    ///
+    /// Arrows lead from the quiet figures to those during the attack.
     var row: String {
         let latencies = UserWork.allCases.map { work in
             user[work].map { "\(Self.text($0.quiet)) → \(Self.text($0.attacked))" } ?? "—"

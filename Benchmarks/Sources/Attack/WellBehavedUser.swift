@@ -120,7 +120,9 @@ final class WellBehavedUser: Sendable {
         }
     }
 
-    /// Measures a body at its interval until `stop`. If the body takes longer, the next one starts immediately.
+    /// Measures a body at its interval until `stop`.
+    ///
+    /// If the body takes longer, the next one starts immediately.
     private func repeatWork(_ work: UserWork, _ body: () throws -> Void) {
         while !isStopped.load(ordering: .relaxed) {
             let start = now()

@@ -60,7 +60,9 @@ final class SoakLoad: Sendable {
         }
     }
 
-    /// Measures a request. A refusal is counted by its reason.
+    /// Measures a request.
+    ///
+    /// A refusal is counted by its reason.
     func measure(_ name: String, _ body: () throws -> Void) {
         let start = now()
         var failure: String?

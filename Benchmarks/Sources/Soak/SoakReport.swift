@@ -96,7 +96,9 @@ struct SoakReport: Encodable {
         isPassed = ending == nil && serverFailures.isEmpty && growths.allSatisfy(\.isPassed)
     }
 
-    /// Fits a line by least squares. A figure may grow by a tenth of its mean, or by `least` if that is more.
+    /// Fits a line by least squares.
+    ///
+    /// A figure may grow by a tenth of its mean, or by `least` if that is more.
     private static func growth(
         _ figure: String, _ samples: [SoakSample], _ value: (SoakSample) -> Double, atLeast least: Double
     ) -> Growth {
