@@ -51,7 +51,7 @@ struct PictureHeaderTests {
         let fixture = try await MediaServer()
         let plain = [UInt8](repeating: 0x78, count: Self.size)
         // The first upload warms the server up. The second differs, because a known file costs less.
-        try #require(try await fixture.upload(plain).status == 201)
+        try #require(try await cost(of: plain, "file", fixture).status == 201)
         let usual = try await cost(of: plain.dropLast() + [0], "file", fixture)
         let hostile = try await cost(of: picture.bytes(Self.size), picture.type, fixture)
         #expect(usual.status == 201 && [201, 422].contains(hostile.status))
@@ -66,7 +66,9 @@ struct PictureHeaderTests {
     ) async throws -> (status: Int, cpu: Double, memory: Int) {
         try fixture.server.resetPeak()
         let (cpu, memory) = (try fixture.server.cpuSeconds, try #require(fixture.server.residentBytes))
-        let answer = try await fixture.upload(bytes, type)
+        // The server's work is measured, not the time that it takes on a busy machine.
+        let answer = try await fixture.alice.call(
+            "POST", MediaServer.path(type), bytes: bytes, type: "application/octet-stream", within: 600)
         let peak = try #require(fixture.server.peakResidentBytes)
         return (answer.status, try fixture.server.cpuSeconds - cpu, peak - memory)
     }
