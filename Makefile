@@ -23,7 +23,7 @@ run: build ## Build and start a server with a demo community
 test: dependencies ## Build and run all tests (about 20 minutes)
 	scripts/test.sh
 
-test-long: dependencies ## Run all tests with full counts of seeds, logs and crashes (more than an hour)
+test-long: dependencies ## Run all tests with full counts, the attacks and the soak (more than two hours)
 	scripts/test-long.sh
 
 test-tsan: dependencies ## Run the tests of the engine and the SDK with the thread sanitizer

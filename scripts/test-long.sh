@@ -17,4 +17,6 @@ swift build --build-tests
     env -u SCROLLBACK_LONG SCROLLBACK_SEEDS=100 scripts/test-tsan.sh
     env -u SCROLLBACK_LONG SCROLLBACK_SEEDS=1000 scripts/coverage.py
     SCROLLBACK_SEED=$RANDOM SECONDS_EACH=200 scripts/schemathesis.sh
+    # Their goals are durations, so they need a release build, and nothing else may run at the same time.
+    make -C Benchmarks attack soak
 } 2>&1 | tee .build/test-long.log

@@ -101,11 +101,11 @@ struct Tokens {
         service = try await TokenService(directory: directory)
     }
 
-    func token(_ user: UserID) async throws -> String {
-        try await service.token(for: user, isAdmin: false, lifetime: 3600)
+    func token(_ user: UserID, lifetime: TimeInterval = 3600) async throws -> String {
+        try await service.token(for: user, isAdmin: false, lifetime: lifetime)
     }
 
-    func admin() async throws -> String {
-        try await service.token(for: "admin", isAdmin: true, lifetime: 3600)
+    func admin(lifetime: TimeInterval = 3600) async throws -> String {
+        try await service.token(for: "admin", isAdmin: true, lifetime: lifetime)
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 
 /// A minimal blocking HTTP/1.1 connection, so that benchmarks measure mostly the server.
 final class PlainHTTP {
-    private let descriptor: Int32
+    private let socket: RawSocket
     private let host: String
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
 
@@ -14,35 +14,27 @@ final class PlainHTTP {
 
     /// Connects to a server.
     ///
-    /// - Parameter address: An address of 127.0.0.1.
-    init(_ address: URL) throws {
-        let port = UInt16(address.port ?? 80)
-        host = "127.0.0.1:\(port)"
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var place = sockaddr_in()
-        place.sin_family = sa_family_t(AF_INET)
-        place.sin_port = port.bigEndian
-        place.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-        let failed = withUnsafePointer(to: &place) { place in
-            place.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard descriptor >= 0, failed == 0 else { throw BenchError("Can't connect to \(host).") }
-        var one: Int32 = 1
-        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
+    /// - Parameters:
+    ///   - address: An address of 127.0.0.1.
+    ///   - timeout: The time limit of connecting and of each wait for the server, in seconds.
+    init(_ address: URL, from source: RawSocket.Source = .loopback, timeout: Double = 300) throws {
+        host = "127.0.0.1:\(address.port ?? 80)"
+        socket = try RawSocket(address, from: source, timeout: timeout)
     }
 
-    deinit {
-        close(descriptor)
-        buffer.deallocate()
-    }
+    deinit { buffer.deallocate() }
 
     struct Answer {
         var status: Int
         /// The first 1,024 bytes of the body.
         var text: String
         var size: Int
+
+        var isSuccess: Bool { (200..<300).contains(status) }
+        /// The status and the code of an error.
+        var reason: String {
+            ["HTTP \(status)", ServerAnswer.code(in: Array(text.utf8))].compactMap { $0 }.joined(separator: " ")
+        }
     }
 
     /// Sends a request and reads the complete response.
@@ -56,39 +48,53 @@ final class PlainHTTP {
     func request(
         _ method: String, _ path: String, _ headers: [String], size: Int? = nil, onSent: (Int) throws -> Void = { _ in }
     ) throws -> Answer {
-        var head = "\(method) \(path) HTTP/1.1\r\nHost: \(host)\r\n"
-        for header in headers { head += header + "\r\n" }
-        if let size { head += "Content-Length: \(size)\r\n" }
-        try send(Array((head + "\r\n").utf8)[...])
+        try sendHead(method, path, headers, size: size)
         if let size {
             let name = Array(UUID().uuidString.utf8)
-            try send(name[..<min(size, name.count)])
-            var rest = size - min(size, name.count)
-            while rest > 0 {
-                let count = min(rest, Self.payload.count)
-                try send(Self.payload[..<count])
-                rest -= count
-                try onSent(count)
-            }
+            try socket.send(name[..<min(size, name.count)])
+            try sendParts(of: Self.payload, size: max(0, size - name.count), onSent)
         }
         let answer = try readResponse()
-        guard (200..<300).contains(answer.status) else {
-            throw BenchError("\(method) \(path): \(answer.status) \(answer.text)")
-        }
+        guard answer.isSuccess else { throw BenchError("\(method) \(path): \(answer.status) \(answer.text)") }
         return answer
     }
 
-    private func send(_ bytes: ArraySlice<UInt8>) throws {
-        try bytes.withUnsafeBytes { bytes in
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let part = UnsafeRawBufferPointer(rebasing: rest)
-                let count = Foundation.send(descriptor, part.baseAddress, part.count, Int32(MSG_NOSIGNAL))
-                guard count > 0 else {
-                    throw BenchError("Can't send to \(host): \(String(cString: strerror(errno))).")
-                }
-                rest = rest.dropFirst(count)
-            }
+    /// Sends a request with a JSON body and returns its response, whatever its status.
+    func exchange(_ method: String, _ path: String, _ headers: [String], json: String? = nil) throws -> Answer {
+        let body = json.map { Array($0.utf8) }
+        try sendHead(
+            method, path, headers + (body == nil ? [] : ["Content-Type: application/json"]), size: body?.count)
+        if let body { try socket.send(body[...]) }
+        return try readResponse()
+    }
+
+    /// Uploads a file that starts with some bytes and repeats a pattern, and returns the response, whatever its status.
+    func upload(_ path: String, _ headers: [String], size: Int, start: [UInt8], pattern: [UInt8]) throws -> Answer {
+        try sendHead("POST", path, headers, size: size)
+        do {
+            try socket.send(start[..<min(size, start.count)])
+            let part = (0..<max(1, (64 << 10) / pattern.count)).flatMap { _ in pattern }
+            try sendParts(of: part, size: max(0, size - start.count)) { _ in }
+        } catch RawSocket.Failure.closed {
+            // The response to a refused upload may precede the end of the connection.
+        }
+        return try readResponse()
+    }
+
+    private func sendHead(_ method: String, _ path: String, _ headers: [String], size: Int?) throws {
+        var head = "\(method) \(path) HTTP/1.1\r\nHost: \(host)\r\n"
+        for header in headers { head += header + "\r\n" }
+        if let size { head += "Content-Length: \(size)\r\n" }
+        try socket.send(head + "\r\n")
+    }
+
+    private func sendParts(of payload: [UInt8], size: Int, _ onSent: (Int) throws -> Void) throws {
+        var rest = size
+        while rest > 0 {
+            let count = min(rest, payload.count)
+            try socket.send(payload[..<count])
+            rest -= count
+            try onSent(count)
         }
     }
 
@@ -96,9 +102,7 @@ final class PlainHTTP {
         var found: [UInt8] = []
         let end = Array("\r\n\r\n".utf8)
         while true {
-            let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
-            guard count > 0 else { throw BenchError("\(host) closed the connection.") }
-            found += buffer[..<count]
+            found += buffer[..<(try socket.receive(into: buffer))]
             guard let split = found.firstRange(of: end) else { continue }
             let lines = String(decoding: found[..<split.lowerBound], as: UTF8.self).split(separator: "\r\n")
             let status = lines.first?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
@@ -112,8 +116,10 @@ final class PlainHTTP {
             }
             var rest = size - (found.count - split.upperBound)
             while rest > 0 {
-                let count = recv(descriptor, buffer.baseAddress, min(rest, buffer.count), 0)
-                guard count > 0 else { throw BenchError("\(host) closed the connection within a response.") }
+                let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(rest, buffer.count)])
+                let count = try socket.receive(into: part)
+                // Only the beginning of a body is kept.
+                if found.count < split.upperBound + 1024 { found += part[..<count] }
                 rest -= count
             }
             let text = String(decoding: found[split.upperBound...].prefix(1024), as: UTF8.self)

@@ -10,10 +10,13 @@ import Synchronization
 /// A user with a number.
 func user(_ number: Int) -> UserID { UserID(known: "user\(number)") }
 
-/// Counts received frames.
+/// Counts received frames and other events.
 final class EventCounter: Sendable {
     private let value = Atomic<Int>(0)
-    func add() { value.wrappingAdd(1, ordering: .relaxed) }
+
+    /// Adds to the count and returns the new one.
+    @discardableResult
+    func add(_ number: Int = 1) -> Int { value.wrappingAdd(number, ordering: .relaxed).newValue }
     var count: Int { value.load(ordering: .relaxed) }
 }
 

@@ -8,29 +8,46 @@ final class ServerProcess {
     private var process: Process
     private let folder: TemporaryFolder
     private let options: [String]
+    private let descriptors: Int?
 
     /// Starts a server.
     ///
     /// - Parameters:
     ///   - options: Additional options of `serve`.
     ///   - data: An existing data directory to keep, or `nil` for a temporary one.
-    init(_ options: [String] = [], on data: URL? = nil) throws {
+    ///   - limitsSends: Whether the server has its usual limit for the sends of one user.
+    ///   - descriptors: The soft limit of open descriptors with which the server starts, or `nil` for that of this
+    ///     process.
+    init(
+        _ options: [String] = [], on data: URL? = nil, limitsSends: Bool = false, descriptors: Int? = nil
+    ) throws {
         folder = try TemporaryFolder()
         directory = data ?? folder.url
-        self.options = options
-        (process, address) = try Self.start(directory, port: 0, options)
+        self.options = (limitsSends ? [] : ["--send-rate", "0"]) + options
+        self.descriptors = descriptors
+        (process, address) = try Self.start(directory, port: 0, self.options, descriptors)
     }
 
-    private static func start(_ directory: URL, port: Int, _ options: [String]) throws -> (Process, URL) {
+    private static let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+        .appending(path: "scrollback")
+
+    private static func start(
+        _ directory: URL, port: Int, _ options: [String], _ descriptors: Int?
+    ) throws -> (Process, URL) {
         let process = Process()
-        let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "scrollback")
-        process.executableURL = program
-        process.arguments =
-            ["serve", "--data", directory.path, "--port", String(port), "--send-rate", "0", "--log-level", "error"]
-            + options
+        let arguments =
+            ["serve", "--data", directory.path, "--port", String(port), "--log-level", "error"] + options
+        if let descriptors {
+            process.executableURL = URL(filePath: "/bin/sh")
+            process.arguments = ["-c", #"ulimit -S -n \#(descriptors); exec "$0" "$@""#, program.path] + arguments
+        } else {
+            process.executableURL = program
+            process.arguments = arguments
+        }
         let output = Pipe()
         process.standardOutput = output
         try process.run()
+        ChildProcesses.add(process.processIdentifier)
         var text = ""
         while !text.contains("\n") {
             let data = output.fileHandleForReading.availableData
@@ -47,15 +64,22 @@ final class ServerProcess {
     ///
     /// Keeps the data directory.
     func end(_ signal: Int32) {
-        kill(process.processIdentifier, signal)
+        _ = Foundation.kill(process.processIdentifier, signal)
         process.waitUntilExit()
+        ChildProcesses.remove(process.processIdentifier)
     }
 
     /// Starts the server again with the same directory and port, and waits until it listens.
     func restart() throws {
-        (process, _) = try Self.start(directory, port: address.port ?? 0, options)
+        (process, _) = try Self.start(directory, port: address.port ?? 0, options, descriptors)
     }
 
+    /// How the process ended, or `nil` while it runs.
+    var ending: String? {
+        guard !process.isRunning else { return nil }
+        return process.terminationReason == .exit
+            ? "exit code \(process.terminationStatus)" : "signal \(process.terminationStatus)"
+    }
     var processIdentifier: Int32 { process.processIdentifier }
 
     /// The CPU time of the server process so far, in seconds.
@@ -94,6 +118,12 @@ final class ServerProcess {
         return Double(line.split(separator: " ").dropFirst().first ?? "0") ?? 0
     }
 
+    /// The number of open descriptors.
+    var descriptorCount: Int {
+        let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(processIdentifier)/fd")
+        return open?.count ?? 0
+    }
+
     /// The number of bytes that the process has written to disk.
     var writtenBytes: Int {
         let text = (try? String(contentsOfFile: "/proc/\(processIdentifier)/io", encoding: .utf8)) ?? ""
@@ -104,7 +134,7 @@ final class ServerProcess {
     /// Runs a command of the command-line tool with this server.
     func command(_ arguments: [String]) throws {
         let command = Process()
-        command.executableURL = process.executableURL
+        command.executableURL = Self.program
         command.arguments = arguments + ["--server", address.absoluteString, "--data", directory.path]
         command.standardOutput = FileHandle.nullDevice
         try command.run()
@@ -113,8 +143,13 @@ final class ServerProcess {
     }
 
     func stop() {
-        process.terminate()
-        process.waitUntilExit()
+        end(SIGTERM)
+        folder.remove()
+    }
+
+    /// Kills the server, which may be too busy for an orderly end.
+    func kill() {
+        end(SIGKILL)
         folder.remove()
     }
 }

@@ -29,7 +29,7 @@ struct API: Sendable {
 
     func call(
         _ method: String, _ path: String, bytes: [UInt8]?, type: String? = "application/json",
-        headers: [String: String] = [:], client: HTTPClient = API.client
+        headers: [String: String] = [:], client: HTTPClient = API.client, within seconds: Int64 = 20
     ) async throws -> Answer {
         var request = HTTPClientRequest(url: server.absoluteString + path)
         request.method = HTTPMethod(rawValue: method)
@@ -39,7 +39,7 @@ struct API: Sendable {
             if let type { request.headers.replaceOrAdd(name: "Content-Type", value: type) }
             request.body = .bytes(ByteBuffer(bytes: bytes))
         }
-        let response = try await client.execute(request, timeout: .seconds(20))
+        let response = try await client.execute(request, timeout: .seconds(seconds))
         let content = try await response.body.collect(upTo: 64 << 20)
         let fields = response.headers.map { ($0.name.lowercased(), $0.value) }
         return Answer(

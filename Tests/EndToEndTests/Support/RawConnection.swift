@@ -55,6 +55,13 @@ final class RawConnection: Sendable {
         channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
     }
 
+    /// Writes bytes and waits until the kernel has accepted them.
+    ///
+    /// - Throws: An error if the connection closes before that.
+    func send(_ bytes: [UInt8]) async throws {
+        try await channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
+    }
+
     func write(_ text: String) { write(Array(text.utf8)) }
 
     func close() { channel.close(promise: nil) }
@@ -128,9 +135,16 @@ final class RawConnection: Sendable {
         return connection
     }
 
-    /// Writes a frame (RFC 6455, section 5.2). It is masked with zeros unless the test sends an invalid, unmasked
+    /// Writes a frame. It is masked with zeros unless the test sends an invalid, unmasked
     /// frame.
     func frame(_ opcode: UInt8, _ payload: [UInt8], isFinal: Bool = true, isMasked: Bool = true, reserved: UInt8 = 0) {
+        write(Self.encodedFrame(opcode, payload, isFinal: isFinal, isMasked: isMasked, reserved: reserved))
+    }
+
+    /// Returns the bytes of a frame (RFC 6455, section 5.2).
+    static func encodedFrame(
+        _ opcode: UInt8, _ payload: [UInt8], isFinal: Bool = true, isMasked: Bool = true, reserved: UInt8 = 0
+    ) -> [UInt8] {
         var bytes: [UInt8] = [(isFinal ? 0x80 : 0) | reserved | opcode]
         let mask: UInt8 = isMasked ? 0x80 : 0
         switch payload.count {
@@ -139,7 +153,7 @@ final class RawConnection: Sendable {
         default: bytes += [mask | 127] + (0..<8).map { UInt8(truncatingIfNeeded: payload.count >> (56 - 8 * $0)) }
         }
         if isMasked { bytes += [0, 0, 0, 0] }
-        write(bytes + payload)
+        return bytes + payload
     }
 
     /// Returns the code of the next close frame and drops the frames before it.
