@@ -68,6 +68,12 @@ struct Serve: AsyncParsableCommand {
         help: "The maximum burst of messages of one user, at least 1 (default: 40, or twice --send-rate if larger).")
     var sendBurst: Double?
 
+    @OptionGroup var limitOptions: LimitOptions
+
+    @Option(
+        help: "A file with a token that allows GET /metrics (default: only administrators' tokens). At least 16 bytes.")
+    var metricsToken: String?
+
     @Flag(
         inversion: .prefixedNo,
         help: "Whether to announce resumable uploads with status 104, which some proxies mishandle (default: yes).")
@@ -102,6 +108,9 @@ struct Serve: AsyncParsableCommand {
             options.sendRate = rate == 0 ? nil : rate
             options.sendBurst = sendBurst ?? settings.double(forKey: "send.burst") ?? max(40, rate * 2)
             guard options.sendBurst >= 1 else { throw ChatError.invalidParameter("send-burst", "must be at least 1") }
+
+            try limitOptions.apply(to: &options, settings)
+            options.metricsToken = try (metricsToken ?? settings.string(forKey: "metrics.token")).map(readMetricsToken)
 
             options.announcesUploads =
                 announceUploads ?? settings.bool(forKey: "announce.uploads") ?? options.announcesUploads
@@ -156,6 +165,15 @@ struct Serve: AsyncParsableCommand {
             throw .invalidParameter(name, "must not be empty")
         }
         return TokenTrust(keys: keys, issuer: issuer, audience: audience, mayGrantAdmin: mayGrantAdmin ?? false)
+    }
+
+    private func readMetricsToken(_ path: String) throws(ChatError) -> String {
+        let text = try secret(inFile: path, parameter: "metrics-token")
+        guard text.utf8.count >= 16 else {
+            throw .invalidParameter(
+                "metrics-token", "must name a file with a token of at least 16 bytes (\(path))", limit: 16)
+        }
+        return text
     }
 
     /// Returns example commands for another terminal.

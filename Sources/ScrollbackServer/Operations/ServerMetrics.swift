@@ -51,6 +51,15 @@ final class ServerMetrics: Sendable {
     let slowConsumerDisconnects = Counter()
     /// Low-priority room messages that were skipped for slow clients.
     let roomMessagesSkipped = Counter()
+    /// Pings that got no answer of their own, because a newer ping replaced them.
+    let replacedPongs = Counter()
+    let closesBeforeWelcome = Counter()
+    let refusedConnections = Dictionary(uniqueKeysWithValues: ConnectionLimits.Refusal.allCases.map { ($0, Counter()) })
+    let acceptErrors = Counter()
+    /// HTTP connections that were closed because the client transferred a body too slowly.
+    let slowTransfers = Counter()
+    /// Connections that were closed because too many bytes were queued for all of them together.
+    let memoryCloses = Counter()
     let failedCommits = Counter()
     let requests = Counter()
     let failedRequests = Counter()
@@ -63,7 +72,9 @@ final class ServerMetrics: Sendable {
         commitJobs.record(Double(report.jobs))
     }
 
-    func text(engine: Engine, store: SQLiteStore) -> String {
+    func text(
+        engine: Engine, store: SQLiteStore, limits: ConnectionLimits? = nil, budget: OutboundBudget? = nil
+    ) -> String {
         var text = ""
         func write(_ name: String, _ type: String, _ help: String, _ value: some Numeric) {
             text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n\(name) \(value)\n"
@@ -73,6 +84,32 @@ final class ServerMetrics: Sendable {
         write(
             "scrollback_slow_closes_total", "counter", "Connections closed with 4008 because the client was too slow.",
             slowConsumerDisconnects.current)
+        if let limits, let budget {
+            write("scrollback_sockets", "gauge", "Number of open connections, HTTP and WebSocket.", limits.total)
+            write("scrollback_sockets_limit", "gauge", "Maximum number of open connections.", limits.maximum)
+            write("scrollback_outbound_queued_bytes", "gauge", "Bytes queued for all clients.", budget.total)
+        }
+        text += "# HELP scrollback_refused_connections_total Connections refused by the limit that they exceeded.\n"
+        text += "# TYPE scrollback_refused_connections_total counter\n"
+        for limit in ConnectionLimits.Refusal.allCases {
+            let count = refusedConnections[limit]?.current ?? 0
+            text += "scrollback_refused_connections_total{limit=\"\(limit.rawValue)\"} \(count)\n"
+        }
+        write(
+            "scrollback_accept_errors_total", "counter", "Connections that the system did not let the server accept.",
+            acceptErrors.current)
+        write(
+            "scrollback_closes_before_welcome_total", "counter",
+            "WebSockets closed before the client sent a valid token.", closesBeforeWelcome.current)
+        write(
+            "scrollback_replaced_pongs_total", "counter", "Pings left unanswered because a newer ping followed.",
+            replacedPongs.current)
+        write(
+            "scrollback_slow_transfers_total", "counter", "HTTP connections closed because a body was too slow.",
+            slowTransfers.current)
+        write(
+            "scrollback_memory_closes_total", "counter",
+            "Connections closed because too many bytes were queued for all clients.", memoryCloses.current)
         write("scrollback_http_requests_total", "counter", "HTTP requests answered.", requests.current)
         write(
             "scrollback_http_failures_total", "counter", "HTTP requests answered with status 5xx.",
