@@ -249,7 +249,10 @@ let package = Package(
                 "ScrollbackEngine", "ScrollbackModel", "ScrollbackServer", "ScrollbackSQLite", "SQLiteSupport",
                 "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
             ],
             swiftSettings: strict),
         .testTarget(

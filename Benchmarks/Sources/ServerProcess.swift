@@ -27,7 +27,7 @@ final class ServerProcess {
         process.executableURL = program
         process.arguments =
             ["serve", "--data", directory.path, "--port", String(port), "--send-rate", "0", "--log-level", "error"]
-            + options
+            + ["--connections-per-address", "0", "--connections-per-user", "0"] + options
         let output = Pipe()
         process.standardOutput = output
         try process.run()

@@ -71,7 +71,7 @@ struct ConnectionOptions: ParsableArguments {
             guard FileManager.default.fileExists(atPath: directory.appending(path: "secrets.json").path) else {
                 throw ChatError.invalidParameter(
                     "data",
-                    "has no secrets.json (\(directory.path)): use --data with the server's data directory, or --key-file"
+                    "has no secrets.json (\(directory.path)): use --data with a server's data directory, or --key-file"
                 )
             }
             return try await TokenService(directory: directory)

@@ -12,7 +12,8 @@ struct LimitOptions: ParsableArguments {
     var connectionsMax: Int?
 
     @Option(
-        help: "The maximum number of connections from one address, or from one IPv6 /64. 0 for no limit (default: 1000).")
+        help:
+            "The maximum number of connections from one address, or from one IPv6 /64. 0 for no limit (default: 1000).")
     var connectionsPerAddress: Int?
 
     @Option(help: "The maximum number of WebSockets of one user. 0 for no limit (default: 50).")

@@ -277,8 +277,8 @@ package final class Session: Connection {
         return ended
     }
 
-    /// Closes the connection if no hello arrived in time, if its token expired, or if no frame arrived for 2.5 heartbeat
-    /// intervals.
+    /// Closes the connection if no hello arrived in time, if its token expired, or if no frame arrived for 2.5
+    /// heartbeat intervals.
     package func tick(now: Date) {
         let reason: (CloseReason, String)? = state.withLock { state in
             if case .open(_, _, let expiresAt?) = state.phase, expiresAt <= now {

@@ -1,7 +1,7 @@
 /// The time that a peer may keep a transfer waiting.
 ///
-/// A peer starts with a credit of `grace` seconds. Waiting for the peer uses it up, and transferred bytes restore it. So
-/// a peer must transfer at least `rate` bytes per second on average, and must never pause for longer than `grace`.
+/// A peer starts with a credit of `grace` seconds. Waiting for the peer uses it up, and transferred bytes restore it.
+/// So a peer must transfer at least `rate` bytes per second on average, and must never pause for longer than `grace`.
 struct TransferPace: Sendable {
     /// The minimum rate in bytes per second.
     let rate: Int

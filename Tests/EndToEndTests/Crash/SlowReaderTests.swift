@@ -128,7 +128,7 @@ struct SlowReaderTests {
 
 extension RunningServer {
     /// The resident memory in bytes, or `nil` if the system does not report it.
-    fileprivate var residentBytes: Int? {
+    var residentBytes: Int? {
         let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
         let line = status?.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
         return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }.map { $0 << 10 }

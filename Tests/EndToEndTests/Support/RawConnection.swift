@@ -55,6 +55,13 @@ final class RawConnection: Sendable {
         channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
     }
 
+    /// Writes bytes, and waits until the kernel has taken them or the connection has failed.
+    ///
+    /// A peer that stops reading delays the end of this call.
+    func writeAndWait(_ bytes: [UInt8]) async throws {
+        try await channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
+    }
+
     func write(_ text: String) { write(Array(text.utf8)) }
 
     func close() { channel.close(promise: nil) }
