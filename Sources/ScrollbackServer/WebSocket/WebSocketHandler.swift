@@ -95,6 +95,8 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, QueueingC
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         // A peer that ends its half of the connection can't answer the heartbeat or a close frame.
         if case .inputClosed? = event as? ChannelEvent { context.close(promise: nil) }
+        // At shutdown, connections get a close frame first. Those that did not answer it must not delay the exit.
+        if event is ChannelShouldQuiesceEvent, isClosing { context.close(promise: nil) }
         context.fireUserInboundEventTriggered(event)
     }
 
