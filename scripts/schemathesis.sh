@@ -62,7 +62,7 @@ run() { # NAME TOKEN
 run alice "$("$scrollback" token alice --data "$folder/data")"
 run root "$("$scrollback" token root --admin --data "$folder/data")"
 
-metrics=$(curl -s "$address/metrics")
+metrics=$(curl -s -H "$admin" "$address/metrics")
 grep -E '^scrollback_http_(requests|failures)_total' <<<"$metrics"
 if ! grep -q '^scrollback_http_failures_total 0$' <<<"$metrics"; then
     echo "error: some responses were 5xx" >&2

@@ -2,6 +2,7 @@ import ArgumentParser
 import AsyncHTTPClient
 import Foundation
 import NIOCore
+import NIOHTTP1
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
@@ -160,7 +161,7 @@ struct Retention: AsyncParsableCommand {
         let admin = try await tokens.admin()
         let removal = now()
         try await Preparation(server: server, admin: admin).call("PUT", "/v1/settings", #"{"retentionDays":30}"#)
-        let removed = RemovalMonitor(server: server, wanted: messages)
+        let removed = RemovalMonitor(server: server, admin: admin, wanted: messages)
         let watch = Task { await removed.watch() }
         let with = await Self.load(clients) { !removed.isDone }
         let elapsed = now() - removal
@@ -187,12 +188,14 @@ struct Retention: AsyncParsableCommand {
 
 /// Waits until the server has removed a number of messages.
 private final class RemovalMonitor: Sendable {
-    private let metrics: String
+    private let request: HTTPClientRequest
     private let wanted: Int
     private let done = EventCounter()
 
-    init(server: ServerProcess, wanted: Int) {
-        metrics = server.address.absoluteString + "/metrics"
+    init(server: ServerProcess, admin: String, wanted: Int) {
+        var request = HTTPClientRequest(url: server.address.absoluteString + "/metrics")
+        request.headers.add(name: "Authorization", value: "Bearer \(admin)")
+        self.request = request
         self.wanted = wanted
     }
 
@@ -202,8 +205,7 @@ private final class RemovalMonitor: Sendable {
         while !isDone {
             try? await Task.sleep(for: .milliseconds(200))
             guard
-                let response = try? await HTTPClient.shared.execute(
-                    HTTPClientRequest(url: metrics), timeout: .seconds(5)),
+                let response = try? await HTTPClient.shared.execute(request, timeout: .seconds(5)),
                 let body = try? await response.body.collect(upTo: 1 << 20),
                 let line = String(buffer: body).split(separator: "\n")
                     .first(where: { $0.hasPrefix("scrollback_messages_removed_total ") }),

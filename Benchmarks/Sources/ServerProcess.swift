@@ -15,15 +15,16 @@ final class ServerProcess {
     /// - Parameters:
     ///   - options: Additional options of `serve`.
     ///   - data: An existing data directory to keep, or `nil` for a temporary one.
-    ///   - limitsSends: Whether the server has its usual limit for the sends of one user.
+    ///   - limitsUsers: Whether the server has its usual limits for the requests and connections of one user.
     ///   - descriptors: The soft limit of open descriptors with which the server starts, or `nil` for that of this
     ///     process.
     init(
-        _ options: [String] = [], on data: URL? = nil, limitsSends: Bool = false, descriptors: Int? = nil
+        _ options: [String] = [], on data: URL? = nil, limitsUsers: Bool = false, descriptors: Int? = nil
     ) throws {
         folder = try TemporaryFolder()
         directory = data ?? folder.url
-        self.options = (limitsSends ? [] : ["--send-rate", "0"]) + options
+        let unlimited = ["--send-rate", "0", "--connections-per-address", "0", "--connections-per-user", "0"]
+        self.options = (limitsUsers ? [] : unlimited) + options
         self.descriptors = descriptors
         (process, address) = try Self.start(directory, port: 0, self.options, descriptors)
     }

@@ -31,6 +31,7 @@ package struct Server: Sendable {
     private let tokens: TokenService
     private let metrics: ServerMetrics
     private let certificates: Certificates?
+    private let limits: ConnectionLimits
     /// Threads for media files.
     ///
     /// They are separate so that slow disks don't block reads from the store.
@@ -58,6 +59,9 @@ package struct Server: Sendable {
         }
         let metrics = ServerMetrics(factory: options.metrics)
         self.metrics = metrics
+        limits = ConnectionLimits(
+            maximum: try DescriptorLimit.connections(configured: options.connections, of: DescriptorLimit.raise()),
+            maximumPerAddress: options.connectionsPerAddress, metrics: metrics, logger: logger)
         var storeOptions = SQLiteStore.Options()
         storeOptions.readers = options.readers
         storeOptions.keys = options.storeKeys
@@ -105,12 +109,15 @@ package struct Server: Sendable {
         threads.start()
         let readiness = Readiness()
         let tidy = CleanupService(engine: engine, interval: options.cleanupInterval, logger: logger)
+        let budget = OutboundBudget(limit: options.outboundMemory, metrics: metrics)
+        metrics.observe(limits, budget)
         let scope = RequestScope(
             engine: engine, tokens: tokens,
             sendLimiter: options.sendRate.map { SendRateLimiter(perSecond: $0, burst: options.sendBurst) },
             readers: threads, metrics: metrics, store: store, readiness: readiness, tidy: tidy,
-            announcesUploads: options.announcesUploads)
-        let sockets = WebSockets(scope: scope, options: options)
+            announcesUploads: options.announcesUploads, metricsToken: options.metricsToken)
+        let sockets = WebSockets(scope: scope, options: options, budget: budget)
+        let pace = options.transferRate.map { TransferPace(rate: $0, grace: options.transferGrace) } ?? .unlimited
         let router = makeRouter(Route.all, scope)
         let scheme = certificates == nil ? "http" : "https"
         let host = options.host
@@ -120,10 +127,15 @@ package struct Server: Sendable {
                 ServerChannel(
                     responder: Exchange.wrapping(responder), certificates: certificates,
                     frameBytes: engine.limits.frameBytes,
+                    makePaceHandler: { HTTPPaceHandler(channel: $0, pace: pace, metrics: metrics, budget: budget) },
                     makeWebSocket: { sockets.make(on: $0) })
             },
             configuration: .init(address: .hostname(options.host, port: options.port), serverName: "scrollback"),
             onServerRunning: { channel in
+                try? await channel.eventLoop.submit {
+                    try channel.pipeline.syncOperations.addHandler(
+                        AcceptGate(limits: limits, metrics: metrics, logger: logger), position: .first)
+                }.get()
                 readiness.isReady = true
                 onListening("\(scheme)://\(host):\(channel.localAddress?.port ?? 0)")
             },

@@ -29,6 +29,22 @@ package struct ServerOptions: Sendable {
     ///
     /// If exceeded, the connection is closed with 4008.
     package var outboundBytes = 1 << 20
+    /// The maximum number of bytes queued for all clients together.
+    ///
+    /// If exceeded, the connections with the most queued bytes are closed.
+    package var outboundMemory = 256 << 20
+    /// The maximum number of connections, or `nil` to derive it from the number of descriptors of the process.
+    package var connections: Int?
+    /// The maximum number of connections from one address, or `nil` for no limit.
+    package var connectionsPerAddress: Int? = 1000
+    /// The maximum number of WebSockets of one user, or `nil` for no limit.
+    package var connectionsPerUser: Int? = 50
+    /// The minimum rate of HTTP bodies in both directions, in bytes per second, or `nil` for no minimum.
+    package var transferRate: Int? = 1024
+    /// How long a client may keep an HTTP body waiting, in seconds.
+    package var transferGrace: Double = 30
+    /// A token that allows reading the metrics, besides those of administrators.
+    package var metricsToken: String?
     /// Whether to create sample data if it does not exist.
     package var makesDemo = false
     /// The storage encryption keys, or `nil` for no encryption.

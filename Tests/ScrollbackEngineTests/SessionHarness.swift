@@ -114,14 +114,15 @@ final class SessionHarness: Sendable {
     let services: SessionServices
     private let lane = DirectLane()
 
-    init(_ harness: EngineHarness, sendLimiter: SendRateLimiter? = nil) {
+    init(_ harness: EngineHarness, sendLimiter: SendRateLimiter? = nil, maximumConnections: Int? = nil) {
         self.harness = harness
         services = SessionServices(
             engine: harness.engine,
             verify: { [verifier, clock = harness.clock] token, completion in
                 verifier.take { completion(Self.verify(token, now: clock.now)) }
             },
-            offload: { [offload] job in offload.take(job) }, heartbeat: 30, sendLimiter: sendLimiter)
+            offload: { [offload] job in offload.take(job) }, heartbeat: 30, sendLimiter: sendLimiter,
+            maximumConnections: maximumConnections)
     }
 
     /// Verifies a token: `USER`, `USER for SECONDS`, `admin USER`, `old` or `forged`.

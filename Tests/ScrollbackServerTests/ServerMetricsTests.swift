@@ -42,6 +42,26 @@ struct ServerMetricsTests {
         # HELP scrollback_slow_closes_total Connections closed with 4008 because the client was too slow.
         # TYPE scrollback_slow_closes_total counter
         scrollback_slow_closes_total 1
+        # HELP scrollback_refused_connections_total Connections refused by the limit that they exceeded.
+        # TYPE scrollback_refused_connections_total counter
+        scrollback_refused_connections_total{limit="address"} 0
+        scrollback_refused_connections_total{limit="total"} 0
+        scrollback_refused_connections_total{limit="user"} 0
+        # HELP scrollback_accept_errors_total Connections that the system did not let the server accept.
+        # TYPE scrollback_accept_errors_total counter
+        scrollback_accept_errors_total 0
+        # HELP scrollback_closes_before_welcome_total WebSockets closed before the client sent a valid token.
+        # TYPE scrollback_closes_before_welcome_total counter
+        scrollback_closes_before_welcome_total 0
+        # HELP scrollback_replaced_pongs_total Pings left unanswered because a newer ping followed.
+        # TYPE scrollback_replaced_pongs_total counter
+        scrollback_replaced_pongs_total 0
+        # HELP scrollback_slow_transfers_total HTTP connections closed because a body was too slow.
+        # TYPE scrollback_slow_transfers_total counter
+        scrollback_slow_transfers_total 0
+        # HELP scrollback_memory_closes_total Connections closed because too many bytes were queued for all clients.
+        # TYPE scrollback_memory_closes_total counter
+        scrollback_memory_closes_total 0
         # HELP scrollback_http_requests_total HTTP requests answered.
         # TYPE scrollback_http_requests_total counter
         scrollback_http_requests_total 7

@@ -97,7 +97,7 @@ struct Attack: AsyncParsableCommand {
 
     private func measure(_ kind: AttackKind, _ data: URL) async throws -> AttackResult {
         // 1,024 is the usual soft limit of descriptors.
-        let server = try ServerProcess(on: data, limitsSends: true, descriptors: 1024)
+        let server = try ServerProcess(on: data, limitsUsers: true, descriptors: 1024)
         defer { server.kill() }
         let tokens = try await Tokens(data)
         let user = WellBehavedUser(

@@ -25,7 +25,7 @@ struct Soak: AsyncParsableCommand {
             throw ValidationError(
                 "--minutes must be in 0.5...1440, --users in 5...500 and --rate in 1...2000.")
         }
-        let server = try ServerProcess(limitsSends: true)
+        let server = try ServerProcess(limitsUsers: true)
         defer { server.stop() }
         let tokens = try await Tokens(server.directory)
         var userTokens: [String] = []

@@ -7,7 +7,8 @@ struct Admin: AsyncParsableCommand {
         commandName: "admin",
         abstract: "Manage users, connections, bans, reports and erasure.",
         discussion: """
-            Every command requires an administrator token: the one in the data directory, or the one of --key.
+            Every command requires an administrator token: the one of --key-file, of SCROLLBACK_ADMIN_KEY, or of the \
+            data directory.
 
             For a server started with `make run`:
               scrollback admin users

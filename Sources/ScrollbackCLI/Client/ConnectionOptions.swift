@@ -12,8 +12,12 @@ struct ConnectionOptions: ParsableArguments {
     @Option(help: "The server's data directory with the secret that signs tokens.")
     var data = "./scrollback-data"
 
-    @Option(help: "An administrator token, if the data directory is on another machine.")
-    var key: String?
+    @Option(
+        help: """
+            A file with an administrator token, if the data directory is on another machine (default: the token in \
+            SCROLLBACK_ADMIN_KEY).
+            """)
+    var keyFile: String?
 
     @Flag(help: "Print only JSON objects to standard output, one per line.")
     var json = false
@@ -33,26 +37,41 @@ struct ConnectionOptions: ParsableArguments {
         }
     }
 
-    /// Returns the administrator token of --key or of the data directory.
+    /// Whether the administrator token comes from --key-file or the environment, because the data directory is on
+    /// another machine.
+    ///
+    /// No option takes the token itself, because other users of the machine can see the arguments of a command.
+    var hasKey: Bool { keyFile != nil || Self.keyFromEnvironment != nil }
+
+    private static var keyFromEnvironment: String? {
+        ProcessInfo.processInfo.environment["SCROLLBACK_ADMIN_KEY"].flatMap { key in
+            let text = key.trimmingCharacters(in: .whitespacesAndNewlines)
+            return text.isEmpty ? nil : text
+        }
+    }
+
+    /// Returns the administrator token of --key-file, of the environment or of the data directory.
     func adminToken() throws -> String {
-        if let key { return key.trimmingCharacters(in: .whitespacesAndNewlines) }
+        if let keyFile { return try secret(inFile: keyFile, parameter: "key-file") }
+        if let key = Self.keyFromEnvironment { return key }
         let file = directory.appending(path: "admin.key")
         guard let text = try? String(contentsOf: file, encoding: .utf8) else {
             throw ChatError.invalidParameter(
-                "data", "has no admin.key (\(file.path)): use --data with the server's data directory, or --key")
+                "data", "has no admin.key (\(file.path)): use --data with the server's data directory, or --key-file")
         }
         return text.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     /// Returns a token for a user.
     ///
-    /// Signs it with the data directory's secret, or requests it from the server if --key is given.
+    /// Signs it with the data directory's secret, or requests it from the server with the administrator token that is
+    /// given.
     func token(for user: UserID) async throws -> String {
-        if key == nil {
+        if !hasKey {
             guard FileManager.default.fileExists(atPath: directory.appending(path: "secrets.json").path) else {
                 throw ChatError.invalidParameter(
                     "data",
-                    "has no secrets.json (\(directory.path)): use --data with the server's data directory, or --key"
+                    "has no secrets.json (\(directory.path)): use --data with a server's data directory, or --key-file"
                 )
             }
             return try await TokenService(directory: directory)
@@ -87,6 +106,18 @@ struct ConversationArgument: ParsableArguments {
             valueName: "conversation"),
         transform: { text in try checked { () throws(ChatError) in try ConversationID(text) } })
     var id: ConversationID
+}
+
+/// Reads a file that contains one secret.
+///
+/// - Throws: `invalid-parameter` with the name of the option if the file can't be read or is empty.
+func secret(inFile path: String, parameter: String) throws(ChatError) -> String {
+    guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+        throw .invalidParameter(parameter, "names a file that can't be read (\(path))")
+    }
+    let secret = text.trimmingCharacters(in: .whitespacesAndNewlines)
+    guard !secret.isEmpty else { throw .invalidParameter(parameter, "names an empty file (\(path))") }
+    return secret
 }
 
 /// Converts an error about an argument to a usage error.

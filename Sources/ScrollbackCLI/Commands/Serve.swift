@@ -75,6 +75,12 @@ struct Serve: AsyncParsableCommand {
             """)
     var freeSpaceFloor: Int64?
 
+    @OptionGroup var limitOptions: LimitOptions
+
+    @Option(
+        help: "A file with a token that allows GET /metrics (default: only administrators' tokens). At least 16 bytes.")
+    var metricsToken: String?
+
     @Flag(
         inversion: .prefixedNo,
         help: "Whether to announce resumable uploads with status 104, which some proxies mishandle (default: yes).")
@@ -116,6 +122,10 @@ struct Serve: AsyncParsableCommand {
             guard options.freeSpaceFloor ?? 0 >= 0 else {
                 throw ChatError.invalidParameter("free-space-floor", "must be at least 0")
             }
+
+            try limitOptions.apply(to: &options, settings)
+            options.metricsToken = try (metricsToken ?? settings.string(forKey: "metrics.token")).map(readMetricsToken)
+
             options.announcesUploads =
                 announceUploads ?? settings.bool(forKey: "announce.uploads") ?? options.announcesUploads
 
@@ -169,6 +179,15 @@ struct Serve: AsyncParsableCommand {
             throw .invalidParameter(name, "must not be empty")
         }
         return TokenTrust(keys: keys, issuer: issuer, audience: audience, mayGrantAdmin: mayGrantAdmin ?? false)
+    }
+
+    private func readMetricsToken(_ path: String) throws(ChatError) -> String {
+        let text = try secret(inFile: path, parameter: "metrics-token")
+        guard text.utf8.count >= 16 else {
+            throw .invalidParameter(
+                "metrics-token", "must name a file with a token of at least 16 bytes (\(path))", limit: 16)
+        }
+        return text
     }
 
     /// Returns example commands for another terminal.

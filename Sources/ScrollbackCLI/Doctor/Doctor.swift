@@ -11,12 +11,12 @@ struct Doctor: AsyncParsableCommand {
             token, the WebSocket upgrade, and the certificate of an https address. Each check is ok, a warning, \
             failed, or skipped.
 
-            Exits with status 1 if a check failed. With --key, the command skips the data directory, because the \
-            server is on another machine.
+            Exits with status 1 if a check failed. With --key-file or SCROLLBACK_ADMIN_KEY, the command skips the data \
+            directory, because the server is on another machine.
 
             For a server started with `make run`, and for a server behind a proxy:
               scrollback doctor
-              scrollback doctor --server https://chat.example.org --key "$KEY"
+              scrollback doctor --server https://chat.example.org --key-file admin.key
             """)
 
     @OptionGroup var connection: ConnectionOptions
@@ -31,9 +31,9 @@ struct Doctor: AsyncParsableCommand {
         try await reporting {
             var findings = SystemChecks.run()
             findings +=
-                connection.key == nil
-                ? DirectoryChecks(directory: connection.directory).run()
-                : [.skipped("data directory", "With --key, the server is on another machine.")]
+                connection.hasKey
+                ? [.skipped("data directory", "With an administrator token, the server is on another machine.")]
+                : DirectoryChecks(directory: connection.directory).run()
             findings += await KeyChecks(path: tokenKeys).run()
             findings += PushChecks(path: pushCredentials).run()
             findings += await ServerChecks(address: try connection.address, token: try? connection.adminToken()).run()

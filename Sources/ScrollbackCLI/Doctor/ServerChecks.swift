@@ -106,7 +106,7 @@ struct ServerChecks {
 
     private func key() async -> Finding {
         guard let token else {
-            return .skipped("admin key", "No administrator token found. Use --data or --key.")
+            return .skipped("admin key", "No administrator token found. Use --data or --key-file.")
         }
         guard let (response, body) = try? await get("/v1/conversations?limit=1", token: token) else {
             return .failed("admin key", "The server did not respond.", fix: "Check its log.")
@@ -116,7 +116,7 @@ struct ServerChecks {
         case 401:
             return .failed(
                 "admin key", "The server rejects the administrator token, because another secret signed it.",
-                fix: "Use --data with this server's data directory, or --key with the content of its admin.key.")
+                fix: "Use --data with this server's data directory, or --key-file with its admin.key.")
         case let code:
             return .failed(
                 "admin key", "A request with the administrator token failed with status \(code): \(body.prefix(200))",

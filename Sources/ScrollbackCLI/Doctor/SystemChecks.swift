@@ -1,6 +1,7 @@
 import Foundation
 import ScrollbackModel
 import ScrollbackSQLite
+import ScrollbackServer
 
 /// Checks the machine and the shell's limits.
 enum SystemChecks {
@@ -11,19 +12,14 @@ enum SystemChecks {
 
     private static func descriptors() -> Finding {
         let check = "file descriptors"
-        var limit = rlimit()
-        #if canImport(Glibc)
-            let outcome = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        #else
-            let outcome = getrlimit(RLIMIT_NOFILE, &limit)
-        #endif
-        guard outcome == 0 else { return .skipped(check, "The system reports no limit.") }
-        let count = limit.rlim_cur > UInt64(Int.max) ? Int.max : Int(limit.rlim_cur)
+        // The server raises its own limit as far as the system permits.
+        guard let count = DescriptorLimit.maximum else { return .skipped(check, "The system reports no limit.") }
+        let connections = DescriptorLimit.connections(of: count)
         guard count < recommendedDescriptors else {
-            return .ok(check, count == .max ? "There is no limit." : "The limit is \(count) per process.")
+            return .ok(check, "The limit is \(count) per process, so a server supports \(connections) connections.")
         }
         return .warning(
-            check, "The limit is \(count) per process, so a server supports fewer than \(count) connections.",
+            check, "The limit is \(count) per process, so a server supports only \(connections) connections.",
             fix: "Run ulimit -n 65536 before `scrollback serve`, or set LimitNOFILE=65536 in its systemd unit.")
     }
 

@@ -65,6 +65,10 @@ package enum CloseReason: Int, Sendable {
     /// The same device opened another connection.
     case replaced = 4009
     case signedOut = 4010
+    /// The user has too many connections.
+    ///
+    /// The client should try again later.
+    case tooManyConnections = 4029
     case malformed = 4000
     case protocolError = 1002
     case frameTooLarge = 1009

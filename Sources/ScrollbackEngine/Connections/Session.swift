@@ -9,11 +9,14 @@ import Synchronization
 package protocol SessionTransport: AnyObject, Sendable {
     func send(_ frame: [UInt8])
     func close(_ reason: CloseReason, _ text: String)
+    /// Lifts the bounds for unknown clients, because the server has verified the client's token.
+    func verified()
     /// The approximate number of bytes that wait for the peer to read them.
     var queuedBytes: Int { get }
 }
 
 extension SessionTransport {
+    package func verified() {}
     package var queuedBytes: Int { 0 }
 }
 
@@ -29,6 +32,10 @@ package struct SessionServices: Sendable {
     /// The heartbeat interval, in seconds.
     package var heartbeat: Int
     package var sendLimiter: SendRateLimiter?
+    /// The maximum number of open connections of one user, or `nil` for no limit.
+    ///
+    /// Administrators are exempt.
+    package var maximumConnections: Int?
     /// Starts the removal of rows that no user can see.
     package var startCleanup: @Sendable () -> Void
 
@@ -36,13 +43,15 @@ package struct SessionServices: Sendable {
         engine: Engine,
         verify: @escaping @Sendable (String, @escaping @Sendable (Verified) -> Void) -> Void,
         offload: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void, heartbeat: Int = 30,
-        sendLimiter: SendRateLimiter? = nil, startCleanup: @escaping @Sendable () -> Void = {}
+        sendLimiter: SendRateLimiter? = nil, maximumConnections: Int? = nil,
+        startCleanup: @escaping @Sendable () -> Void = {}
     ) {
         self.engine = engine
         self.verify = verify
         self.offload = offload
         self.heartbeat = heartbeat
         self.sendLimiter = sendLimiter
+        self.maximumConnections = maximumConnections
         self.startCleanup = startCleanup
     }
 }
@@ -51,6 +60,11 @@ package struct SessionServices: Sendable {
 ///
 /// Send requests are queued in the order of their frames; other requests are answered as they complete.
 package final class Session: Connection {
+    /// The maximum number of bytes that a client can send before the server has verified its token.
+    package static let maximumBytesBeforeWelcome = 16 << 10
+    /// The time in which a client must send `hello`, in seconds.
+    package static let helloTimeout: TimeInterval = 10
+
     package let lane: any Lane
     let services: SessionServices
     package let transport: any SessionTransport
@@ -63,6 +77,7 @@ package final class Session: Connection {
 
     struct State {
         var phase = Phase.connected
+        var connectedAt: Date
         var lastReceivedAt: Date
         var helloReceivedAt: Date
         /// The conversations to which the session is subscribed.
@@ -87,8 +102,9 @@ package final class Session: Connection {
         var typing = TypingThrottle()
 
         init() {
-            lastReceivedAt = Date(timeIntervalSince1970: 0)
-            helloReceivedAt = lastReceivedAt
+            connectedAt = Date(timeIntervalSince1970: 0)
+            lastReceivedAt = connectedAt
+            helloReceivedAt = connectedAt
         }
 
         var isOpen: Bool {
@@ -138,7 +154,11 @@ package final class Session: Connection {
         self.services = services
         self.lane = lane
         self.transport = transport
-        state.withLock { $0.lastReceivedAt = services.engine.clock() }
+        let now = services.engine.clock()
+        state.withLock { state in
+            state.connectedAt = now
+            state.lastReceivedAt = now
+        }
     }
 
     var engine: Engine { services.engine }
@@ -161,14 +181,15 @@ package final class Session: Connection {
     package func receive(_ bytes: [UInt8]) {
         enum Step { case hello, request, drop, overflow }
         let now = engine.clock()
-        let limit = engine.limits.frameBytes
+        let frameBytes = engine.limits.frameBytes
         let step: Step = state.withLock { state in
             state.lastReceivedAt = now
             if state.ignoresInput { return .drop }
             switch state.phase {
             case .connected: return .hello
             case .open where state.isReady: return .request
-            case .open, .verifying: return state.wait(bytes, limit: limit) ? .drop : .overflow
+            case .open: return state.wait(bytes, limit: frameBytes) ? .drop : .overflow
+            case .verifying: return state.wait(bytes, limit: Self.maximumBytesBeforeWelcome) ? .drop : .overflow
             case .closed: return .drop
             }
         }
@@ -176,11 +197,14 @@ package final class Session: Connection {
         case .drop: break
         case .hello: receiveHello(bytes)
         case .request: request(bytes)
-        case .overflow: terminate(.tooSlow, "The client sent too much data before it received the welcome.")
+        case .overflow: terminate(.frameTooLarge, "The client sent too much data before it received the welcome.")
         }
     }
 
     private func receiveHello(_ bytes: [UInt8]) {
+        guard bytes.count <= Self.maximumBytesBeforeWelcome else {
+            return terminate(.frameTooLarge, "A hello can have at most \(Self.maximumBytesBeforeWelcome) bytes.")
+        }
         do throws(ChatError) {
             authenticate(try HelloFrame(bytes, limits: engine.limits))
         } catch {
@@ -253,11 +277,15 @@ package final class Session: Connection {
         return ended
     }
 
-    /// Closes the connection if its token expired, or if no frame arrived for 2.5 heartbeat intervals.
+    /// Closes the connection if no hello arrived in time, if its token expired, or if no frame arrived for 2.5
+    /// heartbeat intervals.
     package func tick(now: Date) {
         let reason: (CloseReason, String)? = state.withLock { state in
             if case .open(_, _, let expiresAt?) = state.phase, expiresAt <= now {
                 return (.tokenExpired, "The token expired.")
+            }
+            if case .connected = state.phase, now.timeIntervalSince(state.connectedAt) >= Self.helloTimeout {
+                return (.badToken, "The client sent no hello within \(Int(Self.helloTimeout)) seconds.")
             }
             let silence = now.timeIntervalSince(state.lastReceivedAt)
             return silence > Double(services.heartbeat) * 2.5 ? (.normal, "The connection was idle for too long.") : nil
@@ -313,6 +341,9 @@ package final class Session: Connection {
             return true
         }
         guard isOpen else { return }
+        // Clients reset their delay between attempts when they receive the welcome, so check the limit before it.
+        guard isWithinLimit(among: hub.connections(of: caller.user), caller) else { return }
+        transport.verified()
         // The welcome precedes every event; requests wait until the session is subscribed to its conversations.
         transport.send(
             ServerFrame.encodeWelcome(
@@ -320,6 +351,8 @@ package final class Session: Connection {
         let others = hub.add(self)
         // If the session ended in the meantime, nothing else would remove it from the hub.
         guard self.caller != nil else { return hub.remove(self) }
+        // Several connections may have passed the first check at the same time.
+        guard isWithinLimit(among: others, caller) else { return }
         for other in others {
             guard let other = other as? Session, other.device == hello.device else { continue }
             other.close(.replaced)
@@ -337,6 +370,16 @@ package final class Session: Connection {
         while case let frames = state.withLock({ $0.takeWaiting() }), !frames.isEmpty {
             for frame in frames { request(frame) }
         }
+    }
+
+    /// Closes the connection if its user has too many, not counting one that this connection replaces.
+    ///
+    /// The new connection is closed, and not the oldest one, because that one would connect again and displace another.
+    private func isWithinLimit(among others: [any Connection], _ caller: Caller) -> Bool {
+        guard let limit = services.maximumConnections, !caller.isAdmin else { return true }
+        guard others.count(where: { ($0 as? Session)?.device != device }) >= limit else { return true }
+        terminate(.tooManyConnections, "\(caller.user) has reached the limit of \(limit) connections.")
+        return false
     }
 
     /// Closes the connection with the reason why a token was refused; the code shows whether a new token would help.

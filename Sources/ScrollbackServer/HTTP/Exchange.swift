@@ -61,11 +61,6 @@ final class Exchange: Sendable {
 
     var mustClose: Bool { closesAfterResponse.load(ordering: .relaxed) }
 
-    /// Closes the connection after a delay, unless the returned task is cancelled.
-    func scheduleClose(after time: TimeAmount) -> Scheduled<Void> {
-        channel.eventLoop.scheduleTask(in: time) { [channel] in channel.close(promise: nil) }
-    }
-
     /// Closes the connection now.
     ///
     /// Pending reads of the body fail.

@@ -20,6 +20,8 @@ struct RequestScope: Sendable {
     let tidy: CleanupService
     /// Whether to announce resumable uploads with the informational status 104.
     let announcesUploads: Bool
+    /// A token that allows reading the metrics, besides those of administrators.
+    let metricsToken: String?
     /// The access rule of the operation.
     ///
     /// The router sets the rule of the route. A WebSocket session checks the rule of each of its requests itself.
@@ -50,6 +52,18 @@ struct RequestScope: Sendable {
             throw ChatError(.invalidToken, "The Authorization header must have the form Bearer TOKEN.")
         }
         return String(parts[1])
+    }
+
+    /// Checks that the request has the token for metrics or one of an administrator.
+    func checkMayReadMetrics(_ request: Request) async throws(ChatError) {
+        if let metricsToken, Self.isEqual(try bearer(request), metricsToken) { return }
+        _ = try await caller(request)
+    }
+
+    /// Compares secrets in a time that does not depend on their content.
+    private static func isEqual(_ left: String, _ right: String) -> Bool {
+        let (left, right) = (Array(left.utf8), Array(right.utf8))
+        return left.count == right.count && zip(left, right).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
     }
 
     /// Verifies a token and checks that its user may connect.
@@ -135,7 +149,7 @@ struct RequestScope: Sendable {
                 limit: engine.limits.frameBytes
             )
         } catch {
-            throw ChatError(.malformed, "The body ended early.", cause: error)
+            throw ChatError.bodyEndedEarly(error)
         }
     }
 

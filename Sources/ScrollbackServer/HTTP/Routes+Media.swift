@@ -30,7 +30,7 @@ extension Route {
                 Exchange.current?.closeAfterResponse()
                 throw ChatError(.mediaTooLarge, "A thumbnail can have at most \(limit) bytes.", limit: limit)
             } catch {
-                throw ChatError(.malformed, "The body ended early.", cause: error)
+                throw ChatError.bodyEndedEarly(error)
             }
             let thumbnail = try await scope.engine.putThumbnail(bytes, of: id, by: caller)
             return respond { writer in

@@ -14,7 +14,7 @@ final class Readiness: Sendable {
 }
 
 extension Route {
-    /// Endpoints for probes and tools, which need no token.
+    /// Endpoints for probes and tools. Except for the metrics, they need no token.
     static let operations: [Route] = [
         Route(.get, "/healthz", .probe) { _, _, _ throws(ChatError) in
             respond {
@@ -30,11 +30,13 @@ extension Route {
             _ = try await scope.read { try $0.store.read { try $0.conversation(numbered: 0) } }
             return respond { $0.field("status", "ready") }
         },
-        Route(.get, "/metrics", .probe) { scope, _, _ throws(ChatError) in
-            Response(
+        Route(.get, "/metrics", .readMetrics) { scope, request, _ throws(ChatError) in
+            try await scope.checkMayReadMetrics(request)
+            // Some of the numbers are read from the disk.
+            let text = try await scope.read { scope.metrics.text(engine: $0, store: scope.store) }
+            return Response(
                 status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
-                body: .init(
-                    byteBuffer: ByteBuffer(string: scope.metrics.text(engine: scope.engine, store: scope.store))))
+                body: .init(byteBuffer: ByteBuffer(string: text)))
         },
         Route(.get, "/openapi.json", .probe) { _, _, _ throws(ChatError) in
             Response(

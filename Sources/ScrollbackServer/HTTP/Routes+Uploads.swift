@@ -133,9 +133,9 @@ extension Route {
         do {
             bytes = Array(buffer: try await request.body.collect(upTo: Int(length)))
         } catch {
-            throw UploadReceiver.bodyEndedEarly(error)
+            throw ChatError.bodyEndedEarly(error)
         }
-        guard bytes.count == length else { throw UploadReceiver.bodyEndedEarly(nil) }
+        guard bytes.count == length else { throw ChatError.bodyEndedEarly(nil) }
         let (media, isNew) = try await engine.upload(bytes, uploadRequest, by: caller)
         return respond(isNew ? .created : .ok) { media.writeMembers(to: &$0) }
     }

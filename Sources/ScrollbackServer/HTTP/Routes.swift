@@ -50,12 +50,13 @@ struct CustomRouteRule: Sendable {
     let access: AccessRule
 
     static let probe = CustomRouteRule(name: "probe", access: AccessRule(nil, .everyone))
+    static let readMetrics = CustomRouteRule(name: "readMetrics", access: .administrator)
     static let makeToken = CustomRouteRule(name: "makeToken", access: .administrator)
     static let exportUser = CustomRouteRule(name: "exportUser", access: AccessRule(.read, .selfOrAdministrator))
     static let readMedia = CustomRouteRule(name: "readMedia", access: AccessRule(.read, .permission([.read])))
     static let upload = CustomRouteRule(name: "upload", access: AccessRule(.write, .permission([.send])))
 
-    static let all = [probe, makeToken, exportUser, readMedia, upload]
+    static let all = [probe, readMetrics, makeToken, exportUser, readMedia, upload]
 }
 
 /// The HTTP operations and their OpenAPI document, for tests.

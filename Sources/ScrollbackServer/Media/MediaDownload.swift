@@ -10,8 +10,6 @@ import Synchronization
 struct MediaDownload: Sendable {
     /// The number of bytes that are read and written at a time.
     private static let partBytes = 256 << 10
-    /// The time in which a client must receive one part.
-    private static let timeout = TimeAmount.minutes(1)
 
     let blob: BlobID
     let mediaType: String
@@ -90,7 +88,6 @@ struct MediaDownload: Sendable {
 
     private func body(at first: Int64, count: Int64, _ engine: Engine) async throws(ChatError) -> ResponseBody {
         let file = try await engine.media.open(blob)
-        let exchange = Exchange.current
         return ResponseBody(contentLength: Int(count)) { writer in
             var place = first
             while place < first + count {
@@ -98,9 +95,7 @@ struct MediaDownload: Sendable {
                 let bytes = try await file.read(
                     at: place, count: Int(min(Int64(Self.partBytes), first + count - place)))
                 guard !bytes.isEmpty else { throw Self.endsEarly }
-                let closeTask = exchange?.scheduleClose(after: Self.timeout)
                 try await writer.write(ByteBuffer(bytes: bytes))
-                closeTask?.cancel()
                 place += Int64(bytes.count)
                 engine.mediaCounts.sentBytes.wrappingAdd(bytes.count, ordering: .relaxed)
             }

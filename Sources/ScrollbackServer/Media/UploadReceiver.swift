@@ -39,7 +39,7 @@ struct UploadReceiver: Sendable {
 
     /// Keeps the received data of a failed upload if resuming can succeed, and deletes it otherwise.
     private func endFailedTransfer(after error: ChatError) async {
-        if transfer.isResumable, error.status >= 500 || error.code == .malformed {
+        if transfer.isResumable, error.status >= 500 || error.code == .malformed || error.code == .timeout {
             await transfer.end()
         } else {
             await transfer.cancel()
@@ -71,12 +71,8 @@ struct UploadReceiver: Sendable {
         // A body without a length ends when the connection closes, which is an interruption.
         let isWhole = length.map { $0 == received } ?? (Exchange.current?.channel.isActive ?? true)
         guard cause == nil, isWhole else {
-            throw Self.bodyEndedEarly(cause)
+            throw ChatError.bodyEndedEarly(cause)
         }
-    }
-
-    static func bodyEndedEarly(_ cause: (any Error)?) -> ChatError {
-        ChatError(.malformed, "The body ended early.", cause: cause)
     }
 
     private func append(_ bytes: [UInt8], rest: Int64?) async throws(ChatError) {

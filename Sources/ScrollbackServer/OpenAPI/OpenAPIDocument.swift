@@ -101,7 +101,7 @@ enum OpenAPIDocument {
         }
         var errors: Set<Int> = Set(endpoint.errors).union([401, 403, 500, 503])
         if hasParameters { errors.insert(422) }
-        if hasBody { errors.formUnion([400, 413, 415, 422]) }
+        if hasBody { errors.formUnion([400, 408, 413, 415, 422]) }
         if endpoint.isRateLimited { errors.insert(429) }
         for status in errors {
             guard let name = errorResponses[status] else {
@@ -113,8 +113,9 @@ enum OpenAPIDocument {
     }
 
     private static let errorResponses = [
-        400: "Malformed", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 409: "Conflict", 413: "TooLarge",
-        415: "UnsupportedMediaType", 422: "Invalid", 429: "RateLimited", 500: "Failed", 503: "Unavailable",
+        400: "Malformed", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 408: "BodyTooSlow", 409: "Conflict",
+        413: "TooLarge", 415: "UnsupportedMediaType", 422: "Invalid", 429: "RateLimited", 500: "Failed",
+        503: "Unavailable",
     ]
 
     private static func value(_ json: String) -> Any {

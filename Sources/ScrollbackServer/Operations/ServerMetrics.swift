@@ -15,13 +15,25 @@ final class ServerMetrics: Sendable {
     let slowConsumerDisconnects: Counter
     /// Low-priority room messages that were skipped for slow clients.
     let roomMessagesSkipped: Counter
+    /// Pings that got no answer of their own, because a newer ping replaced them.
+    let replacedPongs: Counter
+    let closesBeforeWelcome: Counter
+    let refusedConnections: [ConnectionLimits.Refusal: Counter]
+    let acceptErrors: Counter
+    /// HTTP connections that were closed because the client transferred a body too slowly.
+    let slowTransfers: Counter
+    /// Connections that were closed because too many bytes were queued for all of them together.
+    let memoryCloses: Counter
     let requests: Counter
     let failedRequests: Counter
     private let failedCommits: Counter
     private let commitSeconds: Timer
     private let commitJobs: Recorder
+    private let sockets: Meter
+    private let maximumSockets: Meter
+    private let queuedBytes: Meter
 
-    private let registry: MetricsRegistry
+    let registry: MetricsRegistry
     /// Read values that the engine and the store keep, one sample at a time.
     private let samples: Mutex<[MetricBuilder.Sample]>
 
@@ -36,6 +48,22 @@ final class ServerMetrics: Sendable {
         outboundBytes = new.counter("scrollback_outbound_bytes_total", "Bytes of WebSocket frames sent.")
         slowConsumerDisconnects = new.counter(
             "scrollback_slow_closes_total", "Connections closed with 4008 because the client was too slow.")
+        sockets = new.gauge("scrollback_sockets", "Number of open connections, HTTP and WebSocket.")
+        maximumSockets = new.gauge("scrollback_sockets_limit", "Maximum number of open connections.")
+        queuedBytes = new.gauge("scrollback_outbound_queued_bytes", "Bytes queued for all clients.")
+        refusedConnections = new.counters(
+            "scrollback_refused_connections_total", "Connections refused by the limit that they exceeded.",
+            label: "limit", ConnectionLimits.Refusal.allCases)
+        acceptErrors = new.counter(
+            "scrollback_accept_errors_total", "Connections that the system did not let the server accept.")
+        closesBeforeWelcome = new.counter(
+            "scrollback_closes_before_welcome_total", "WebSockets closed before the client sent a valid token.")
+        replacedPongs = new.counter(
+            "scrollback_replaced_pongs_total", "Pings left unanswered because a newer ping followed.")
+        slowTransfers = new.counter(
+            "scrollback_slow_transfers_total", "HTTP connections closed because a body was too slow.")
+        memoryCloses = new.counter(
+            "scrollback_memory_closes_total", "Connections closed because too many bytes were queued for all clients.")
         requests = new.counter("scrollback_http_requests_total", "HTTP requests answered.")
         failedRequests = new.counter("scrollback_http_failures_total", "HTTP requests answered with status 5xx.")
         let depth = new.gauge("scrollback_write_queue_depth", "Writes waiting for the writer thread.")
@@ -94,6 +122,17 @@ final class ServerMetrics: Sendable {
         commitJobs.record(report.jobs)
     }
 
+    /// Also samples the open connections and the bytes queued for them, once the server has them.
+    func observe(_ limits: ConnectionLimits, _ budget: OutboundBudget) {
+        samples.withLock {
+            $0.append { [sockets, maximumSockets, queuedBytes] _, _ in
+                sockets.set(limits.total)
+                maximumSockets.set(limits.maximum)
+                queuedBytes.set(budget.total)
+            }
+        }
+    }
+
     /// Reads the values that the engine and the store keep.
     func sample(_ engine: Engine, _ store: SQLiteStore) {
         samples.withLock { for sample in $0 { sample(engine, store) } }
@@ -120,6 +159,17 @@ extension MetricBuilder {
                 outcomes.map { ([("service", service.rawValue), ("outcome", $0.rawValue)], $1) }
             }
         }
+    }
+
+    /// Makes a counter for each value of a label.
+    fileprivate mutating func counters<Value: RawRepresentable<String> & Hashable>(
+        _ name: String, _ help: String, label: String, _ values: [Value]
+    ) -> [Value: Counter] {
+        declare(name, .counter, help)
+        return Dictionary(
+            uniqueKeysWithValues: values.map {
+                ($0, Counter(label: name, dimensions: [(label, $0.rawValue)], factory: factory))
+            })
     }
 
     /// Declares a counter with labels whose totals the engine keeps.

@@ -24,6 +24,13 @@ final class Certificates: Sendable {
 
     var context: NIOSSLContext { state.withLock { $0.context } }
 
+    /// The cipher suites of TLS 1.2: ephemeral keys and authenticated encryption, as every suite of TLS 1.3 has.
+    private static let cipherSuites: [NIOTLSCipher] = [
+        .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+        .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+        .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+    ]
+
     private static func load(chain: String, key: String) throws -> NIOSSLContext {
         do {
             let certificates = try NIOSSLCertificate.fromPEMFile(chain).map { NIOSSLCertificateSource.certificate($0) }
@@ -31,6 +38,7 @@ final class Certificates: Sendable {
             var configuration = TLSConfiguration.makeServerConfiguration(
                 certificateChain: certificates, privateKey: .privateKey(privateKey))
             configuration.minimumTLSVersion = .tlsv12
+            configuration.cipherSuiteValues = cipherSuites
             configuration.applicationProtocols = ["http/1.1"]
             return try NIOSSLContext(configuration: configuration)
         } catch {

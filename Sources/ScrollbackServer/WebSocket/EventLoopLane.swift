@@ -1,4 +1,5 @@
 import NIOCore
+import NIOWebSocket
 import ScrollbackEngine
 import Synchronization
 
@@ -82,23 +83,23 @@ final class EventLoopLane: Lane {
         for handler in written { handler.flush() }
     }
 
-    /// Encodes a complete unmasked text frame (RFC 6455 section 5.2).
+    /// Encodes a complete unmasked frame (RFC 6455 section 5.2).
     ///
     /// Server frames are not masked, so the same bytes are sent to every connection instead of encoding the frame for
     /// each one.
-    func encode(_ text: [UInt8]) -> ByteBuffer {
-        var buffer = allocator.buffer(capacity: text.count + 10)
-        buffer.writeInteger(0x81 as UInt8)
-        switch text.count {
-        case 0...125: buffer.writeInteger(UInt8(text.count))
+    func encode(_ payload: [UInt8], as opcode: WebSocketOpcode = .text) -> ByteBuffer {
+        var buffer = allocator.buffer(capacity: payload.count + 10)
+        buffer.writeInteger(0x80 | UInt8(webSocketOpcode: opcode))
+        switch payload.count {
+        case 0...125: buffer.writeInteger(UInt8(payload.count))
         case 126...0xFFFF:
             buffer.writeInteger(126 as UInt8)
-            buffer.writeInteger(UInt16(text.count))
+            buffer.writeInteger(UInt16(payload.count))
         default:
             buffer.writeInteger(127 as UInt8)
-            buffer.writeInteger(UInt64(text.count))
+            buffer.writeInteger(UInt64(payload.count))
         }
-        buffer.writeBytes(text)
+        buffer.writeBytes(payload)
         return buffer
     }
 }

@@ -27,6 +27,7 @@ extension CloseReason {
     init?(frameError error: any Error) {
         switch error {
         case is FrameRules.Violation: self = .protocolError
+        case is WelcomeGate.Violation: self = .frameTooLarge
         case let error as NIOWebSocketError: self = error == .invalidFrameLength ? .frameTooLarge : .protocolError
         case let error as NIOWebSocketFrameAggregator.Error:
             switch error {

@@ -14,8 +14,8 @@ import ScrollbackWire
 
 /// The pipeline of an accepted connection: TLS if configured, then HTTP/1.1, then a WebSocket after `GET /v1/connect`.
 ///
-/// Connections are closed if the first request head takes longer than 30 seconds, or after 60 idle seconds between
-/// requests.
+/// Connections are closed if the first request head takes longer than 30 seconds, after 60 idle seconds between
+/// requests, or if the client transfers a body slower than the pace allows.
 ///
 /// The package hummingbird-websocket can't be used here; see decision 0003.
 struct ServerChannel: ServerChildChannel, HTTPChannelHandler {
@@ -32,6 +32,7 @@ struct ServerChannel: ServerChildChannel, HTTPChannelHandler {
     let responder: HTTPChannelHandler.Responder
     let certificates: Certificates?
     let frameBytes: Int
+    let makePaceHandler: @Sendable (any Channel) -> HTTPPaceHandler
     let makeWebSocket: @Sendable (any Channel) -> (RawFrameHandler, WebSocketHandler)
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
@@ -54,7 +55,7 @@ struct ServerChannel: ServerChildChannel, HTTPChannelHandler {
                 notUpgradingCompletionHandler: { channel in
                     channel.eventLoop.makeCompletedFuture {
                         try channel.pipeline.syncOperations.addHandlers([
-                            HTTP1ToHTTPServerCodec(secure: certificates != nil),
+                            HTTP1ToHTTPServerCodec(secure: certificates != nil), makePaceHandler(channel),
                             HTTPConnectionStateHandler(idleTimeout: .seconds(60), logger: logger),
                         ])
                         return .http(
@@ -92,6 +93,8 @@ struct ServerChannel: ServerChildChannel, HTTPChannelHandler {
         let pipeline = channel.pipeline.syncOperations
         let encoder = try pipeline.handler(type: WebSocketFrameEncoder.self)
         try pipeline.addHandler(raw, position: .before(encoder))
+        let decoder = try pipeline.handler(type: ByteToMessageHandler<WebSocketFrameDecoder>.self)
+        try pipeline.addHandler(WelcomeGate(isVerified: { handler.isVerified }), position: .before(decoder))
         try pipeline.addHandler(FrameRules())
         try pipeline.addHandler(
             NIOWebSocketFrameAggregator(

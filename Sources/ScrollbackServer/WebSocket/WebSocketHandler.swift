@@ -8,15 +8,17 @@ import Synchronization
 
 /// The WebSocket of one client: passes incoming frames to the session and sends outgoing frames.
 ///
-/// While the client does not read, outgoing frames wait in a bounded queue.
+/// While the client does not read, outgoing frames wait in a bounded queue, and the handler does not read from the
+/// client.
 ///
 /// All methods run on the channel's event loop, except `send` and `close` of `SessionTransport`, which use the lane.
 /// `@unchecked Sendable`: mutable state is accessed only on the event loop.
-final class WebSocketHandler: ChannelInboundHandler, SessionTransport, @unchecked Sendable {
+final class WebSocketHandler: ChannelInboundHandler, SessionTransport, QueueingConnection, @unchecked Sendable {
     typealias InboundIn = WebSocketFrame
 
     private let lane: EventLoopLane
     private let metrics: ServerMetrics
+    private let budget: OutboundBudget
     private let maximumQueuedBytes: Int
     /// Runs work that may block on disk access on another thread.
     private let runBlocking: @Sendable (@escaping @Sendable () -> Void) -> Void
@@ -32,12 +34,23 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, @unchecke
     }
     /// A copy of `waitingBytes` for reading from other threads.
     private let lastWaitingBytes = Atomic<Int>(0)
+    /// The answer to the newest ping, until it is sent.
+    ///
+    /// A newer ping replaces it, as RFC 6455 section 5.5.3 permits.
+    private var pong: ByteBuffer?
+    /// The bytes that count against the server's budget: those in `queue` and those that the channel has not sent yet.
+    private var countedBytes = 0
+    private let hasVerifiedToken = Atomic<Bool>(false)
     private var isClosing = false
     /// The latest head of each room whose messages were skipped because this client was too slow.
     private var skippedHeads: [ConversationID: HeadFrame] = [:]
     /// Pending requests with potentially large responses, in order of arrival.
     private var reads: Deque<@Sendable () -> Void> = []
-    private var isReading = false
+    private var isExecutingRead = false
+    /// Whether so many requests are pending that the handler accepts no more.
+    private var hasManyReads = false
+    /// Whether the channel reads from the socket.
+    private var isReceiving = true
     /// The maximum size of the close reason.
     ///
     /// A control frame has at most 125 bytes, including the 2-byte code (RFC 6455 section 5.5).
@@ -46,13 +59,14 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, @unchecke
     private static let maximumReads = 64
 
     init(
-        lane: EventLoopLane, raw: RawFrameHandler, metrics: ServerMetrics, maximumQueuedBytes: Int,
-        runBlocking: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+        lane: EventLoopLane, raw: RawFrameHandler, metrics: ServerMetrics, budget: OutboundBudget,
+        maximumQueuedBytes: Int, runBlocking: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
     ) {
         self.lane = lane
         self.runBlocking = runBlocking
         self.raw = raw
         self.metrics = metrics
+        self.budget = budget
         self.maximumQueuedBytes = maximumQueuedBytes
     }
 
@@ -70,11 +84,21 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, @unchecke
     func channelInactive(context: ChannelHandlerContext) {
         session?.disconnected()
         session = nil
-        queue.removeAll()
+        isClosing = true
+        dropQueue()
         skippedHeads.removeAll()
         reads.removeAll()
+        budget.remove(self)
         metrics.connections.decrement()
         context.fireChannelInactive()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        // A peer that ends its half of the connection can't answer the heartbeat or a close frame.
+        if case .inputClosed? = event as? ChannelEvent { context.close(promise: nil) }
+        // At shutdown, connections get a close frame first. Those that did not answer it must not delay the exit.
+        if event is ChannelShouldQuiesceEvent, isClosing { context.close(promise: nil) }
+        context.fireUserInboundEventTriggered(event)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -84,7 +108,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, @unchecke
             guard !isClosing else { return }
             session?.receive(Array(buffer: frame.unmaskedData))
         case .binary: session?.close(.unsupportedData)
-        case .ping: sendControl(.pong, frame.unmaskedData)
+        case .ping: answerPing(frame.unmaskedData)
         case .connectionClose:
             if isClosing {
                 context.close(promise: nil)
@@ -95,6 +119,35 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, @unchecke
             }
         default: break
         }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if sendPong() { flush() }
+        context.fireChannelReadComplete()
+    }
+
+    /// Prepares the answer to a ping, which is sent when all received frames are processed.
+    private func answerPing(_ data: ByteBuffer) {
+        guard !isClosing else { return }
+        if let pong {
+            waitingBytes -= pong.readableBytes
+            metrics.replacedPongs.increment()
+        }
+        let frame = lane.encode(Array(buffer: data), as: .pong)
+        pong = frame
+        waitingBytes += frame.readableBytes
+    }
+
+    /// Writes the answer to the newest ping if the socket is writable.
+    ///
+    /// - Returns: Whether the socket must be flushed.
+    private func sendPong() -> Bool {
+        guard !isClosing, let frame = pong, let context, context.channel.isWritable else { return false }
+        pong = nil
+        waitingBytes -= frame.readableBytes
+        metrics.outboundBytes.increment(by: frame.readableBytes)
+        raw.write(frame)
+        return true
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -116,29 +169,38 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, @unchecke
     func offload(_ read: @escaping @Sendable () -> Void) {
         lane.eventLoop.execute {
             self.reads.append(read)
-            if self.reads.count == Self.maximumReads { self.setAutoRead(false) }
+            self.updateReceiving()
             self.readNext()
         }
     }
 
     private func readNext() {
-        guard !isReading, !isClosing, queue.isEmpty, let context, context.channel.isWritable,
+        guard !isExecutingRead, !isClosing, queue.isEmpty, let context, context.channel.isWritable,
             let read = reads.popFirst()
         else { return }
-        isReading = true
-        if reads.count == Self.maximumReads / 2 { setAutoRead(true) }
+        isExecutingRead = true
+        updateReceiving()
         runBlocking { [self] in
             read()
             // Enqueued after the response, which goes to the event loop through the same lane.
             lane.eventLoop.execute {
-                self.isReading = false
+                self.isExecutingRead = false
                 self.readNext()
             }
         }
     }
 
-    private func setAutoRead(_ isOn: Bool) {
-        context?.channel.setOption(.autoRead, value: isOn).whenFailure { _ in }
+    /// Reads from the socket only while the client reads its frames and few of its requests are pending.
+    ///
+    /// While the connection closes, the handler reads and drops everything up to the client's close frame.
+    private func updateReceiving() {
+        guard let context else { return }
+        if reads.count >= Self.maximumReads { hasManyReads = true }
+        if reads.count <= Self.maximumReads / 2 { hasManyReads = false }
+        let mustReceive = isClosing || !hasManyReads && context.channel.isWritable
+        guard mustReceive != isReceiving else { return }
+        isReceiving = mustReceive
+        try? context.channel.syncOptions?.setOption(.autoRead, value: mustReceive)
     }
 
     // MARK: Outgoing frames
@@ -159,7 +221,25 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, @unchecke
         }
         queue.append(frame)
         waitingBytes += frame.readableBytes
+        countBytes()
         return false
+    }
+
+    /// Updates the bytes that count against the server's budget.
+    ///
+    /// Some of them may have been sent since the last update.
+    func countBytes() {
+        guard let context else { return }
+        let buffered = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+        guard waitingBytes + buffered != countedBytes else { return }
+        countedBytes = waitingBytes + buffered
+        budget.set(countedBytes, for: self)
+    }
+
+    private func dropQueue() {
+        queue.removeAll()
+        pong = nil
+        waitingBytes = 0
     }
 
     /// Whether the queue is more than half full, so that optional frames are skipped.
@@ -175,10 +255,13 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, @unchecke
 
     func flush() {
         raw.flush()
+        updateReceiving()
+        countBytes()
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        var mustFlush = false
+        guard context.channel.isWritable else { return context.fireChannelWritabilityChanged() }
+        var mustFlush = sendPong()
         while context.channel.isWritable, let frame = queue.popFirst() {
             waitingBytes -= frame.readableBytes
             raw.write(frame)
@@ -189,6 +272,11 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, @unchecke
             skippedHeads.removeAll()
         }
         if mustFlush { raw.flush() }
+        updateReceiving()
+        // The client has read something. If its next frames fill the buffer again, read once from the client
+        // nevertheless, so that the heartbeats and requests of a client on a slow line arrive.
+        if !isReceiving, !hasManyReads { context.read() }
+        countBytes()
         readNext()
         context.fireChannelWritabilityChanged()
     }
@@ -197,22 +285,31 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, @unchecke
     ///
     /// The queued frames are dropped, because the client gets them when it resumes.
     private func overflow() {
+        guard !isClosing else { return }
         metrics.slowConsumerDisconnects.increment()
-        queue.removeAll()
-        waitingBytes = 0
+        dropQueue()
         session?.disconnected()
         finish(.tooSlow, "The client did not read fast enough. Reconnect and resume.")
     }
 
+    func closeToFreeMemory() {
+        lane.eventLoop.execute { self.overflow() }
+    }
+
     func finish(_ reason: CloseReason, _ text: String) {
         guard !isClosing, let context else { return }
+        if !isVerified { metrics.closesBeforeWelcome.increment() }
+        if reason == .tooManyConnections { metrics.refusedConnections[.user]?.increment() }
         // Send queued frames before the close frame.
         while let frame = queue.popFirst() { raw.write(frame) }
+        dropQueue()
         isClosing = true
         var payload = context.channel.allocator.buffer(capacity: 2 + text.utf8.count)
         payload.writeInteger(UInt16(reason.rawValue))
         payload.writeString(text.prefix(utf8: Self.closeTextBytes))
         sendControl(.connectionClose, payload)
+        updateReceiving()
+        countBytes()
         // A responsive peer answers the close frame immediately. A slow one gets more time.
         let timeout: TimeAmount = reason == .tooSlow ? .seconds(30) : .seconds(5)
         context.eventLoop.assumeIsolated().scheduleTask(in: timeout) { context.close(promise: nil) }
@@ -227,6 +324,10 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, @unchecke
     // MARK: SessionTransport
 
     var queuedBytes: Int { lastWaitingBytes.load(ordering: .relaxed) }
+
+    func verified() { hasVerifiedToken.store(true, ordering: .relaxed) }
+
+    var isVerified: Bool { hasVerifiedToken.load(ordering: .relaxed) }
 
     func send(_ frame: [UInt8]) {
         lane.reply(frame, to: self)

@@ -9,6 +9,7 @@ import Synchronization
 final class WebSockets: Sendable {
     private let scope: RequestScope
     private let options: ServerOptions
+    private let budget: OutboundBudget
     private let state = Mutex(State())
 
     private struct State {
@@ -17,8 +18,9 @@ final class WebSockets: Sendable {
         var isClosing = false
     }
 
-    init(scope: RequestScope, options: ServerOptions) {
+    init(scope: RequestScope, options: ServerOptions, budget: OutboundBudget) {
         self.scope = scope
+        self.budget = budget
         self.options = options
     }
 
@@ -29,7 +31,7 @@ final class WebSockets: Sendable {
         let lane = lane(for: channel.eventLoop)
         let raw = RawFrameHandler()
         let handler = WebSocketHandler(
-            lane: lane, raw: raw, metrics: scope.metrics, maximumQueuedBytes: options.outboundBytes,
+            lane: lane, raw: raw, metrics: scope.metrics, budget: budget, maximumQueuedBytes: options.outboundBytes,
             runBlocking: { [readers = scope.readers] work in readers.submit { _ in work() } })
         let session = Session(services: services(handler), lane: lane, transport: handler)
         handler.session = session
@@ -39,7 +41,10 @@ final class WebSockets: Sendable {
         }
         let heartbeat = channel.eventLoop.scheduleRepeatedTask(
             initialDelay: .seconds(5), delay: .seconds(5)
-        ) { _ in session.tick(now: Date()) }
+        ) { _ in
+            session.tick(now: Date())
+            handler.countBytes()
+        }
         channel.closeFuture.whenComplete { _ in
             heartbeat.cancel()
             self.state.withLock { _ = $0.sessions.removeValue(forKey: ObjectIdentifier(session)) }
@@ -93,6 +98,7 @@ final class WebSockets: Sendable {
             },
             offload: { [weak handler] work in handler?.offload(work) },
             heartbeat: options.heartbeat, sendLimiter: scope.sendLimiter,
+            maximumConnections: options.connectionsPerUser,
             startCleanup: { [scope] in scope.tidy.runNow() })
     }
 }

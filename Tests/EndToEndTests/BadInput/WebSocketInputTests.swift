@@ -160,6 +160,7 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
         let connection = try await RawConnection.webSocket(fixture.server)
         connection.frame(
             1, Array(#"{"type":"hello","token":"\#(fixture.bob.token ?? "")","device":"largest"}"#.utf8))
+        _ = try await connection.read(through: "welcome")
         for reference in 1...2 {
             let head = #"{"type":"ping","ref":\#(reference),"x":""#
             let padding = String(repeating: "x", count: 524_288 - head.utf8.count - 2)

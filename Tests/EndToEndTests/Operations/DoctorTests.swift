@@ -88,8 +88,7 @@ import Testing
         let wrong = try await Report(
             ["--data", other.data.path, "--server", server.url.absoluteString], folder: server.folder)
         #expect(wrong.code == 1 && wrong["admin key"] == "failed", "\(wrong)")
-        let key = try String(contentsOf: server.data.appending(component: "admin.key"), encoding: .utf8)
-        let report = try await examine(["--key", key])
+        let report = try await examine(["--key-file", server.data.appending(component: "admin.key").path])
         #expect(report.code == 0)
         #expect(report["data directory"] == "skipped" && report["admin key"] == "ok", "\(report)")
     }

@@ -37,7 +37,7 @@ import Testing
         #expect(try await alice.call("GET", "/readyz").status == 200)
         #expect(
             try await socket.request(#""type":"history","conversation":"direct:bob","limit":1"#).int("head") == stored)
-        let metrics = try await alice.call("GET", "/metrics").text
+        let metrics = try await server.admin().call("GET", "/metrics").text
         #expect(
             metrics.contains("scrollback_failed_commits_total ")
                 && !metrics.contains("scrollback_failed_commits_total 0\n"))

@@ -56,7 +56,7 @@ import Testing
         #expect(try await api.call("PUT", "/v1/users/\(name)", #"{"name":"\#(name)"}"#).status == 200)
         #expect(try await api.send("\(name)", to: "direct:\(name)").status == 201)
         let socket = try await TestSocket.signedIn(server, UserID(name), device: name)
-        let metrics = try await API(server: server.url).call("GET", "/metrics")
+        let metrics = try await server.admin().call("GET", "/metrics")
         #expect(metrics.status == 200 && metrics.text.contains("scrollback_connections 1\n"), "\(metrics)")
         #expect(!metrics.text.contains("somebody"))
         #expect(!metrics.text.lowercased().contains(name.suffix(12)))

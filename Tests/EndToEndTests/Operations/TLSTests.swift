@@ -8,16 +8,20 @@ import Testing
 
 @Suite struct TLSTests {
     /// Creates a self-signed certificate for a host name. The certificate of localhost also contains its IP address.
-    private func makeCertificate(in folder: URL, name: String = "chain", for host: String = "localhost") throws {
+    private func makeCertificate(
+        in folder: URL, name: String = "chain", for host: String = "localhost",
+        key: [String] = ["ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+    ) throws {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = [
-            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
-            "2", "-subj", "/CN=\(host)",
-            "-addext", "subjectAltName=DNS:\(host)" + (host == "localhost" ? ",IP:127.0.0.1" : ""), "-keyout",
-            folder.appending(component: "\(name).key").path,
-            "-out", folder.appending(component: "\(name).pem").path,
-        ]
+        process.arguments =
+            [
+                "openssl", "req", "-x509", "-nodes", "-days", "2", "-subj", "/CN=\(host)", "-newkey",
+            ] + key + [
+                "-addext", "subjectAltName=DNS:\(host)" + (host == "localhost" ? ",IP:127.0.0.1" : ""), "-keyout",
+                folder.appending(component: "\(name).key").path,
+                "-out", folder.appending(component: "\(name).pem").path,
+            ]
         process.standardError = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
         try process.run()
@@ -149,6 +153,33 @@ import Testing
         #expect(reasons.count == 2 && !reasons[0].contains("is not a Scrollback server"), "\(reasons)")
         #expect(reasons.last?.contains("is not a Scrollback server") == true, "\(reasons)")
         #expect(await connects(to: server, trusting: chain))
+    }
+
+    @Test func `Over TLS 1.2, only suites with ephemeral keys and authenticated encryption are used`() async throws {
+        let folder = try TemporaryFolder()
+        try makeCertificate(in: folder.url, key: ["rsa:2048"])
+        let (chain, key) = (folder.url.appending(component: "chain.pem"), folder.url.appending(component: "chain.key"))
+        let server = try await RunningServer.start(
+            ["--tls-certificate", chain.path, "--tls-key", key.path], folder: folder)
+        // The other server accepts each of the suites, so a client has them all.
+        let other = try await stub(upTo: .tlsv12, chain, key)
+        let otherURL = try #require(URL(string: other.address))
+        let suites: [(NIOTLSCipher, Bool)] = [
+            (.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, true), (.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256, true),
+            (.TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA, false), (.TLS_RSA_WITH_AES_128_GCM_SHA256, false),
+            (.TLS_RSA_WITH_AES_256_CBC_SHA, false),
+        ]
+        for (suite, isTaken) in suites {
+            var tls = TLSConfiguration.makeClientConfiguration()
+            tls.trustRoots = .file(chain.path)
+            tls.maximumTLSVersion = .tlsv12
+            tls.cipherSuiteValues = [suite]
+            let http = HTTPClient(configuration: API.configuration(tls))
+            #expect(try await API(server: otherURL).call("GET", "/", client: http).status == 200, "\(suite)")
+            let answer = try? await API(server: server.url).call("GET", "/healthz", client: http)
+            #expect((answer?.status == 200) == isTaken, "\(suite)")
+            try await http.shutdown()
+        }
     }
 
     @Test func `A certificate for another name is refused even if the client trusts it`() async throws {

@@ -150,6 +150,7 @@ extension WireScript {
         # Probes
         <<- GET /healthz || carol HEAD /v1/me>>
         - GET /<<readyz || metrics || openapi.json>>
+        <<alice || root>> GET /metrics
         - <<GET /v1/connect || GET /v1/connect [Sec-WebSocket-Protocol: other | Sec-WebSocket-Version: 13]>>
         # Paths and methods
         - GET /

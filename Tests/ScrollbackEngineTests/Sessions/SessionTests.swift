@@ -102,18 +102,83 @@ struct SessionTests {
         #expect(try harness.page(of: group, by: "alice").texts == (0...6).reversed().map { "\($0)" })
     }
 
-    @Test("A client that sends more bytes before the welcome than a frame may have is disconnected")
+    @Test("A client that sends more than 16 KiB before its token is verified is disconnected with 1009")
     func flood() throws {
         let sessions = SessionHarness(try harness())
         sessions.verifier.hold()
         let device = sessions.connect()
         device.hello("alice")
-        let frame = Array(repeating: UInt8(ascii: " "), count: 200_000)
-        for _ in 0..<3 { device.session.receive(frame) }
-        #expect(device.closes == [.tooSlow])
+        let frame = Array(repeating: UInt8(ascii: " "), count: 8 << 10)
+        for _ in 0..<2 { device.session.receive(frame) }
+        #expect(device.closes.isEmpty)
+        device.session.receive([UInt8(ascii: " ")])
+        #expect(device.closes == [.frameTooLarge])
         sessions.verifier.release()
         #expect(try device.transport.frames.isEmpty)
         #expect(sessions.harness.engine.hub.isEmpty)
+
+        // The hello itself has the same limit.
+        let large = sessions.connect()
+        large.hello(String(repeating: "x", count: 16 << 10))
+        #expect(large.closes == [.frameTooLarge])
+    }
+
+    @Test("A verified client can send a whole frame before its session is ready, and no more")
+    func verifiedFlood() throws {
+        let sessions = SessionHarness(try harness())
+        let device = sessions.connect()
+        let largest = Limits.standard.frameBytes
+        // The transport sends the welcome while the session is not yet ready.
+        device.transport.atFrame {
+            device.session.receive(Array(repeating: UInt8(ascii: " "), count: largest))
+            #expect(device.closes.isEmpty)
+            device.session.receive([UInt8(ascii: " ")])
+        }
+        device.hello("alice")
+        #expect(device.closes == [.frameTooLarge])
+    }
+
+    // MARK: The number of connections
+
+    @Test("A user can open connections up to the limit, and the next one is refused with 4029 before its welcome")
+    func connectionLimit() throws {
+        let sessions = SessionHarness(try harness(), maximumConnections: 3)
+        let devices = (1...3).map { sessions.device("alice", "device \($0)") }
+        #expect(devices.allSatisfy { $0.closes.isEmpty })
+        let refused = sessions.device("alice", "device 4")
+        #expect(refused.closes == [.tooManyConnections])
+        #expect(refused.closes.first?.rawValue == 4029)
+        #expect(try refused.transport.frames.isEmpty)
+        #expect(sessions.harness.engine.hub.connections(of: "alice").count == 3)
+
+        // A device that connects again replaces its own connection. Other users and administrators are not affected.
+        let again = sessions.device("alice", "device 3")
+        #expect(again.closes.isEmpty && devices[2].closes == [.replaced])
+        #expect(sessions.device("bob").closes.isEmpty)
+        #expect((1...9).allSatisfy { sessions.device("admin alice", "console \($0)").closes.isEmpty })
+    }
+
+    @Test("A connection that ends makes place for another of the same user")
+    func connectionLimitAfterClose() throws {
+        let sessions = SessionHarness(try harness(), maximumConnections: 1)
+        let first = sessions.device("alice", "phone")
+        #expect(sessions.device("alice", "laptop").closes == [.tooManyConnections])
+        first.session.disconnected()
+        #expect(sessions.device("alice", "laptop").closes.isEmpty)
+    }
+
+    @Test("Connections that open at the same time never exceed the limit")
+    func concurrentConnectionLimit() throws {
+        let sessions = SessionHarness(try harness(), maximumConnections: 2)
+        for _ in 0..<50 {
+            let devices = (0..<6).map { _ in sessions.connect() }
+            DispatchQueue.concurrentPerform(iterations: 6) { devices[$0].hello("alice", "device \($0)") }
+            let open = devices.count { $0.closes.isEmpty }
+            #expect(open <= 2)
+            #expect(sessions.harness.engine.hub.connections(of: "alice").count == open)
+            for device in devices { device.session.disconnected() }
+            #expect(sessions.harness.engine.hub.isEmpty)
+        }
     }
 
     @Test("A session that closes during hello leaves nothing behind", arguments: ["verifying", "opening", "both"])
@@ -251,19 +316,39 @@ struct SessionTests {
         #expect(renewing.closes == [.tokenExpired])
     }
 
+    @Test("A connection without a hello is closed with 4001 after 10 seconds, whatever else it sends")
+    func helloTimeout() throws {
+        let harness = try harness()
+        let sessions = SessionHarness(harness)
+        let (silent, verifying) = (sessions.connect(), sessions.connect())
+        sessions.verifier.hold()
+        harness.clock.advance(by: 9)
+        // The time that the server needs to verify the token does not count.
+        verifying.hello("alice")
+        for device in [silent, verifying] { device.session.tick(now: harness.clock.now) }
+        #expect(silent.closes.isEmpty)
+        harness.clock.advance(by: 1)
+        for device in [silent, verifying] { device.session.tick(now: harness.clock.now) }
+        #expect(silent.closes == [.badToken])
+        sessions.verifier.release()
+        #expect(try verifying.isWelcome)
+        harness.clock.advance(by: 10)
+        verifying.session.tick(now: harness.clock.now)
+        #expect(verifying.closes.isEmpty)
+    }
+
     @Test("A silent connection is closed, and a ping keeps a connection open")
     func silentConnectionIsClosed() throws {
         let harness = try harness()
         let sessions = SessionHarness(harness)
-        let (quiet, alive, mute) = (sessions.device("alice"), sessions.device("bob"), sessions.connect())
+        let (quiet, alive) = (sessions.device("alice"), sessions.device("bob"))
         for _ in 0..<4 {
             harness.clock.advance(by: 25)
             let ref = alive.request(Ping())
             #expect(try alive.answer(ref) { try $0.skip() } == ())
-            for device in [quiet, alive, mute] { device.session.tick(now: harness.clock.now) }
+            for device in [quiet, alive] { device.session.tick(now: harness.clock.now) }
         }
         #expect(quiet.closes == [.normal])
-        #expect(mute.closes == [.normal])
         #expect(alive.closes.isEmpty)
         #expect(!harness.engine.hub.connections(of: "bob").isEmpty)
         #expect(harness.engine.hub.connections(of: "alice").isEmpty)
