@@ -16,6 +16,10 @@ package final class Engine: Sendable {
     package let limits: Limits
     package let permissions: Permissions
     package let clock: @Sendable () -> Date
+    /// How long a search may run, and the clock that measures it.
+    let searchTime: SearchTime
+    /// The number of searches that were stopped because they took too long.
+    package let stoppedSearches = Atomic<Int>(0)
     let current: SharedSettings
     /// Filters messages before they are sent; the built-in filter follows the settings.
     let filter: Mutex<any ContentFilter>
@@ -54,6 +58,7 @@ package final class Engine: Sendable {
     ///   - webhooks: Sends webhook requests; without it, no webhooks are called.
     ///   - gateway: Sends pushes to the push services; without it, no pushes are sent.
     ///   - erasures: Records erased users outside of the store's backups.
+    ///   - searchTime: How long a search may run.
     ///   - observe: Receives a report after each commit.
     package init(
         store: any MessageStore, index: any MessageIndex = ScanningIndex(), media: any MediaStore = MemoryMediaStore(),
@@ -62,7 +67,7 @@ package final class Engine: Sendable {
         permissions: Permissions = .standard, filter: (any ContentFilter)? = nil,
         webhooks: (any WebhookTransport)? = nil, gateway: (any PushGateway)? = nil, pushTiming: PushTiming = .init(),
         erasures: any ErasureRegister = MemoryErasureRegister(),
-        clock: @escaping @Sendable () -> Date = { Date() },
+        clock: @escaping @Sendable () -> Date = { Date() }, searchTime: SearchTime = SearchTime(),
         observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
     ) throws {
         let hub = Hub(clock: clock)
@@ -89,6 +94,7 @@ package final class Engine: Sendable {
         self.limits = limits
         self.permissions = permissions
         self.clock = clock
+        self.searchTime = searchTime
         log = try Log(
             store: store, execution: execution, settings: { current.value.withLock { $0 } }, clock: clock,
             publish: { [index] events, commit in

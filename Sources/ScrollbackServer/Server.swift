@@ -53,7 +53,8 @@ package struct Server: Sendable {
         let metrics = ServerMetrics()
         self.metrics = metrics
         var storeOptions = SQLiteStore.Options()
-        storeOptions.readers = options.readers
+        // Two more for work that has threads of its own, such as pushes and cleanup.
+        storeOptions.readers = options.readers + options.searchReaders + options.admissionReaders + 2
         storeOptions.keys = options.storeKeys
         store = try SQLiteStore(directory: options.directory, options: storeOptions)
         search = try SQLiteSearch(store)
@@ -70,7 +71,8 @@ package struct Server: Sendable {
             store: store, index: search, media: media,
             webhooks: webhooks, gateway: gateway,
             pushTiming: PushTiming(firstDelay: options.pushRetrySeconds),
-            erasures: FileErasureRegister(in: options.directory), observe: { metrics.record($0) })
+            erasures: FileErasureRegister(in: options.directory),
+            searchTime: SearchTime(limit: options.searchLimit), observe: { metrics.record($0) })
         pushCredentials = options.pushCredentials.map { PushCredentialsFile($0, for: gateway) }
         try pushCredentials?.load(into: engine, logger: logger)
         tokens = try await TokenService(directory: options.directory, trust: options.tokenTrust)
@@ -93,14 +95,13 @@ package struct Server: Sendable {
     ///
     /// - Parameter onListening: Called with the server's URL once it accepts requests.
     package func run(onListening: @escaping @Sendable (_ address: String) -> Void) async throws {
-        let threads = NIOThreadPool(numberOfThreads: options.readers)
-        threads.start()
+        let pools = ReaderPools(options)
+        pools.start()
         let readiness = Readiness()
         let tidy = CleanupService(engine: engine, interval: options.cleanupInterval, logger: logger)
         let scope = RequestScope(
-            engine: engine, tokens: tokens,
-            sendLimiter: options.sendRate.map { SendRateLimiter(perSecond: $0, burst: options.sendBurst) },
-            readers: threads, metrics: metrics, store: store, readiness: readiness, tidy: tidy,
+            engine: engine, tokens: tokens, limiter: RateLimiter(options.rates), pools: pools, metrics: metrics,
+            store: store, readiness: readiness, tidy: tidy,
             announcesUploads: options.announcesUploads)
         let sockets = WebSockets(scope: scope, options: options)
         let router = makeRouter(Route.all, scope)
@@ -150,7 +151,7 @@ package struct Server: Sendable {
         await webhooks.shutdown()
         await pushTransport.shutdown()
         await http2.shutdown()
-        try await threads.shutdownGracefully()
+        try await pools.shutdown()
         try await diskThreads.shutdownGracefully()
         try? search.close()
         try store.close()

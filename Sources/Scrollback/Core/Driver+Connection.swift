@@ -119,6 +119,7 @@ extension Driver {
         hasRestartedSync = false
         core.setSyncStatus(isResumed: false, subscribed: [])
         settingsInFlight = []
+        settingsArePaused = false
         retriesPresence = false
         subscriptionRetries = [:]
         for id in subscriptions.keys { core.subscriptions.set(.waiting, of: id) }

@@ -9,7 +9,7 @@ import ScrollbackWire
 extension Driver {
     /// Sends all settings that the server has not confirmed.
     func sendSettings() async {
-        guard connection != nil else { return }
+        guard connection != nil, !settingsArePaused else { return }
         do {
             let syncsReads = core.syncsReadState
             let (reads, states) = try await core.store.read { reader in
@@ -59,7 +59,7 @@ extension Driver {
                 }.map(\.conversation)
             }
             core.changes.changed(Set(answers.map(\.conversation)))
-            for case .failure(let error) in answers.map(\.result) { retry(after: error) }
+            for case .failure(let error) in answers.map(\.result) { pauseSettings(after: error) }
             fetchHeads(unknown)
             // Other settings of the conversation wait until the read is accepted or rejected.
             let isDone = answers.contains { answer in
@@ -82,7 +82,7 @@ extension Driver {
                     return try writer.apply(summary, in: id, answers: .state)
                 }
                 if isUnknown { fetchHeads([id]) }
-            case .failure(let error) where error.isTemporary: return retry(after: error)
+            case .failure(let error) where error.isTemporary: return pauseSettings(after: error)
             case .failure:
                 // The server's value is authoritative.
                 try await core.store.write { try $0.removePending(state) }
@@ -93,6 +93,15 @@ extension Driver {
         } catch {
             await storeFailed(error)
         }
+    }
+
+    /// Sends no more settings until the retry after a temporary error.
+    ///
+    /// Otherwise the answer to another setting would send the refused one again, before the server accepts it.
+    private func pauseSettings(after error: ChatError) {
+        guard error.isTemporary else { return }
+        settingsArePaused = true
+        retry(after: error)
     }
 
     /// Schedules a retry after a temporary error on a connection that stays open, such as a full disk or an overload.
@@ -111,6 +120,7 @@ extension Driver {
         retriesPresence = false
         push.tick()
         sendPushRegistration()
+        settingsArePaused = false
         await sendSettings()
     }
 

@@ -32,6 +32,8 @@ final class Driver {
     var waiting: [(any FrameRequest, timeout: Duration, ClientCore.Reply<[UInt8]>)] = []
     /// Conversations with a setting in flight to the server.
     var settingsInFlight: Set<ConversationID> = []
+    /// Whether settings wait for the retry after a temporary error.
+    var settingsArePaused = false
     /// The unread totals that the current window reported.
     var windowTotals: UnreadTotals?
     var heads = HeadFetches()

@@ -25,24 +25,24 @@ package struct SessionServices: Sendable {
     /// Verifies a token, and completes with the caller and the time when the token expires.
     package var verify: @Sendable (_ token: String, _ completion: @escaping @Sendable (Verified) -> Void) -> Void
     /// Runs work that may block on the disk.
-    package var offload: @Sendable (@escaping @Sendable () -> Void) -> Void
+    package var offload: PoolOffload
     /// The heartbeat interval, in seconds.
     package var heartbeat: Int
-    package var sendLimiter: SendRateLimiter?
+    package var limiter: RateLimiter?
     /// Starts the removal of rows that no user can see.
     package var startCleanup: @Sendable () -> Void
 
     package init(
         engine: Engine,
         verify: @escaping @Sendable (String, @escaping @Sendable (Verified) -> Void) -> Void,
-        offload: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void, heartbeat: Int = 30,
-        sendLimiter: SendRateLimiter? = nil, startCleanup: @escaping @Sendable () -> Void = {}
+        offload: @escaping PoolOffload, heartbeat: Int = 30,
+        limiter: RateLimiter? = nil, startCleanup: @escaping @Sendable () -> Void = {}
     ) {
         self.engine = engine
         self.verify = verify
         self.offload = offload
         self.heartbeat = heartbeat
-        self.sendLimiter = sendLimiter
+        self.limiter = limiter
         self.startCleanup = startCleanup
     }
 }
@@ -213,11 +213,13 @@ package final class Session: Connection {
             let request = try operation.init(from: &reader)
             let ref = try frame.ref.required("ref")
             try operation.endpoint.access.check(caller)
-            if operation.endpoint.isRateLimited, let refusal = services.sendLimiter?.take(caller, now: engine.clock()) {
+            let cost = operation.endpoint.cost
+            if let refusal = services.limiter?.take(caller, cost, tokens: request.tokens, now: engine.clock()) {
                 throw refusal
             }
             let context = OperationContext(
-                engine: engine, caller: caller, session: self, offload: services.offload,
+                engine: engine, caller: caller, session: self,
+                offload: { [services] work in services.offload(cost.pool, WorkOwner(caller), work) },
                 startCleanup: services.startCleanup)
             request.start(context) { [self] result in answer(ref, result) { $1.writeMembers(to: &$0) } }
         } catch {
@@ -298,7 +300,9 @@ package final class Session: Connection {
                 } catch {
                     return refuse(error)
                 }
-                services.offload { self.open(verified.caller, hello, expiresAt: verified.expiresAt) }
+                services.offload(.admission, WorkOwner(verified.caller)) {
+                    self.open(verified.caller, hello, expiresAt: verified.expiresAt)
+                }
             }
         }
     }
@@ -345,6 +349,8 @@ package final class Session: Connection {
         case .tokenExpired: terminate(.tokenExpired, error.message)
         case .userDeactivated, .banned: terminate(.signedOut, "\(error)")
         case .tokenRevoked where caller != nil: terminate(.signedOut, error.message)
+        // The token may be valid.
+        case _ where error.isTemporary: terminate(.restarting, error.message)
         default: terminate(.badToken, error.message)
         }
     }

@@ -14,6 +14,7 @@ extension Engine {
     ) {
         let id = id.absolute(for: caller.user)
         log.submit(
+            for: WorkOwner(caller),
             { [permissions] in
                 try $0.putConversation(id, settings, by: caller, permissions: permissions)
             }, completion: completion)
@@ -23,6 +24,7 @@ extension Engine {
     package func deleteConversation(_ id: ConversationID, by caller: Caller, completion: @escaping Completion<Void>) {
         let id = id.absolute(for: caller.user)
         log.submit(
+            for: WorkOwner(caller),
             { [permissions] in
                 try $0.deleteConversation(id, by: caller, permissions: permissions)
             }, completion: completion)
@@ -39,6 +41,7 @@ extension Engine {
     ) {
         let id = id.absolute(for: caller.user)
         log.submit(
+            for: WorkOwner(caller),
             { [permissions] in
                 var isNew = false
                 // The permission is checked once, before any change, because a new role of the caller could change the
@@ -62,6 +65,7 @@ extension Engine {
     ) {
         let id = id.log.absolute(for: caller.user)
         log.submit(
+            for: WorkOwner(caller),
             { [permissions] in try $0.change(id, change, by: caller, permissions: permissions) },
             completion: completion)
     }
@@ -80,6 +84,7 @@ extension Engine {
     /// Completes with one answer per conversation.
     package func read(_ marks: [ReadMark], by caller: Caller, completion: @escaping Completion<[ReadResult]>) {
         log.submit(
+            for: WorkOwner(caller),
             { [permissions] in try $0.read(marks, by: caller, permissions: permissions) }, completion: completion)
     }
 
@@ -89,6 +94,7 @@ extension Engine {
     ) {
         let id = id.absolute(for: caller.user)
         log.submit(
+            for: WorkOwner(caller),
             { [permissions] in
                 try $0.removeMember(user, from: id, by: caller, permissions: permissions)
             }, completion: completion)

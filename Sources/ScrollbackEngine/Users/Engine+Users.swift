@@ -52,6 +52,7 @@ extension Engine {
         }
         let erasureCount = erasureCount ?? self.erasureCount
         log.submit(
+            for: WorkOwner(caller),
             { [erasing] transaction in
                 try erasing.check(caller.user, since: erasureCount)
                 var row = try transaction.store.user(id) ?? UserRow(profile: UserProfile(id: id))
@@ -73,6 +74,7 @@ extension Engine {
             return completion(.failure(ChatError(.forbidden, "Revoking tokens requires an administrator token.")))
         }
         log.submit(
+            for: WorkOwner(caller),
             { [clock] transaction in
                 var row = try transaction.store.user(id) ?? UserRow(profile: UserProfile(id: id))
                 row.revokedAt = clock()

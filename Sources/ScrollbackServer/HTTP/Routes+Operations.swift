@@ -27,14 +27,17 @@ extension Route {
                 throw ChatError(.shuttingDown, "The server is starting or shutting down. Try again later.")
             }
             // A read that reaches the disk: a store that can't answer is not ready.
-            _ = try await scope.read { try $0.store.read { try $0.conversation(numbered: 0) } }
+            _ = try await scope.read(for: .server, in: .admission) {
+                try $0.store.read { try $0.conversation(numbered: 0) }
+            }
             return respond { $0.field("status", "ready") }
         },
         Route(.get, "/metrics", .probe) { scope, _, _ throws(ChatError) in
             Response(
                 status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
                 body: .init(
-                    byteBuffer: ByteBuffer(string: scope.metrics.text(engine: scope.engine, store: scope.store))))
+                    byteBuffer: ByteBuffer(
+                        string: scope.metrics.text(engine: scope.engine, store: scope.store) + scope.fairnessMetrics)))
         },
         Route(.get, "/openapi.json", .probe) { _, _, _ throws(ChatError) in
             Response(

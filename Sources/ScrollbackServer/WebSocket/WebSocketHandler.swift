@@ -18,7 +18,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, @unchecke
     private let metrics: ServerMetrics
     private let maximumQueuedBytes: Int
     /// Runs work that may block on disk access on another thread.
-    private let runBlocking: @Sendable (@escaping @Sendable () -> Void) -> Void
+    private let runBlocking: PoolOffload
     /// The session, set before the handler is added.
     ///
     /// Cleared on disconnect to break the reference cycle.
@@ -35,7 +35,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, @unchecke
     /// The latest head of each room whose messages were skipped because this client was too slow.
     private var skippedHeads: [ConversationID: HeadFrame] = [:]
     /// Pending requests with potentially large responses, in order of arrival.
-    private var reads: Deque<@Sendable () -> Void> = []
+    private var reads: Deque<(pool: WorkPool, owner: WorkOwner, work: @Sendable () -> Void)> = []
     private var isReading = false
     /// The maximum size of the close reason.
     ///
@@ -46,7 +46,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, @unchecke
 
     init(
         lane: EventLoopLane, raw: RawFrameHandler, metrics: ServerMetrics, maximumQueuedBytes: Int,
-        runBlocking: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+        runBlocking: @escaping PoolOffload
     ) {
         self.lane = lane
         self.runBlocking = runBlocking
@@ -112,9 +112,9 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, @unchecke
     ///
     /// Requests run one at a time, and only while the client has read all previous responses. A client that requests
     /// more than its connection can carry waits and is not closed as too slow.
-    func offload(_ read: @escaping @Sendable () -> Void) {
+    func offload(_ pool: WorkPool, _ owner: WorkOwner, _ work: @escaping @Sendable () -> Void) {
         lane.eventLoop.execute {
-            self.reads.append(read)
+            self.reads.append((pool, owner, work))
             if self.reads.count == Self.maximumReads { self.setAutoRead(false) }
             self.readNext()
         }
@@ -126,8 +126,8 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, @unchecke
         else { return }
         isReading = true
         if reads.count == Self.maximumReads / 2 { setAutoRead(true) }
-        runBlocking { [self] in
-            read()
+        runBlocking(read.pool, read.owner) { [self] in
+            read.work()
             // Enqueued after the response, which goes to the event loop through the same lane.
             lane.eventLoop.execute {
                 self.isReading = false
