@@ -120,6 +120,7 @@ extension Driver {
         core.setSyncStatus(isResumed: false, subscribed: [])
         settingsInFlight = []
         settingsArePaused = false
+        settingsWindow = Self.maximumSettingsWindow
         retriesPresence = false
         subscriptionRetries = [:]
         for id in subscriptions.keys { core.subscriptions.set(.waiting, of: id) }

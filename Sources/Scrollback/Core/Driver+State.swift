@@ -24,7 +24,10 @@ extension Driver {
                     send(MarkSeveralRead(batch), .reads(batch.map(\.conversation)))
                 }
             }
-            for state in states where settingsInFlight.insert(state.conversation).inserted {
+            var changesInFlight = requests.values.count { if case .state = $0 { true } else { false } }
+            for state in states
+            where changesInFlight < settingsWindow && settingsInFlight.insert(state.conversation).inserted {
+                changesInFlight += 1
                 send(state.change.operation(in: state.conversation), .state(state))
             }
         } catch {
@@ -77,6 +80,7 @@ extension Driver {
         do {
             switch result.flatMap({ summary($0) }) {
             case .success(let summary):
+                settingsWindow = min(settingsWindow * 2, Self.maximumSettingsWindow)
                 let isUnknown = try await core.store.write { writer in
                     try writer.removePending(state)
                     return try writer.apply(summary, in: id, answers: .state)
@@ -101,6 +105,7 @@ extension Driver {
     private func pauseSettings(after error: ChatError) {
         guard error.isTemporary else { return }
         settingsArePaused = true
+        settingsWindow = 1
         retry(after: error)
     }
 

@@ -34,6 +34,11 @@ final class Driver {
     var settingsInFlight: Set<ConversationID> = []
     /// Whether settings wait for the retry after a temporary error.
     var settingsArePaused = false
+    /// The number of changes of settings that may be in flight.
+    ///
+    /// It falls to one when the server refuses a change, and doubles with each accepted one.
+    var settingsWindow = Driver.maximumSettingsWindow
+    static let maximumSettingsWindow = 16
     /// The unread totals that the current window reported.
     var windowTotals: UnreadTotals?
     var heads = HeadFetches()

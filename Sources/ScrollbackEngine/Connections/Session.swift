@@ -210,13 +210,18 @@ package final class Session: Connection {
     private func perform(_ operation: any Executable.Type, _ frame: RequestFrame, _ caller: Caller) {
         do throws(ChatError) {
             var reader = RequestReader(frame: frame.members, limits: engine.limits)
-            let request = try operation.init(from: &reader)
+            let cost = operation.endpoint.cost
+            let request: any Executable
+            do throws(ChatError) {
+                request = try operation.init(from: &reader)
+            } catch {
+                // Reading a request that is wrong is work too.
+                try takeTokens(1, cost, caller)
+                throw error
+            }
             let ref = try frame.ref.required("ref")
             try operation.endpoint.access.check(caller)
-            let cost = operation.endpoint.cost
-            if let refusal = services.limiter?.take(caller, cost, tokens: request.tokens, now: engine.clock()) {
-                throw refusal
-            }
+            try takeTokens(request.tokens, cost, caller)
             let context = OperationContext(
                 engine: engine, caller: caller, session: self,
                 offload: { [services] work in services.offload(cost.pool, WorkOwner(caller), work) },
@@ -225,6 +230,10 @@ package final class Session: Connection {
         } catch {
             answer(frame.ref, error)
         }
+    }
+
+    private func takeTokens(_ count: Int, _ cost: CostClass, _ caller: Caller) throws(ChatError) {
+        if let refusal = services.limiter?.take(caller, cost, tokens: count, now: engine.clock()) { throw refusal }
     }
 
     /// Ignores further frames; requests that were already received are still answered.
