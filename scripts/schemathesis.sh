@@ -24,7 +24,8 @@ if [ ! -x "$venv/bin/schemathesis" ]; then
 fi
 
 folder=$(mktemp -d)
-"$scrollback" serve --demo --data "$folder/data" --port 0 --send-rate 0 >"$folder/out" 2>"$folder/log" &
+"$scrollback" serve --demo --data "$folder/data" --port 0 --send-rate 0 --write-rate 0 --read-rate 0 \
+    --lookup-rate 0 --search-rate 0 >"$folder/out" 2>"$folder/log" &
 server=$!
 trap 'kill -9 $server 2>/dev/null || true; rm -rf "$folder"' EXIT
 for _ in $(seq 300); do

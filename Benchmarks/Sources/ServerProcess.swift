@@ -23,7 +23,9 @@ final class ServerProcess {
     ) throws {
         folder = try TemporaryFolder()
         directory = data ?? folder.url
-        let unlimited = ["--send-rate", "0", "--connections-per-address", "0", "--connections-per-user", "0"]
+        let unlimited =
+            ["send", "write", "read", "lookup", "search"].flatMap { ["--\($0)-rate", "0"] }
+            + ["--connections-per-address", "0", "--connections-per-user", "0"]
         self.options = (limitsUsers ? [] : unlimited) + options
         self.descriptors = descriptors
         (process, address) = try Self.start(directory, port: 0, self.options, descriptors)

@@ -16,6 +16,10 @@ package final class Engine: Sendable {
     package let limits: Limits
     package let permissions: Permissions
     package let clock: @Sendable () -> Date
+    /// How long a search may run, and the clock that measures it.
+    let searchTime: SearchTime
+    /// The number of searches that were stopped because they took too long.
+    package let stoppedSearches = Atomic<Int>(0)
     let current: SharedSettings
     /// Filters messages before they are sent; the built-in filter follows the settings.
     let filter: Mutex<any ContentFilter>
@@ -59,6 +63,7 @@ package final class Engine: Sendable {
     ///   - gateway: Sends pushes to the push services; without it, no pushes are sent.
     ///   - erasures: Records erased users outside of the store's backups.
     ///   - space: The free space of the store's volume.
+    ///   - searchTime: How long a search may run.
     ///   - observe: Receives a report after each commit.
     package init(
         store: any MessageStore, index: any MessageIndex = ScanningIndex(), media: any MediaStore = MemoryMediaStore(),
@@ -67,7 +72,7 @@ package final class Engine: Sendable {
         permissions: Permissions = .standard, filter: (any ContentFilter)? = nil,
         webhooks: (any WebhookTransport)? = nil, gateway: (any PushGateway)? = nil, pushTiming: PushTiming = .init(),
         erasures: any ErasureRegister = MemoryErasureRegister(), space: StorageSpace = .unlimited,
-        clock: @escaping @Sendable () -> Date = { Date() },
+        clock: @escaping @Sendable () -> Date = { Date() }, searchTime: SearchTime = SearchTime(),
         observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
     ) throws {
         let hub = Hub(clock: clock)
@@ -95,6 +100,7 @@ package final class Engine: Sendable {
         self.permissions = permissions
         self.clock = clock
         self.space = space
+        self.searchTime = searchTime
         log = try Log(
             store: store, execution: execution, settings: { current.value.withLock { $0 } }, ledger: ledger,
             space: space, clock: clock,

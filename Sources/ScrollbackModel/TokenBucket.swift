@@ -14,22 +14,29 @@ package struct TokenBucket: Hashable, Sendable {
         tokens = burst
     }
 
-    /// Takes a token and returns whether one was available.
-    package mutating func take(now: Date) -> Bool {
+    /// Takes tokens and returns whether they were available; if not, none is taken.
+    ///
+    /// - Parameter count: The number of tokens. A number above `burst` takes a full bucket.
+    package mutating func take(_ count: Double = 1, now: Date) -> Bool {
         // If the clock goes back, no tokens are added.
         let seconds = filledAt.map { max(0, now.timeIntervalSince($0)) } ?? 0
         tokens = min(burst, tokens + seconds * perSecond)
         filledAt = now
-        guard tokens >= 1 else { return false }
-        tokens -= 1
+        let needed = min(count, burst)
+        guard tokens >= needed else { return false }
+        tokens -= needed
         return true
     }
 
     /// The delay in seconds from the last call until a token is available; 0 if one is available.
+    package var wait: TimeInterval { wait(for: 1) }
+
+    /// Returns the delay in seconds from the last call until tokens are available; 0 if they are available.
     ///
     /// The value is rounded up by at most a millisecond, so that a caller who waits exactly that long is not too early.
-    package var wait: TimeInterval {
-        tokens >= 1 ? 0 : (((1 - tokens) / perSecond * 1000).rounded(.down) + 1) / 1000
+    package func wait(for count: Double) -> TimeInterval {
+        let needed = min(count, burst)
+        return tokens >= needed ? 0 : (((needed - tokens) / perSecond * 1000).rounded(.down) + 1) / 1000
     }
 
     /// Returns whether the bucket is full again at a time and can be discarded.

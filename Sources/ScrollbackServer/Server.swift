@@ -63,7 +63,8 @@ package struct Server: Sendable {
             maximum: try DescriptorLimit.connections(configured: options.connections, of: DescriptorLimit.raise()),
             maximumPerAddress: options.connectionsPerAddress, metrics: metrics, logger: logger)
         var storeOptions = SQLiteStore.Options()
-        storeOptions.readers = options.readers
+        // Two more for work that has threads of its own, such as pushes and cleanup.
+        storeOptions.readers = options.readers + options.searchReaders + options.admissionReaders + 2
         storeOptions.keys = options.storeKeys
         store = try SQLiteStore(directory: options.directory, options: storeOptions)
         search = try SQLiteSearch(store)
@@ -82,7 +83,7 @@ package struct Server: Sendable {
             pushTiming: PushTiming(firstDelay: options.pushRetrySeconds),
             erasures: FileErasureRegister(in: options.directory),
             space: StorageSpace(volumeOf: options.directory, floor: options.freeSpaceFloor),
-            observe: { metrics.record($0) })
+            searchTime: SearchTime(limit: options.searchLimit), observe: { metrics.record($0) })
         pushCredentials = options.pushCredentials.map { PushCredentialsFile($0, for: gateway) }
         try pushCredentials?.load(into: engine, logger: logger)
         tokens = try await TokenService(directory: options.directory, trust: options.tokenTrust)
@@ -105,16 +106,17 @@ package struct Server: Sendable {
     ///
     /// - Parameter onListening: Called with the server's URL once it accepts requests.
     package func run(onListening: @escaping @Sendable (_ address: String) -> Void) async throws {
-        let threads = NIOThreadPool(numberOfThreads: options.readers)
-        threads.start()
+        let pools = ReaderPools(options, metrics)
+        pools.start()
         let readiness = Readiness()
         let tidy = CleanupService(engine: engine, interval: options.cleanupInterval, logger: logger)
         let budget = OutboundBudget(limit: options.outboundMemory, metrics: metrics)
+        let limiter = RateLimiter(options.rates)
         metrics.observe(limits, budget)
+        metrics.observe(limiter, pools)
         let scope = RequestScope(
-            engine: engine, tokens: tokens,
-            sendLimiter: options.sendRate.map { SendRateLimiter(perSecond: $0, burst: options.sendBurst) },
-            readers: threads, metrics: metrics, store: store, readiness: readiness, tidy: tidy,
+            engine: engine, tokens: tokens, limiter: limiter, pools: pools, metrics: metrics,
+            store: store, readiness: readiness, tidy: tidy,
             announcesUploads: options.announcesUploads, metricsToken: options.metricsToken)
         let sockets = WebSockets(scope: scope, options: options, budget: budget)
         let pace = options.transferRate.map { TransferPace(rate: $0, grace: options.transferGrace) } ?? .unlimited
@@ -173,7 +175,7 @@ package struct Server: Sendable {
         await webhooks.shutdown()
         await pushTransport.shutdown()
         await http2.shutdown()
-        try await threads.shutdownGracefully()
+        try await pools.shutdown()
         try await diskThreads.shutdownGracefully()
         try? search.close()
         try store.close()

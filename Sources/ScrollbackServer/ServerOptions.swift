@@ -1,7 +1,9 @@
 package import CoreMetrics
 package import Foundation
-import ScrollbackModel
+package import ScrollbackEngine
+package import ScrollbackModel
 package import SQLiteSupport
+package import ScrollbackWire
 
 /// The configuration of a server.
 package struct ServerOptions: Sendable {
@@ -18,11 +20,10 @@ package struct ServerOptions: Sendable {
     package var key: String?
     /// Settings for accepting tokens of an external issuer.
     package var tokenTrust: TokenTrust?
-    /// The rate limit of each user in messages per second, or `nil` for no limit.
-    ///
-    /// `sendBurst` is the size of a burst.
-    package var sendRate: Double? = 20
-    package var sendBurst: Double = 40
+    /// The rate limits of each user; a class without a rate has no limit.
+    package var rates = RateLimiter.standard
+    /// How long a search may run.
+    package var searchLimit = Duration.seconds(2)
     /// The interval in seconds in which a client must send a frame.
     package var heartbeat = 30
     /// The maximum number of bytes queued for a client that does not read.
@@ -51,8 +52,12 @@ package struct ServerOptions: Sendable {
     ///
     /// An encrypted data directory requires its keys.
     package var storeKeys: StoreKeys?
-    /// The number of threads that read from the store.
+    /// The number of threads for reads of the store, except searches and exports.
     package var readers = 4
+    /// The number of threads for searches and exports.
+    package var searchReaders = 2
+    /// The number of threads that check tokens and open connections.
+    package var admissionReaders = 2
     /// The number of threads that read and write media files.
     package var diskThreads = 4
     /// Whether the server announces resumable uploads with the informational status 104.
@@ -78,5 +83,27 @@ package struct ServerOptions: Sendable {
 
     package init(directory: URL) {
         self.directory = directory
+    }
+
+    /// Changes the rate limit of a cost class.
+    ///
+    /// - Parameters:
+    ///   - name: The prefix of the settings in errors.
+    ///   - perSecond: The rate; 0 for no limit, `nil` for the default.
+    ///   - burst: How many may come at once; `nil` for the default, or twice the rate if that is more.
+    /// - Throws: `invalid-parameter` with the name of the setting.
+    package mutating func setRate(
+        of cost: CostClass, named name: String, perSecond: Double?, burst: Double?
+    ) throws(ChatError) {
+        guard let standard = RateLimiter.standard[cost] else { return }
+        let rate = perSecond ?? standard.perSecond
+        guard rate >= 0, rate.isFinite else { throw .invalidParameter("\(name)-rate", "must be at least 0") }
+        let burst = burst ?? max(standard.burst, rate * 2)
+        // A request can name 100 users, and takes a token for each.
+        let least = cost == .lookup ? FetchUsers.maximum : 1
+        guard burst >= Double(least), burst.isFinite else {
+            throw .invalidParameter("\(name)-burst", "must be at least \(least)", limit: least)
+        }
+        rates[cost] = rate == 0 ? nil : RateLimiter.Rate(perSecond: rate, burst: burst)
     }
 }

@@ -26,7 +26,9 @@ final class MemoryServer: Sendable {
         var connections: [ObjectIdentifier: MemoryConnection] = [:]
     }
 
-    init(store: any MessageStore, clock: @escaping @Sendable () -> Date) throws {
+    init(
+        store: any MessageStore, limiter: RateLimiter? = nil, clock: @escaping @Sendable () -> Date
+    ) throws {
         let engine = try Engine(store: store, gateway: services, clock: clock)
         self.engine = engine
         sessions = SessionServices(
@@ -36,7 +38,7 @@ final class MemoryServer: Sendable {
                     Result { (caller: Caller(user: try UserID(token), isAdmin: token == "admin"), expiresAt: nil) }
                         .mapError(ChatError.init(wrapping:)))
             },
-            offload: { work in DispatchQueue.global().async(execute: work) })
+            offload: { _, _, work in DispatchQueue.global().async(execute: work) }, limiter: limiter)
         ticker = DispatchSource.makeTimerSource(queue: .global())
         ticker.schedule(deadline: .now() + 0.05, repeating: 0.05)
         ticker.setEventHandler {

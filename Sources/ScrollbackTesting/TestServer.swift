@@ -23,10 +23,13 @@ public final class TestServer: Sendable {
         try self.init(users: users, store: MemoryStore(generation: UInt64.random(in: .min ... .max)))
     }
 
-    package init(users: [UserID] = [], store: any MessageStore) throws {
+    /// Creates a server with a store and, optionally, rate limits; other test servers have none.
+    package init(
+        users: [UserID] = [], store: any MessageStore, limiter: RateLimiter? = nil
+    ) throws {
         let time = AdjustableClock()
         self.time = time
-        server = try MemoryServer(store: store, clock: { time.now })
+        server = try MemoryServer(store: store, limiter: limiter, clock: { time.now })
         for user in users {
             server.engine.putUser(
                 user, ProfileChange(name: user.text.capitalized), by: Caller(user: user)

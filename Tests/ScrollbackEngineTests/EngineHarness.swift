@@ -21,7 +21,7 @@ final class EngineHarness: Sendable {
         execution: Log.Execution = .inline, permissions: Permissions = .standard,
         filter: (any ContentFilter)? = nil, webhooks: (any WebhookTransport)? = nil,
         gateway: (any PushGateway)? = nil, pushTiming: PushTiming = .init(),
-        erasures: any ErasureRegister = MemoryErasureRegister(),
+        erasures: any ErasureRegister = MemoryErasureRegister(), searchTime: SearchTime = SearchTime(),
         space: (_ clock: @escaping @Sendable () -> Date) -> StorageSpace = { _ in .unlimited }
     ) throws {
         let store = store ?? MemoryStore(generation: 0x5EED)
@@ -29,7 +29,7 @@ final class EngineHarness: Sendable {
         engine = try Engine(
             store: store, index: index, execution: execution, permissions: permissions,
             filter: filter, webhooks: webhooks, gateway: gateway, pushTiming: pushTiming, erasures: erasures,
-            space: space({ [clock] in clock.now }), clock: { [clock] in clock.now })
+            space: space({ [clock] in clock.now }), clock: { [clock] in clock.now }, searchTime: searchTime)
     }
 
     // MARK: Writing
@@ -203,7 +203,7 @@ final class EngineHarness: Sendable {
     /// Performs any change as a job of the log.
     @discardableResult
     func change<Answer: Sendable>(_ body: @escaping @Sendable (Transaction) throws -> Answer) throws -> Answer {
-        try done { engine.log.submit(body, completion: $0) }
+        try done { engine.log.submit(for: .server, body, completion: $0) }
     }
 
     /// Stores many messages of one sender in one commit, without the cost of single sends.

@@ -110,20 +110,32 @@ final class HoldingExecutor: Sendable {
 final class SessionHarness: Sendable {
     let harness: EngineHarness
     let verifier = HoldingExecutor()
+    /// Runs all offloaded work, except that of ``searches``.
     let offload = HoldingExecutor()
+    let searches = HoldingExecutor()
+    private let used = UsedPools()
+
+    private final class UsedPools: Sendable {
+        let pools = Mutex<[WorkPool]>([])
+    }
     let services: SessionServices
     private let lane = DirectLane()
 
-    init(_ harness: EngineHarness, sendLimiter: SendRateLimiter? = nil, maximumConnections: Int? = nil) {
+    init(_ harness: EngineHarness, limiter: RateLimiter? = nil, maximumConnections: Int? = nil) {
         self.harness = harness
         services = SessionServices(
             engine: harness.engine,
             verify: { [verifier, clock = harness.clock] token, completion in
                 verifier.take { completion(Self.verify(token, now: clock.now)) }
             },
-            offload: { [offload] job in offload.take(job) }, heartbeat: 30, sendLimiter: sendLimiter,
-            maximumConnections: maximumConnections)
+            offload: { [offload, searches, used] pool, _, job in
+                used.pools.withLock { $0.append(pool) }
+                (pool == .search ? searches : offload).take(job)
+            }, heartbeat: 30, limiter: limiter, maximumConnections: maximumConnections)
     }
+
+    /// The pools that work was offloaded to, in order.
+    var usedPools: [WorkPool] { used.pools.withLock { $0 } }
 
     /// Verifies a token: `USER`, `USER for SECONDS`, `admin USER`, `old` or `forged`.
     private static func verify(_ token: String, now: Date) -> SessionServices.Verified {

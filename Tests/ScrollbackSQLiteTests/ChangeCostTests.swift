@@ -29,6 +29,7 @@ import Testing
         let (log, count) = (group, count)
         let _: Void = try done { completion in
             engine.log.submit(
+                for: .server,
                 { transaction in
                     guard var row = try transaction.conversation(log) else { return }
                     for number in 1...count {

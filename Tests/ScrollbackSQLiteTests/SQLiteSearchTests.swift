@@ -19,7 +19,9 @@ import Testing
     private func find(_ text: String, _ search: SQLiteSearch, in numbers: [Int64]) throws -> [IndexPosition] {
         let scopes = numbers.map { SearchScope(conversation: $0) }
         let found = try store.read {
-            try search.find(SearchTerms(text), in: scopes, sort: .newestFirst, after: nil, limit: 10_000, $0)
+            try search.find(
+                SearchTerms(text), in: scopes, sort: .newestFirst, after: nil, limit: 10_000, $0,
+                until: WorkDeadline(after: .seconds(600)) { .zero })
         }
         return try #require(found).matches.map(\.place)
     }
@@ -131,12 +133,15 @@ import Testing
         let search = try SQLiteSearch(store)
         try fill(search)
         change(engine)
-        engine.log.submit({ transaction in
-            guard var row = try transaction.conversation(.group("a")) else { return }
-            row.changeFloor = row.rev
-            try transaction.store.dropChanges(in: row.number, through: row.rev)
-            try transaction.put(row)
-        }) { _ = $0 }
+        engine.log.submit(
+            for: .server,
+            { transaction in
+                guard var row = try transaction.conversation(.group("a")) else { return }
+                row.changeFloor = row.rev
+                try transaction.store.dropChanges(in: row.number, through: row.rev)
+                try transaction.put(row)
+            }
+        ) { _ = $0 }
         try fill(search)
         #expect(try find("edited", search, in: [number]).map(\.seq) == [7])
         #expect(try find("hello", search, in: [number]).count == 18)

@@ -119,6 +119,8 @@ extension Driver {
         hasRestartedSync = false
         core.setSyncStatus(isResumed: false, subscribed: [])
         settingsInFlight = []
+        settingsArePaused = false
+        settingsWindow = Self.maximumSettingsWindow
         retriesPresence = false
         subscriptionRetries = [:]
         for id in subscriptions.keys { core.subscriptions.set(.waiting, of: id) }

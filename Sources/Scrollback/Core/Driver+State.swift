@@ -9,7 +9,7 @@ import ScrollbackWire
 extension Driver {
     /// Sends all settings that the server has not confirmed.
     func sendSettings() async {
-        guard connection != nil else { return }
+        guard connection != nil, !settingsArePaused else { return }
         do {
             let syncsReads = core.syncsReadState
             let (reads, states) = try await core.store.read { reader in
@@ -24,7 +24,10 @@ extension Driver {
                     send(MarkSeveralRead(batch), .reads(batch.map(\.conversation)))
                 }
             }
-            for state in states where settingsInFlight.insert(state.conversation).inserted {
+            var changesInFlight = requests.values.count { if case .state = $0 { true } else { false } }
+            for state in states
+            where changesInFlight < settingsWindow && settingsInFlight.insert(state.conversation).inserted {
+                changesInFlight += 1
                 send(state.change.operation(in: state.conversation), .state(state))
             }
         } catch {
@@ -59,7 +62,7 @@ extension Driver {
                 }.map(\.conversation)
             }
             core.changes.changed(Set(answers.map(\.conversation)))
-            for case .failure(let error) in answers.map(\.result) { retry(after: error) }
+            for case .failure(let error) in answers.map(\.result) { pauseSettings(after: error) }
             fetchHeads(unknown)
             // Other settings of the conversation wait until the read is accepted or rejected.
             let isDone = answers.contains { answer in
@@ -77,12 +80,13 @@ extension Driver {
         do {
             switch result.flatMap({ summary($0) }) {
             case .success(let summary):
+                settingsWindow = min(settingsWindow * 2, Self.maximumSettingsWindow)
                 let isUnknown = try await core.store.write { writer in
                     try writer.removePending(state)
                     return try writer.apply(summary, in: id, answers: .state)
                 }
                 if isUnknown { fetchHeads([id]) }
-            case .failure(let error) where error.isTemporary: return retry(after: error)
+            case .failure(let error) where error.isTemporary: return pauseSettings(after: error)
             case .failure:
                 // The server's value is authoritative.
                 try await core.store.write { try $0.removePending(state) }
@@ -93,6 +97,16 @@ extension Driver {
         } catch {
             await storeFailed(error)
         }
+    }
+
+    /// Sends no more settings until the retry after a temporary error.
+    ///
+    /// Otherwise the answer to another setting would send the refused one again, before the server accepts it.
+    private func pauseSettings(after error: ChatError) {
+        guard error.isTemporary else { return }
+        settingsArePaused = true
+        settingsWindow = 1
+        retry(after: error)
     }
 
     /// Schedules a retry after a temporary error on a connection that stays open, such as a full disk or an overload.
@@ -111,6 +125,7 @@ extension Driver {
         retriesPresence = false
         push.tick()
         sendPushRegistration()
+        settingsArePaused = false
         await sendSettings()
     }
 

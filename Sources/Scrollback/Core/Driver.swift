@@ -32,6 +32,13 @@ final class Driver {
     var waiting: [(any FrameRequest, timeout: Duration, ClientCore.Reply<[UInt8]>)] = []
     /// Conversations with a setting in flight to the server.
     var settingsInFlight: Set<ConversationID> = []
+    /// Whether settings wait for the retry after a temporary error.
+    var settingsArePaused = false
+    /// The number of changes of settings that may be in flight.
+    ///
+    /// It falls to one when the server refuses a change, and doubles with each accepted one.
+    var settingsWindow = Driver.maximumSettingsWindow
+    static let maximumSettingsWindow = 16
     /// The unread totals that the current window reported.
     var windowTotals: UnreadTotals?
     var heads = HeadFetches()

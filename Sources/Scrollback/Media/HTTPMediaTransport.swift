@@ -204,7 +204,7 @@ package struct HTTPMediaTransport: MediaTransport {
         case 413: ChatError(.mediaTooLarge, message)
         case 416: ChatError(.conflict, message)
         case 429: ChatError(.rateLimited, message, retryAfter: retryAfter(answer))
-        case 500...: ChatError(.unreachable, message)
+        case 500...: ChatError(.unreachable, message, retryAfter: retryAfter(answer))
         default: ChatError(.forbidden, message)
         }
     }

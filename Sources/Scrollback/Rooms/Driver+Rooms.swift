@@ -26,7 +26,7 @@ extension Driver {
     func requestSubscriptions(to ids: [ConversationID]) {
         guard connection != nil else { return }
         for id in ids { subscriptionRetries[id] = nil }
-        send(Subscribe(ids), .subscription(ids))
+        for ids in ids.chunks(of: Subscribe.maximum) { send(Subscribe(ids), .subscription(ids)) }
     }
 
     func handleSubscribeResponse(_ ids: [ConversationID], _ result: Result<[UInt8], ChatError>) async {
@@ -34,23 +34,33 @@ extension Driver {
         case .success(let body):
             for id in ids where subscriptions[id] != nil { core.subscriptions.set(.live, of: id) }
             await headsReceived(body, isSubscriptionAnswer: true)
+        // The server has no time for the request. The app keeps waiting for its subscriptions.
+        case .failure(let error) where [.rateLimited, .overloaded].contains(error.code):
+            retrySubscriptions(to: ids, after: error)
         // One of the conversations caused the error: request each one separately.
         case .failure where ids.count > 1:
             for id in ids where subscriptions[id] != nil { requestSubscriptions(to: [id]) }
         case .failure(let error):
             guard let id = ids.first, subscriptions[id] != nil else { return }
             core.subscriptions.set(.refused(error), of: id)
-            guard error.isTemporary, connection != nil else { return }
-            // Add jitter, so that clients don't retry at the same time.
-            let wait = (error.retryAfter ?? 5) * Double.random(in: 0.5...1.5, using: &generator)
-            subscriptionRetries[id] = now + wait
-            wake(at: now + wait)
+            if error.isTemporary { retrySubscriptions(to: [id], after: error) }
         }
+    }
+
+    /// Requests subscriptions again after the server's delay.
+    ///
+    /// The jitter keeps clients from retrying at the same time.
+    private func retrySubscriptions(to ids: [ConversationID], after error: ChatError) {
+        guard connection != nil else { return }
+        let date = now + (error.retryAfter ?? 5) * Double.random(in: 1...1.5, using: &generator)
+        for id in ids where subscriptions[id] != nil { subscriptionRetries[id] = date }
+        wake(at: date)
     }
 
     func tickSubscriptions() {
         let due = subscriptionRetries.filter { $0.value <= now }.keys.sorted()
-        for id in due { requestSubscriptions(to: [id]) }
+        guard !due.isEmpty else { return }
+        requestSubscriptions(to: due)
     }
 
     /// Records the newest sequence number of rooms at entry.

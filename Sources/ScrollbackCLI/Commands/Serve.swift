@@ -61,12 +61,7 @@ struct Serve: AsyncParsableCommand {
             """)
     var pushCredentials: String?
 
-    @Option(help: "The rate limit for messages of one user, per second. 0 for no limit (default: 20).")
-    var sendRate: Double?
-
-    @Option(
-        help: "The maximum burst of messages of one user, at least 1 (default: 40, or twice --send-rate if larger).")
-    var sendBurst: Double?
+    @OptionGroup var rates: RateOptions
 
     @Option(
         help: """
@@ -112,12 +107,7 @@ struct Serve: AsyncParsableCommand {
             options.certificate = tlsCertificate ?? settings.string(forKey: "tls.certificate")
             options.key = tlsKey ?? settings.string(forKey: "tls.key")
             options.tokenTrust = try tokenTrust(settings)
-            let rate = sendRate ?? settings.double(forKey: "send.rate") ?? options.sendRate ?? 0
-            guard rate >= 0 else { throw ChatError.invalidParameter("send-rate", "must be at least 0") }
-            options.sendRate = rate == 0 ? nil : rate
-            options.sendBurst = sendBurst ?? settings.double(forKey: "send.burst") ?? max(40, rate * 2)
-            guard options.sendBurst >= 1 else { throw ChatError.invalidParameter("send-burst", "must be at least 1") }
-
+            try rates.apply(to: &options, settings)
             options.freeSpaceFloor = freeSpaceFloor ?? settings.int(forKey: "free.space.floor").map { Int64($0) }
             guard options.freeSpaceFloor ?? 0 >= 0 else {
                 throw ChatError.invalidParameter("free-space-floor", "must be at least 0")

@@ -18,7 +18,7 @@ extension Engine {
             id: id, user: user, messages: messages, replacement: .erasedUser(), createdAt: clock())
         let row: ErasureRow
         do {
-            row = try await submit { [erasing] transaction in
+            row = try await submit(for: WorkOwner(caller)) { [erasing] transaction in
                 if let known = try transaction.openErasure(of: user) {
                     guard known.messages == messages else {
                         throw ChatError(
@@ -136,7 +136,7 @@ extension Engine {
     package func runErasure(_ row: ErasureRow) async throws {
         try erasures.add(RegisteredErasure(row))
         // After this, the log has all requests from before the user was banned.
-        try await submit { _ in }
+        try await waitForSubmitted()
         var work = ErasureWork(row)
         while !work.row.hasEnded {
             try Task.checkCancellation()

@@ -50,14 +50,17 @@ extension Engine {
             (user: entry.user, at: Date(timeIntervalSince1970: entry.at.timeIntervalSince1970.rounded(.down)))
         }
         // The rows are part of the next batch; watchers are notified without waiting for it.
-        log.submit({ transaction in
-            for entry in gone {
-                // Erasing a user closes their connections, and the time of that must not be stored.
-                let state = try transaction.store.user(entry.user)?.state
-                if state == .erasing || state == .erased { continue }
-                try transaction.store.put(lastSeen: entry.at, of: entry.user)
+        log.submit(
+            for: .server,
+            { transaction in
+                for entry in gone {
+                    // Erasing a user closes their connections, and the time of that must not be stored.
+                    let state = try transaction.store.user(entry.user)?.state
+                    if state == .erasing || state == .erased { continue }
+                    try transaction.store.put(lastSeen: entry.at, of: entry.user)
+                }
             }
-        }) { _ in }
+        ) { _ in }
         for entry in gone { notifyWatchers(Presence(isOnline: false, lastSeen: entry.at), of: entry.user) }
     }
 

@@ -61,7 +61,7 @@ extension Session {
             state.withLock { $0.pendingPresenceRequests -= 1 }
             return completion(.failure(error))
         }
-        services.offload { [self] in
+        services.offload(.read, WorkOwner(caller)) { [self] in
             // Answers go through the same queue as events, so that an answer never follows an event that is newer.
             engine.presenceTracker.runNotification { [self] in
                 let result = Result { () -> PresenceList? in try engine.presence(of: users, by: caller) }

@@ -28,10 +28,10 @@ package struct SessionServices: Sendable {
     /// Verifies a token, and completes with the caller and the time when the token expires.
     package var verify: @Sendable (_ token: String, _ completion: @escaping @Sendable (Verified) -> Void) -> Void
     /// Runs work that may block on the disk.
-    package var offload: @Sendable (@escaping @Sendable () -> Void) -> Void
+    package var offload: PoolOffload
     /// The heartbeat interval, in seconds.
     package var heartbeat: Int
-    package var sendLimiter: SendRateLimiter?
+    package var limiter: RateLimiter?
     /// The maximum number of open connections of one user, or `nil` for no limit.
     ///
     /// Administrators are exempt.
@@ -42,15 +42,15 @@ package struct SessionServices: Sendable {
     package init(
         engine: Engine,
         verify: @escaping @Sendable (String, @escaping @Sendable (Verified) -> Void) -> Void,
-        offload: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void, heartbeat: Int = 30,
-        sendLimiter: SendRateLimiter? = nil, maximumConnections: Int? = nil,
+        offload: @escaping PoolOffload, heartbeat: Int = 30,
+        limiter: RateLimiter? = nil, maximumConnections: Int? = nil,
         startCleanup: @escaping @Sendable () -> Void = {}
     ) {
         self.engine = engine
         self.verify = verify
         self.offload = offload
         self.heartbeat = heartbeat
-        self.sendLimiter = sendLimiter
+        self.limiter = limiter
         self.maximumConnections = maximumConnections
         self.startCleanup = startCleanup
     }
@@ -234,19 +234,30 @@ package final class Session: Connection {
     private func perform(_ operation: any Executable.Type, _ frame: RequestFrame, _ caller: Caller) {
         do throws(ChatError) {
             var reader = RequestReader(frame: frame.members, limits: engine.limits)
-            let request = try operation.init(from: &reader)
+            let cost = operation.endpoint.cost
+            let request: any Executable
+            do throws(ChatError) {
+                request = try operation.init(from: &reader)
+            } catch {
+                // Reading a request that is wrong is work too.
+                try takeTokens(1, cost, caller)
+                throw error
+            }
             let ref = try frame.ref.required("ref")
             try operation.endpoint.access.check(caller)
-            if operation.endpoint.isRateLimited, let refusal = services.sendLimiter?.take(caller, now: engine.clock()) {
-                throw refusal
-            }
+            try takeTokens(request.tokens, cost, caller)
             let context = OperationContext(
-                engine: engine, caller: caller, session: self, offload: services.offload,
+                engine: engine, caller: caller, session: self,
+                offload: { [services] work in services.offload(cost.pool, WorkOwner(caller), work) },
                 startCleanup: services.startCleanup)
             request.start(context) { [self] result in answer(ref, result) { $1.writeMembers(to: &$0) } }
         } catch {
             answer(frame.ref, error)
         }
+    }
+
+    private func takeTokens(_ count: Int, _ cost: CostClass, _ caller: Caller) throws(ChatError) {
+        if let refusal = services.limiter?.take(caller, cost, tokens: count, now: engine.clock()) { throw refusal }
     }
 
     /// Ignores further frames; requests that were already received are still answered.
@@ -326,7 +337,9 @@ package final class Session: Connection {
                 } catch {
                     return refuse(error)
                 }
-                services.offload { self.open(verified.caller, hello, expiresAt: verified.expiresAt) }
+                services.offload(.admission, WorkOwner(verified.caller)) {
+                    self.open(verified.caller, hello, expiresAt: verified.expiresAt)
+                }
             }
         }
     }
@@ -388,6 +401,8 @@ package final class Session: Connection {
         case .tokenExpired: terminate(.tokenExpired, error.message)
         case .userDeactivated, .banned: terminate(.signedOut, "\(error)")
         case .tokenRevoked where caller != nil: terminate(.signedOut, error.message)
+        // The token may be valid.
+        case _ where error.isTemporary: terminate(.restarting, error.message)
         default: terminate(.badToken, error.message)
         }
     }

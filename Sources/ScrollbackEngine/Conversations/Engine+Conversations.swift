@@ -19,6 +19,7 @@ extension Engine {
             return completion(.failure(error))
         }
         log.submit(
+            for: WorkOwner(caller),
             { [permissions] in
                 try $0.putConversation(id, settings, by: caller, permissions: permissions)
             }, completion: completion)
@@ -28,6 +29,7 @@ extension Engine {
     package func deleteConversation(_ id: ConversationID, by caller: Caller, completion: @escaping Completion<Void>) {
         let id = id.absolute(for: caller.user)
         log.submit(
+            for: WorkOwner(caller),
             { [permissions] in
                 try $0.deleteConversation(id, by: caller, permissions: permissions)
             }, completion: completion)
@@ -44,6 +46,7 @@ extension Engine {
     ) {
         let id = id.absolute(for: caller.user)
         log.submit(
+            for: WorkOwner(caller),
             { [permissions] in
                 var isNew = false
                 // The permission is checked once, before any change, because a new role of the caller could change the
@@ -67,6 +70,7 @@ extension Engine {
     ) {
         let id = id.log.absolute(for: caller.user)
         log.submit(
+            for: WorkOwner(caller),
             { [permissions] in try $0.change(id, change, by: caller, permissions: permissions) },
             completion: completion)
     }
@@ -85,6 +89,7 @@ extension Engine {
     /// Completes with one answer per conversation.
     package func read(_ marks: [ReadMark], by caller: Caller, completion: @escaping Completion<[ReadResult]>) {
         log.submit(
+            for: WorkOwner(caller),
             { [permissions] in try $0.read(marks, by: caller, permissions: permissions) }, completion: completion)
     }
 
@@ -94,6 +99,7 @@ extension Engine {
     ) {
         let id = id.absolute(for: caller.user)
         log.submit(
+            for: WorkOwner(caller),
             { [permissions] in
                 try $0.removeMember(user, from: id, by: caller, permissions: permissions)
             }, completion: completion)

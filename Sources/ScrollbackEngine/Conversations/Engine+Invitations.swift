@@ -14,6 +14,7 @@ extension Engine {
     ) {
         let name = id.absolute(for: caller.user)
         log.submit(
+            for: WorkOwner(caller),
             { [permissions] in
                 let lifetime = try Invitation.validated(lifetime: lifetime)
                 return try $0.invite(user, to: name, lifetime: lifetime, by: caller, permissions: permissions)
@@ -26,6 +27,7 @@ extension Engine {
     ) {
         let name = id.absolute(for: caller.user)
         log.submit(
+            for: WorkOwner(caller),
             { [permissions] in
                 try $0.endInvitation(of: user, to: name, by: caller, permissions: permissions)
             }, completion: completion)

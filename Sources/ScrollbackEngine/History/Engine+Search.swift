@@ -1,4 +1,5 @@
 package import ScrollbackModel
+import Synchronization
 import TextAnalysis
 
 extension Engine {
@@ -16,19 +17,25 @@ extension Engine {
     /// waits up to two seconds for the index, without blocking a thread. If that is not enough, the result has
     /// `isIndexing` set.
     ///
-    /// Completes with `invalid-parameter` with the parameter's name, or with `unknown-conversation`.
+    /// Completes with `invalid-parameter` with the parameter's name, with `unknown-conversation`, or with `overloaded`
+    /// if the search runs longer than ``SearchTime/limit``.
     package func search(
         _ query: SearchQuery, by caller: Caller, offload: @escaping Offload,
         completion: @escaping Completion<SearchPage>
     ) {
         @Sendable func answer(isComplete: Bool) {
             completion(
-                Result { try found(query, by: caller, isComplete: isComplete) }.mapError(ChatError.init(wrapping:)))
+                Result {
+                    try stopping { try found(query, by: caller, isComplete: isComplete, until: $0) }
+                }.mapError(ChatError.init(wrapping:)))
         }
         offload { [self] in
             do {
-                let rows = try conversations(for: query, by: caller)
-                if try index.isComplete(rows) { return answer(isComplete: true) }
+                let (rows, isComplete) = try stopping { deadline in
+                    let rows = try conversations(for: query, by: caller, until: deadline)
+                    return (rows, try index.isComplete(rows))
+                }
+                if isComplete { return answer(isComplete: true) }
                 index.catchUp(with: rows, within: Self.indexTimeout) { isComplete in
                     offload { answer(isComplete: isComplete) }
                 }
@@ -38,8 +45,21 @@ extension Engine {
         }
     }
 
+    /// Runs a part of a search with a deadline, and counts it if the deadline stops it.
+    private func stopping<Answer>(_ body: (WorkDeadline) throws -> Answer) throws -> Answer {
+        let deadline = searchTime.deadline()
+        do {
+            return try body(deadline)
+        } catch let error as ChatError where error == deadline.error {
+            stoppedSearches.wrappingAdd(1, ordering: .relaxed)
+            throw error
+        }
+    }
+
     /// Validates the query and returns the conversations to search.
-    private func conversations(for query: SearchQuery, by caller: Caller) throws -> [ConversationRow] {
+    private func conversations(
+        for query: SearchQuery, by caller: Caller, until deadline: WorkDeadline
+    ) throws -> [ConversationRow] {
         try query.check(pageSize: limits.pageSize)
         _ = try query.cursor?.position(of: query, by: .server)
         try checkHistory(by: caller)
@@ -47,21 +67,27 @@ extension Engine {
             if let id = query.conversation {
                 return [try access(to: id.log.absolute(for: caller.user), for: caller, in: store).conversation]
             }
-            return try searchedConversations(of: caller, in: store)
+            return try searchedConversations(of: caller, in: store, until: deadline)
         }
     }
 
-    private func searchedConversations(of caller: Caller, in store: any StoreReader) throws -> [ConversationRow] {
-        try membershipSummaries(of: caller.user, in: store).compactMap { try store.conversation(numbered: $0.number) }
-            .filter { !$0.isDeleted && $0.id.kind.traits.hasRecents && $0.head > 0 }
+    private func searchedConversations(
+        of caller: Caller, in store: any StoreReader, until deadline: WorkDeadline
+    ) throws -> [ConversationRow] {
+        try membershipSummaries(of: caller.user, in: store).compactMap { summary in
+            try deadline.check()
+            return try store.conversation(numbered: summary.number)
+        }.filter { !$0.isDeleted && $0.id.kind.traits.hasRecents && $0.head > 0 }
     }
 
-    private func found(_ query: SearchQuery, by caller: Caller, isComplete: Bool) throws -> SearchPage {
+    private func found(
+        _ query: SearchQuery, by caller: Caller, isComplete: Bool, until deadline: WorkDeadline
+    ) throws -> SearchPage {
         let terms = SearchTerms(query.text)
         var page = SearchPage(hits: [], next: nil, isIndexing: !isComplete)
         var position = try query.cursor?.position(of: query, by: .server)
         return try store.read { store in
-            let readers = try accesses(for: query, by: caller, in: store)
+            let readers = try accesses(for: query, by: caller, in: store, until: deadline)
             let scopes = readers.values.flatMap { access in
                 access.visible.ranges.map { SearchScope(conversation: access.conversation.number, range: $0) }
             }
@@ -71,12 +97,13 @@ extension Engine {
                 // One more match than wanted shows whether there are more.
                 let wanted = query.limit - page.hits.count
                 let found = try index.find(
-                    terms, in: scopes, sort: query.sort, after: position, limit: wanted + 1, store)
+                    terms, in: scopes, sort: query.sort, after: position, limit: wanted + 1, store, until: deadline)
                 guard let found else {
                     page.isIndexing = true
                     return page
                 }
                 for match in found.matches.prefix(wanted) {
+                    try deadline.check()
                     if let access = readers[match.place.conversation],
                         let hit = try hit(match, terms, access, &budget, store)
                     {
@@ -95,14 +122,15 @@ extension Engine {
 
     /// Returns the caller's access to each conversation to search, by conversation number.
     private func accesses(
-        for query: SearchQuery, by caller: Caller, in store: any StoreReader
+        for query: SearchQuery, by caller: Caller, in store: any StoreReader, until deadline: WorkDeadline
     ) throws -> [Int64: Access] {
         if let id = query.conversation {
             let access = try access(to: id.log.absolute(for: caller.user), for: caller, in: store)
             return [access.conversation.number: access]
         }
         var found: [Int64: Access] = [:]
-        for row in try searchedConversations(of: caller, in: store) {
+        for row in try searchedConversations(of: caller, in: store, until: deadline) {
+            try deadline.check()
             do {
                 found[row.number] = try Access(
                     to: row, for: caller, in: store, permissions: permissions, generation: self.store.generation,

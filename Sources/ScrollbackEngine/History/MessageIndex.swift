@@ -29,10 +29,12 @@ package protocol MessageIndex: AnyObject, Sendable {
     /// - Parameters:
     ///   - scopes: The ranges that the reader can see, without overlaps.
     ///   - store: The snapshot in which the matches are looked up.
+    ///   - deadline: When the search must stop.
     /// - Returns: The matches, or `nil` if the index was lost and is being rebuilt.
+    /// - Throws: ``WorkDeadline/error`` after the deadline.
     func find(
         _ terms: SearchTerms, in scopes: [SearchScope], sort: SearchSort, after position: SearchPosition?, limit: Int,
-        _ store: any StoreReader
+        _ store: any StoreReader, until deadline: WorkDeadline
     ) throws -> SearchMatches?
 }
 
@@ -54,7 +56,7 @@ package final class ScanningIndex: MessageIndex {
 
     package func find(
         _ terms: SearchTerms, in scopes: [SearchScope], sort: SearchSort, after position: SearchPosition?, limit: Int,
-        _ store: any StoreReader
+        _ store: any StoreReader, until deadline: WorkDeadline
     ) throws -> SearchMatches? {
         var places: [(place: IndexPosition, text: String)] = []
         for scope in scopes {
@@ -62,6 +64,7 @@ package final class ScanningIndex: MessageIndex {
                 in: scope.conversation, scope.range, newestFirst: true, limit: .max, filter: .all,
                 reader: UserID(known: ""))
             for row in rows {
+                try deadline.check()
                 guard let text = row.searchableText, terms.ranges(in: text) != nil else { continue }
                 places.append(
                     (IndexPosition(time: row.timetoken, conversation: scope.conversation, seq: row.seq), text))

@@ -60,7 +60,7 @@ extension Engine {
             blob: blob, size: Int64(bytes.count), mediaType: properties.mediaType, pixels: pixels)
         let old = try await pinning(blob) { () throws(ChatError) in
             try await media.put(bytes, as: blob)
-            return try await submit { [self] transaction -> BlobID? in
+            return try await submit(for: WorkOwner(caller)) { [self] transaction -> BlobID? in
                 try checkOwner(of: id, caller, in: transaction.store)
                 guard var row = try transaction.store.media(id) else { throw unknownMedia }
                 let growth = Growth(fileBytes: thumbnail.size)

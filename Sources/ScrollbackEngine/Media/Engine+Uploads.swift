@@ -102,7 +102,7 @@ extension Engine {
     /// - Returns: The file, if it exists already.
     private func admit(_ row: UploadRow, isResumable: Bool, by caller: Caller) async throws(ChatError) -> MediaRow? {
         let limit = settings.openUploads
-        return try await submit { [permissions, transfers] transaction in
+        return try await submit(for: WorkOwner(caller)) { [permissions, transfers] transaction in
             _ = try transaction.checkSending(to: row.conversation, by: caller, permissions: permissions)
             if let file = try transaction.file(row.media, ownedBy: caller.user) { return file }
             // Uploads count when they end. Until then, they occupy what is left of the quota.
@@ -178,7 +178,7 @@ extension Engine {
         mediaCounts.receivedBytes.wrappingAdd(bytes.count, ordering: .relaxed)
         let known = try await pinning(blob) { () throws(ChatError) in
             try await self.media.put(bytes, as: blob)
-            return try await submit { [self] in try insertFile(media, by: caller, in: $0) }
+            return try await submit(for: WorkOwner(caller)) { [self] in try insertFile(media, by: caller, in: $0) }
         }
         guard let known else {
             mediaCounts.files.wrappingAdd(1, ordering: .relaxed)

@@ -29,6 +29,7 @@ extension Engine {
         moderate(filterRequest, by: caller, origin: origin, refuse: { completion(.failure($0)) }) {
             [self] filterResult in
             log.submit(
+                for: WorkOwner(caller),
                 { [self] in
                     let message = try $0.edit(id, edit, request, permissions: permissions, filterResult: filterResult)
                     return answer(message, request, try $0.conversation(request.conversation))
@@ -44,6 +45,7 @@ extension Engine {
     ) {
         let request = request(conversation, caller, nil)
         log.submit(
+            for: WorkOwner(caller),
             { [self] in
                 guard
                     let message = try $0.delete(
@@ -63,6 +65,7 @@ extension Engine {
         if let refusal = Self.check(ids) { return completion(.failure(refusal)) }
         let request = request(conversation, caller, nil)
         log.submit(
+            for: WorkOwner(caller),
             { [self] in
                 try $0.delete(
                     ids, request, permissions: permissions, lowersUnread: settings.recallLowersUnread
@@ -88,7 +91,9 @@ extension Engine {
     ) {
         if let refusal = Self.check(ids) { return completion(.failure(refusal)) }
         let request = request(conversation, caller, nil)
-        log.submit({ [permissions] in try $0.hide(ids, request, permissions: permissions) }, completion: completion)
+        log.submit(
+            for: WorkOwner(caller), { [permissions] in try $0.hide(ids, request, permissions: permissions) },
+            completion: completion)
     }
 
     /// Deletes a range of messages for everyone.
@@ -104,6 +109,7 @@ extension Engine {
         }
         let request = request(conversation, caller, operation)
         log.submit(
+            for: WorkOwner(caller),
             { [permissions] in try $0.delete(range, request, permissions: permissions) },
             completion: { [self] result in
                 if case .success = result { _ = unswept.withLock { $0.insert(request.conversation) } }
@@ -118,6 +124,7 @@ extension Engine {
     ) {
         let request = request(conversation, caller, nil)
         log.submit(
+            for: WorkOwner(caller),
             { [permissions] in try $0.clear(through: seq, epoch, request, permissions: permissions) },
             completion: completion)
     }
@@ -139,6 +146,7 @@ extension Engine {
             return completion(.failure(error))
         }
         log.submit(
+            for: WorkOwner(caller),
             { [permissions, erasing] in
                 try erasing.check(caller.user, since: erasureCount)
                 return try $0.addAction(to: id, type: type, value: value, request, permissions: permissions)
@@ -152,6 +160,7 @@ extension Engine {
     ) {
         let request = request(conversation, caller, operation)
         log.submit(
+            for: WorkOwner(caller),
             { [permissions] in try $0.removeAction(from: id, reference, request, permissions: permissions) },
             completion: completion)
     }

@@ -94,13 +94,23 @@ extension Engine {
     }
 
     /// Submits a change to the log and waits for its result.
+    ///
+    /// - Parameter owner: The user who caused the change.
     func submit<Answer: Sendable>(
-        _ body: @escaping @Sendable (Transaction) throws -> Answer
+        for owner: WorkOwner = .server, _ body: @escaping @Sendable (Transaction) throws -> Answer
     ) async throws(ChatError) -> Answer {
         let result: Result<Answer, ChatError> = await withCheckedContinuation { continuation in
-            log.submit(body) { continuation.resume(returning: $0) }
+            log.submit(for: owner, body) { continuation.resume(returning: $0) }
         }
         return try result.get()
+    }
+
+    /// Waits for all changes that were submitted before this call.
+    func waitForSubmitted() async throws(ChatError) {
+        let result: Result<Void, ChatError> = await withCheckedContinuation { continuation in
+            log.waitForSubmitted { continuation.resume(returning: $0) }
+        }
+        try result.get()
     }
 }
 

@@ -22,6 +22,7 @@ extension Engine {
             let append = AppendRequest(
                 conversation: log, sender: caller, submission: submission, origin: origin, filterResult: filterResult)
             self.log.submit(
+                for: WorkOwner(caller),
                 { [permissions, erasing] in
                     try erasing.check(caller.user, since: erasureCount)
                     return try $0.append(append, permissions: permissions)

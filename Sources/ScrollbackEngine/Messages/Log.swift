@@ -1,4 +1,3 @@
-import DequeModule
 import Dispatch
 package import Foundation
 package import ScrollbackModel
@@ -31,9 +30,8 @@ package final class Log: Sendable {
     private let ledger: QuotaLedger
     private let space: StorageSpace
     private let execution: Execution
-    private let maximumQueue: Int
     private let queue = DispatchQueue(label: "scrollback.log", qos: .userInitiated)
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// The newest time assigned to a message.
     ///
@@ -41,15 +39,17 @@ package final class Log: Sendable {
     private let newest: Mutex<Timetoken>
 
     private struct State {
-        var waiting: Deque<any Job> = []
+        var waiting: WriterQueue<any Job>
         var isRunning = false
         var isClosed = false
+        var refusals: [WriterQueue<any Job>.Refusal: Int] = [:]
     }
 
     /// Creates a log that writes to a store.
     ///
     /// - Parameters:
-    ///   - maximumQueue: The number of waiting jobs above which `submit` refuses new ones.
+    ///   - maximumQueue: The number of waiting changes above which `submit` refuses new ones.
+    ///   - maximumOwnQueue: The same for the changes of one user.
     ///   - settings: Returns the current settings; called for each transaction.
     ///   - ledger: What users have added today.
     ///   - space: The free space of the store's volume.
@@ -59,7 +59,7 @@ package final class Log: Sendable {
     ///   - recorded: Receives that summary after the commit.
     ///   - observe: Receives a report after each commit or failed transaction.
     package init(
-        store: any MessageStore, execution: Execution, maximumQueue: Int = 10_000,
+        store: any MessageStore, execution: Execution, maximumQueue: Int = 10_000, maximumOwnQueue: Int = 1_000,
         settings: @escaping @Sendable () -> ServerSettings = { ServerSettings() },
         ledger: QuotaLedger = .init(), space: StorageSpace = .unlimited,
         clock: @escaping @Sendable () -> Date, publish: @escaping @Sendable ([Event], _ commit: Int64) -> Void,
@@ -72,7 +72,7 @@ package final class Log: Sendable {
         self.store = store
         newest = Mutex(try store.newest)
         self.execution = execution
-        self.maximumQueue = maximumQueue
+        state = Mutex(State(waiting: WriterQueue(maximumCount: maximumQueue, maximumOwnCount: maximumOwnQueue)))
         self.clock = clock
         self.publish = publish
         self.observe = observe
@@ -89,28 +89,61 @@ package final class Log: Sendable {
     /// The number of waiting jobs.
     package var depth: Int { state.withLock { $0.waiting.count } }
 
-    /// Queues a change; changes run in the order in which they were submitted.
+    /// The number of changes refused because a bound of the queue was reached: by the bound of one user, and in total.
+    package var refusals: (owner: Int, total: Int) {
+        state.withLock { ($0.refusals[.owner] ?? 0, $0.refusals[.total] ?? 0) }
+    }
+
+    /// Queues a change.
+    ///
+    /// The changes of one owner run in the order in which they were submitted. Owners take turns, so that one owner's
+    /// many changes don't delay another owner's few.
     ///
     /// - Parameters:
+    ///   - owner: The user who caused the change, or `server`.
     ///   - body: The change. It performs all checks before it changes anything, and throws if a check fails.
     ///   - completion: Called with the result after the commit, on the writer's thread. It must not block.
     package func submit<Answer: Sendable>(
-        _ body: @escaping @Sendable (Transaction) throws -> Answer,
+        for owner: WorkOwner, _ body: @escaping @Sendable (Transaction) throws -> Answer,
         completion: @escaping @Sendable (Result<Answer, ChatError>) -> Void
     ) {
+        let change = Change(body: body, completion: completion)
+        admit(change) { state in
+            guard let refusal = state.waiting.append(change, of: owner) else { return nil }
+            state.refusals[refusal, default: 0] += 1
+            switch refusal {
+            case .owner:
+                let limit = state.waiting.maximumOwnCount
+                return ChatError(
+                    .rateLimited, "\(limit) of your changes are waiting. Wait for their answers before you send more.",
+                    limit: limit, retryAfter: 1)
+            case .total:
+                return ChatError(.overloaded, "Too many writes are waiting. Try again later.", retryAfter: 1)
+            }
+        }
+    }
+
+    /// Completes after all changes that were submitted before this call, whoever submitted them.
+    package func waitForSubmitted(completion: @escaping @Sendable (Result<Void, ChatError>) -> Void) {
+        let barrier = Change(body: { _ in }, completion: completion)
+        admit(barrier) { state in
+            state.waiting.appendBarrier(barrier)
+            return nil
+        }
+    }
+
+    /// Queues a job with `add`, and starts the writer if it is idle.
+    private func admit(_ job: any Job, _ add: (inout State) -> ChatError?) {
         let next: Admission = state.withLock { state in
             if state.isClosed { return .refuse(ChatError(.shuttingDown, "The server is shutting down.")) }
-            if state.waiting.count >= maximumQueue {
-                return .refuse(ChatError(.overloaded, "Too many writes are waiting. Try again later.", retryAfter: 1))
-            }
-            state.waiting.append(Change(body: body, completion: completion))
+            if let refusal = add(&state) { return .refuse(refusal) }
             if state.isRunning { return .wait }
             state.isRunning = true
             return .run
         }
         switch next {
         case .wait: break
-        case .refuse(let error): completion(.failure(error))
+        case .refuse(let error): job.finish(error)
         case .run:
             switch execution {
             case .inline: drain()
@@ -131,14 +164,9 @@ package final class Log: Sendable {
 
     private func takeBatch() -> [any Job]? {
         state.withLock { state in
-            guard !state.waiting.isEmpty else {
-                state.isRunning = false
-                return nil
-            }
-            let count = min(state.waiting.count, Self.maximumBatch)
-            let batch = Array(state.waiting.prefix(count))
-            state.waiting.removeFirst(count)
-            return batch
+            let batch = state.waiting.takeBatch(limit: Self.maximumBatch)
+            if batch.isEmpty { state.isRunning = false }
+            return batch.isEmpty ? nil : batch
         }
     }
 

@@ -30,6 +30,7 @@ extension Engine {
     ) {
         if let refusal = checkIsOther(user, caller, "Deactivating users") { return completion(.failure(refusal)) }
         log.submit(
+            for: WorkOwner(caller),
             { transaction in
                 var row = try transaction.store.user(user) ?? UserRow(profile: UserProfile(id: user))
                 guard row.state == .active || row.state == .deactivated else { throw row.unknown }

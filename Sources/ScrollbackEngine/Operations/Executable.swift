@@ -8,7 +8,8 @@ package import ScrollbackWire
 package protocol Executable: ChatOperation {
     /// Starts the operation.
     ///
-    /// Never blocks. Writes that are started one after the other on the same thread are carried out in that order.
+    /// Never blocks. Writes that one caller starts one after the other on the same thread are carried out in that
+    /// order.
     ///
     /// - Parameter completion: Called once, on any thread.
     func execute(_ context: OperationContext, completion: @escaping Engine.Completion<Answer>)
@@ -48,7 +49,7 @@ extension WriteOperation {
     package func didCommit(_ context: OperationContext) {}
 
     package func execute(_ context: OperationContext, completion: @escaping Engine.Completion<Answer>) {
-        context.engine.log.submit({ try run($0, context) }) { result in
+        context.engine.log.submit(for: WorkOwner(context.caller), { try run($0, context) }) { result in
             if case .success = result { didCommit(context) }
             completion(result)
         }

@@ -34,6 +34,7 @@ extension Engine {
             return completion(.failure(ChatError(wrapping: error)))
         }
         log.submit(
+            for: WorkOwner(caller),
             { [erasing, clock] transaction in
                 try erasing.check(caller.user, since: erasureCount)
                 let former = try transaction.store.pushDevice(service: device.service, token: device.token)
@@ -59,7 +60,7 @@ extension Engine {
         } catch {
             return completion(.failure(ChatError(wrapping: error)))
         }
-        log.submit({ try $0.dropPushDevice(device, of: user) }, completion: completion)
+        log.submit(for: WorkOwner(caller), { try $0.dropPushDevice(device, of: user) }, completion: completion)
     }
 
     private func checkIsOwn(_ user: UserID, _ caller: Caller) throws(ChatError) {

@@ -57,6 +57,7 @@ extension Engine {
             return completion(.failure(error))
         }
         log.submit(
+            for: WorkOwner(caller),
             { [erasing] transaction in
                 try erasing.check(caller.user, since: erasureCount)
                 var row = try transaction.store.user(id) ?? UserRow(profile: UserProfile(id: id))
@@ -80,6 +81,7 @@ extension Engine {
             return completion(.failure(ChatError(.forbidden, "Revoking tokens requires an administrator token.")))
         }
         log.submit(
+            for: WorkOwner(caller),
             { [clock] transaction in
                 var row = try transaction.store.user(id) ?? UserRow(profile: UserProfile(id: id))
                 row.revokedAt = clock()

@@ -212,10 +212,12 @@ package final class SQLiteSearch: MessageIndex {
 
     package func find(
         _ terms: SearchTerms, in scopes: [SearchScope], sort: SearchSort, after position: SearchPosition?, limit: Int,
-        _ store: any StoreReader
+        _ store: any StoreReader, until deadline: WorkDeadline
     ) throws -> SearchMatches? {
         try handlingIndexReset {
-            try index.read { try $0.find(terms, in: scopes, sort: sort, after: position, limit: limit) }
+            try index.read(until: deadline) {
+                try $0.find(terms, in: scopes, sort: sort, after: position, limit: limit)
+            }
         }
     }
 

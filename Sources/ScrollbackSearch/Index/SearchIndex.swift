@@ -1,5 +1,6 @@
 package import Foundation
 import GRDB
+package import ScrollbackModel
 import Synchronization
 
 /// The search index of a store's messages, in a separate file.
@@ -110,10 +111,19 @@ package final class SearchIndex: Sendable {
 
     /// Reads from one snapshot.
     ///
-    /// - Throws: ``SearchIndexReset`` if the index was damaged and recreated.
-    package func read<Answer>(_ body: (SearchReader) throws -> Answer) throws -> Answer {
+    /// - Parameter deadline: When the read must stop.
+    /// - Throws: ``SearchIndexReset`` if the index was damaged and recreated; the deadline's error after the deadline.
+    package func read<Answer>(
+        until deadline: WorkDeadline? = nil, _ body: (SearchReader) throws -> Answer
+    ) throws -> Answer {
         let (database, identity) = state.withLock { ($0.database, $0.identity) }
-        return try recreatingIfCorrupt(identity) { try database.read { try body(SearchReader(database: $0)) } }
+        return try recreatingIfCorrupt(identity) {
+            try database.read { database in
+                let reader = SearchReader(database: database, deadline: deadline)
+                guard let deadline else { return try body(reader) }
+                return try database.interrupting(at: deadline) { try body(reader) }
+            }
+        }
     }
 
     /// Writes in one transaction.

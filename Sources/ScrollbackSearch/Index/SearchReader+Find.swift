@@ -24,7 +24,8 @@ extension SearchReader {
     ) throws -> SearchMatches {
         var found = SearchMatches()
         guard !terms.isEmpty, limit > 0 else { return found }
-        let query = FullTextQuery(database: database, expression: terms.expression, scopes: scopes)
+        let query = FullTextQuery(
+            database: database, expression: terms.expression, scopes: scopes, deadline: deadline)
         switch sort {
         case .newestFirst:
             let places = try query.newest(below: position?.last.place, limit: limit)
@@ -32,7 +33,10 @@ extension SearchReader {
             found.newest = position?.newest ?? places.first
         case .bestFirst:
             let places = try query.newest(upTo: position?.newest, limit: SearchTerms.candidateLimit)
-            let scored = try places.map { SearchMatch(place: $0, score: terms.score(of: try words(at: $0))) }
+            let scored = try places.map { place in
+                try deadline?.check()
+                return SearchMatch(place: place, score: terms.score(of: try words(at: place)))
+            }
             let wanted = position.map { position in scored.filter { $0 < position.last } } ?? scored
             found.matches = Array(wanted.sorted(by: >).prefix(limit))
             found.newest = position?.newest ?? places.first
@@ -53,6 +57,7 @@ struct FullTextQuery {
     let database: Database
     let expression: String
     let scopes: [SearchScope]?
+    var deadline: WorkDeadline?
 
     /// The maximum number of scopes that are queried one by one without a probe.
     private static let maximumScopesWithoutProbe = 4
@@ -65,11 +70,13 @@ struct FullTextQuery {
         }
         var found: [IndexPosition] = []
         let newestEntries = try (scopes ?? allScopes()).compactMap { scope in
-            try newestEntry(in: scope, bound).map { (scope: scope, entry: $0) }
+            try deadline?.check()
+            return try newestEntry(in: scope, bound).map { (scope: scope, entry: $0) }
         }
         for (scope, entry) in newestEntries.sorted(by: { $0.entry > $1.entry }) {
             // No match of a conversation is newer than its newest message.
             if found.count == limit, let last = found.last, entry < last { break }
+            try deadline?.check()
             found += try matches(in: scope, upTo: entry.seq, limit: limit)
             found = Array(found.sorted(by: >).prefix(limit))
         }

@@ -21,6 +21,7 @@ package struct SearchProgress: Hashable, Sendable {
 /// Queries on one snapshot of the index.
 package struct SearchReader {
     let database: Database
+    var deadline: WorkDeadline?
 
     /// Returns the indexing progress of a conversation; `nil` if indexing has not started.
     package func progress(of conversation: Int64) throws -> SearchProgress? {

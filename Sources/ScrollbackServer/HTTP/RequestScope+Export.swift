@@ -12,9 +12,11 @@ extension RequestScope {
     /// Streams all data of a user, one JSON object per line.
     ///
     /// The last line contains the number of preceding records, so that the client can detect an incomplete export.
-    func export(_ user: UserID) async throws(ChatError) -> Response {
+    ///
+    /// Each part waits for its turn among the searches and exports of all users.
+    func export(_ user: UserID, for owner: WorkOwner) async throws(ChatError) -> Response {
         // Report errors of the first read before the response starts.
-        let first = try await read { engine in try PersonalData(of: user).next(engine) }
+        let first = try await read(for: owner) { engine in try PersonalData(of: user).next(engine) }
         let scope = self
         let body = ResponseBody { writer in
             var data = first.data
@@ -35,7 +37,7 @@ extension RequestScope {
                 try await writer.write(ByteBuffer(bytes: lines))
                 if records == nil { break }
                 let known = data
-                let next = try await scope.read { engine in try known.next(engine) }
+                let next = try await scope.read(for: owner) { engine in try known.next(engine) }
                 data = next.data
                 records = next.records
             }

@@ -2,7 +2,6 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
@@ -12,8 +11,8 @@ import ScrollbackWire
 struct RequestScope: Sendable {
     let engine: Engine
     let tokens: TokenService
-    let sendLimiter: SendRateLimiter?
-    let readers: NIOThreadPool
+    let limiter: RateLimiter
+    let pools: ReaderPools
     let metrics: ServerMetrics
     let store: SQLiteStore
     let readiness: Readiness
@@ -26,6 +25,8 @@ struct RequestScope: Sendable {
     ///
     /// The router sets the rule of the route. A WebSocket session checks the rule of each of its requests itself.
     var access = AccessRule.connect
+    /// The cost class of the operation, set by the router too.
+    var cost = CostClass.free
 
     // MARK: Authentication
 
@@ -34,13 +35,25 @@ struct RequestScope: Sendable {
         try await authorize(try await tokens.verify(try bearer(request)))
     }
 
-    /// Checks that the user may connect and that the token's scopes allow the operation.
+    /// Checks that the user may connect, that the token's scopes allow the operation, and that the rate limit does.
     ///
-    /// - Throws: The reason why the user or the token is rejected.
-    func authorize(_ verified: VerifiedToken) async throws(ChatError) -> Caller {
-        try await checkMayConnect(verified)
+    /// - Parameter link: The file, if the token is a link to it. Its holders share a rate limit, so that they can't use
+    ///   up that of the link's creator.
+    /// - Throws: The reason why the user, the token or the request is rejected.
+    func authorize(_ verified: VerifiedToken, link: MediaID? = nil) async throws(ChatError) -> Caller {
+        let owner = link.map { WorkOwner.link($0) } ?? WorkOwner(verified.caller)
+        try await checkMayConnect(verified, owner)
         try access.check(verified.caller)
+        try takeTokens(1, of: owner)
         return verified.caller
+    }
+
+    /// Counts a request against a rate limit.
+    ///
+    /// - Throws: `rate-limited`.
+    func takeTokens(_ tokens: Int, of owner: WorkOwner) throws(ChatError) {
+        guard tokens > 0 else { return }
+        if let refusal = limiter.take(owner, cost, tokens: tokens, now: engine.clock()) { throw refusal }
     }
 
     func bearer(_ request: Request) throws(ChatError) -> String {
@@ -69,30 +82,31 @@ struct RequestScope: Sendable {
     /// Verifies a token and checks that its user may connect.
     func verify(_ token: String) async throws(ChatError) -> VerifiedToken {
         let verified = try await tokens.verify(token)
-        try await checkMayConnect(verified)
+        try await checkMayConnect(verified, WorkOwner(verified.caller))
         return verified
     }
 
-    private func checkMayConnect(_ verified: VerifiedToken) async throws(ChatError) {
-        try await read { try $0.checkMayConnect(verified.caller.user, issuedAt: verified.issuedAt) }
-    }
-
-    /// Counts a message against the caller's rate limit.
-    ///
-    /// - Throws: `rate-limited` if the caller sent too many messages.
-    func checkRateLimit(of caller: Caller) throws(ChatError) {
-        if let refusal = sendLimiter?.take(caller, now: engine.clock()) { throw refusal }
+    private func checkMayConnect(_ verified: VerifiedToken, _ owner: WorkOwner) async throws(ChatError) {
+        try await read(for: owner, in: .admission) {
+            try $0.checkMayConnect(verified.caller.user, issuedAt: verified.issuedAt)
+        }
     }
 
     // MARK: The engine
 
     /// Reads from the store on a thread that may block on disk access.
+    ///
+    /// - Parameters:
+    ///   - owner: The user on whose behalf the server reads.
+    ///   - pool: The threads; `nil` for those of the operation's cost class.
     func read<Answer: Sendable>(
-        _ body: @escaping @Sendable (Engine) throws -> Answer
+        for owner: WorkOwner, in pool: WorkPool? = nil, _ body: @escaping @Sendable (Engine) throws -> Answer
     ) async throws(ChatError) -> Answer {
         let result: Result<Answer, ChatError> = await withCheckedContinuation { continuation in
-            readers.submit { _ in
+            pools[pool ?? cost.pool].submit(for: owner) {
                 continuation.resume(returning: Result { try body(engine) }.mapError(ChatError.init(wrapping:)))
+            } refused: { error in
+                continuation.resume(returning: .failure(error))
             }
         }
         return try result.get()

@@ -1,7 +1,6 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
@@ -25,7 +24,7 @@ extension Route {
             }
         self.init(
             HTTPRequest.Method(rawValue: address.method.rawValue) ?? .get, address.path, name: endpoint.name,
-            access: endpoint.access
+            access: endpoint.access, cost: endpoint.cost
         ) { scope, request, context throws(ChatError) in
             // A body may take long to arrive. Users who are erased in the meantime are refused.
             let erasureCount = scope.engine.erasureCount
@@ -41,7 +40,8 @@ extension Route {
                 path: path, query: address.method.hasBody ? [:] : try scope.query(request), body: body,
                 limits: scope.engine.limits)
             let operation = try Request(from: &reader)
-            if endpoint.isRateLimited { try scope.checkRateLimit(of: caller) }
+            // The first token was taken before the body was read.
+            try scope.takeTokens(operation.tokens - 1, of: WorkOwner(caller))
             let answer = try await scope.perform(operation, by: caller, erasureCount: erasureCount)
             guard Request.Answer.schema != nil, answer.status != 204 else {
                 return Response(status: .init(code: answer.status))
@@ -55,9 +55,15 @@ extension RequestScope {
     fileprivate func perform<Request: Executable>(
         _ operation: Request, by caller: Caller, erasureCount: Int
     ) async throws(ChatError) -> Request.Answer {
-        let context = OperationContext(
-            engine: engine, caller: caller, erasureCount: erasureCount,
-            offload: { [readers] work in readers.submit { _ in work() } }, startCleanup: { [tidy] in tidy.runNow() })
-        return try await write { _, completion in operation.execute(context, completion: completion) }
+        let pool = pools[cost.pool]
+        return try await write { _, completion in
+            let context = OperationContext(
+                engine: engine, caller: caller, erasureCount: erasureCount,
+                offload: { work in
+                    // Work that is refused doesn't run, so it doesn't complete the request either.
+                    pool.submit(for: WorkOwner(caller), work) { completion(.failure($0)) }
+                }, startCleanup: { [tidy] in tidy.runNow() })
+            operation.execute(context, completion: completion)
+        }
     }
 }

@@ -11,7 +11,7 @@ extension Route {
             guard caller.isAdmin || caller.user == user else {
                 throw ChatError(.forbidden, "Only \(user) and administrators can export this user's data.")
             }
-            return try await scope.export(user)
+            return try await scope.export(user, for: WorkOwner(caller))
         }
     ]
 }

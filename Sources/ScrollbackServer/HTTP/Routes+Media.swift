@@ -56,7 +56,7 @@ extension Route {
             guard (1...longestLink).contains(lifetime) else {
                 throw .invalidParameter("expiresIn", "must be in 1...\(longestLink) seconds", limit: Int(longestLink))
             }
-            let row = try await scope.read { try $0.file(id, by: caller) }
+            let row = try await scope.read(for: WorkOwner(caller)) { try $0.file(id, by: caller) }
             if isThumbnail, row.thumbnail == nil {
                 throw ChatError(.unknownMedia, "The file has no thumbnail.", parameter: "thumbnail")
             }
@@ -91,6 +91,7 @@ extension Route {
         let given = try scope.query(request)["token"]
         let media = try id(scope, context)
         let verified: VerifiedToken
+        let link = given == nil ? nil : media
         if let given {
             guard given.count == 1 else { throw .invalidParameter("token", "must be given once") }
             verified = try await scope.tokens.verify(
@@ -98,8 +99,9 @@ extension Route {
         } else {
             verified = try await scope.tokens.verify(try scope.bearer(request))
         }
-        let caller = try await scope.authorize(verified)
-        return try await scope.read { try $0.file(media, by: caller) }
+        let caller = try await scope.authorize(verified, link: link)
+        let owner = link.map { WorkOwner.link($0) } ?? WorkOwner(caller)
+        return try await scope.read(for: owner) { try $0.file(media, by: caller) }
     }
 }
 

@@ -27,13 +27,17 @@ extension Route {
                 throw ChatError(.shuttingDown, "The server is starting or shutting down. Try again later.")
             }
             // A read that reaches the disk: a store that can't answer is not ready.
-            _ = try await scope.read { try $0.store.read { try $0.conversation(numbered: 0) } }
+            _ = try await scope.read(for: .server, in: .admission) {
+                try $0.store.read { try $0.conversation(numbered: 0) }
+            }
             return respond { $0.field("status", "ready") }
         },
         Route(.get, "/metrics", .readMetrics) { scope, request, _ throws(ChatError) in
             try await scope.checkMayReadMetrics(request)
             // Some of the numbers are read from the disk.
-            let text = try await scope.read { scope.metrics.text(engine: $0, store: scope.store) }
+            let text = try await scope.read(for: .server, in: .admission) {
+                scope.metrics.text(engine: $0, store: scope.store)
+            }
             return Response(
                 status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
                 body: .init(byteBuffer: ByteBuffer(string: text)))

@@ -8,7 +8,7 @@ extension Route {
     /// Tokens, which the server's token service makes.
     static let tokens: [Route] = [
         Route(.post, "/v1/tokens", .makeToken) { scope, request, _ throws(ChatError) in
-            _ = try await scope.caller(request)
+            let caller = try await scope.caller(request)
             var user: UserID?
             var lifetime = TokenService.standardLifetime
             var scopes = Scopes.all
@@ -31,7 +31,9 @@ extension Route {
             }
             let subject = try user.required("user")
             // Deactivated and banned users get no token.
-            try await scope.read { try $0.checkMayConnect(subject, issuedAt: .distantFuture) }
+            try await scope.read(for: WorkOwner(caller), in: .admission) {
+                try $0.checkMayConnect(subject, issuedAt: .distantFuture)
+            }
             let token: String
             do {
                 token = try await scope.tokens.token(for: subject, scopes: scopes, lifetime: lifetime)

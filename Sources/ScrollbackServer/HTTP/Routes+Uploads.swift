@@ -177,7 +177,7 @@ extension Route {
                         parameter: "Upload-Offset")
                 }
                 await transfer.end()
-                let media = try await scope.read { try $0.file(of: row) }
+                let media = try await scope.read(for: WorkOwner(caller)) { try $0.file(of: row) }
                 return UploadReceiver.done(media, row, fields, nil, engine)
             }
             if isEnd, let length = request.length {

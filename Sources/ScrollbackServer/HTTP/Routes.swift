@@ -19,42 +19,52 @@ struct Route: Sendable {
     let name: String
     /// Who may call it.
     let access: AccessRule
+    let cost: CostClass
     let handler: Handler
 
     init(
-        _ method: HTTPRequest.Method, _ path: String, name: String, access: AccessRule, _ handler: @escaping Handler
+        _ method: HTTPRequest.Method, _ path: String, name: String, access: AccessRule, cost: CostClass,
+        _ handler: @escaping Handler
     ) {
         self.method = method
         self.path = path
         self.name = name
         self.access = access
+        self.cost = cost
         self.handler = handler
     }
 
     init(
         _ method: HTTPRequest.Method, _ path: String, _ rule: CustomRouteRule, _ handler: @escaping Handler
     ) {
-        self.init(method, path, name: rule.name, access: rule.access, handler)
+        self.init(method, path, name: rule.name, access: rule.access, cost: rule.cost, handler)
     }
 
+    /// The routes that are not operations of the registry.
+    static let custom: [Route] = tokens + exports + uploads + media + operations
+
     /// All operations.
-    static let all: [Route] =
-        tokens + exports + uploads + media
-        + operations + OperationRegistry.all.compactMap { Route(operation: $0) }
+    static let all: [Route] = custom + OperationRegistry.all.compactMap { Route(operation: $0) }
 }
 
-/// The name and access rule of routes that are not operations of the registry: they stream bodies, or need parts of the
-/// server that the engine doesn't have.
+/// The name, access rule and cost class of routes that are not operations of the registry: they stream bodies, or need
+/// parts of the server that the engine doesn't have.
 struct CustomRouteRule: Sendable {
     let name: String
     let access: AccessRule
+    let cost: CostClass
 
-    static let probe = CustomRouteRule(name: "probe", access: AccessRule(nil, .everyone))
-    static let readMetrics = CustomRouteRule(name: "readMetrics", access: .administrator)
-    static let makeToken = CustomRouteRule(name: "makeToken", access: .administrator)
-    static let exportUser = CustomRouteRule(name: "exportUser", access: AccessRule(.read, .selfOrAdministrator))
-    static let readMedia = CustomRouteRule(name: "readMedia", access: AccessRule(.read, .permission([.read])))
-    static let upload = CustomRouteRule(name: "upload", access: AccessRule(.write, .permission([.send])))
+    /// Probes have no token, so there is no user whose limit they could count against.
+    static let probe = CustomRouteRule(name: "probe", access: AccessRule(nil, .everyone), cost: .free)
+    /// The token for metrics has no user either.
+    static let readMetrics = CustomRouteRule(name: "readMetrics", access: .administrator, cost: .free)
+    static let makeToken = CustomRouteRule(name: "makeToken", access: .administrator, cost: .write)
+    static let exportUser = CustomRouteRule(
+        name: "exportUser", access: AccessRule(.read, .selfOrAdministrator), cost: .search)
+    static let readMedia = CustomRouteRule(
+        name: "readMedia", access: AccessRule(.read, .permission([.read])), cost: .read)
+    static let upload = CustomRouteRule(
+        name: "upload", access: AccessRule(.write, .permission([.send])), cost: .write)
 
     static let all = [probe, readMetrics, makeToken, exportUser, readMedia, upload]
 }
@@ -64,6 +74,9 @@ package enum APISurface {
     package static var operations: [(method: String, path: String, name: String, access: AccessRule)] {
         Route.all.map { ($0.method.rawValue, $0.path, $0.name, $0.access) }
     }
+
+    /// The cost class of each HTTP operation, in the order of ``operations``.
+    package static var costs: [CostClass] { Route.all.map(\.cost) }
 
     /// The requests over the WebSocket besides `hello`, and who may call them.
     package static var requests: [String: AccessRule] {
@@ -84,6 +97,7 @@ func makeRouter(_ routes: [Route], _ scope: RequestScope) -> Router<BasicRequest
     for route in routes {
         var scope = scope
         scope.access = route.access
+        scope.cost = route.cost
         let own = scope
         // Every GET operation also supports HEAD (RFC 9110 section 9.3.2).
         for method in route.method == .get ? [.get, .head] : [route.method] {

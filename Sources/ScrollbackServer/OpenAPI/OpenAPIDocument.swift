@@ -1,5 +1,6 @@
 import CEmbeddedFiles
 import Foundation
+import HTTPTypes
 import ScrollbackEngine
 import ScrollbackWire
 
@@ -21,8 +22,20 @@ enum OpenAPIDocument {
             guard let http = operation.endpoint.http else { continue }
             paths[http.path, default: [:]][http.method.rawValue.lowercased()] = item(operation, http)
         }
+        for route in Route.custom where route.cost != .free { addRateLimit(to: route, in: &paths) }
         document["paths"] = paths
         return document
+    }
+
+    /// Adds the status 429 to a route that is written by hand.
+    private static func addRateLimit(to route: Route, in paths: inout [String: [String: Any]]) {
+        let method = route.method.rawValue.lowercased()
+        guard var item = paths[route.path]?[method] as? [String: Any],
+            var responses = item["responses"] as? [String: Any]
+        else { return }
+        responses["429"] = ["$ref": "#/components/responses/RateLimited"]
+        item["responses"] = responses
+        paths[route.path]?[method] = item
     }
 
     private static func encoded(_ document: [String: Any]) -> [UInt8] {
@@ -102,7 +115,7 @@ enum OpenAPIDocument {
         var errors: Set<Int> = Set(endpoint.errors).union([401, 403, 500, 503])
         if hasParameters { errors.insert(422) }
         if hasBody { errors.formUnion([400, 408, 413, 415, 422]) }
-        if endpoint.isRateLimited { errors.insert(429) }
+        if endpoint.cost != .free { errors.insert(429) }
         for status in errors {
             guard let name = errorResponses[status] else {
                 preconditionFailure("no response describes status \(status)")

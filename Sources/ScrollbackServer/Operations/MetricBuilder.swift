@@ -72,3 +72,33 @@ final class SampledTotal: Sendable {
         if total > before { counter.increment(by: total - before) }
     }
 }
+
+/// The total of one combination of labels, in the order of their declaration.
+typealias LabeledTotal = (labels: [(String, String)], total: Int)
+
+/// A counter with labels, whose totals are kept elsewhere.
+final class SampledTotals: Sendable {
+    private let name: String
+    private let factory: any MetricsFactory
+    private let known = Mutex<[[String]: SampledTotal]>([:])
+
+    init(_ name: String, _ help: String, _ builder: MetricBuilder) {
+        self.name = name
+        factory = builder.factory
+        builder.declare(name, .counter, help)
+    }
+
+    /// Increments the counter of each combination of labels by its growth since the last call.
+    func increase(to totals: [LabeledTotal]) {
+        for (labels, total) in totals {
+            let counter = known.withLock { known in
+                let key = labels.map(\.1)
+                if let counter = known[key] { return counter }
+                let counter = SampledTotal(Counter(label: name, dimensions: labels, factory: factory))
+                known[key] = counter
+                return counter
+            }
+            counter.increase(to: total)
+        }
+    }
+}

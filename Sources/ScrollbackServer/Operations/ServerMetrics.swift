@@ -2,6 +2,7 @@ import CoreMetrics
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
+import ScrollbackWire
 import SQLiteSupport
 import Synchronization
 
@@ -32,6 +33,12 @@ final class ServerMetrics: Sendable {
     private let sockets: Meter
     private let maximumSockets: Meter
     private let queuedBytes: Meter
+    private let rateLimited: SampledTotals
+    /// For each pool of threads, the number of reads that wait.
+    private let readsWaiting: [Meter]
+    private let readsRefused: SampledTotals
+    /// How long work waited for a thread of each pool.
+    let readWaits: [WorkPool: Timer]
 
     let registry: MetricsRegistry
     /// Read values that the engine and the store keep, one sample at a time.
@@ -112,6 +119,21 @@ final class ServerMetrics: Sendable {
         commitJobs = new.recorder(
             "scrollback_commit_writes", "Number of writes in a transaction.",
             [1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
+        rateLimited = SampledTotals(
+            "scrollback_rate_limited_total", "Requests refused because their user exceeded a rate limit.", new)
+        new.fairness()
+        new.declare("scrollback_reads_waiting", .gauge, "Reads that wait for a thread.")
+        readsWaiting = WorkPool.allCases.map { [new] in
+            Meter(label: "scrollback_reads_waiting", dimensions: [("pool", $0.rawValue)], factory: new.factory)
+        }
+        readsRefused = SampledTotals(
+            "scrollback_reads_refused_total", "Reads refused because too many reads of their user were waiting.", new)
+        readWaits = Dictionary(
+            uniqueKeysWithValues: WorkPool.allCases.map { [new] in
+                let name = "scrollback_\($0.rawValue)_wait_seconds"
+                let help = "Time that work waited for a thread of the \($0) pool."
+                return ($0, new.timer(name, help, [0.001, 0.01, 0.1, 1, 10]))
+            })
         new.sizes()
         samples = Mutex(new.samples)
     }
@@ -129,6 +151,18 @@ final class ServerMetrics: Sendable {
                 sockets.set(limits.total)
                 maximumSockets.set(limits.maximum)
                 queuedBytes.set(budget.total)
+            }
+        }
+    }
+
+    /// Also samples the rate limits and the pools of threads, once the server has them.
+    func observe(_ limiter: RateLimiter, _ pools: ReaderPools) {
+        samples.withLock {
+            $0.append { [rateLimited, readsWaiting, readsRefused] _, _ in
+                rateLimited.increase(to: limiter.refusals.map { ([("class", $0.cost.rawValue)], $0.count) })
+                for (pool, waiting) in zip(WorkPool.allCases, readsWaiting) { waiting.set(pools[pool].depth) }
+                readsRefused.increase(
+                    to: WorkPool.allCases.map { ([("pool", $0.rawValue)], pools[$0].refusals.load(ordering: .relaxed)) })
             }
         }
     }
@@ -176,22 +210,22 @@ extension MetricBuilder {
     ///
     /// - Parameter totals: Returns the total of each combination of labels.
     fileprivate mutating func counters(
-        _ name: String, _ help: String,
-        _ totals: @escaping @Sendable (Engine) -> [(labels: [(String, String)], total: Int)]
+        _ name: String, _ help: String, _ totals: @escaping @Sendable (Engine) -> [LabeledTotal]
     ) {
-        declare(name, .counter, help)
-        let known = Mutex<[[String]: SampledTotal]>([:])
-        sample { [factory] engine, _ in
-            for (labels, total) in totals(engine) {
-                let sampled = known.withLock { known in
-                    let key = labels.map(\.1)
-                    if let sampled = known[key] { return sampled }
-                    let sampled = SampledTotal(Counter(label: name, dimensions: labels, factory: factory))
-                    known[key] = sampled
-                    return sampled
-                }
-                sampled.increase(to: total)
-            }
+        let counters = SampledTotals(name, help, self)
+        sample { engine, _ in counters.increase(to: totals(engine)) }
+    }
+
+    fileprivate mutating func fairness() {
+        counters(
+            "scrollback_write_queue_refusals_total",
+            "Writes refused because the queue was full, or the part of it that one user may fill."
+        ) {
+            let refusals = $0.log.refusals
+            return [([("bound", "user")], refusals.owner), ([("bound", "total")], refusals.total)]
+        }
+        counter("scrollback_searches_stopped_total", "Searches stopped because they took too long.") {
+            $0.stoppedSearches.load(ordering: .relaxed)
         }
     }
 

@@ -21,7 +21,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, QueueingC
     private let budget: OutboundBudget
     private let maximumQueuedBytes: Int
     /// Runs work that may block on disk access on another thread.
-    private let runBlocking: @Sendable (@escaping @Sendable () -> Void) -> Void
+    private let runBlocking: PoolOffload
     /// The session, set before the handler is added.
     ///
     /// Cleared on disconnect to break the reference cycle.
@@ -45,7 +45,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, QueueingC
     /// The latest head of each room whose messages were skipped because this client was too slow.
     private var skippedHeads: [ConversationID: HeadFrame] = [:]
     /// Pending requests with potentially large responses, in order of arrival.
-    private var reads: Deque<@Sendable () -> Void> = []
+    private var reads: Deque<(pool: WorkPool, owner: WorkOwner, work: @Sendable () -> Void)> = []
     private var isExecutingRead = false
     /// Whether so many requests are pending that the handler accepts no more.
     private var hasManyReads = false
@@ -60,7 +60,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, QueueingC
 
     init(
         lane: EventLoopLane, raw: RawFrameHandler, metrics: ServerMetrics, budget: OutboundBudget,
-        maximumQueuedBytes: Int, runBlocking: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+        maximumQueuedBytes: Int, runBlocking: @escaping PoolOffload
     ) {
         self.lane = lane
         self.runBlocking = runBlocking
@@ -166,9 +166,9 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, QueueingC
     ///
     /// Requests run one at a time, and only while the client has read all previous responses. A client that requests
     /// more than its connection can carry waits and is not closed as too slow.
-    func offload(_ read: @escaping @Sendable () -> Void) {
+    func offload(_ pool: WorkPool, _ owner: WorkOwner, _ work: @escaping @Sendable () -> Void) {
         lane.eventLoop.execute {
-            self.reads.append(read)
+            self.reads.append((pool, owner, work))
             self.updateReceiving()
             self.readNext()
         }
@@ -180,8 +180,8 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, QueueingC
         else { return }
         isExecutingRead = true
         updateReceiving()
-        runBlocking { [self] in
-            read()
+        runBlocking(read.pool, read.owner) { [self] in
+            read.work()
             // Enqueued after the response, which goes to the event loop through the same lane.
             lane.eventLoop.execute {
                 self.isExecutingRead = false

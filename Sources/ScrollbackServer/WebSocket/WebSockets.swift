@@ -32,7 +32,7 @@ final class WebSockets: Sendable {
         let raw = RawFrameHandler()
         let handler = WebSocketHandler(
             lane: lane, raw: raw, metrics: scope.metrics, budget: budget, maximumQueuedBytes: options.outboundBytes,
-            runBlocking: { [readers = scope.readers] work in readers.submit { _ in work() } })
+            runBlocking: { [pools = scope.pools] pool, owner, work in pools[pool].submit(for: owner, work) })
         let session = Session(services: services(handler), lane: lane, transport: handler)
         handler.session = session
         let isClosing = state.withLock { state in
@@ -96,9 +96,8 @@ final class WebSockets: Sendable {
                     }
                 }
             },
-            offload: { [weak handler] work in handler?.offload(work) },
-            heartbeat: options.heartbeat, sendLimiter: scope.sendLimiter,
-            maximumConnections: options.connectionsPerUser,
+            offload: { [weak handler] pool, owner, work in handler?.offload(pool, owner, work) },
+            heartbeat: options.heartbeat, limiter: scope.limiter, maximumConnections: options.connectionsPerUser,
             startCleanup: { [scope] in scope.tidy.runNow() })
     }
 }

@@ -157,14 +157,15 @@ extension ConnectionLifecycle {
 
     /// Schedules a retry of requests that failed temporarily on a connection that stays open.
     ///
-    /// The delay has jitter, so that clients don't retry at the same time.
+    /// The delay is at least `seconds`, also if a shorter one was scheduled before. The jitter keeps clients from
+    /// retrying at the same time.
     ///
-    /// - Returns: The time to call ``tick(now:)``, or `nil` if a retry is already scheduled.
+    /// - Returns: The time to call ``tick(now:)``, or `nil` if a retry is already scheduled at that time or later.
     package mutating func retryRequests(
         after seconds: TimeInterval, now: Date, using generator: inout some RandomNumberGenerator
     ) -> Date? {
-        guard isOnline, retryAt == nil else { return nil }
-        retryAt = now + seconds * Double.random(in: 0.5...1.5, using: &generator)
+        guard isOnline, retryAt.map({ $0 < now + seconds }) ?? true else { return nil }
+        retryAt = now + seconds * Double.random(in: 1...1.5, using: &generator)
         return retryAt
     }
 

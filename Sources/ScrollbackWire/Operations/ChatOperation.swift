@@ -12,6 +12,9 @@ package protocol ChatOperation: Sendable {
     /// The operation's name, its addresses on both transports, and who may call it.
     static var endpoint: Endpoint { get }
 
+    /// How many tokens the request takes from the caller's rate limit, at least 1.
+    var tokens: Int { get }
+
     /// Reads the parameters of a request.
     ///
     /// The same code describes the parameters: the OpenAPI document is generated from a reader that hands out each
@@ -19,6 +22,10 @@ package protocol ChatOperation: Sendable {
     ///
     /// - Throws: `invalidParameter` with the name of the parameter that is missing or wrong.
     init(from request: inout RequestReader) throws(ChatError)
+}
+
+extension ChatOperation {
+    package var tokens: Int { 1 }
 }
 
 /// An operation that the SDK calls over the WebSocket.

@@ -37,8 +37,8 @@ package struct Endpoint: Sendable {
     /// The HTTP request, or `nil` for an operation that only the WebSocket has.
     package let http: Address?
     package let access: AccessRule
-    /// Whether the operation counts against the number of messages, edits and actions a user may send in a second.
-    package let isRateLimited: Bool
+    /// The kind of work that the operation causes, which decides the rate limit that it counts against.
+    package let cost: CostClass
     package let tag: Tag
     /// One imperative phrase without a period.
     package let summary: String
@@ -49,14 +49,14 @@ package struct Endpoint: Sendable {
 
     package init(
         _ name: String, frame: String? = nil, http: Address? = nil, scope: Scope,
-        caller: AccessRule.Caller, isRateLimited: Bool = false, tag: Tag, summary: String, details: String = "",
+        caller: AccessRule.Caller, cost: CostClass, tag: Tag, summary: String, details: String = "",
         errors: [Int] = []
     ) {
         self.name = name
         self.frame = frame
         self.http = http
         access = AccessRule(scope, caller)
-        self.isRateLimited = isRateLimited
+        self.cost = cost
         self.tag = tag
         self.summary = summary
         self.details = details

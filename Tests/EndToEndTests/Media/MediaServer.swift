@@ -11,7 +11,7 @@ struct MediaServer: Sendable {
     /// The client of a user without conversations.
     let carol: API
 
-    init(_ arguments: [String] = ["--send-rate", "0"], shell: String? = nil) async throws {
+    init(_ arguments: [String] = RunningServer.withoutLimits, shell: String? = nil) async throws {
         try await self.init(on: try await RunningServer.start(arguments, shell: shell))
     }
 

@@ -11,7 +11,7 @@ import Testing
         async throws
     {
         let server = try await RunningServer.start(
-            ["--send-rate", "0"], shell: "trap '' XFSZ; ulimit -S -f \(3 * 1024 * 2)")
+            RunningServer.withoutLimits, shell: "trap '' XFSZ; ulimit -S -f \(3 * 1024 * 2)")
         let alice = try await server.api("alice")
         let socket = try await TestSocket.signedIn(server, "alice")
         let text = String(repeating: "x", count: 100_000)

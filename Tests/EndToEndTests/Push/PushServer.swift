@@ -94,7 +94,7 @@ struct PushServer: Sendable {
             shell += " SCROLLBACK_PUSH_AUTHORITIES='\(authorities.path)'"
         }
         let server = try await RunningServer.start(
-            ["--send-rate", "0"] + (inFile ? ["--push-credentials", file.path] : []) + arguments,
+            RunningServer.withoutLimits + (inFile ? ["--push-credentials", file.path] : []) + arguments,
             shell: shell, folder: folder)
         let push = PushServer(server: server, admin: try await server.admin())
         if !inFile { try await push.set(["services": services]) }

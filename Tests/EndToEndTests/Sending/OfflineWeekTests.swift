@@ -18,7 +18,7 @@ struct OfflineWeekTests {
         let count = Run.isLong ? 300 : 50
         var generator = SplitMix64(printingSeedFor: "a week offline")
         let week = OfflineWeek()
-        let server = try await RunningServer.start(["--send-rate", "0"])
+        let server = try await RunningServer.start(RunningServer.withoutLimits)
         let proxy = try await TestProxy(to: server)
         for number in 0..<OfflineWeek.conversations {
             let answer = try await server.admin().call(

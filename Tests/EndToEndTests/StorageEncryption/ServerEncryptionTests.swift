@@ -146,7 +146,7 @@ import Testing
         for isEncrypted in [false, true] {
             let folder = try TemporaryFolder()
             let keys = try Self.keyFile(Self.key(1), in: folder.url)
-            let arguments = ["--send-rate", "0"] + (isEncrypted ? ["--store-keys", keys] : [])
+            let arguments = RunningServer.withoutLimits + (isEncrypted ? ["--store-keys", keys] : [])
             // The server's temporary files are searched as well.
             let temporary = folder.url.appending(component: "tmp")
             try FileManager.default.createDirectory(at: temporary, withIntermediateDirectories: true)
@@ -210,7 +210,7 @@ import Testing
         let folder = try TemporaryFolder()
         let keys = folder.url.appending(component: "store-keys").path
         func start(_ arguments: [String] = []) async throws -> RunningServer {
-            try await RunningServer.start(["--send-rate", "0"] + arguments, folder: folder)
+            try await RunningServer.start(RunningServer.withoutLimits + arguments, folder: folder)
         }
         var server = try await start()
         var media = try await MediaServer(on: server)

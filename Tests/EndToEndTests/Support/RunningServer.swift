@@ -23,6 +23,9 @@ final class RunningServer: Sendable {
         var isSecure = false
     }
 
+    /// The arguments of a server without rate limits, for tests that send more than a user would.
+    static let withoutLimits = ["send", "write", "read", "lookup", "search"].flatMap { ["--\($0)-rate", "0"] }
+
     /// Starts a server and waits until it listens.
     ///
     /// - Parameters:
@@ -30,7 +33,7 @@ final class RunningServer: Sendable {
     ///   - shell: Commands of `sh` that run in the process before it becomes the server, such as `ulimit`.
     ///   - folder: A folder that the test prepared, or `nil` for a new one.
     static func start(
-        _ arguments: [String] = ["--send-rate", "0"], shell: String? = nil, folder: TemporaryFolder? = nil
+        _ arguments: [String] = withoutLimits, shell: String? = nil, folder: TemporaryFolder? = nil
     ) async throws -> RunningServer {
         let server = try RunningServer(arguments, shell: shell, folder: folder)
         try await server.start()

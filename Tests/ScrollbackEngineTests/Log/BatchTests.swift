@@ -25,6 +25,7 @@ struct BatchTests {
         func hold() {
             let isHeld = DispatchSemaphore(value: 0)
             harness.engine.log.submit(
+                for: .server,
                 { _ in },
                 completion: { [gate] (_: Result<Void, ChatError>) in
                     isHeld.signal()
@@ -47,7 +48,7 @@ struct BatchTests {
         }
     }
 
-    @Test("In a batch, completions run in the order of the calls, and events follow the sequence numbers")
+    @Test("In a batch, completions run in the order of a user's calls, and events follow the sequence numbers")
     func order() throws {
         let blocked = try BlockedLog()
         try blocked.harness.make(group, members: ["alice", "bob"])
@@ -55,7 +56,7 @@ struct BatchTests {
         let device = sessions.device("bob")
         blocked.hold()
         for index in 0..<100 {
-            blocked.send(index, blocked.harness.submission("\(index)"), by: index.isMultiple(of: 3) ? "bob" : "alice")
+            blocked.send(index, blocked.harness.submission("\(index)"), by: "alice")
         }
         blocked.release()
         let answers = blocked.answers.withLock { $0 }
@@ -174,6 +175,7 @@ struct BatchTests {
         func submit(_ index: Int) {
             group.enter()
             log.submit(
+                for: .server,
                 { _ in },
                 completion: { (result: Result<Void, ChatError>) in
                     answers.withLock { $0[index] = .some(refusal { try result.get() }) }
@@ -181,6 +183,7 @@ struct BatchTests {
                 })
         }
         log.submit(
+            for: .server,
             { _ in
                 isHeld.signal()
                 gate.wait()
@@ -203,10 +206,10 @@ struct BatchTests {
     func closing() throws {
         let blocked = try BlockedLog()
         try blocked.harness.make(group, members: ["alice"])
-        for index in 0..<1_500 { blocked.send(index, blocked.harness.submission(), by: "alice") }
+        for index in 0..<900 { blocked.send(index, blocked.harness.submission(), by: "alice") }
         blocked.harness.engine.log.close()
-        #expect(blocked.answers.withLock { $0.count } == 1_500)
-        #expect(try blocked.harness.head(group, "alice").head == 1_500)
+        #expect(blocked.answers.withLock { $0.count } == 900)
+        #expect(try blocked.harness.head(group, "alice").head == 900)
         let error = refusal { try blocked.harness.send(to: group, by: "alice") }
         #expect(error?.code == .shuttingDown)
     }
@@ -249,9 +252,10 @@ struct BatchTests {
         let runs = Mutex(0)
         let log = blocked.harness.engine.log
         blocked.hold()
-        log.submit({ _ in runs.withLock { $0 += 1 } }, completion: { (_: Result<Void, ChatError>) in })
+        log.submit(for: .server, { _ in runs.withLock { $0 += 1 } }, completion: { (_: Result<Void, ChatError>) in })
         let answer = Mutex<ChatError?>(nil)
         log.submit(
+            for: .server,
             { _ in throw ChatError(.overloaded, "The webhook can't be reached.") },
             completion: { (result: Result<Void, ChatError>) in
                 if case .failure(let error) = result { answer.withLock { $0 = error } }

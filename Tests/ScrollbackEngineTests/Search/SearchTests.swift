@@ -237,10 +237,11 @@ struct SearchTests {
 
         func find(
             _ terms: SearchTerms, in scopes: [SearchScope], sort: SearchSort, after position: SearchPosition?,
-            limit: Int, _ store: any StoreReader
+            limit: Int, _ store: any StoreReader, until deadline: WorkDeadline
         ) throws -> SearchMatches? {
             if let known = known.withLock({ $0 }) { return position == nil ? known : SearchMatches() }
-            let found = try base.find(terms, in: scopes, sort: sort, after: position, limit: limit, store)
+            let found = try base.find(
+                terms, in: scopes, sort: sort, after: position, limit: limit, store, until: deadline)
             known.withLock { $0 = found }
             return found
         }

@@ -497,7 +497,8 @@ struct SessionTests {
         .history(18))
     func rateLimits() throws {
         let harness = try harness()
-        let sessions = SessionHarness(harness, sendLimiter: SendRateLimiter(perSecond: 2, burst: 3))
+        let sessions = SessionHarness(
+            harness, limiter: RateLimiter([.message: RateLimiter.Rate(perSecond: 2, burst: 3)]))
         let device = sessions.device("alice")
         for _ in 0..<3 { device.request(SendMessage(conversation: group, submission: harness.submission("before"))) }
         let (one, two) = (harness.submission("m1"), harness.submission("m2"))

@@ -23,6 +23,7 @@ struct WideDeletedRangeTests {
     private func fill(_ server: TestServer, _ count: Int64) async throws {
         try await server.perform { [group] engine, completion in
             engine.log.submit(
+                for: .server,
                 { transaction in
                     guard var row = try transaction.conversation(group) else { return }
                     let json = MessageContent.text("filling").json
@@ -80,7 +81,7 @@ struct WideDeletedRangeTests {
 
         // The sweep has removed some of the deleted rows.
         try await server.perform { [group] engine, completion in
-            engine.log.submit({ _ = try $0.sweep(group, limit: 100) }, completion: completion)
+            engine.log.submit(for: .server, { _ = try $0.sweep(group, limit: 100) }, completion: completion)
         }
         try look()
         try await readPages(server, newest, oldest)

@@ -49,7 +49,7 @@ final class SteppedClient {
         store = try LocalStore(directory: nil, user: "bob")
         let services = SessionServices(
             engine: engine, verify: { _, completion in completion(.success((caller: Self.bob, expiresAt: nil))) },
-            offload: { $0() })
+            offload: { $2() })
         session = Session(services: services, lane: transport, transport: transport)
         session.receive(HelloFrame(token: "bob", device: "stepped", cursor: nil).encoded())
         let window = try engine.syncWindow(cursor: nil, limit: 100, by: Self.bob)

@@ -5,7 +5,7 @@ package import ScrollbackWire
 package struct CloseConnections: ChatOperation {
     package static let endpoint = Endpoint(
         "closeConnections", http: .delete("/v1/admin/connections/{user}"), scope: .admin, caller: .administrator,
-        tag: .server,
+        cost: .write, tag: .server,
         summary: "Close a user's connections",
         details: """
             The server closes them with code 1012, and the devices reconnect after a random delay. Deactivate or ban \

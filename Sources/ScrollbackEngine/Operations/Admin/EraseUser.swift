@@ -4,7 +4,8 @@ package import ScrollbackWire
 /// Erases a user and their data.
 package struct EraseUser: ChatOperation {
     package static let endpoint = Endpoint(
-        "eraseUser", http: .delete("/v1/users/{user}"), scope: .admin, caller: .administrator, tag: .users,
+        "eraseUser", http: .delete("/v1/users/{user}"), scope: .admin, caller: .administrator, cost: .write,
+        tag: .users,
         summary: "Erase a user",
         details: """
             The server closes the user's connections and refuses their tokens at once. A background job removes their \

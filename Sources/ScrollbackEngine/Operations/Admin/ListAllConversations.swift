@@ -5,7 +5,7 @@ package import ScrollbackWire
 package struct ListAllConversations: ChatOperation {
     package static let endpoint = Endpoint(
         "listAllConversations", http: .get("/v1/admin/conversations"), scope: .admin, caller: .administrator,
-        tag: .conversations,
+        cost: .read, tag: .conversations,
         summary: "List all conversations, or those of a user",
         details: "Ordered by kind and name. Conversations have their absolute names.")
 

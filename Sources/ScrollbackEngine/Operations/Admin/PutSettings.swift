@@ -4,7 +4,7 @@ package import ScrollbackWire
 /// Changes the server's settings.
 package struct PutSettings: ChatOperation {
     package static let endpoint = Endpoint(
-        "putSettings", http: .put("/v1/settings"), scope: .admin, caller: .administrator, tag: .server,
+        "putSettings", http: .put("/v1/settings"), scope: .admin, caller: .administrator, cost: .write, tag: .server,
         summary: "Change the server's settings", details: "Settings that are left out stay as they are.")
 
     package typealias Answer = GetSettings.Answer

@@ -4,7 +4,8 @@ package import ScrollbackWire
 /// Deactivates or reactivates a user.
 package struct PutUserState: ChatOperation {
     package static let endpoint = Endpoint(
-        "putUserState", http: .put("/v1/users/{user}/state"), scope: .admin, caller: .administrator, tag: .users,
+        "putUserState", http: .put("/v1/users/{user}/state"), scope: .admin, caller: .administrator, cost: .write,
+        tag: .users,
         summary: "Deactivate or reactivate a user",
         details: """
             The server closes a deactivated user's connections with code 4010 and refuses their tokens with 403 \

@@ -4,7 +4,8 @@ package import ScrollbackWire
 /// Revokes all tokens of a user.
 package struct RevokeTokens: ChatOperation {
     package static let endpoint = Endpoint(
-        "revokeTokens", http: .delete("/v1/users/{user}/tokens"), scope: .admin, caller: .administrator, tag: .users,
+        "revokeTokens", http: .delete("/v1/users/{user}/tokens"), scope: .admin, caller: .administrator, cost: .write,
+        tag: .users,
         summary: "Revoke a user's tokens",
         details: """
             The server refuses every token that was issued until now, and closes the user's connections with code 4010.

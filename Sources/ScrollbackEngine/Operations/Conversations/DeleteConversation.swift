@@ -5,7 +5,7 @@ package import ScrollbackWire
 package struct DeleteConversation: ChatOperation {
     package static let endpoint = Endpoint(
         "deleteConversation", http: .delete("/v1/conversations/{conversation}"), scope: .manage,
-        caller: .permission([.delete]), tag: .conversations,
+        caller: .permission([.delete]), cost: .write, tag: .conversations,
         summary: "Delete a conversation",
         details: "A new conversation with the same ID has another epoch.",
         errors: [404])

@@ -5,7 +5,7 @@ package import ScrollbackWire
 package struct GetConversation: ChatOperation {
     package static let endpoint = Endpoint(
         "getConversation", http: .get("/v1/conversations/{conversation}"), scope: .read, caller: .permission([.read]),
-        tag: .conversations, summary: "Get a conversation's head and your state in it", errors: [404])
+        cost: .read, tag: .conversations, summary: "Get a conversation's head and your state in it", errors: [404])
 
     package typealias Answer = ConversationHead
 

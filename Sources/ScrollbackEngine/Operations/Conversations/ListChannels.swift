@@ -5,7 +5,7 @@ package import ScrollbackWire
 package struct ListChannels: ChatOperation {
     package static let endpoint = Endpoint(
         "listChannels", http: .get("/v1/communities/{target}/channels"), scope: .read, caller: .permission([.read]),
-        tag: .conversations,
+        cost: .read, tag: .conversations,
         summary: "List the channels of a community",
         details: "Ordered by name. Channels that you may not see are left out.",
         errors: [404])

@@ -5,7 +5,7 @@ package import ScrollbackWire
 package struct PutConversation: ChatOperation {
     package static let endpoint = Endpoint(
         "putConversation", http: .put("/v1/conversations/{conversation}"), scope: .manage,
-        caller: .permission([.changeSettings, .create]), tag: .conversations,
+        caller: .permission([.changeSettings, .create]), cost: .write, tag: .conversations,
         summary: "Create or change a conversation",
         details: "Parameters that are missing or `null` keep their value.",
         errors: [404, 409])

@@ -6,7 +6,7 @@ package import ScrollbackWire
 package struct ImportHistory: ChatOperation {
     package static let endpoint = Endpoint(
         "importHistory", http: .post("/v1/conversations/{conversation}/import"), scope: .admin, caller: .administrator,
-        tag: .messages,
+        cost: .write, tag: .messages,
         summary: "Import messages of another system",
         details: """
             The messages keep their times and their order, and types of the other system their names. The server skips \
@@ -96,6 +96,7 @@ extension Engine {
     ) {
         let log = id.log.absolute(for: caller.user)
         self.log.submit(
+            for: WorkOwner(caller),
             { [permissions] in
                 try $0.importHistory(
                     messages, into: log, countsUnread: countsUnread, by: caller, permissions: permissions)

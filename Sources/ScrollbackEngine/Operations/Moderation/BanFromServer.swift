@@ -4,7 +4,8 @@ package import ScrollbackWire
 /// Bans a user from the server.
 package struct BanFromServer: ChatOperation {
     package static let endpoint = Endpoint(
-        "banFromServer", http: .put("/v1/bans/{user}"), scope: .admin, caller: .administrator, tag: .users,
+        "banFromServer", http: .put("/v1/bans/{user}"), scope: .admin, caller: .administrator, cost: .write,
+        tag: .users,
         summary: "Ban a user from the server",
         details: """
             The server closes the user's connections and refuses their tokens with 403 `banned` until the ban ends. \

@@ -4,7 +4,8 @@ package import ScrollbackWire
 /// Closes a report, or opens it again.
 package struct UpdateReport: ChatOperation {
     package static let endpoint = Endpoint(
-        "putReport", http: .put("/v1/reports/{number}"), scope: .admin, caller: .administrator, tag: .server,
+        "putReport", http: .put("/v1/reports/{number}"), scope: .admin, caller: .administrator, cost: .write,
+        tag: .server,
         summary: "Close a report or open it again", errors: [404])
 
     package typealias Answer = Report

@@ -4,7 +4,8 @@ package import ScrollbackWire
 /// Changes a user's profile and push preferences.
 package struct PutUser: ChatOperation {
     package static let endpoint = Endpoint(
-        "putUser", http: .put("/v1/users/{user}"), scope: .account, caller: .selfOrAdministrator, tag: .users,
+        "putUser", http: .put("/v1/users/{user}"), scope: .account, caller: .selfOrAdministrator, cost: .write,
+        tag: .users,
         summary: "Change a user's profile",
         details: "Members that are left out or `null` stay as they are, except for those inside `push`.",
         errors: [409])

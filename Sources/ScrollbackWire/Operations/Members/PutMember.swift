@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct PutMember: ClientOperation {
     package static let endpoint = Endpoint(
         "putMember", frame: "putMember", http: .put("/v1/conversations/{conversation}/members/{user}"),
-        scope: .manage, caller: .permission([.addMember, .changeRole, .mute]), tag: .members,
+        scope: .manage, caller: .permission([.addMember, .changeRole, .mute]), cost: .write, tag: .members,
         summary: "Add a member, change their role, or mute them",
         details: """
             Invited users join by adding themselves. A request with `mutedUntil` and without a role adds no member. \

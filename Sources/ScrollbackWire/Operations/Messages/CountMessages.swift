@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct CountMessages: ClientOperation {
     package static let endpoint = Endpoint(
         "countMessages", frame: "counts", http: .post("/v1/history/counts"), scope: .read, caller: .anyUser,
-        tag: .messages,
+        cost: .read, tag: .messages,
         summary: "Count the messages of conversations since a time",
         details: """
             Where the server keeps messages forever, it counts the messages of the last days only. The setting \

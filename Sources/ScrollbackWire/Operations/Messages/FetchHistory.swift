@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct FetchHistory: ClientOperation {
     package static let endpoint = Endpoint(
         "fetchHistory", frame: "fetch", http: .post("/v1/history/fetch"), scope: .read, caller: .anyUser,
-        tag: .messages,
+        cost: .read, tag: .messages,
         summary: "Get a page of history of each of several conversations",
         details: """
             `conversations` and `cursors` together name 1 to 500 conversations, each of them once. A page has an \

@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct RefreshMessages: ClientOperation {
     package static let endpoint = Endpoint(
         "refreshMessages", frame: "refresh", http: .post("/v1/history/refresh"), scope: .read, caller: .anyUser,
-        tag: .messages,
+        cost: .read, tag: .messages,
         summary: "Get the current state of messages",
         details: "A message that is in the request twice is in the answer once.")
 

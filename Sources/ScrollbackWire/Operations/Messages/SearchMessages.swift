@@ -3,7 +3,8 @@ package import ScrollbackModel
 /// Finds messages by their words.
 package struct SearchMessages: ClientOperation {
     package static let endpoint = Endpoint(
-        "search", frame: "search", http: .get("/v1/search"), scope: .read, caller: .anyUser, tag: .messages,
+        "search", frame: "search", http: .get("/v1/search"), scope: .read, caller: .anyUser, cost: .search,
+        tag: .messages,
         summary: "Search the messages of all your conversations",
         details: """
             The search covers every conversation that the user is or was a member of, as far as they can see it. To \

@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct UnblockUser: ClientOperation {
     package static let endpoint = Endpoint(
         "unblock", frame: "unblock", http: .delete("/v1/blocks/{user}"), scope: .account, caller: .anyUser,
-        tag: .users,
+        cost: .write, tag: .users,
         summary: "Unblock a user",
         details: "Unblocking a user who is not blocked succeeds.")
 

@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct ListPushDevices: ClientOperation {
     package static let endpoint = Endpoint(
         "listPushDevices", frame: "pushDevices", http: .get("/v1/push/devices"), scope: .read, caller: .anyUser,
-        tag: .users, summary: "List your devices that receive pushes")
+        cost: .read, tag: .users, summary: "List your devices that receive pushes")
 
     package struct Answer: DecodableAnswer {
         package static let schema: JSONSchema? = .object([.init("devices", .array(.component("PushDevice")))])

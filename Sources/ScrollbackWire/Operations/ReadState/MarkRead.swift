@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct MarkRead: StateOperation {
     package static let endpoint = Endpoint(
         "readConversation", frame: "read", http: .put("/v1/conversations/{conversation}/read"), scope: .account,
-        caller: .permission([.read]), tag: .conversations,
+        caller: .permission([.read]), cost: .write, tag: .conversations,
         summary: "Move your read position up",
         details: "The position never moves down.",
         errors: [404, 409])

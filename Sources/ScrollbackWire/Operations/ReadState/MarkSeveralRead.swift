@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct MarkSeveralRead: ClientOperation {
     package static let endpoint = Endpoint(
         "readConversations", frame: "readMany", http: .post("/v1/read"), scope: .account, caller: .anyUser,
-        tag: .conversations,
+        cost: .write, tag: .conversations,
         summary: "Mark several conversations as read",
         details: """
             Give `conversations`, or select conversations with `kind` or `all`. Each element of `conversations` gets \

@@ -4,7 +4,7 @@ package import ScrollbackModel
 package struct FetchPresence: ClientOperation {
     package static let endpoint = Endpoint(
         "fetchPresence", frame: "presence", http: .post("/v1/presence/fetch"), scope: .read, caller: .anyUser,
-        tag: .users,
+        cost: .lookup, tag: .users,
         summary: "Get the presence of users",
         details: """
             The answer has each user once, in the order of the request. Users are shown as offline if they don't share \
@@ -54,6 +54,8 @@ package struct FetchPresence: ClientOperation {
             "on", on: .webSocket,
             "`true` sends this connection `presence` events of the users, `false` ends them. The answer is empty then.")
     }
+
+    package var tokens: Int { isOn == false ? 1 : max(1, users.count) }
 
     package func writeMembers(to writer: inout JSONWriter) {
         writer.key("users")

@@ -3,7 +3,8 @@ package import ScrollbackModel
 /// Gets the profiles of users.
 package struct FetchUsers: ClientOperation {
     package static let endpoint = Endpoint(
-        "fetchUsers", frame: "users", http: .post("/v1/users/fetch"), scope: .read, caller: .anyUser, tag: .users,
+        "fetchUsers", frame: "users", http: .post("/v1/users/fetch"), scope: .read, caller: .anyUser, cost: .lookup,
+        tag: .users,
         summary: "Get the profiles of users", details: "The answer leaves out users without a profile.")
 
     /// How many users one request can name.
@@ -36,6 +37,8 @@ package struct FetchUsers: ClientOperation {
     package init(from request: inout RequestReader) throws(ChatError) {
         users = try request.users()
     }
+
+    package var tokens: Int { max(1, users.count) }
 
     package func writeMembers(to writer: inout JSONWriter) {
         writer.key("users")

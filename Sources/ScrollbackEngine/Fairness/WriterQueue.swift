@@ -1,0 +1,76 @@
+/// The writes that wait for the writer thread.
+///
+/// Owners are served in turn. The queue has a bound, and each user has a smaller one. A barrier runs after all writes
+/// that were queued before it, whoever queued them.
+package struct WriterQueue<Element> {
+    package enum Refusal: String, CaseIterable {
+        /// The owner has too many waiting writes.
+        case owner
+        /// The queue is full.
+        case total
+    }
+
+    private struct Entry {
+        var number: Int
+        var element: Element
+    }
+
+    private struct Barrier {
+        var number: Int
+        /// The number of waiting writes that were queued before the barrier.
+        var remaining: Int
+        var element: Element
+    }
+
+    /// The largest number of waiting writes, and of those of one user.
+    package let (maximumCount, maximumOwnCount): (Int, Int)
+    private var queue = FairQueue<WorkOwner, Entry>()
+    private var barriers: [Barrier] = []
+    private var nextNumber = 0
+
+    package init(maximumCount: Int, maximumOwnCount: Int) {
+        self.maximumCount = maximumCount
+        self.maximumOwnCount = maximumOwnCount
+    }
+
+    /// The number of waiting writes and barriers.
+    package var count: Int { queue.count + barriers.count }
+
+    /// Queues a write unless a bound is reached.
+    package mutating func append(_ element: Element, of owner: WorkOwner) -> Refusal? {
+        guard queue.count < maximumCount else { return .total }
+        guard !owner.isLimited || queue.count(of: owner) < maximumOwnCount else { return .owner }
+        queue.append(Entry(number: takeNumber(), element: element), of: owner)
+        return nil
+    }
+
+    /// Queues an element that runs after all writes that are waiting now.
+    package mutating func appendBarrier(_ element: Element) {
+        barriers.append(Barrier(number: takeNumber(), remaining: queue.count, element: element))
+    }
+
+    /// Takes the next elements, at most `limit`.
+    package mutating func takeBatch(limit: Int) -> [Element] {
+        var batch: [Element] = []
+        batch.reserveCapacity(min(limit, count))
+        while batch.count < limit {
+            if let barrier = barriers.first, barrier.remaining == 0 {
+                batch.append(barrier.element)
+                barriers.removeFirst()
+            } else if let (_, entry) = queue.popFirst() {
+                batch.append(entry.element)
+                for index in barriers.indices where entry.number < barriers[index].number {
+                    barriers[index].remaining -= 1
+                }
+            } else {
+                break
+            }
+        }
+        return batch
+    }
+
+    private mutating func takeNumber() -> Int {
+        defer { nextNumber += 1 }
+        return nextNumber
+    }
+}

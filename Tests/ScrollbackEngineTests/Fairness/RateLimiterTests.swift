@@ -1,0 +1,138 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import Testing
+
+@Suite("Rate limits")
+struct RateLimiterTests {
+    private let start = Date(timeIntervalSince1970: 1_795_255_200)
+    private let alice = Caller(user: "alice")
+
+    private func limiter(_ perSecond: Double, burst: Double) -> RateLimiter {
+        RateLimiter([.message: RateLimiter.Rate(perSecond: perSecond, burst: burst)])
+    }
+
+    @Test("A burst is allowed, and then the configured rate")
+    func rate() {
+        let limiter = limiter(5, burst: 10)
+        for _ in 0..<10 { #expect(limiter.take(alice, .message, now: start) == nil) }
+        let refusal = limiter.take(alice, .message, now: start)
+        #expect(refusal?.code == .rateLimited)
+        #expect(refusal?.limit == 5)
+        #expect((0.2...0.202).contains(refusal?.retryAfter ?? 0))
+        var sent = 0
+        for tick in 1...1_000 where limiter.take(alice, .message, now: start + Double(tick) * 0.01) == nil { sent += 1 }
+        #expect((49...51).contains(sent))
+        #expect(limiter.refusals.first { $0.cost == .message }?.count == 1 + 1_000 - sent)
+    }
+
+    @Test("A sender who waits for `retryAfter` is allowed to send", arguments: [0.3, 1, 3, 7, 20, 333.3] as [Double])
+    func waiting(_ perSecond: Double) throws {
+        let limiter = limiter(perSecond, burst: 1)
+        var now = start
+        for _ in 0..<200 {
+            #expect(limiter.take(alice, .message, now: now) == nil)
+            let wait = try #require(limiter.take(alice, .message, now: now)?.retryAfter)
+            now += wait
+        }
+    }
+
+    @Test("One user's flood does not affect other users, and administrators are exempt")
+    func others() {
+        let limiter = limiter(1, burst: 1)
+        #expect(limiter.take(alice, .message, now: start) == nil)
+        #expect(limiter.take(alice, .message, now: start) != nil)
+        #expect(limiter.take(Caller(user: "bob"), .message, now: start) == nil)
+        for _ in 0..<100 { #expect(limiter.take(EngineHarness.admin, .message, now: start) == nil) }
+    }
+
+    @Test("A request takes a token for each user that it names, also at the longest `retryAfter`")
+    func tokens() throws {
+        let limiter = RateLimiter([.lookup: RateLimiter.Rate(perSecond: 10, burst: 100)])
+        #expect(limiter.take(alice, .lookup, tokens: 60, now: start) == nil)
+        let wait = try #require(limiter.take(alice, .lookup, tokens: 60, now: start)?.retryAfter)
+        #expect((2...2.002).contains(wait))
+        #expect(limiter.take(alice, .lookup, tokens: 40, now: start) == nil, "a refused request takes no token")
+        let whole = try #require(limiter.take(alice, .lookup, tokens: 100, now: start)?.retryAfter)
+        #expect(limiter.take(alice, .lookup, tokens: 100, now: start + whole) == nil)
+        let names = (0..<7).map { UserID(known: "user-\($0)") }
+        #expect(FetchUsers(users: names).tokens == 7)
+        #expect(FetchPresence(users: names).tokens == 7)
+        #expect(FetchPresence(users: names, isOn: false).tokens == 1)
+    }
+
+    @Test("The standard limits let a client resume 1,000 conversations")
+    func standard() {
+        let limiter = RateLimiter()
+        for _ in 0..<4 { #expect(limiter.take(alice, .read, tokens: 1_000, now: start) == nil) }
+        for _ in 0..<10 { #expect(limiter.take(alice, .lookup, tokens: 100, now: start) == nil) }
+        for _ in 0..<1_000 { #expect(limiter.take(alice, .write, now: start) == nil) }
+        #expect(Set(RateLimiter.standard.keys) == Set(CostClass.limited))
+    }
+
+    @Test("A clock that steps back neither removes nor adds allowance")
+    func clockStepsBack() {
+        let limiter = limiter(1, burst: 2)
+        #expect(limiter.take(alice, .message, now: start) == nil)
+        #expect(limiter.take(alice, .message, now: start - 100) == nil)
+        #expect(limiter.take(alice, .message, now: start - 100) != nil)
+        #expect(limiter.take(alice, .message, now: start - 99) == nil)
+    }
+
+    @Test("Edits and actions use the same allowance as messages")
+    func changes() throws {
+        let harness = try EngineHarness()
+        try harness.make(.group("g"), members: ["alice"])
+        let device = SessionHarness(harness, limiter: limiter(1, burst: 4)).device("alice")
+        let message = harness.submission("mine")
+        let group = ConversationID.group("g")
+        let reaction = ActionContent(type: "reaction", value: "+1")
+        let own = ActionReference.own(type: "reaction", value: "+1")
+        let requests: [any FrameRequest] = [
+            SendMessage(conversation: group, submission: message),
+            EditMessage(
+                conversation: group, id: message.id, edit: MessageEdit(.text("new")), operation: harness.newID()),
+            AddAction(conversation: group, id: message.id, action: reaction, operation: harness.newID()),
+            RemoveAction(conversation: group, id: message.id, action: own, operation: harness.newID()),
+        ]
+        for request in requests { #expect(try device.error(device.request(request)) == nil) }
+        for request in requests { #expect(try device.error(device.request(request))?.code == .rateLimited) }
+    }
+
+    // MARK: Every request of the WebSocket
+
+    /// A request with the examples of the documentation as its parameters.
+    private static func frame<Request: Executable>(_ operation: Request.Type, ref: Int) -> String {
+        let members = RequestDocumentation(of: operation).parameters
+            .filter { $0.isRequired && $0.transport != .http }.map { "\"\($0.name)\":\($0.example)" }
+        let type = Request.endpoint.frame ?? ""
+        return "{" + ([#""type":"\#(type)""#, #""ref":\#(ref)"#] + members).joined(separator: ",") + "}"
+    }
+
+    @Test("Each request over the WebSocket counts against the limit of its class, and against no other")
+    func everyRequest() throws {
+        let harness = try EngineHarness()
+        let rate = RateLimiter.Rate(perSecond: 0.001, burst: 1)
+        let limiter = RateLimiter(Dictionary(uniqueKeysWithValues: CostClass.limited.map { ($0, rate) }))
+        let sessions = SessionHarness(harness, limiter: limiter)
+        let operations = OperationRegistry.all.filter { $0.endpoint.frame != nil }
+        let others = CostClass.allCases.compactMap { cost in operations.first { $0.endpoint.cost == cost } }
+        #expect(others.count == CostClass.allCases.count)
+        for (number, operation) in operations.enumerated() {
+            let device = sessions.device("user-\(number)")
+            var ref = 0
+            func isLimited(_ operation: any Executable.Type) throws -> Bool {
+                ref += 1
+                device.receive(Self.frame(operation, ref: ref))
+                return try device.error(Int64(ref))?.code == .rateLimited
+            }
+            let (name, cost) = (operation.endpoint.name, operation.endpoint.cost)
+            #expect(try !isLimited(operation), "\(name) is refused at once")
+            #expect(try isLimited(operation) == (cost != .free), "\(name)")
+            for other in others where other.endpoint.cost != cost {
+                #expect(try !isLimited(other), "\(name) counts against \(other.endpoint.cost)")
+            }
+        }
+    }
+}

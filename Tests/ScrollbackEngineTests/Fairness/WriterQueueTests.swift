@@ -1,0 +1,137 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("The writer's queue")
+struct WriterQueueTests {
+    @Test("Each user has a bound, and the queue has one for all")
+    func bounds() {
+        var queue = WriterQueue<Int>(maximumCount: 10, maximumOwnCount: 3)
+        for number in 0..<3 { #expect(queue.append(number, of: .user("flood")) == nil) }
+        #expect(queue.append(3, of: .user("flood")) == .owner)
+        #expect(queue.append(4, of: .user("alice")) == nil)
+        for number in 5..<11 {
+            #expect(queue.append(number, of: number.isMultiple(of: 2) ? .server : .administrator("root")) == nil)
+        }
+        #expect(queue.append(11, of: .user("alice")) == .total)
+        #expect(queue.append(12, of: .server) == .total)
+        #expect(queue.takeBatch(limit: 4).count == 4)
+        #expect(queue.append(13, of: .user("flood")) == nil)
+    }
+
+    @Test("A barrier follows all earlier writes of all users, and delays no later write")
+    func barrier() {
+        var queue = WriterQueue<String>(maximumCount: 100, maximumOwnCount: 100)
+        for number in 0..<3 { _ = queue.append("flood \(number)", of: .user("flood")) }
+        queue.appendBarrier("barrier")
+        _ = queue.append("flood 3", of: .user("flood"))
+        _ = queue.append("alice", of: .user("alice"))
+        #expect(queue.takeBatch(limit: 2) == ["flood 0", "alice"])
+        #expect(queue.takeBatch(limit: 9) == ["flood 1", "flood 2", "barrier", "flood 3"])
+        queue.appendBarrier("idle")
+        #expect(queue.count == 1)
+        #expect(queue.takeBatch(limit: 9) == ["idle"])
+        #expect(queue.takeBatch(limit: 9) == [])
+    }
+
+    @Test("In random histories, barriers keep their place and owners their order")
+    func seeds() {
+        for seed in Seeds.range(300) {
+            var random = SplitMix64(seed: seed)
+            var queue = WriterQueue<Int>(maximumCount: .max, maximumOwnCount: .max)
+            var (owners, barriers): ([Int: Int], Set<Int>) = ([:], [])
+            var taken: [Int] = []
+            for number in 0..<150 {
+                if Int.random(in: 0..<8, using: &random) == 0 {
+                    queue.appendBarrier(number)
+                    barriers.insert(number)
+                } else {
+                    let owner = Int.random(in: 0..<4, using: &random)
+                    _ = queue.append(number, of: .user(UserID(known: "\(owner)")))
+                    owners[number] = owner
+                }
+                if Int.random(in: 0..<10, using: &random) == 0 {
+                    taken += queue.takeBatch(limit: Int.random(in: 1...20, using: &random))
+                }
+            }
+            while case let batch = queue.takeBatch(limit: 7), !batch.isEmpty { taken += batch }
+            #expect(taken.sorted() == Array(0..<150), "seed \(seed)")
+            for owner in 0..<4 {
+                let own = taken.filter { owners[$0] == owner }
+                #expect(own == own.sorted(), "seed \(seed): the order of an owner")
+            }
+            for (index, number) in taken.enumerated() where barriers.contains(number) {
+                #expect(Set(0..<number).isSubset(of: taken[..<index]), "seed \(seed): a barrier came too early")
+            }
+        }
+    }
+
+    // MARK: In the engine
+
+    /// Blocks the writer thread until `release` is signalled.
+    private func hold(_ harness: EngineHarness, until release: DispatchSemaphore) {
+        let isHeld = DispatchSemaphore(value: 0)
+        harness.engine.log.submit(
+            for: .server, { _ in },
+            completion: { (_: Result<Void, ChatError>) in
+                isHeld.signal()
+                release.wait()
+            })
+        isHeld.wait()
+    }
+
+    @Test("A user's 5,000 waiting changes delay another user's message by one change")
+    func flood() throws {
+        let harness = try EngineHarness(execution: .thread)
+        let group = ConversationID.group("g")
+        try harness.make(group, members: ["alice", "mallory"])
+        let sessions = SessionHarness(harness)
+        let (mallory, alice) = (sessions.device("mallory"), sessions.device("alice"))
+        let release = DispatchSemaphore(value: 0)
+        hold(harness, until: release)
+        for _ in 0..<5_000 { mallory.request(MarkUnread(conversation: group)) }
+        let order = Mutex<[String]>([])
+        let message = alice.request(SendMessage(conversation: group, submission: harness.submission("hi")))
+        harness.engine.log.waitForSubmitted { _ in order.withLock { $0.append("all") } }
+        release.signal()
+        harness.engine.log.close()
+        #expect(try alice.error(message) == nil)
+        #expect(order.withLock { $0 } == ["all"])
+        // Each device of the user receives the answers in the order of the commits.
+        let answers = try mallory.transport.frames.compactMap { frame -> (ref: Int64, isRefusal: Bool)? in
+            switch frame {
+            case .result(let ref, _): (ref, false)
+            case .error(let ref?, let error): (ref, error.code == .rateLimited)
+            default: nil
+            }
+        }
+        #expect(answers.count { $0.isRefusal } == 4_000, "the part of the queue that one user may fill is 1,000")
+        let done = answers.filter { !$0.isRefusal }.map(\.ref)
+        #expect(done == Array(1...1_000))
+        #expect(harness.engine.log.refusals.owner == 4_000)
+    }
+
+    @Test("The message of a user is in the batch of the first change of another user's flood")
+    func firstBatch() throws {
+        let order = Mutex<[String]>([])
+        let harness = try EngineHarness(execution: .thread)
+        let release = DispatchSemaphore(value: 0)
+        hold(harness, until: release)
+        for number in 0..<1_000 {
+            harness.engine.log.submit(
+                for: .user("mallory"), { _ in },
+                completion: { (_: Result<Void, ChatError>) in order.withLock { $0.append("\(number)") } })
+        }
+        harness.engine.log.submit(
+            for: .user("alice"), { _ in },
+            completion: { (_: Result<Void, ChatError>) in order.withLock { $0.append("alice") } })
+        release.signal()
+        harness.engine.log.close()
+        #expect(order.withLock { $0.firstIndex(of: "alice") } == 1)
+        #expect(order.withLock { $0.filter { $0 != "alice" } } == (0..<1_000).map { "\($0)" })
+    }
+}

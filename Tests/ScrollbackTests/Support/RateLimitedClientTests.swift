@@ -1,0 +1,49 @@
+import Foundation
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackTesting
+import ScrollbackWire
+import TestSupport
+import Testing
+
+@Suite("Clients of a server with rate limits")
+struct RateLimitedClientTests {
+    private func server(_ cost: CostClass, _ perSecond: Double, burst: Double) throws -> TestServer {
+        try TestServer(
+            store: MemoryStore(generation: 1),
+            limiter: RateLimiter([cost: RateLimiter.Rate(perSecond: perSecond, burst: burst)]))
+    }
+
+    @Test("A client above the limit of changes sends each setting, and does not repeat refused ones early")
+    func settings() async throws {
+        let server = try server(.write, 20, burst: 5)
+        let groups = try (0..<20).map { try ConversationID("group:g\($0)") }
+        for group in groups { try await server.setMember("alice", of: group, true) }
+        let chat = try await server.client("alice")
+        for group in groups { try await chat.conversation(group).markUnread() }
+        #expect(
+            try await eventually {
+                try server.engine.store.read { try $0.memberships(of: "alice").count { $0.isMarkedUnread } } == 20
+            })
+        // Each refusal ends a round of requests. Without the pause, each answer would repeat all refused requests.
+        let sent = server.requests(of: "alice")["markUnread"] ?? 0
+        #expect((groups.count...groups.count * 4).contains(sent), "\(sent) requests")
+        await server.close()
+    }
+
+    @Test("A subscription that the server has no time for waits, and the app sees no error")
+    func subscriptions() async throws {
+        let server = try server(.read, 4, burst: 8)
+        try await server.makeRoom("lobby")
+        let chat = try await server.client("alice")
+        // Requests that use up the limit.
+        for _ in 0..<8 { _ = try? await chat.blockedUsers() }
+        let subscription = chat.conversation(.room("lobby")).subscribe()
+        for await state in subscription.states {
+            if case .refused(let error) = state { Issue.record("The app sees \(error).") }
+            if state == .live { break }
+        }
+        await server.close()
+    }
+}
