@@ -22,6 +22,11 @@ package struct ServerOptions: Sendable {
     /// `sendBurst` is the size of a burst.
     package var sendRate: Double? = 20
     package var sendBurst: Double = 40
+    /// How many messages that mention everyone a user may send to a conversation per hour, or `nil` for no limit.
+    ///
+    /// `everyoneBurst` is the size of a burst.
+    package var everyoneRate: Double? = 20
+    package var everyoneBurst: Double = 5
     /// The interval in seconds in which a client must send a frame.
     package var heartbeat = 30
     /// The maximum number of bytes queued for a client that does not read.

@@ -68,6 +68,13 @@ struct Serve: AsyncParsableCommand {
         help: "The maximum burst of messages of one user, at least 1 (default: 40, or twice --send-rate if larger).")
     var sendBurst: Double?
 
+    @Option(
+        help: """
+            The rate limit for messages of one user that mention everyone in one conversation, per hour. 0 for no \
+            limit (default: 20).
+            """)
+    var everyoneRate: Double?
+
     @Flag(
         inversion: .prefixedNo,
         help: "Whether to announce resumable uploads with status 104, which some proxies mishandle (default: yes).")
@@ -102,6 +109,9 @@ struct Serve: AsyncParsableCommand {
             options.sendRate = rate == 0 ? nil : rate
             options.sendBurst = sendBurst ?? settings.double(forKey: "send.burst") ?? max(40, rate * 2)
             guard options.sendBurst >= 1 else { throw ChatError.invalidParameter("send-burst", "must be at least 1") }
+            let everyoneRate = everyoneRate ?? settings.double(forKey: "everyone.rate") ?? options.everyoneRate ?? 0
+            guard everyoneRate >= 0 else { throw ChatError.invalidParameter("everyone-rate", "must be at least 0") }
+            options.everyoneRate = everyoneRate == 0 ? nil : everyoneRate
 
             options.announcesUploads =
                 announceUploads ?? settings.bool(forKey: "announce.uploads") ?? options.announcesUploads

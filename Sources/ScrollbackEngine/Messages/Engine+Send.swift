@@ -22,9 +22,9 @@ extension Engine {
             let append = AppendRequest(
                 conversation: log, sender: caller, submission: submission, origin: origin, filterResult: filterResult)
             self.log.submit(
-                { [permissions, erasing] in
+                { [permissions, erasing, mentionLimiter] in
                     try erasing.check(caller.user, since: erasureCount)
-                    return try $0.append(append, permissions: permissions)
+                    return try $0.append(append, permissions: permissions, mentionLimiter: mentionLimiter)
                 }, completion: completion)
         }
     }

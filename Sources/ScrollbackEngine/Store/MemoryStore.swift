@@ -200,6 +200,11 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
         return rows
     }
 
+    func replies(in thread: MessageID, of conversation: Int64, through seq: Seq) -> ReplySummary? {
+        let found = (messages[conversation] ?? []).filter { $0.thread == thread && $0.seq <= seq && !$0.isDeleted }
+        return found.last.map { ReplySummary(count: Int64(found.count), lastReplyAt: $0.timetoken) }
+    }
+
     func key(_ id: MessageID, in conversation: Int64) -> KeyRow? { keys[conversation]?[id] }
 
     func changes(in conversation: Int64, after rev: Int64, limit: Int) -> [ChangeRow] {
