@@ -65,7 +65,8 @@ package struct PersonalData: Sendable {
             guard let row = try store.user(user) else { return records }
             if row.isBanned, let ban = try store.ban(of: user, in: 0)?.ban { records.insert(.ban(nil, ban), at: 0) }
             let lastSeen = try store.lastSeen(of: user)
-            records.insert(.profile(
+            records.insert(
+                .profile(
                     row.profile, state: row.state.name, isInvitationOnly: row.isInvitationOnly, lastSeen: lastSeen),
                 at: 0)
             return records

@@ -230,7 +230,8 @@ private struct Standing {
         }
     }
 
-    private mutating func readSpans(of user: UserID, in conversation: ConversationRow, _ store: any StoreReader) throws {
+    private mutating func readSpans(of user: UserID, in conversation: ConversationRow, _ store: any StoreReader) throws
+    {
         let rows = try store.spans(of: user, in: conversation.number)
         spans = rows.map { Span(lower: $0.joined, upper: $0.left) }
         newestSpan = rows.last

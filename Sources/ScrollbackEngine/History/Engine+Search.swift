@@ -125,7 +125,8 @@ extension Engine {
         let place = match.place
         guard access.visible.contains(place.seq),
             let stored = try store.message(at: place.seq, in: place.conversation), stored.timetoken == place.time,
-            case let row = try access.shown(stored, in: store), let text = row.searchableText, let ranges = terms.ranges(in: text), budget.take(row)
+            case let row = try access.shown(stored, in: store), let text = row.searchableText,
+            let ranges = terms.ranges(in: text), budget.take(row)
         else { return nil }
         let name = access.conversation.id.relative(to: access.reader)
         return SearchHit(message: row.message(in: name, epoch: access.state.epoch), ranges: ranges)

@@ -1,5 +1,5 @@
-package import Foundation
-package import ScrollbackModel
+import Foundation
+import ScrollbackModel
 import Synchronization
 
 /// The rate limit for mentions of everyone: a token bucket for each user and conversation.

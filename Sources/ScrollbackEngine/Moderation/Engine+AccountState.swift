@@ -9,8 +9,8 @@ extension Engine {
     /// - Parameters:
     ///   - user: The user the token was issued for.
     ///   - issuedAt: When the token was issued.
-    /// - Throws: `user-deactivated` if the user is deactivated, erased or being erased; `banned`; `token-revoked` if the user's
-    ///   tokens were revoked at or after `issuedAt`.
+    /// - Throws: `user-deactivated` if the user is deactivated, erased or being erased; `banned`; `token-revoked` if
+    ///   the user's tokens were revoked at or after `issuedAt`.
     package func checkMayConnect(_ user: UserID, issuedAt: Date) throws {
         try user.checkIsNotReplacement(.userDeactivated)
         let now = clock()

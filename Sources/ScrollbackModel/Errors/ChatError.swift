@@ -89,7 +89,8 @@ extension ChatError {
             .localStorage: (500, false), .uploadFailed: (500, false), .blocked: (403, false), .muted: (403, false),
             .contentRejected: (422, false), .roomFull: (503, true), .featureOff: (403, false),
             .unknownInvitation: (404, false), .invitationRequired: (403, false), .banned: (403, false),
-            .userDeactivated: (403, false), .unknownReport: (404, false), .unknownJob: (404, false), .decryptionFailed: (422, false),
+            .userDeactivated: (403, false), .unknownReport: (404, false), .unknownJob: (404, false),
+            .decryptionFailed: (422, false),
         ]
 
         var status: Int { Self.table[self]?.status ?? 500 }

@@ -41,8 +41,11 @@ struct ReferenceTests {
                 #expect(error?.code == .unknownMessage && error?.parameter == parameter)
                 // The first message of a direct conversation can't refer to another one.
                 #expect(
-                    refusal { try harness.send(submission(content, replyTo: replyTo, harness), to: .direct("carol"), by: "bob") }?
-                        .code == .unknownMessage)
+                    refusal {
+                        try harness.send(
+                            submission(content, replyTo: replyTo, harness), to: .direct("carol"), by: "bob")
+                    }?
+                    .code == .unknownMessage)
             }
         }
         #expect(refusal { _ = try harness.head(.direct("carol"), "bob") }?.code == .unknownConversation)
@@ -60,7 +63,8 @@ struct ReferenceTests {
         let old = harness.submission("old")
         try harness.send(old, to: group, by: "alice")
         for (content, parameter) in [
-            (quote(old.id, "bob"), "message.sender"), (
+            (quote(old.id, "bob"), "message.sender"),
+            (
                 quote(old.id, "alice", MessageContent(known: "app:poll", json: RawJSON(known: "{}"))), "message.type"
             ),
         ] {
@@ -154,7 +158,9 @@ struct ReferenceTests {
                 == .rateLimited)
         try mention("bob")
         try mention(in: .group("other"))
-        for _ in 0..<5 { try harness.send(harness.submission(mentions: .everyone()), to: group, by: EngineHarness.admin) }
+        for _ in 0..<5 {
+            try harness.send(harness.submission(mentions: .everyone()), to: group, by: EngineHarness.admin)
+        }
         harness.clock.advance(by: 61)
         try mention()
         #expect(refusal { try mention() }?.code == .rateLimited)

@@ -129,7 +129,8 @@ struct FormerMemberTests {
             // The members see the present.
             let present = try harness.engine.message(place.ids[0], in: place.id, by: alice)
             #expect(present.replies?.count == 2 && present.actions.map(\.count) == [2, 2, 1])
-            #expect(try harness.engine.actions(on: nil, in: place.id, after: nil, limit: 9, by: alice).actions.count == 6)
+            #expect(
+                try harness.engine.actions(on: nil, in: place.id, after: nil, limit: 9, by: alice).actions.count == 6)
         }
     }
 

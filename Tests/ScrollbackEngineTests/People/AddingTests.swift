@@ -101,8 +101,12 @@ struct AddingTests {
             ("import", { try harness.importHistory([], into: direct, by: root) }),
             (
                 "settings before the first message",
-                { _ = try harness.done { harness.engine.change(
-                    .direct(name), .settings(isMuted: true, isPinned: nil), by: owner, completion: $0) } }
+                {
+                    _ = try harness.done {
+                        harness.engine.change(
+                            .direct(name), .settings(isMuted: true, isPinned: nil), by: owner, completion: $0)
+                    }
+                }
             ),
             (
                 "profile",
@@ -116,7 +120,8 @@ struct AddingTests {
         for (what, attempt) in attempts {
             let code = refusal(attempt)?.code
             let wanted: Set<ChatError.Code> =
-                what == "token" ? [.userDeactivated]
+                what == "token"
+                ? [.userDeactivated]
                 : what == "own membership" ? [.unknownConversation] : [.unknownUser]
             #expect(code.map { wanted.contains($0) } == true, "\(what): \(code?.rawValue ?? "accepted")")
         }

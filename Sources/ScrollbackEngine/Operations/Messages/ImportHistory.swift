@@ -259,9 +259,10 @@ extension Transaction {
         if row.isPrivate || row.id.kind.traits.membership == .listed { lists.append(row) }
         // Users who are banned from a community become members of none of its channels.
         let admitted = try senders.sorted().filter { sender in
-            try !sender.isErasedUser && !lists.contains { list in
-                try store.ban(of: sender, in: list.number)?.ban.isActive(at: now.date) ?? false
-            }
+            try !sender.isErasedUser
+                && !lists.contains { list in
+                    try store.ban(of: sender, in: list.number)?.ban.isActive(at: now.date) ?? false
+                }
         }
         for list in lists {
             for sender in admitted where try member(sender, of: list.number)?.standing != .member {
