@@ -87,6 +87,14 @@ extension SQLiteReader {
 }
 
 extension SQLiteReader {
+    private static let conversationsWithMessage = Statement(
+        "SELECT conversation FROM message WHERE id = ? ORDER BY conversation"
+    ) { $0.integer() }
+
+    func conversations(withMessage id: MessageID, limit: Int) throws -> [Int64] {
+        try connection.all(Self.conversationsWithMessage, limit: limit) { $0.add(id) }
+    }
+
     // The time is that of the row with the highest sequence number.
     private static let replies = Statement(
         """

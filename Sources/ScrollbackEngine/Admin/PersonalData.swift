@@ -113,7 +113,7 @@ package struct PersonalData: Sendable {
         _ rows: [InvitationRow], _ store: any StoreReader, _ engine: Engine
     ) throws -> [Record] {
         try rows.compactMap { row in
-            try store.conversation(numbered: row.conversation).map { conversation in
+            try store.conversation(numbered: row.conversation).map { conversation -> Record in
                 var invitation = row.invitation(to: conversation)
                 // Invited users see the present name. Inviters may have left.
                 if row.user != user, let access = try access(to: conversation, store, engine) {
@@ -161,7 +161,7 @@ package struct PersonalData: Sendable {
                 row.hasDeletedRanges
                 ? SeqRangeSet(try store.deletedRanges(of: nil, in: number).map(\.places)) : SeqRangeSet()
             let access = try access(to: row, store, engine)
-            return try found.filter { !gone.contains($0.seq) }.map { found in
+            return try found.filter { !gone.contains($0.seq) }.map { found -> Record in
                 let shown = try access?.shown(found, in: store) ?? found
                 return .message(shown.message(in: row.id, epoch: epoch))
             }

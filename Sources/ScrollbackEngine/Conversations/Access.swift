@@ -130,6 +130,18 @@ package struct Access {
         unreadBase = UnreadBase(of: row, member, joined: joined)
     }
 
+    /// Computes what a user can see of a conversation, or returns `nil` if they may not see it.
+    init?(
+        ifVisible row: ConversationRow, to caller: Caller, in store: any StoreReader, permissions: Permissions,
+        generation: UInt64, now: Date
+    ) throws {
+        do {
+            try self.init(to: row, for: caller, in: store, permissions: permissions, generation: generation, now: now)
+        } catch let error as ChatError where error.code == .unknownConversation || error.code == .banned {
+            return nil
+        }
+    }
+
     /// When the conversation was last active, if the member can no longer see any of its messages; `nil` otherwise.
     var activeTimeIfEmpty: Timetoken? {
         visible.isEmpty && role != nil && isActiveSinceJoin ? conversation.activeAt : nil
@@ -247,9 +259,9 @@ private struct Standing {
         if isByCommunity || conversation.id.isCommunityRoot {
             time = Timetoken(span: newestSpan?.left ?? 0)
         } else {
-            time =
-                try store.position(atOrBelow: newestSpan?.left ?? 0, in: conversation.number)?.timetoken
-                ?? Timetoken(conversation.createdAt)
+            // Imported messages can be older than the conversation.
+            let last = try store.position(atOrBelow: newestSpan?.left ?? 0, in: conversation.number)?.timetoken
+            time = max(last ?? Timetoken(rawValue: 0), Timetoken(conversation.createdAt))
         }
         return try MembershipEnd(at: time, in: conversation, store)
     }

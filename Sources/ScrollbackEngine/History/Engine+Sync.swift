@@ -209,11 +209,9 @@ extension Engine {
     func visible(
         _ row: ConversationRow, for caller: Caller, in store: any StoreReader
     ) throws -> Access? {
-        do {
-            return try access(to: row, for: caller, in: store)
-        } catch let error as ChatError where error.code == .unknownConversation || error.code == .banned {
-            return nil
-        }
+        try Access(
+            ifVisible: row, to: caller, in: store, permissions: permissions, generation: self.store.generation,
+            now: clock())
     }
 }
 

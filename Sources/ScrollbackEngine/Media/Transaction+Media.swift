@@ -159,8 +159,9 @@ func readable(
     while let number = try store.conversation(using: row.id, after: after) {
         after = number
         guard let conversation = try store.conversation(numbered: number), !conversation.isDeleted,
-            let access = try access(
-                to: conversation, caller, in: store, permissions: permissions, generation: generation, now: now),
+            let access = try Access(
+                ifVisible: conversation, to: caller, in: store, permissions: permissions, generation: generation,
+                now: now),
             try access.hasVisibleUse(of: row.id, in: store)
         else { continue }
         guard let end = access.end, let thumbnail = row.thumbnail, thumbnail.addedAt > end.time else { return row }
@@ -188,16 +189,5 @@ extension Access {
             }
         }
         return false
-    }
-}
-
-private func access(
-    to row: ConversationRow, _ caller: Caller, in store: any StoreReader, permissions: Permissions, generation: UInt64,
-    now: Date
-) throws -> Access? {
-    do {
-        return try Access(to: row, for: caller, in: store, permissions: permissions, generation: generation, now: now)
-    } catch let error as ChatError where error.code == .unknownConversation || error.code == .banned {
-        return nil
     }
 }

@@ -281,9 +281,11 @@ extension Transaction {
         try checkReferences(
             of: append.submission.content, replyTo: attributes.replyTo, by: sender, in: known, permissions: permissions)
         if let row = known {
-            try checkMentions(
-                attributes.mentions, by: sender, role: try role(of: sender.user, in: row), in: row.id,
-                permissions: permissions, mentionLimiter)
+            if attributes.mentions?.everyone == true {
+                try checkMentionOfEveryone(
+                    by: sender, role: try role(of: sender.user, in: row), in: row.id, permissions: permissions,
+                    mentionLimiter)
+            }
             if attributes.priority == .high {
                 try checkMaySendHighPriority(sender, in: row, permissions: permissions)
             }

@@ -40,17 +40,15 @@ package final class MentionLimiter: Sendable {
 }
 
 extension Transaction {
-    /// Checks that a sender may mention everyone, if the mentions include everyone.
+    /// Checks that a sender may mention everyone now.
     ///
     /// - Parameters:
     ///   - role: The sender's role.
     ///   - limiter: The rate limit; `nil` for no limit.
     /// - Throws: `forbidden`, `rate-limited`.
-    func checkMentions(
-        _ mentions: Mentions?, by sender: Caller, role: Role?, in id: ConversationID, permissions: Permissions,
-        _ limiter: MentionLimiter?
+    func checkMentionOfEveryone(
+        by sender: Caller, role: Role?, in id: ConversationID, permissions: Permissions, _ limiter: MentionLimiter?
     ) throws(ChatError) {
-        guard mentions?.everyone == true else { return }
         guard permissions[.mentionEveryone, id.kind].isMet(by: role, isAdmin: sender.isAdmin) else {
             throw ChatError(.forbidden, "You need permission to mention everyone in \(id).", parameter: "mentions")
         }

@@ -39,10 +39,9 @@ extension Transaction {
         let files = try checkedFiles(
             of: edit.content, by: request.caller, limits: mediaLimits, permissions: permissions, known: known)
         let old = message.attributes.mentions
-        if old?.everyone != true {
-            try checkMentions(
-                edit.applied(to: message.attributes).mentions, by: request.caller, role: subject.access.role,
-                in: row.id, permissions: permissions, mentionLimiter)
+        if old?.everyone != true, edit.applied(to: message.attributes).mentions?.everyone == true {
+            try checkMentionOfEveryone(
+                by: request.caller, role: subject.access.role, in: row.id, permissions: permissions, mentionLimiter)
         }
         message.content = edit.content.json
         message.attributes = edit.applied(to: message.attributes)

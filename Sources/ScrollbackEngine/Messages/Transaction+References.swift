@@ -3,6 +3,8 @@ import ScrollbackModel
 extension Transaction {
     /// Checks that the messages that a message replies to and quotes exist, and that its sender can see them.
     ///
+    /// A reply is in the same conversation as the message. A quote can be of a message in another conversation.
+    ///
     /// A quote copies a message, so without this check a sender could make up what others said. The copied text is not
     /// compared, because the quoted message can be edited after it was copied. The content of an encrypted quote is
     /// not readable here.
@@ -19,8 +21,13 @@ extension Transaction {
         if let replyTo, try referenced(replyTo, by: sender, in: row, permissions: permissions) == nil {
             throw Self.unknownReference(replyTo, "replyTo")
         }
-        guard content.encrypted == nil, let quote = content.quote, quote.id != known else { return }
-        guard let message = try referenced(quote.id, by: sender, in: row, permissions: permissions) else {
+        guard content.type == .reference, content.encrypted == nil, let quote = content.quote, quote.id != known else {
+            return
+        }
+        guard
+            let message = try referenced(quote.id, by: sender, in: row, permissions: permissions)
+                ?? forwarded(quote.id, by: sender, permissions: permissions)
+        else {
             throw Self.unknownReference(quote.id, "message.id")
         }
         // The name of an erased user was replaced after the client copied it.
@@ -40,9 +47,28 @@ extension Transaction {
         return try visibleMessage(id, to: sender.user, seesAll: seesAll, in: row)
     }
 
+    /// The most conversations in which to look for a quoted message, because anyone can use its ID again elsewhere.
+    private static let maximumCopies = 20
+
+    /// Returns a message of any conversation that the sender can see.
+    private func forwarded(_ id: MessageID, by sender: Caller, permissions: Permissions) throws -> MessageRow? {
+        // The access reads the rows of this batch from the store.
+        try flush()
+        for number in try store.conversations(withMessage: id, limit: Self.maximumCopies) {
+            guard let row = try store.conversation(numbered: number), !row.isDeleted,
+                let access = try Access(
+                    ifVisible: row, to: sender, in: store, permissions: permissions, generation: generation,
+                    now: now.date),
+                let message = try store.message(id, in: number), access.visible.contains(message.seq)
+            else { continue }
+            return message
+        }
+        return nil
+    }
+
     private static func unknownReference(_ id: MessageID, _ parameter: String) -> ChatError {
         ChatError(
-            .unknownMessage, "Message \(id) does not exist in this conversation, or you may not see it.",
+            .unknownMessage, "Message \(id) does not exist, or you may not see it.",
             parameter: parameter)
     }
 }

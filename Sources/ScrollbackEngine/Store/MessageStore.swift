@@ -82,6 +82,9 @@ package protocol StoreReader: ModerationReader, PeopleReader, AdminReader, PushR
         reader: UserID
     ) throws -> [MessageRow]
 
+    /// Returns conversations that have a message with an ID, lowest number first.
+    func conversations(withMessage id: MessageID, limit: Int) throws -> [Int64]
+
     /// Counts the replies of a thread up to a sequence number, without tombstones; `nil` if there are none.
     func replies(in thread: MessageID, of conversation: Int64, through seq: Seq) throws -> ReplySummary?
 

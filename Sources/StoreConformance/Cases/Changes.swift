@@ -4,6 +4,18 @@ import ScrollbackModel
 
 extension StoreConformance {
     static let changes: [Case] = [
+        Case("A message ID is found in every conversation that has it") { store in
+            let rows = try [ConversationID.group("a"), .group("b"), .room("c")].map {
+                try store.makeConversation($0, messages: $0 == .group("b") ? 1 : 2)
+            }
+            func found(_ number: Int, limit: Int = 9) throws -> [Int64] {
+                try store.read { try $0.conversations(withMessage: MessageID(number), limit: limit) }
+            }
+            try expectEqual(try found(1), rows.map(\.number))
+            try expectEqual(try found(1, limit: 2), rows.prefix(2).map(\.number))
+            try expectEqual(try found(2), [rows[0].number, rows[2].number])
+            try expectEqual(try found(3), [])
+        },
         Case("The replies of a thread are counted up to a sequence number, without tombstones") { store in
             let number = try store.makeConversation(.group("a"), messages: 1).number
             let thread = MessageID(1)

@@ -26,7 +26,7 @@ struct ReferenceTests {
     func unknownMessages() throws {
         let harness = try EngineHarness()
         try harness.make(group, members: ["alice"])
-        try harness.make(.group("other"), members: ["alice", "bob"])
+        try harness.make(.group("other"), members: ["alice"])
         let (hidden, elsewhere) = (harness.submission("old"), harness.submission("old"))
         try harness.send(hidden, to: group, by: "alice")
         try harness.send(elsewhere, to: .group("other"), by: "alice")
@@ -54,6 +54,22 @@ struct ReferenceTests {
         #expect(
             refusal { try harness.send(submission(quote(hidden.id), harness), to: group, by: "dora") }?.code
                 == .unknownConversation)
+    }
+
+    @Test("A quote can be of a visible message in another conversation, and a reply can't")
+    func otherConversations() throws {
+        let harness = try EngineHarness()
+        for id in [group, .group("other")] { try harness.make(id, members: ["alice", "bob"]) }
+        let old = harness.submission("old")
+        try harness.send(old, to: group, by: "alice")
+        let other = ConversationID.group("other")
+        try harness.send(submission(quote(old.id), harness), to: other, by: "bob")
+        #expect(
+            refusal { try harness.send(submission(.text("no"), replyTo: old.id, harness), to: other, by: "bob") }?
+                .parameter == "replyTo")
+        #expect(
+            refusal { try harness.send(submission(quote(old.id, "bob"), harness), to: other, by: "bob") }?.parameter
+                == "message.sender")
     }
 
     @Test("A quote names the sender and type of the quoted message")
