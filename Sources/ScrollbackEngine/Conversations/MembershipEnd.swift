@@ -80,7 +80,7 @@ extension Access {
         } else if let editedAt = row.editedAt, editedAt >= end.time.date {
             row.content = nil
             row.editedAt = nil
-            row.actions = []
+            row.actions = try shownActions(of: row, end, in: store)
             row.attributes = MessageAttributes(traits: row.attributes.traits)
             // Not newer than any version that the user's devices have.
             row.rev = 0
