@@ -98,8 +98,8 @@ struct ReferenceLog {
 
     /// Returns an entry as a user sees it.
     ///
-    /// - Parameter isTombstone: Whether the engine returned a tombstone. An edit in the millisecond of the end counts as
-    ///   later if the message changed again.
+    /// - Parameter isTombstone: Whether the engine returned a tombstone. An edit in the millisecond of the end counts
+    ///   as later if the message changed again.
     func shown(_ entry: Entry, to user: UserID, isTombstone: Bool) -> Entry {
         guard isFormer(user), let person = people[user] else { return entry }
         var entry = entry
