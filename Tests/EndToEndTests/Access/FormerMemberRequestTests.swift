@@ -9,7 +9,7 @@ private enum FormerMemberUse: Sendable {
     case asks([String], Set<Int>)
     case readsNoConversation(String)
 
-    static func asks(_ request: String, _ statuses: Int...) -> FormerMemberUse { .asks([request], Set(statuses)) }
+    static func one(_ request: String, _ statuses: Int...) -> FormerMemberUse { .asks([request], Set(statuses)) }
 }
 
 /// Calls every operation as a removed member, after everything in the conversation was changed.
@@ -23,8 +23,12 @@ private enum FormerMemberUse: Sendable {
     private static let p = "/v1/conversations/{PATH}"
     private static let edited = "\(p)/messages/{EDITED}"
     private static let all = #"["{EDITED}","{REACTED}","{ROOT}","{OWN}","{FILE}","{PICTURE}","{REPLY}","{LATER}"]"#
-    private static let references = ["EDITED", "REACTED", "ROOT", "OWN", "FILE", "PICTURE", "REPLY", "LATER"]
-        .map { #"{"conversation":"{P}","id":"{\#($0)}"}"# }.joined(separator: ",")
+    private static let names = ["EDITED", "REACTED", "ROOT", "OWN", "FILE", "PICTURE", "REPLY", "LATER"]
+    private static let references = names.map { #"{"conversation":"{P}","id":"{\#($0)}"}"# }.joined(separator: ",")
+    private static let everyMessage = names.map { "\(p)/messages/{\($0)}" }
+    private static let pages = [
+        "", "?include=actions,metadata", "?mentionsMe=true", "?hasMedia=true", "?thread={ROOT}",
+    ].map { "\(p)/messages\($0)" }
 
     /// The path and body of requests, by route, in the order in which they are sent.
     private static let routes: [(String, FormerMemberUse)] = [
@@ -46,64 +50,60 @@ private enum FormerMemberUse: Sendable {
 
         (
             "GET /v1/conversations/{conversation}/messages",
-            .asks(
-                ["", "?include=actions,metadata", "?mentionsMe=true", "?hasMedia=true", "?thread={ROOT}"]
-                    .map { "\(p)/messages\($0)" }, [200])
+            .asks(pages, [200])
         ),
         (
             "GET /v1/conversations/{conversation}/messages/{id}",
-            .asks(
-                ["EDITED", "REACTED", "ROOT", "OWN", "FILE", "PICTURE", "REPLY", "LATER"]
-                    .map { "\(p)/messages/{\($0)}" }, [200, 404])
+            .asks(everyMessage, [200, 404])
         ),
-        ("POST /v1/history/fetch", .asks(#"/v1/history/fetch {"conversations":["{P}"],"include":["actions"]}"#, 200)),
-        ("POST /v1/history/counts", .asks(#"/v1/history/counts {"since":{"{P}":"1"}}"#, 200)),
-        ("POST /v1/history/refresh", .asks(#"/v1/history/refresh {"messages":[\#(references)]}"#, 200)),
+        ("POST /v1/history/fetch", .one(#"/v1/history/fetch {"conversations":["{P}"],"include":["actions"]}"#, 200)),
+        ("POST /v1/history/counts", .one(#"/v1/history/counts {"since":{"{P}":"1"}}"#, 200)),
+        ("POST /v1/history/refresh", .one(#"/v1/history/refresh {"messages":[\#(references)]}"#, 200)),
         ("GET /v1/search", .asks(["/v1/search?text=zzmark", "/v1/search?text=mine"], [200])),
         ("GET /v1/conversations/{conversation}/search", .asks(["\(p)/search?text=zzmark"], [200])),
-        ("GET /v1/conversations/{conversation}/actions", .asks("\(p)/actions", 200)),
+        ("GET /v1/conversations/{conversation}/actions", .one("\(p)/actions", 200)),
         (
             "GET /v1/conversations/{conversation}/messages/{id}/actions",
             .asks(["\(p)/messages/{REACTED}/actions", "\(p)/messages/{OWN}/actions"], [200])
         ),
         ("GET /v1/conversations", .asks(["/v1/conversations?include=totals", "/v1/conversations?limit=1"], [200])),
         // The group's scene has no community.
-        ("GET /v1/communities/{target}/channels", .asks("/v1/communities/{TAG}/channels", 200, 404)),
-        ("GET /v1/conversations/{conversation}", .asks(p, 200)),
-        ("GET /v1/media/{id}", .asks("/v1/media/{MEDIA}", 404)),
+        ("GET /v1/communities/{target}/channels", .one("/v1/communities/{TAG}/channels", 200, 404)),
+        ("GET /v1/conversations/{conversation}", .one(p, 200)),
+        ("GET /v1/media/{id}", .one("/v1/media/{MEDIA}", 404)),
         ("GET /v1/media/{id}/thumbnail", .asks(["/v1/media/{MEDIA}/thumbnail", "/v1/media/{IMAGE}/thumbnail"], [404])),
-        ("PUT /v1/media/{id}/thumbnail", .asks("/v1/media/{MEDIA}/thumbnail x", 404, 422)),
+        ("PUT /v1/media/{id}/thumbnail", .one("/v1/media/{MEDIA}/thumbnail x", 404, 422)),
         (
             "POST /v1/media/{id}/link",
             .asks(["/v1/media/{MEDIA}/link {}", #"/v1/media/{IMAGE}/link {"thumbnail":true}"#], [404])
         ),
-        ("GET /v1/users/{user}/export", .asks("/v1/users/{BOB}/export", 200)),
-        ("GET /v1/invitations", .asks("/v1/invitations", 200)),
+        ("GET /v1/users/{user}/export", .one("/v1/users/{BOB}/export", 200)),
+        ("GET /v1/invitations", .one("/v1/invitations", 200)),
         (
             "GET /v1/conversations/{conversation}/members",
             .asks(["\(p)/members", "/v1/conversations/{MEMBERS}/members"], [403])
         ),
         (
             "PUT /v1/conversations/{conversation}/members/{user}",
-            .asks("/v1/conversations/{MEMBERS}/members/{BOB} {}", 403)
+            .one("/v1/conversations/{MEMBERS}/members/{BOB} {}", 403)
         ),
         (
             "DELETE /v1/conversations/{conversation}/members/{user}",
-            .asks("/v1/conversations/{MEMBERS}/members/{BOB}", 404)
+            .one("/v1/conversations/{MEMBERS}/members/{BOB}", 404)
         ),
-        ("GET /v1/conversations/{conversation}/messages/{id}/readers", .asks("\(edited)/readers", 403)),
-        ("GET /v1/conversations/{conversation}/invitations", .asks("/v1/conversations/{MEMBERS}/invitations", 403)),
+        ("GET /v1/conversations/{conversation}/messages/{id}/readers", .one("\(edited)/readers", 403)),
+        ("GET /v1/conversations/{conversation}/invitations", .one("/v1/conversations/{MEMBERS}/invitations", 403)),
         (
             "PUT /v1/conversations/{conversation}/invitations/{user}",
-            .asks("/v1/conversations/{MEMBERS}/invitations/x {}", 403)
+            .one("/v1/conversations/{MEMBERS}/invitations/x {}", 403)
         ),
         (
             "DELETE /v1/conversations/{conversation}/invitations/{user}",
-            .asks("/v1/conversations/{MEMBERS}/invitations/x", 403)
+            .one("/v1/conversations/{MEMBERS}/invitations/x", 403)
         ),
-        ("GET /v1/conversations/{conversation}/bans", .asks("/v1/conversations/{MEMBERS}/bans", 403)),
-        ("PUT /v1/conversations/{conversation}/bans/{user}", .asks("/v1/conversations/{MEMBERS}/bans/x {}", 403)),
-        ("DELETE /v1/conversations/{conversation}/bans/{user}", .asks("/v1/conversations/{MEMBERS}/bans/x", 403)),
+        ("GET /v1/conversations/{conversation}/bans", .one("/v1/conversations/{MEMBERS}/bans", 403)),
+        ("PUT /v1/conversations/{conversation}/bans/{user}", .one("/v1/conversations/{MEMBERS}/bans/x {}", 403)),
+        ("DELETE /v1/conversations/{conversation}/bans/{user}", .one("/v1/conversations/{MEMBERS}/bans/x", 403)),
         // The retry of a message that an administrator edited since.
         (
             "POST /v1/conversations/{conversation}/messages",
@@ -115,41 +115,41 @@ private enum FormerMemberUse: Sendable {
         ),
         (
             "POST /v1/conversations/{conversation}/messages/{id}/reports",
-            .asks(#"\#(edited)/reports {"reason":"spam"}"#, 409)
+            .one(#"\#(edited)/reports {"reason":"spam"}"#, 409)
         ),
-        ("PUT /v1/conversations/{conversation}", .asks(#"\#(p) {"metadata":{}}"#, 403)),
-        ("DELETE /v1/conversations/{conversation}", .asks(p, 403)),
-        ("POST /v1/conversations/{conversation}/import", .asks(#"\#(p)/import {"messages":[]}"#, 403)),
+        ("PUT /v1/conversations/{conversation}", .one(#"\#(p) {"metadata":{}}"#, 403)),
+        ("DELETE /v1/conversations/{conversation}", .one(p, 403)),
+        ("POST /v1/conversations/{conversation}/import", .one(#"\#(p)/import {"messages":[]}"#, 403)),
         (
             "PATCH /v1/conversations/{conversation}/messages/{id}",
-            .asks(#"\#(p)/messages/{OWN} {"content":{"text":"y"}}"#, 403)
+            .one(#"\#(p)/messages/{OWN} {"content":{"text":"y"}}"#, 403)
         ),
-        ("DELETE /v1/conversations/{conversation}/messages/{id}", .asks("\(p)/messages/{OWN}", 403)),
+        ("DELETE /v1/conversations/{conversation}/messages/{id}", .one("\(p)/messages/{OWN}", 403)),
         (
             "POST /v1/conversations/{conversation}/messages/delete",
-            .asks(#"\#(p)/messages/delete {"ids":\#(all)}"#, 403)
+            .one(#"\#(p)/messages/delete {"ids":\#(all)}"#, 403)
         ),
-        ("DELETE /v1/conversations/{conversation}/messages", .asks("\(p)/messages?all=true", 403)),
+        ("DELETE /v1/conversations/{conversation}/messages", .one("\(p)/messages?all=true", 403)),
         (
             "POST /v1/conversations/{conversation}/messages/{id}/actions",
-            .asks(#"\#(edited)/actions {"type":"reaction","value":"y"}"#, 403)
+            .one(#"\#(edited)/actions {"type":"reaction","value":"y"}"#, 403)
         ),
         (
             "DELETE /v1/conversations/{conversation}/messages/{id}/actions/{timetoken}",
-            .asks("\(p)/messages/{REACTED}/actions/1", 403)
+            .one("\(p)/messages/{REACTED}/actions/1", 403)
         ),
-        ("PUT /v1/conversations/{conversation}/read", .asks(#"\#(p)/read {"seq":1,"epoch":"{EPOCH}"}"#, 200)),
-        ("PUT /v1/conversations/{conversation}/settings", .asks(#"\#(p)/settings {"muted":true}"#, 200)),
+        ("PUT /v1/conversations/{conversation}/read", .one(#"\#(p)/read {"seq":1,"epoch":"{EPOCH}"}"#, 200)),
+        ("PUT /v1/conversations/{conversation}/settings", .one(#"\#(p)/settings {"muted":true}"#, 200)),
         (
             "PUT /v1/conversations/{conversation}/notifications",
-            .asks(#"\#(p)/notifications {"notifications":"all"}"#, 200)
+            .one(#"\#(p)/notifications {"notifications":"all"}"#, 200)
         ),
-        ("PUT /v1/conversations/{conversation}/unread", .asks("\(p)/unread", 200)),
-        ("POST /v1/read", .asks(#"/v1/read {"all":true}"#, 200)),
-        ("DELETE /v1/conversations/{conversation}/recent", .asks("\(p)/recent", 200)),
-        ("PUT /v1/conversations/{conversation}/recent", .asks("\(p)/recent", 200)),
-        ("DELETE /v1/conversations/{conversation}/roaming", .asks("\(p)/roaming", 200)),
-        ("PUT /v1/conversations/{conversation}/clear", .asks(#"\#(p)/clear {"seq":1,"epoch":"{EPOCH}"}"#, 200)),
+        ("PUT /v1/conversations/{conversation}/unread", .one("\(p)/unread", 200)),
+        ("POST /v1/read", .one(#"/v1/read {"all":true}"#, 200)),
+        ("DELETE /v1/conversations/{conversation}/recent", .one("\(p)/recent", 200)),
+        ("PUT /v1/conversations/{conversation}/recent", .one("\(p)/recent", 200)),
+        ("DELETE /v1/conversations/{conversation}/roaming", .one("\(p)/roaming", 200)),
+        ("PUT /v1/conversations/{conversation}/clear", .one(#"\#(p)/clear {"seq":0,"epoch":"{EPOCH}"}"#, 200)),
     ]
 
     private static let c = #""conversation":"{P}""#
@@ -171,33 +171,33 @@ private enum FormerMemberUse: Sendable {
                     #""positions":[{\#(c),"epoch":"{EPOCH}","seq":6,"rev":0,"view":{VIEW}}]"#,
                 ], [200])
         ),
-        ("heads", .asks(#""conversations":["{P}"]"#, 200)),
-        ("fetch", .asks(#""conversations":["{P}"]"#, 200)), ("counts", .asks(#""since":{"{P}":"1"}"#, 200)),
-        ("refresh", .asks(#""messages":[\#(references)]"#, 200)), ("search", .asks(#""text":"zzmark""#, 200)),
-        ("history", .asks([c, #"\#(c),"include":["actions"]"#], [200])), ("actions", .asks(c, 200)),
-        ("subscribe", .asks(#""conversations":["{P}"]"#, 403)),
-        ("unsubscribe", .asks(#""conversations":["{P}"]"#, 200)), ("typing", .asks(#"\#(c),"isTyping":true"#, 403)),
+        ("heads", .one(#""conversations":["{P}"]"#, 200)),
+        ("fetch", .one(#""conversations":["{P}"]"#, 200)), ("counts", .one(#""since":{"{P}":"1"}"#, 200)),
+        ("refresh", .one(#""messages":[\#(references)]"#, 200)), ("search", .one(#""text":"zzmark""#, 200)),
+        ("history", .asks([c, #"\#(c),"include":["actions"]"#], [200])), ("actions", .one(c, 200)),
+        ("subscribe", .one(#""conversations":["{P}"]"#, 403)),
+        ("unsubscribe", .one(#""conversations":["{P}"]"#, 200)), ("typing", .one(#"\#(c),"isTyping":true"#, 403)),
         (
             "send",
-            .asks(#"\#(c),"message":{"id":"{OWN}","type":"text","content":{"text":"mine"}}"#, 200)
+            .one(#"\#(c),"message":{"id":"{OWN}","type":"text","content":{"text":"mine"}}"#, 200)
         ),
-        ("edit", .asks(#"\#(c),"id":"{OWN}",\#(operation),"edit":{"content":{"text":"y"}}"#, 403)),
-        ("delete", .asks(#"\#(c),"ids":\#(all)"#, 403)),
-        ("deleteHistory", .asks(#"\#(c),"all":true,\#(operation)"#, 403)),
-        ("action", .asks(#"\#(c),"id":"{EDITED}",\#(operation),"action":{"type":"reaction","value":"y"}"#, 403)),
-        ("removeAction", .asks(#"\#(c),"id":"{REACTED}",\#(operation),"timetoken":"1""#, 403)),
-        ("report", .asks(#"\#(c),"id":"{EDITED}","reason":"spam""#, 409)),
-        ("members", .asks(c, 403)), ("readers", .asks(#"\#(c),"id":"{EDITED}""#, 403)),
-        ("putMember", .asks(#"\#(m),"user":"{BOB}""#, 403)), ("removeMember", .asks(#"\#(m),"user":"{BOB}""#, 404)),
-        ("invitations", .asks(m, 403)), ("invite", .asks(#"\#(m),"user":"x""#, 403)),
-        ("endInvitation", .asks(#"\#(m),"user":"x""#, 403)), ("bans", .asks(m, 403)),
-        ("ban", .asks(#"\#(m),"user":"x""#, 403)), ("unban", .asks(#"\#(m),"user":"x""#, 403)),
-        ("read", .asks(#"\#(c),"seq":1,"epoch":"{EPOCH}""#, 200)),
-        ("readMany", .asks(#""conversations":[{\#(c),"seq":1,"epoch":"{EPOCH}"}]"#, 200)),
-        ("markUnread", .asks(c, 200)), ("settings", .asks(#"\#(c),"muted":true"#, 200)),
-        ("notifications", .asks(#"\#(c),"notifications":"all""#, 200)), ("removeRecent", .asks(c, 200)),
-        ("addRecent", .asks(c, 200)), ("stopRoaming", .asks(c, 200)),
-        ("clear", .asks(#"\#(c),"seq":1,"epoch":"{EPOCH}""#, 200)),
+        ("edit", .one(#"\#(c),"id":"{OWN}",\#(operation),"edit":{"content":{"text":"y"}}"#, 403)),
+        ("delete", .one(#"\#(c),"ids":\#(all)"#, 403)),
+        ("deleteHistory", .one(#"\#(c),"all":true,\#(operation)"#, 403)),
+        ("action", .one(#"\#(c),"id":"{EDITED}",\#(operation),"action":{"type":"reaction","value":"y"}"#, 403)),
+        ("removeAction", .one(#"\#(c),"id":"{REACTED}",\#(operation),"timetoken":"1""#, 403)),
+        ("report", .one(#"\#(c),"id":"{EDITED}","reason":"spam""#, 409)),
+        ("members", .one(c, 403)), ("readers", .one(#"\#(c),"id":"{EDITED}""#, 403)),
+        ("putMember", .one(#"\#(m),"user":"{BOB}""#, 403)), ("removeMember", .one(#"\#(m),"user":"{BOB}""#, 404)),
+        ("invitations", .one(m, 403)), ("invite", .one(#"\#(m),"user":"x""#, 403)),
+        ("endInvitation", .one(#"\#(m),"user":"x""#, 403)), ("bans", .one(m, 403)),
+        ("ban", .one(#"\#(m),"user":"x""#, 403)), ("unban", .one(#"\#(m),"user":"x""#, 403)),
+        ("read", .one(#"\#(c),"seq":1,"epoch":"{EPOCH}""#, 200)),
+        ("readMany", .one(#""conversations":[{\#(c),"seq":1,"epoch":"{EPOCH}"}]"#, 200)),
+        ("markUnread", .one(c, 200)), ("settings", .one(#"\#(c),"muted":true"#, 200)),
+        ("notifications", .one(#"\#(c),"notifications":"all""#, 200)), ("removeRecent", .one(c, 200)),
+        ("addRecent", .one(c, 200)), ("stopRoaming", .one(c, 200)),
+        ("clear", .one(#"\#(c),"seq":0,"epoch":"{EPOCH}""#, 200)),
     ]
 
     @Test func `Every operation is requested as a former member, or states why it reads no conversation`() {

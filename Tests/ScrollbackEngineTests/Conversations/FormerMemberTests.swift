@@ -31,7 +31,10 @@ struct FormerMemberTests {
         try harness.put(open, .init(name: "Old", avatar: "https://old"))
         try harness.put(
             closed, .init(name: "Old", avatar: "https://old", isPrivate: true, members: ["alice", "bob"]))
-        return try [(group, group), (open, .community("c")), (closed, closed)].map { id, members in
+        let lists: [(id: ConversationID, members: ConversationID)] = [
+            (group, group), (open, .community("c")), (closed, closed),
+        ]
+        return try lists.map { id, members -> Place in
             let submissions = ["one", "two", "three"].map { harness.submission($0) }
             for submission in submissions { try harness.send(submission, to: id, by: "alice") }
             return Place(id: id, members: members, ids: submissions.map(\.id))
@@ -74,7 +77,7 @@ struct FormerMemberTests {
             #expect(try harness.found("edited", in: place.id, by: "bob") == ["one edited"])
             #expect(try harness.found("edited", by: "alice").count == 2)
             // The version of then is not stored any more.
-            #expect(try harness.found("two", by: "bob") == [])
+            #expect(try harness.found("two", in: place.id, by: "bob") == [])
             // Recalls concern former members too.
             try harness.delete(place.ids[2], in: place.id, by: alice)
             #expect(try message(place.ids[2], place, harness).isDeleted)
@@ -125,7 +128,7 @@ struct FormerMemberTests {
             } while next != nil
             #expect(listed == ["👍", "👍", "🎉"])
             let query = HistoryQuery(.latest, limit: 9, includesActions: true)
-            #expect(try harness.page(query, of: place.id, by: "bob").actions?.map(\.value) == listed)
+            #expect(try harness.page(query, of: place.id, by: "bob").actions.map(\.value) == listed)
             // The members see the present.
             let present = try harness.engine.message(place.ids[0], in: place.id, by: alice)
             #expect(present.replies?.count == 2 && present.actions.map(\.count) == [2, 2, 1])
@@ -138,7 +141,8 @@ struct FormerMemberTests {
     func names() throws {
         let harness = try EngineHarness()
         let places = try places(harness)
-        for place in places { try harness.leave(place.members, "bob") }
+        // Leaving the community ends the membership in its private channel too.
+        for place in places.reversed() { try harness.leave(place.members, "bob") }
         for place in places { #expect(try harness.head(place.id, "bob").name == "Old") }
         for (place, known) in zip(places, ["Old", nil, "Old"]) {
             try harness.put(place.id, .init(name: "New", avatar: "https://new"))
@@ -212,7 +216,6 @@ struct FormerMemberTests {
             #expect(try sync(known).changes.isEmpty)
 
             try harness.join(place.members, "bob")
-            if place.members != place.id, place.id != group { try? harness.join(place.id, "bob") }
             #expect(try harness.head(place.id, "bob").name == "New")
             #expect(try harness.engine.message(place.ids[1], in: place.id, by: bob).text == "edited")
             let changed = try sync(known).changes.map { change -> String in
