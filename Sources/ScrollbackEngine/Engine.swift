@@ -24,6 +24,8 @@ package final class Engine: Sendable {
     /// Filters messages before they are sent; the built-in filter follows the settings.
     let filter: Mutex<any ContentFilter>
     private let hasCustomFilter: Bool
+    /// The rate limit for mentions of everyone; `nil` for no limit.
+    let mentionLimiter: MentionLimiter?
     let webhooks: (any WebhookTransport)?
     let orderedGate = OrderedGate()
     let presenceTracker = PresenceTracker()
@@ -59,6 +61,7 @@ package final class Engine: Sendable {
     ///   - media: Stores the bytes of files.
     ///   - execution: Where the log's writer runs.
     ///   - filter: Replaces the built-in content filter.
+    ///   - mentionLimiter: The rate limit for mentions of everyone; `nil` for no limit.
     ///   - webhooks: Sends webhook requests; without it, no webhooks are called.
     ///   - gateway: Sends pushes to the push services; without it, no pushes are sent.
     ///   - erasures: Records erased users outside of the store's backups.
@@ -69,7 +72,7 @@ package final class Engine: Sendable {
         store: any MessageStore, index: any MessageIndex = ScanningIndex(), media: any MediaStore = MemoryMediaStore(),
         execution: Log.Execution = .thread,
         limits: Limits = .standard,
-        permissions: Permissions = .standard, filter: (any ContentFilter)? = nil,
+        permissions: Permissions = .standard, filter: (any ContentFilter)? = nil, mentionLimiter: MentionLimiter? = nil,
         webhooks: (any WebhookTransport)? = nil, gateway: (any PushGateway)? = nil, pushTiming: PushTiming = .init(),
         erasures: any ErasureRegister = MemoryErasureRegister(), space: StorageSpace = .unlimited,
         clock: @escaping @Sendable () -> Date = { Date() }, searchTime: SearchTime = SearchTime(),
@@ -89,6 +92,7 @@ package final class Engine: Sendable {
         self.current = current
         self.filter = Mutex(filter ?? WordFilter(settings.moderation.bannedWords))
         hasCustomFilter = filter != nil
+        self.mentionLimiter = mentionLimiter
         self.webhooks = webhooks
         self.gateway = gateway
         self.pushTiming = pushTiming

@@ -56,11 +56,11 @@ extension SQLiteReader {
     }
 
     private static let useInRange = Statement(
-        "SELECT 1 FROM mediaUse WHERE media = ? AND conversation = ? AND seq BETWEEN ? AND ? LIMIT 1"
-    ) { $0.flag() }
+        "SELECT seq FROM mediaUse WHERE media = ? AND conversation = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT 1"
+    ) { $0.integer() }
 
-    func uses(_ media: MediaID, at places: SeqRange, in conversation: Int64) throws -> Bool {
-        try connection.first(Self.useInRange) { $0.add(media.uuid, conversation, places) } != nil
+    func firstUse(of media: MediaID, at places: SeqRange, in conversation: Int64) throws -> Seq? {
+        try connection.first(Self.useInRange) { $0.add(media.uuid, conversation, places) }
     }
 
     private static let usesInRange = Statement<MediaUseRow>(

@@ -86,6 +86,32 @@ extension SQLiteReader {
     }
 }
 
+extension SQLiteReader {
+    private static let conversationsWithMessage = Statement(
+        "SELECT conversation FROM message WHERE id = ? ORDER BY conversation"
+    ) { $0.integer() }
+
+    func conversations(withMessage id: MessageID, limit: Int) throws -> [Int64] {
+        try connection.all(Self.conversationsWithMessage, limit: limit) { $0.add(id) }
+    }
+
+    // The time is that of the row with the highest sequence number.
+    private static let replies = Statement(
+        """
+        SELECT count(*), max(seq), timetoken FROM message
+        WHERE conversation = ? AND thread = ? AND seq <= ? AND content IS NOT NULL
+        """
+    ) { columns in
+        let (count, _) = (columns.integer(), columns.integer())
+        return (count: count, last: columns.timetoken())
+    }
+
+    func replies(in thread: MessageID, of conversation: Int64, through seq: Seq) throws -> ReplySummary? {
+        let found = try connection.first(Self.replies) { $0.add(conversation, thread, seq) }
+        return found.flatMap { $0.count > 0 ? ReplySummary(count: $0.count, lastReplyAt: $0.last) : nil }
+    }
+}
+
 /// A filter as an SQL condition, except for mentions of the reader.
 ///
 /// Mentions are checked in Swift, on the few messages that mention any user.

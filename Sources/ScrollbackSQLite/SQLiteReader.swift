@@ -67,14 +67,6 @@ class SQLiteReader: StoreReader {
         try connection.all(Self.memberships) { $0.add(user) }
     }
 
-    private static let spans = Statement(
-        #"SELECT joined, "left" FROM span WHERE conversation = ? AND user = ? ORDER BY joined"#
-    ) { SpanRow(joined: $0.integer(), left: $0.optionalInteger()) }
-
-    func spans(of user: UserID, in conversation: Int64) throws -> [SpanRow] {
-        try connection.all(Self.spans) { $0.add(conversation, user) }
-    }
-
     private static let deletedRanges = Statement(
         "SELECT lower, upper, userRev, holdsMessages FROM void WHERE conversation = ? AND user = ? ORDER BY lower"
     ) { DeletedRangeRow(try $0.range(), userRev: $0.integer(), holdsMessages: $0.flag()) }

@@ -82,16 +82,6 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
         try connection.run(Self.insertMessage) { $0.add(message, in: conversation) }
     }
 
-    private static let putSpan = Statement(
-        """
-        INSERT INTO span (conversation, user, joined, "left") VALUES (?, ?, ?, ?)
-        ON CONFLICT (conversation, user, joined) DO UPDATE SET "left" = excluded."left"
-        """)
-
-    func put(_ span: SpanRow, of user: UserID, in conversation: Int64) throws {
-        try connection.run(Self.putSpan) { $0.add(conversation, user, span.joined, span.left) }
-    }
-
     private static let putBits = Statement(
         """
         INSERT INTO bits (conversation, kind, user, block, words) VALUES (?, ?, ?, ?, ?)

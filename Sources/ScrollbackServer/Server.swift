@@ -79,6 +79,7 @@ package struct Server: Sendable {
         media = try DiskMediaStore(in: options.directory, threads: diskThreads, keys: options.storeKeys)
         engine = try Engine(
             store: store, index: search, media: media,
+            mentionLimiter: options.everyoneRate.map { MentionLimiter(perHour: $0, burst: options.everyoneBurst) },
             webhooks: webhooks, gateway: gateway,
             pushTiming: PushTiming(firstDelay: options.pushRetrySeconds),
             erasures: FileErasureRegister(in: options.directory),

@@ -24,6 +24,11 @@ package struct ServerOptions: Sendable {
     package var rates = RateLimiter.standard
     /// How long a search may run.
     package var searchLimit = Duration.seconds(2)
+    /// How many messages that mention everyone a user may send to a conversation per hour, or `nil` for no limit.
+    ///
+    /// `everyoneBurst` is the size of a burst.
+    package var everyoneRate: Double? = 20
+    package var everyoneBurst: Double = 5
     /// The interval in seconds in which a client must send a frame.
     package var heartbeat = 30
     /// The maximum number of bytes queued for a client that does not read.

@@ -19,7 +19,8 @@ final class EngineHarness: Sendable {
     init(
         store: (any MessageStore)? = nil, index: any MessageIndex = ScanningIndex(),
         execution: Log.Execution = .inline, permissions: Permissions = .standard,
-        filter: (any ContentFilter)? = nil, webhooks: (any WebhookTransport)? = nil,
+        filter: (any ContentFilter)? = nil, mentionLimiter: MentionLimiter? = nil,
+        webhooks: (any WebhookTransport)? = nil,
         gateway: (any PushGateway)? = nil, pushTiming: PushTiming = .init(),
         erasures: any ErasureRegister = MemoryErasureRegister(), searchTime: SearchTime = SearchTime(),
         space: (_ clock: @escaping @Sendable () -> Date) -> StorageSpace = { _ in .unlimited }
@@ -28,8 +29,9 @@ final class EngineHarness: Sendable {
         self.store = store
         engine = try Engine(
             store: store, index: index, execution: execution, permissions: permissions,
-            filter: filter, webhooks: webhooks, gateway: gateway, pushTiming: pushTiming, erasures: erasures,
-            space: space({ [clock] in clock.now }), clock: { [clock] in clock.now }, searchTime: searchTime)
+            filter: filter, mentionLimiter: mentionLimiter, webhooks: webhooks, gateway: gateway,
+            pushTiming: pushTiming, erasures: erasures, space: space({ [clock] in clock.now }),
+            clock: { [clock] in clock.now }, searchTime: searchTime)
     }
 
     // MARK: Writing

@@ -8,7 +8,7 @@ import SQLiteSupport
 struct EncryptedStoreSamples {
     static let words = [
         "user-name", "user-avatar", "user-metadata", "conversation-name", "conversation-avatar",
-        "conversation-metadata",
+        "conversation-metadata", "span-name", "span-avatar",
         "message-content", "message-metadata", "message-extra", "message-push", "mention-text", "action-value",
         "summary-value", "media-name", "upload-name", "ban-reason", "report-content", "report-text", "report-note",
         "delivery-body", "device-p256dh", "device-auth", "push-body", "retry-body", "settings-value",
@@ -40,6 +40,10 @@ struct EncryptedStoreSamples {
             row.lastCommit = commit
             try store.put(&row)
             try store.insert(message, in: row.number)
+            let end = SpanRow.End(
+                time: Timetoken(rawValue: 9), rev: 1, isVoluntary: true, name: word("span-name"),
+                avatar: word("span-avatar"))
+            try store.put(SpanRow(joined: 0, left: 1, end: end), of: "bob", in: row.number)
             try store.insert(
                 ActionRow(
                     seq: 1, timetoken: Timetoken(rawValue: .max - 5), sender: "alice", type: "reaction",
@@ -107,7 +111,7 @@ struct EncryptedStoreSamples {
             let number = row?.number ?? 0
             let values: [Any?] = [
                 try store.user("alice"), row, try store.message(at: 1, in: number),
-                try store.message(MessageID(high: 1, low: 2), in: number),
+                try store.message(MessageID(high: 1, low: 2), in: number), try store.spans(of: "bob", in: number),
                 try store.actions(at: nil, in: number, after: nil, limit: 9),
                 try store.action(
                     at: 1, "alice", type: "reaction", value: word("action-value"), in: number),

@@ -201,6 +201,35 @@ import Testing
         #expect(alice == UserRow(profile: UserProfile(id: "alice"), rev: 3))
     }
 
+    @Test func `A migration from schema 9 lets ended memberships end with their last visible message`() throws {
+        let (group, id) = (ConversationID.group("g"), MessageID(high: 1, low: 1))
+        let (admin, bob) = (Caller(user: "root", isAdmin: true), Caller(user: "bob"))
+        let old = try SQLiteStore(directory: folder.url)
+        let before = try Engine(store: old, execution: .inline)
+        before.putConversation(group, .init(name: "Name", members: ["alice", "bob"]), by: admin) { _ = $0 }
+        before.send(Submission(id: id, content: .text("old")), to: group, by: Caller(user: "alice")) { _ = $0 }
+        before.removeMember("bob", from: group, by: admin) { _ = $0 }
+        before.edit(id, in: group, MessageEdit(.text("new")), by: Caller(user: "alice")) { _ = $0 }
+        try old.close()
+        let queue = try DatabaseQueue(path: file.path)
+        try queue.write { database in
+            let columns = [
+                ("span", ["endedAt", "rev", "isVoluntary", "name", "avatar"]), ("conversation", ["namedAt"]),
+                ("media", ["thumbnailAt"]), ("user", ["isInvitationOnly"]),
+            ]
+            for (table, names) in columns {
+                for name in names { try database.execute(sql: "ALTER TABLE \(table) DROP COLUMN \(name)") }
+            }
+            try database.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = '10'")
+        }
+        try queue.close()
+        let new = try Engine(store: SQLiteStore(directory: folder.url), execution: .inline)
+        let head = try new.head(of: group, by: bob)
+        #expect(!head.isMember && head.name == "Name")
+        #expect(try new.message(id, in: group, by: bob).isDeleted)
+        #expect(try new.message(id, in: group, by: Caller(user: "alice")).text == "new")
+    }
+
     @Test func `The main file of a closed store contains everything, without the write-ahead log`() throws {
         let store = try SQLiteStore(directory: folder.url)
         for _ in 0..<3 { try store.write { store, _ in try store.put(UserRow(profile: UserProfile(id: "alice"))) } }

@@ -76,6 +76,13 @@ struct Serve: AsyncParsableCommand {
         help: "A file with a token that allows GET /metrics (default: only administrators' tokens). At least 16 bytes.")
     var metricsToken: String?
 
+    @Option(
+        help: """
+            The rate limit for messages of one user that mention everyone in one conversation, per hour. 0 for no \
+            limit (default: 20).
+            """)
+    var everyoneRate: Double?
+
     @Flag(
         inversion: .prefixedNo,
         help: "Whether to announce resumable uploads with status 104, which some proxies mishandle (default: yes).")
@@ -108,6 +115,9 @@ struct Serve: AsyncParsableCommand {
             options.key = tlsKey ?? settings.string(forKey: "tls.key")
             options.tokenTrust = try tokenTrust(settings)
             try rates.apply(to: &options, settings)
+            let everyoneRate = everyoneRate ?? settings.double(forKey: "everyone.rate") ?? options.everyoneRate ?? 0
+            guard everyoneRate >= 0 else { throw ChatError.invalidParameter("everyone-rate", "must be at least 0") }
+            options.everyoneRate = everyoneRate == 0 ? nil : everyoneRate
             options.freeSpaceFloor = freeSpaceFloor ?? settings.int(forKey: "free.space.floor").map { Int64($0) }
             guard options.freeSpaceFloor ?? 0 >= 0 else {
                 throw ChatError.invalidParameter("free-space-floor", "must be at least 0")

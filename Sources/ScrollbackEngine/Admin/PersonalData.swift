@@ -8,7 +8,7 @@ package import ScrollbackWire
 package struct PersonalData: Sendable {
     /// One item of the export.
     package enum Record: Sendable {
-        case profile(UserProfile, state: String, lastSeen: Date?)
+        case profile(UserProfile, state: String, isInvitationOnly: Bool, lastSeen: Date?)
         /// A ban from a conversation, or from the server if the conversation is `nil`.
         case ban(ConversationID?, Ban)
         case membership(ConversationID, MemberRow)
@@ -53,13 +53,11 @@ package struct PersonalData: Sendable {
     /// Returns the next records and the continued export; the records may be empty, and are `nil` at the end.
     package func next(_ engine: Engine) throws -> (records: [Record]?, data: PersonalData) {
         var data = self
-        let records = try engine.store.read { store in
-            try data.read(store, generation: engine.store.generation)
-        }
+        let records = try engine.store.read { try data.read($0, engine) }
         return (records, data)
     }
 
-    private mutating func read(_ store: any StoreReader, generation: UInt64) throws -> [Record]? {
+    private mutating func read(_ store: any StoreReader, _ engine: Engine) throws -> [Record]? {
         switch stage {
         case .profile:
             stage = .conversations
@@ -67,9 +65,12 @@ package struct PersonalData: Sendable {
             guard let row = try store.user(user) else { return records }
             if row.isBanned, let ban = try store.ban(of: user, in: 0)?.ban { records.insert(.ban(nil, ban), at: 0) }
             let lastSeen = try store.lastSeen(of: user)
-            records.insert(.profile(row.profile, state: row.state.name, lastSeen: lastSeen), at: 0)
+            records.insert(
+                .profile(
+                    row.profile, state: row.state.name, isInvitationOnly: row.isInvitationOnly, lastSeen: lastSeen),
+                at: 0)
             return records
-        case .conversations: return try readConversation(store, generation)
+        case .conversations: return try readConversation(store, engine)
         case .files:
             let files = try store.media(of: user, after: lastFile, limit: Self.batch)
             lastFile = files.last?.id
@@ -84,12 +85,12 @@ package struct PersonalData: Sendable {
             let rows = try store.invitations(of: user, after: through, limit: Self.batch)
             through = rows.last?.conversation ?? through
             if rows.count < Self.batch { stage = .invited }
-            return try invitations(rows, store)
+            return try invitations(rows, store, engine)
         case .invited:
             let rows = try store.invitations(by: user, after: lastInvited, limit: Self.batch)
             lastInvited = rows.last
             if rows.count < Self.batch { stage = .reports }
-            return try invitations(rows.filter { $0.user != user }, store)
+            return try invitations(rows.filter { $0.user != user }, store, engine)
         case .reports:
             let rows = try store.reports(by: user, after: lastReport, limit: Self.batch)
             lastReport = rows.last?.number ?? lastReport
@@ -108,13 +109,29 @@ package struct PersonalData: Sendable {
             + (try store.pushDevices(of: user).map { .pushDevice($0) })
     }
 
-    private func invitations(_ rows: [InvitationRow], _ store: any StoreReader) throws -> [Record] {
+    private func invitations(
+        _ rows: [InvitationRow], _ store: any StoreReader, _ engine: Engine
+    ) throws -> [Record] {
         try rows.compactMap { row in
-            try store.conversation(numbered: row.conversation).map { .invitation(row.invitation(to: $0)) }
+            try store.conversation(numbered: row.conversation).map { conversation -> Record in
+                var invitation = row.invitation(to: conversation)
+                // Invited users see the present name. Inviters may have left.
+                if row.user != user, let access = try access(to: conversation, store, engine) {
+                    (invitation.name, invitation.avatar) = (access.name, access.avatar)
+                }
+                return .invitation(invitation)
+            }
         }
     }
 
-    private mutating func readConversation(_ store: any StoreReader, _ generation: UInt64) throws -> [Record] {
+    /// Returns the user's access to a conversation, or `nil` if they may not see it.
+    private func access(
+        to row: ConversationRow, _ store: any StoreReader, _ engine: Engine
+    ) throws -> Access? {
+        row.isDeleted ? nil : try engine.visible(row, for: Caller(user: user), in: store)
+    }
+
+    private mutating func readConversation(_ store: any StoreReader, _ engine: Engine) throws -> [Record] {
         let member = try store.memberships(of: user, after: through, limit: 1).first
         let participation = try store.participations(of: user, after: through, limit: 1).first
         guard let number = [member?.conversation, participation].compactMap(\.self).min(),
@@ -128,7 +145,7 @@ package struct PersonalData: Sendable {
             didExportMembership = true
             return try standing(in: row, member?.conversation == number ? member : nil, store)
         }
-        let epoch = row.epoch(in: generation)
+        let epoch = row.epoch(in: engine.store.generation)
         if seq < row.head, !row.isDeleted {
             let lower = max(seq + 1, row.firstSeq)
             let upper = min(lower + Self.window, row.head)
@@ -143,7 +160,11 @@ package struct PersonalData: Sendable {
             let gone =
                 row.hasDeletedRanges
                 ? SeqRangeSet(try store.deletedRanges(of: nil, in: number).map(\.places)) : SeqRangeSet()
-            return found.filter { !gone.contains($0.seq) }.map { .message($0.message(in: row.id, epoch: epoch)) }
+            let access = try access(to: row, store, engine)
+            return try found.filter { !gone.contains($0.seq) }.map { found -> Record in
+                let shown = try access?.shown(found, in: store) ?? found
+                return .message(shown.message(in: row.id, epoch: epoch))
+            }
         }
         if let after = action {
             let found = try store.actions(at: nil, in: number, after: after, limit: 500)
@@ -187,9 +208,10 @@ extension PersonalData.Record {
     /// - Parameter link: The URL of a file's bytes.
     package func writeMembers(to writer: inout JSONWriter, link: String?) {
         switch self {
-        case .profile(let profile, let state, let lastSeen):
+        case .profile(let profile, let state, let isInvitationOnly, let lastSeen):
             writer.field("record", "profile")
             writer.field("state", state)
+            writer.field("invitationOnly", isInvitationOnly)
             writer.field("lastSeen", lastSeen)
             writer.key("profile")
             profile.write(to: &writer)

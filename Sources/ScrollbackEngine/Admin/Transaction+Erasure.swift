@@ -46,10 +46,12 @@ extension Transaction {
         return row
     }
 
-    /// Checks that a user is not being erased, because the erasure could miss new memberships.
+    /// Checks that a user is not being erased, because the erasure could miss new memberships, and that the name does
+    /// not replace an erased user.
     ///
-    /// - Throws: `conflict`.
+    /// - Throws: `conflict`, `unknown-user`.
     func checkIsNotErased(_ user: UserID) throws {
+        try user.checkIsNotReplacement()
         if let row = try store.user(user), row.state == .erasing { throw row.unknown }
     }
 
@@ -263,5 +265,21 @@ extension Transaction {
         row = UserRow(profile: UserProfile(id: user), rev: row.rev, revokedAt: now.date, state: .erased)
         try store.put(row)
         erasure.endedAt = now.date
+    }
+}
+
+extension UserID {
+    /// Checks that the name does not replace an erased user.
+    ///
+    /// A user of such a name could edit and delete what the erased user said. Every rule that signs users in, adds them
+    /// or stores their data calls this.
+    ///
+    /// - Parameter code: The error's code.
+    func checkIsNotReplacement(_ code: ChatError.Code = .unknownUser) throws(ChatError) {
+        guard !isErasedUser else {
+            throw ChatError(
+                code, "\(self) replaces the name of an erased user. Use the name of an existing user.",
+                parameter: "user")
+        }
     }
 }

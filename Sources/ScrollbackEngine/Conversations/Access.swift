@@ -34,6 +34,8 @@ package struct Access {
     package let visible: SeqRangeSet
     /// The log's head and counters as the reader sees them.
     package let state: LogHead
+    /// When the reader's membership ended, if they see the conversation as it was then; `nil` if they see the present.
+    let end: MembershipEnd?
     /// The place at or below which nothing is unread for the reader.
     package let unreadBase: UnreadBase
     /// The reader's change counter when the reader last changed state here or in the community.
@@ -104,6 +106,9 @@ package struct Access {
         self.visible = floor <= row.head ? visible.clipped(to: floor...row.head) : SeqRangeSet()
 
         let isFollowing = standing.isMember || canReadWithoutMembership
+        end = isFollowing ? nil : try standing.end(in: row, store)
+        // A channel that was created later did not exist for the reader.
+        if let end, row.createdAt > end.time.date { throw Access.unknown(row.id) }
         // A head never moves back. The head of a former member is therefore the position where they left, even if they
         // can't see the messages before it.
         let head = isFollowing ? row.head : min(row.head, standing.spans.compactMap(\.upper).max() ?? 0)
@@ -114,7 +119,8 @@ package struct Access {
         state = LogHead(
             epoch: row.epoch(in: generation), view: row.view + (member?.view ?? 0) + (standing.communityView),
             head: head,
-            firstSeq: self.visible.lowest ?? head + 1, countedIndex: headCountedIndex, rev: row.rev)
+            firstSeq: self.visible.lowest ?? head + 1, countedIndex: headCountedIndex,
+            rev: end.map { min($0.rev, row.rev) } ?? row.rev)
         let joined = try standing.join(in: row, store)
         userRev = max(standing.row?.userRev ?? 0, standing.communityRev)
         isActiveSinceJoin = standing.joinTime.map { row.head > 0 && row.timetoken > $0 } ?? (row.head > joined.seq)
@@ -122,6 +128,18 @@ package struct Access {
         let joinedAt = seesAll ? 0 : isFollowing ? standing.spans.first { $0.upper == nil }?.lower ?? 0 : .max
         fullyVisibleAfter = max(joinedAt, hiddenThrough)
         unreadBase = UnreadBase(of: row, member, joined: joined)
+    }
+
+    /// Computes what a user can see of a conversation, or returns `nil` if they may not see it.
+    init?(
+        ifVisible row: ConversationRow, to caller: Caller, in store: any StoreReader, permissions: Permissions,
+        generation: UInt64, now: Date
+    ) throws {
+        do {
+            try self.init(to: row, for: caller, in: store, permissions: permissions, generation: generation, now: now)
+        } catch let error as ChatError where error.code == .unknownConversation || error.code == .banned {
+            return nil
+        }
     }
 
     /// When the conversation was last active, if the member can no longer see any of its messages; `nil` otherwise.
@@ -176,6 +194,8 @@ private struct Standing {
     /// only.
     var isByCommunity = false
     var spans: [Span] = []
+    /// The newest membership span, with how it ended.
+    var newestSpan: SpanRow?
     /// The change counter in the user's community membership row.
     var communityRev: Int64 = 0
     /// When the user last joined; set only for memberships through the community, which are recorded as times.
@@ -190,7 +210,7 @@ private struct Standing {
         guard conversation.id.kind == .community, !conversation.id.isCommunityRoot else {
             isMember = row?.standing == .member
             role = isMember ? row?.role : nil
-            spans = try store.spans(of: user, in: conversation.number).map { Span(lower: $0.joined, upper: $0.left) }
+            try readSpans(of: user, in: conversation, store)
             return
         }
         // The members of a public channel are the community's; a private channel lists its own.
@@ -206,12 +226,13 @@ private struct Standing {
         if conversation.isPrivate {
             isMember = isOuterMember && row?.standing == .member
             role = isMember ? max(row?.role ?? .member, outer?.role ?? .member) : nil
-            spans = try store.spans(of: user, in: conversation.number).map { Span(lower: $0.joined, upper: $0.left) }
+            try readSpans(of: user, in: conversation, store)
         } else {
             isByCommunity = true
             isMember = isOuterMember
             role = isMember ? outer?.role : nil
             let times = try store.spans(of: user, in: community.number)
+            newestSpan = times.last
             joinTime = (times.first { $0.left == nil } ?? times.last).map { Timetoken(span: $0.joined) }
             spans = try times.map { span in
                 Span(
@@ -219,6 +240,30 @@ private struct Standing {
                     upper: try span.left.map { try store.position(atOrBefore: Timetoken(span: $0), in: conversation) })
             }
         }
+    }
+
+    private mutating func readSpans(of user: UserID, in conversation: ConversationRow, _ store: any StoreReader) throws
+    {
+        let rows = try store.spans(of: user, in: conversation.number)
+        spans = rows.map { Span(lower: $0.joined, upper: $0.left) }
+        newestSpan = rows.last
+    }
+
+    /// Returns how the newest membership ended.
+    ///
+    /// The end of a membership in a community, or before servers kept it, is only a time. For the latter, it is the
+    /// time of the last message before the end, which shows less and never more.
+    func end(in conversation: ConversationRow, _ store: any StoreReader) throws -> MembershipEnd {
+        if !isByCommunity, let end = newestSpan?.end { return MembershipEnd(end, in: conversation) }
+        let time: Timetoken
+        if isByCommunity || conversation.id.isCommunityRoot {
+            time = Timetoken(span: newestSpan?.left ?? 0)
+        } else {
+            // Imported messages can be older than the conversation.
+            let last = try store.position(atOrBelow: newestSpan?.left ?? 0, in: conversation.number)?.timetoken
+            time = max(last ?? Timetoken(rawValue: 0), Timetoken(conversation.createdAt))
+        }
+        return try MembershipEnd(at: time, in: conversation, store)
     }
 
     /// Returns the sequence number and the counted index at which the user last joined.

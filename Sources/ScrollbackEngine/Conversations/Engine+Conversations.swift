@@ -212,9 +212,9 @@ extension Engine {
             if !hasUnread, !summary.isPinned { recentTime = nil }
         }
         return ConversationHead(
-            conversation: name, name: row.name, avatar: row.avatar, state: access.state, unread: summary.unread,
+            conversation: name, name: access.name, avatar: access.avatar, state: access.state, unread: summary.unread,
             mentions: summary.mentions, readSeq: summary.readSeq,
-            lastMessage: last?.message(in: name, epoch: access.state.epoch), isMuted: summary.isMuted,
+            lastMessage: try last.map { try access.message($0, in: store) }, isMuted: summary.isMuted,
             notifications: summary.notifications, isPinned: summary.isPinned, isMarkedUnread: summary.isMarkedUnread,
             removedSeq: summary.removedSeq,
             newDeviceFloor: access.member?.newDeviceFloor ?? 0,

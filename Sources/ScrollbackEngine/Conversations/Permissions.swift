@@ -48,6 +48,9 @@ package struct Permissions: Hashable, Sendable {
         .read: [.direct: .member, .group: .member, .community: .member, .room: .anyone, .system: .member],
         .send: [.direct: .member, .group: .member, .community: .member, .room: .anyone, .system: .admin],
         .sendHigh: [.direct: .member, .group: .member, .community: .member, .room: .moderator, .system: .admin],
+        .mentionEveryone: [
+            .direct: .member, .group: .member, .community: .member, .room: .anyone, .system: .admin,
+        ],
         .editOwn: [.direct: .member, .group: .member, .community: .member, .room: .anyone, .system: .admin],
         .editOthers: [.direct: .admin, .group: .admin, .community: .admin, .room: .admin, .system: .admin],
         .recall: [.direct: .member, .group: .member, .community: .member, .room: .anyone, .system: .admin],

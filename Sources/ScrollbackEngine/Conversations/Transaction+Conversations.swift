@@ -50,7 +50,7 @@ extension Transaction {
     func prepareNamed(_ id: ConversationID, for caller: Caller) throws {
         let known = try conversation(id).flatMap { $0.isDeleted ? nil : $0 }
         if let known, try !isNotStarted(known, for: caller.user) { return }
-        try store.checkIsNotBlocked(caller, in: id)
+        try store.checkMayStart(id, by: caller)
         var row = try known ?? makeLog(id)
         if id.namedUsers.contains(where: { $0 != caller.user }) {
             row.flags.insert(.missingParticipant)
@@ -116,7 +116,7 @@ extension Transaction {
             row = known
         } else {
             try checkMayCreate(id, by: caller, permissions: permissions)
-            try check(settings, for: id)
+            try check(settings, for: id, by: caller)
             growth[.groups] = id.kind.traits.membership == .named ? 0 : 1
             let others = Set(settings.members + id.namedUsers).subtracting([caller.user])
             growth[.members] = Int64(others.count)
@@ -132,6 +132,7 @@ extension Transaction {
         row.name = settings.name ?? row.name
         row.avatar = settings.avatar ?? row.avatar
         row.metadata = settings.metadata ?? row.metadata
+        if row.name != old.name || row.avatar != old.avatar { row.namedAt = now }
         if let isPrivate = settings.isPrivate, isPrivate != row.isPrivate {
             row.isPrivate = isPrivate
             if !isNew {
@@ -178,11 +179,11 @@ extension Transaction {
         guard settings.members.isEmpty else {
             throw ChatError.invalidParameter("members", "can be set only when a conversation is created")
         }
-        try check(settings, for: id)
+        try check(settings, for: id, by: caller)
     }
 
     /// Checks that the settings apply to this kind of conversation, before anything changes.
-    private func check(_ settings: ConversationSettings, for id: ConversationID) throws {
+    private func check(_ settings: ConversationSettings, for id: ConversationID, by caller: Caller) throws {
         let isChannel = id.kind == .community && !id.isCommunityRoot
         if case .some(.some(let retention)) = settings.retention { _ = try retention.validated() }
         guard isChannel || settings.isPrivate != true else {
@@ -206,7 +207,7 @@ extension Transaction {
             }
         }
         guard !settings.members.isEmpty else { return }
-        for user in settings.members { try checkIsNotErased(user) }
+        for user in settings.members { try checkMayAdd(user, to: nil, by: caller) }
         guard id.kind.traits.membership == .listed || id.isCommunityRoot || settings.isPrivate == true else {
             throw ChatError.invalidParameter("members", "can't be set, because \(id) does not list its members")
         }
@@ -237,7 +238,7 @@ extension Transaction {
         guard caller.isAdmin || id.kind.traits.membership != .named || id.namedUsers.contains(caller.user) else {
             throw ChatError(.forbidden, "A direct conversation can be created only by one of its two users.")
         }
-        try store.checkIsNotBlocked(caller, in: id)
+        try store.checkMayStart(id, by: caller)
     }
 
     private func addInitialMembers(_ users: [UserID], to row: ConversationRow, by caller: Caller) throws {

@@ -20,9 +20,7 @@ extension Transaction {
         if row.isPrivate, let community = try conversation(.community(id.target)) {
             try checkIsMember(user, of: community)
         }
-        if !caller.isAdmin, try store.hasBlocked(user, caller.user) {
-            throw ChatError(.blocked, "\(user) has blocked you.")
-        }
+        try checkMayApproach(user, by: caller)
         let isNew = try openInvitation(of: user, to: row) == nil
         let growth = Growth(members: isNew ? 1 : 0)
         try checkGrowth(growth, by: caller)
@@ -54,6 +52,35 @@ extension Transaction {
             throw ChatError(.unknownInvitation, "\(user) has no open invitation to \(id).", parameter: "user")
         }
         try endInvitation(of: user, to: row)
+    }
+
+    /// Checks that a caller may invite or add a user.
+    ///
+    /// - Throws: `blocked` if the user has blocked the caller.
+    private func checkMayApproach(_ user: UserID, by caller: Caller) throws {
+        if !caller.isAdmin, try store.hasBlocked(user, caller.user) {
+            throw ChatError(.blocked, "\(user) has blocked you.", parameter: "user")
+        }
+    }
+
+    /// Checks that a caller may make a user a member without asking them.
+    ///
+    /// Administrators always may.
+    ///
+    /// - Parameter row: The conversation, or `nil` if it is new.
+    /// - Throws: `blocked` if the user has blocked the caller. `invitation-required` if the user accepts only
+    ///   invitations or left the conversation. `unknown-user` and `conflict` for an erased user.
+    func checkMayAdd(_ user: UserID, to row: ConversationRow?, by caller: Caller) throws {
+        try checkIsNotErased(user)
+        guard !caller.isAdmin, user != caller.user else { return }
+        try checkMayApproach(user, by: caller)
+        if try store.user(user)?.isInvitationOnly == true {
+            throw ChatError(
+                .invitationRequired, "\(user) can't be added to conversations. Invite them instead.", parameter: "user")
+        }
+        if let row, try store.spans(of: user, in: row.number).last?.end?.isVoluntary == true {
+            throw ChatError(.invitationRequired, "\(user) left \(row.id). Invite them instead.", parameter: "user")
+        }
     }
 
     /// Adds an invited user as a member.

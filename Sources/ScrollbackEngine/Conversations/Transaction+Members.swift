@@ -41,7 +41,7 @@ extension Transaction {
             try checkIsMember(user, of: community)
         }
         try checkIsNotBanned(user, from: row, shownTo: caller.user)
-        try checkIsNotErased(user)
+        try checkMayAdd(user, to: row, by: caller)
         // Users may join themselves however many users they have added.
         let growth = Growth(members: user == caller.user ? 0 : 1, messageBytes: Self.rowBytes)
         try checkGrowth(growth, by: caller)
@@ -93,15 +93,12 @@ extension Transaction {
     ) throws {
         try writeNotice(Notice(user == other ? .memberLeft : event, user: user), in: id, by: other)
         guard var row = try conversation(id), var member = try member(user, of: row.number) else { return }
-        let left: Int64
-        if row.id.isCommunityRoot {
-            row.timetoken = boundary()
-            left = row.timetoken.span
-        } else {
-            left = row.head
-        }
+        let end = SpanRow.End(
+            time: boundary(), rev: row.rev, isVoluntary: user == other, name: row.name, avatar: row.avatar)
+        if row.id.isCommunityRoot { row.timetoken = end.time }
         for var span in try store.spans(of: member.user, in: row.number) where span.left == nil {
-            span.left = left
+            span.left = row.id.isCommunityRoot ? end.time.span : row.head
+            span.end = end
             try store.put(span, of: member.user, in: row.number)
         }
         member.standing = .left

@@ -29,7 +29,7 @@ extension Engine {
             page.actions = try page.messages.filter { !$0.actions.isEmpty }.flatMap { message in
                 try store.actions(
                     at: message.seq, in: access.conversation.number, after: nil, limit: LogPage.maximumActionsPerMessage
-                ).map { $0.action(on: message.id) }
+                ).filter { access.shows($0) }.map { $0.action(on: message.id) }
             }
         }
         return page
@@ -90,6 +90,6 @@ extension Engine {
         guard let row = try store.message(id, in: access.conversation.number), access.visible.contains(row.seq) else {
             throw ChatError(.unknownMessage, "Message \(id) does not exist, or you may not see it.")
         }
-        return row.message(in: log.relative(to: caller.user), epoch: access.state.epoch)
+        return try access.message(row, in: store)
     }
 }

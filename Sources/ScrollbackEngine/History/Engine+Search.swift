@@ -93,7 +93,10 @@ extension Engine {
             }
             guard !terms.isEmpty, !scopes.isEmpty else { return page }
             var budget = ResponseBudget(messages: query.limit)
-            for _ in 0..<Self.rounds {
+            // Replacing the messages that were edited later takes as many queries as needed, because a remaining cursor
+            // would reveal that their new text matches.
+            let rounds = readers.values.contains { $0.end != nil } ? .max : Self.rounds
+            for _ in 0..<rounds {
                 // One more match than wanted shows whether there are more.
                 let wanted = query.limit - page.hits.count
                 let found = try index.find(
@@ -149,8 +152,9 @@ extension Engine {
     ) throws -> SearchHit? {
         let place = match.place
         guard access.visible.contains(place.seq),
-            let row = try store.message(at: place.seq, in: place.conversation), row.timetoken == place.time,
-            let text = row.searchableText, let ranges = terms.ranges(in: text), budget.take(row)
+            let stored = try store.message(at: place.seq, in: place.conversation), stored.timetoken == place.time,
+            case let row = try access.shown(stored, in: store), let text = row.searchableText,
+            let ranges = terms.ranges(in: text), budget.take(row)
         else { return nil }
         let name = access.conversation.id.relative(to: access.reader)
         return SearchHit(message: row.message(in: name, epoch: access.state.epoch), ranges: ranges)

@@ -129,7 +129,7 @@ extension Engine {
                 try pages.newer(than: start, before: nil, &$0)
             }
         guard isSameLog else { return LogSync(page: page, changes: [], changedThrough: state.rev, mustRefetch: false) }
-        guard position.rev >= access.conversation.changeFloor else {
+        guard position.rev >= min(access.conversation.changeFloor, state.rev) else {
             return LogSync(page: page, changes: [], changedThrough: state.rev, mustRefetch: true)
         }
         let (changes, through) = try changes(after: position.rev, access, &budget, store)
@@ -157,6 +157,8 @@ extension Engine {
         var changes: [LogChange] = []
         var through = rev
         for row in rows {
+            // Former members don't learn of changes after the end of their membership.
+            if row.rev > access.state.rev { return (changes, access.state.rev) }
             switch row.kind {
             case .removal:
                 // Former members don't learn of changes above the position where they left.
@@ -168,11 +170,12 @@ extension Engine {
                 let seq = row.places.lowerBound
                 // A message that was changed again is part of a later change.
                 guard access.visible.contains(seq), let message = try store.message(at: seq, in: number),
-                    message.rev == row.rev
+                    message.rev == row.rev || message.rev > access.state.rev,
+                    var shown = try access.change(message, in: store)
                 else { break }
                 guard budget.take(message) else { return (changes, through) }
-                let name = access.conversation.id.relative(to: access.reader)
-                changes.append(.message(message.message(in: name, epoch: access.state.epoch)))
+                shown.rev = row.rev
+                changes.append(.message(shown))
             }
             through = row.rev
         }
@@ -206,11 +209,18 @@ extension Engine {
     func visible(
         _ row: ConversationRow, for caller: Caller, in store: any StoreReader
     ) throws -> Access? {
-        do {
-            return try access(to: row, for: caller, in: store)
-        } catch let error as ChatError where error.code == .unknownConversation || error.code == .banned {
-            return nil
-        }
+        try Access(
+            ifVisible: row, to: caller, in: store, permissions: permissions, generation: self.store.generation,
+            now: clock())
+    }
+}
+
+extension Access {
+    /// Returns a changed message as the reader sees it, or `nil` if the version of the change is not stored any more.
+    fileprivate func change(_ row: MessageRow, in store: any StoreReader) throws -> Message? {
+        let shown = try shown(row, in: store)
+        guard row.isDeleted || !shown.isDeleted else { return nil }
+        return shown.message(in: conversation.id.relative(to: reader), epoch: state.epoch)
     }
 }
 

@@ -38,7 +38,7 @@ struct PageReader {
     func older(than bound: Seq, downTo end: Seq? = nil, _ budget: inout ResponseBudget) throws -> LogPage {
         let last = max(state.firstSeq, end ?? 0)
         let run = try readOlder(from: min(bound - 1, state.head), downTo: last, &budget)
-        return page(
+        return try page(
             run, hasOlder: run.lower > last, hasNewer: end == nil && run.upper < state.head, end: end)
     }
 
@@ -47,7 +47,7 @@ struct PageReader {
         let last = min(state.head, (end ?? .max) - 1)
         let run = try readNewer(from: max(bound + 1, state.firstSeq), to: last, &budget)
         let hasOlder = end == nil && run.lower > state.firstSeq
-        return page(run, hasOlder: hasOlder, hasNewer: run.upper < last, end: end)
+        return try page(run, hasOlder: hasOlder, hasNewer: run.upper < last, end: end)
     }
 
     /// Returns the messages on both sides of a position, and the message at the position.
@@ -66,7 +66,7 @@ struct PageReader {
         let above = try readNewer(from: max(place.oldestNewer, state.firstSeq), to: state.head, &budgetAbove)
         var run = Run(lower: below.lower, upper: above.upper)
         run.rows = above.rows + exact + below.rows
-        return page(run, hasOlder: run.lower > state.firstSeq, hasNewer: run.upper < state.head)
+        return try page(run, hasOlder: run.lower > state.firstSeq, hasNewer: run.upper < state.head)
     }
 
     // MARK: Runs
@@ -123,8 +123,15 @@ struct PageReader {
 
     private func empty(above seq: Seq) -> Run { Run(lower: seq + 1, upper: seq) }
 
-    private func page(_ run: Run, hasOlder: Bool, hasNewer: Bool, end: Seq? = nil) -> LogPage {
-        let rows = sort == .newestFirst ? run.rows : run.rows.reversed()
+    private func page(_ run: Run, hasOlder: Bool, hasNewer: Bool, end: Seq? = nil) throws -> LogPage {
+        var rows = sort == .newestFirst ? run.rows : run.rows.reversed()
+        if access.end != nil {
+            rows = try rows.compactMap { row in
+                let shown = try access.shown(row, in: store)
+                // Otherwise the filter would reveal the parts that a later edit added.
+                return filter.selectsEditedParts && shown.isDeleted && !row.isDeleted ? nil : shown
+            }
+        }
         let coverage = Coverage(
             lower: run.lower, upper: run.upper,
             deletedRanges: run.lower <= run.upper ? access.invisibleRanges(in: run.lower...run.upper) : SeqRangeSet())

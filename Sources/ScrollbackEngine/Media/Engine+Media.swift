@@ -8,12 +8,16 @@ extension Engine {
     ///   error.
     package func file(_ id: MediaID, by caller: Caller) throws -> MediaRow {
         try store.read { store in
-            guard let row = try store.media(id),
-                try mayRead(
-                    row, caller, in: store, permissions: permissions, generation: self.store.generation, now: clock())
-            else { throw unknownMedia }
-            return row
+            try readable(id, caller, in: store)
         }
+    }
+
+    private func readable(_ id: MediaID, _ caller: Caller, in store: any StoreReader) throws -> MediaRow {
+        guard let row = try store.media(id),
+            let readable = try ScrollbackEngine.readable(
+                row, caller, in: store, permissions: permissions, generation: self.store.generation, now: clock())
+        else { throw unknownMedia }
+        return readable
     }
 
     /// Returns the file that an upload created.
@@ -56,20 +60,21 @@ extension Engine {
             throw ChatError(.invalidMedia, "A thumbnail must be a JPEG, PNG, WebP or GIF image.")
         }
         let blob = BlobID(of: bytes)
-        let thumbnail = MediaRow.Thumbnail(
-            blob: blob, size: Int64(bytes.count), mediaType: properties.mediaType, pixels: pixels)
-        let old = try await pinning(blob) { () throws(ChatError) in
+        let (thumbnail, old) = try await pinning(blob) { () throws(ChatError) in
             try await media.put(bytes, as: blob)
-            return try await submit(for: WorkOwner(caller)) { [self] transaction -> BlobID? in
+            return try await submit(for: WorkOwner(caller)) { [self] transaction -> (MediaRow.Thumbnail, BlobID?) in
                 try checkOwner(of: id, caller, in: transaction.store)
                 guard var row = try transaction.store.media(id) else { throw unknownMedia }
-                let growth = Growth(fileBytes: thumbnail.size)
+                let growth = Growth(fileBytes: Int64(bytes.count))
                 try transaction.checkGrowth(growth, by: caller)
                 try transaction.recordGrowth(growth, by: caller)
                 let old = row.thumbnail?.blob
+                let thumbnail = MediaRow.Thumbnail(
+                    blob: blob, size: Int64(bytes.count), mediaType: properties.mediaType, pixels: pixels,
+                    addedAt: transaction.now)
                 row.thumbnail = thumbnail
                 try transaction.store.put(row)
-                return old == blob ? nil : old
+                return (thumbnail, old == blob ? nil : old)
             }
         }
         if let old { try? await removeIfUnused(old) }
@@ -85,10 +90,7 @@ extension Engine {
     }
 
     private func checkOwner(of id: MediaID, _ caller: Caller, in store: any StoreReader) throws {
-        guard let row = try store.media(id),
-            try mayRead(
-                row, caller, in: store, permissions: permissions, generation: self.store.generation, now: clock())
-        else { throw unknownMedia }
+        let row = try readable(id, caller, in: store)
         guard row.owner == caller.user else {
             throw ChatError(.forbidden, "Only the user who uploaded a file can add a thumbnail.")
         }

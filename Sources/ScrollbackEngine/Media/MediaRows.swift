@@ -10,12 +10,18 @@ package struct MediaRow: Hashable, Sendable {
         package var mediaType: String
         /// The size after applying the orientation, in pixels.
         package var pixels: Media.Size
+        /// When the thumbnail was added; members whose membership ended earlier don't see it.
+        package var addedAt: Timetoken
 
-        package init(blob: BlobID, size: Int64, mediaType: String, pixels: Media.Size) {
+        package init(
+            blob: BlobID, size: Int64, mediaType: String, pixels: Media.Size,
+            addedAt: Timetoken = Timetoken(rawValue: 0)
+        ) {
             self.blob = blob
             self.size = size
             self.mediaType = mediaType
             self.pixels = pixels
+            self.addedAt = addedAt
         }
     }
 

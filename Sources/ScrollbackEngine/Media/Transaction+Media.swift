@@ -37,8 +37,8 @@ extension Transaction {
         if sender.isAdmin || row.owner == sender.user { return true }
         // The access reads the rows of this batch from the store.
         try flush()
-        return try mayRead(
-            row, sender, in: store, permissions: permissions, generation: generation, now: now.date)
+        return try readable(
+            row, sender, in: store, permissions: permissions, generation: generation, now: now.date) != nil
     }
 
     private func check(_ file: FileReference, _ row: MediaRow, _ limits: MediaLimits) throws(ChatError) {
@@ -142,35 +142,52 @@ var unknownMedia: ChatError {
     ChatError(.unknownMedia, "The file does not exist, or you may not see it.", parameter: "media")
 }
 
-/// Returns whether a user may read a file: its owner, administrators, and users who can see a message that refers to
-/// it.
+/// Returns a file as a user may read it, or `nil` if they may not.
+///
+/// Its owner, administrators, and users who can see a message that refers to it may read a file. Former members see
+/// neither files of messages that were edited after their membership ended, nor thumbnails that were added later.
 ///
 /// This costs one lookup for each conversation with a reference, until one is found where the user can see such a
-/// message.
-func mayRead(
+/// message. For a former member it costs one for each message that refers to the file.
+func readable(
     _ row: MediaRow, _ caller: Caller, in store: any StoreReader, permissions: Permissions, generation: UInt64,
     now: Date
-) throws -> Bool {
-    if caller.isAdmin || row.owner == caller.user { return true }
+) throws -> MediaRow? {
+    if caller.isAdmin || row.owner == caller.user { return row }
+    var found: MediaRow?
     var after: Int64 = 0
     while let number = try store.conversation(using: row.id, after: after) {
         after = number
         guard let conversation = try store.conversation(numbered: number), !conversation.isDeleted,
-            let access = try access(
-                to: conversation, caller, in: store, permissions: permissions, generation: generation, now: now)
+            let access = try Access(
+                ifVisible: conversation, to: caller, in: store, permissions: permissions, generation: generation,
+                now: now),
+            try access.hasVisibleUse(of: row.id, in: store)
         else { continue }
-        for places in access.visible.ranges where try store.uses(row.id, at: places, in: number) { return true }
+        guard let end = access.end, let thumbnail = row.thumbnail, thumbnail.addedAt > end.time else { return row }
+        found = row
+        found?.thumbnail = nil
     }
-    return false
+    return found
 }
 
-private func access(
-    to row: ConversationRow, _ caller: Caller, in store: any StoreReader, permissions: Permissions, generation: UInt64,
-    now: Date
-) throws -> Access? {
-    do {
-        return try Access(to: row, for: caller, in: store, permissions: permissions, generation: generation, now: now)
-    } catch let error as ChatError where error.code == .unknownConversation || error.code == .banned {
-        return nil
+extension Access {
+    /// Returns whether a message that the reader can see refers to a file.
+    fileprivate func hasVisibleUse(of file: MediaID, in store: any StoreReader) throws -> Bool {
+        for places in visible.ranges {
+            var first = places.lowerBound
+            while first <= places.upperBound,
+                let seq = try store.firstUse(of: file, at: first...places.upperBound, in: conversation.number)
+            {
+                if end == nil { return true }
+                if let message = try store.message(at: seq, in: conversation.number),
+                    try !shown(message, in: store).isDeleted
+                {
+                    return true
+                }
+                first = seq + 1
+            }
+        }
+        return false
     }
 }

@@ -87,7 +87,11 @@ extension Transaction {
     ///
     /// If the message is a retry of a stored one, the result is the stored message's position with the outcome
     /// `.duplicate`.
-    package func append(_ append: AppendRequest, permissions: Permissions) throws -> SendResult {
+    ///
+    /// - Parameter mentionLimiter: The rate limit for mentions of everyone; `nil` for no limit.
+    package func append(
+        _ append: AppendRequest, permissions: Permissions, mentionLimiter: MentionLimiter? = nil
+    ) throws -> SendResult {
         let submission = append.submission
         let known = try stored(withIDOf: append)
         // Retries come first: a sender who lost the answer and, since then, their membership still needs the result.
@@ -95,12 +99,12 @@ extension Transaction {
             return SendResult(
                 outcome: .duplicate, id: key.id, timetoken: key.timetoken,
                 position: .init(seq: key.seq, countedIndex: key.countedIndex, epoch: epoch), thread: key.thread,
-                content: try differingContent(from: append))
+                content: try differingContent(from: append, permissions: permissions))
         }
         try submission.content.checkIsNotEvent(byAdmin: append.senderIsAdmin)
         let files = try checkedFiles(of: append, permissions: permissions)
         let growth = try submission.traits.isStored && known == nil ? growth(of: append) : nil
-        var row = try conversationForSending(append, growth, permissions: permissions)
+        var row = try conversationForSending(append, growth, permissions: permissions, mentionLimiter)
         if known != nil {
             throw ChatError(
                 .conflict, "The message ID \(submission.id) is already used for another message.", parameter: "id")
@@ -149,11 +153,17 @@ extension Transaction {
     }
 
     /// Returns the stored content of a message that was sent before, or `nil` if it equals what was sent.
-    private func differingContent(from append: AppendRequest) throws -> RawJSON? {
+    private func differingContent(from append: AppendRequest, permissions: Permissions) throws -> RawJSON? {
         guard let row = try conversation(append.conversation),
-            let stored = try store.message(append.submission.id, in: row.number)?.content, stored != append.sent
+            let stored = try store.message(append.submission.id, in: row.number), stored.content != append.sent
         else { return nil }
-        return stored
+        // A sender who can't read the present does not learn of edits.
+        let role = try role(of: append.sender, in: row)
+        guard
+            stored.editedAt == nil
+                || permissions[.read, row.id.kind].isMet(by: role, isAdmin: append.senderIsAdmin)
+        else { return nil }
+        return stored.content
     }
 
     /// Whether all members of the community are notified of new messages in the channel, even without a subscription.
@@ -272,13 +282,21 @@ extension Transaction {
 
     /// - Parameter growth: What the message adds to the store, if it does.
     private func conversationForSending(
-        _ append: AppendRequest, _ growth: Growth?, permissions: Permissions
+        _ append: AppendRequest, _ growth: Growth?, permissions: Permissions, _ mentionLimiter: MentionLimiter?
     ) throws -> ConversationRow {
         let sender = Caller(user: append.sender, isAdmin: append.senderIsAdmin)
-        let row = try checkSending(to: append.conversation, by: sender, permissions: permissions)
+        let known = try checkSending(to: append.conversation, by: sender, permissions: permissions)
+        let attributes = append.submission.attributes
+        try checkReferences(
+            of: append.submission.content, replyTo: attributes.replyTo, by: sender, in: known, permissions: permissions)
         if let growth { try checkGrowth(growth, by: sender) }
-        if let row {
-            if append.submission.attributes.priority == .high {
+        if let row = known {
+            if attributes.mentions?.everyone == true {
+                try checkMentionOfEveryone(
+                    by: sender, role: try role(of: sender.user, in: row), in: row.id, permissions: permissions,
+                    mentionLimiter)
+            }
+            if attributes.priority == .high {
                 try checkMaySendHighPriority(sender, in: row, permissions: permissions)
             }
             guard row.flags.contains(.missingParticipant) else { return row }
@@ -328,7 +346,7 @@ extension Transaction {
             permissions[.create, id.kind].isMet(by: nil, isAdmin: sender.isAdmin),
             permissions[.send, id.kind].isMet(by: isNamed ? .member : nil, isAdmin: sender.isAdmin)
         else { throw Access.unknown(id) }
-        try store.checkIsNotBlocked(sender, in: id)
+        try store.checkMayStart(id, by: sender)
         return nil
     }
 }

@@ -31,7 +31,9 @@ extension Engine {
             log.submit(
                 for: WorkOwner(caller),
                 { [self] in
-                    let message = try $0.edit(id, edit, request, permissions: permissions, filterResult: filterResult)
+                    let message = try $0.edit(
+                        id, edit, request, permissions: permissions, filterResult: filterResult,
+                        mentionLimiter: mentionLimiter)
                     return answer(message, request, try $0.conversation(request.conversation))
                 }, completion: completion)
         }
@@ -188,10 +190,11 @@ extension Engine {
                 seq = message.seq
             }
             let rows = try store.actions(at: seq, in: number, after: after, limit: limit)
-            let actions = try rows.filter { access.visible.contains($0.seq) }.compactMap { row in
+            let shown = rows.filter { access.shows($0) }
+            let actions = try shown.filter { access.visible.contains($0.seq) }.compactMap { row in
                 try store.message(at: row.seq, in: number).map { row.action(on: $0.id) }
             }
-            return (actions, rows.count == limit ? rows.last?.timetoken : nil)
+            return (actions, shown.count == limit ? shown.last?.timetoken : nil)
         }
     }
 }

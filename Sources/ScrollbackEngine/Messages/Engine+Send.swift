@@ -23,9 +23,9 @@ extension Engine {
                 conversation: log, sender: caller, submission: submission, origin: origin, filterResult: filterResult)
             self.log.submit(
                 for: WorkOwner(caller),
-                { [permissions, erasing] in
+                { [permissions, erasing, mentionLimiter] in
                     try erasing.check(caller.user, since: erasureCount)
-                    return try $0.append(append, permissions: permissions)
+                    return try $0.append(append, permissions: permissions, mentionLimiter: mentionLimiter)
                 }, completion: completion)
         }
     }

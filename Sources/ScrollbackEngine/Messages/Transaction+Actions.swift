@@ -36,7 +36,7 @@ extension Transaction {
         let new = ActionRow(seq: message.seq, timetoken: time, sender: sender, type: type, value: value)
         try store.insert(new, in: row.number)
         try recordParticipant(in: row.number, as: sender)
-        add(new, to: &message)
+        message.count(new)
         try change(
             &message, in: &row, operation: request.operation, digest: digest,
             answer: Int64(bitPattern: time.rawValue))
@@ -75,19 +75,21 @@ extension Transaction {
     }
 }
 
-extension Transaction {
-    private func add(_ action: ActionRow, to message: inout MessageRow) {
-        if let index = message.actions.firstIndex(where: { action.isCounted(in: $0) }) {
-            message.actions[index].count += 1
-            if message.actions[index].senders.count < ActionSummary.maximumSenders {
-                message.actions[index].senders.append(action.sender)
+extension MessageRow {
+    /// Adds an action to the message's summaries.
+    mutating func count(_ action: ActionRow) {
+        if let index = actions.firstIndex(where: { action.isCounted(in: $0) }) {
+            actions[index].count += 1
+            if actions[index].senders.count < ActionSummary.maximumSenders {
+                actions[index].senders.append(action.sender)
             }
-        } else if message.actions.count < ActionSummary.maximum {
-            message.actions.append(
-                ActionSummary(type: action.type, value: action.value, count: 1, senders: [action.sender]))
+        } else if actions.count < ActionSummary.maximum {
+            actions.append(ActionSummary(type: action.type, value: action.value, count: 1, senders: [action.sender]))
         }
     }
+}
 
+extension Transaction {
     /// Removes an action from the message's summaries, and fills the free space from the message's other actions.
     func remove(_ action: ActionRow, from message: inout MessageRow, in row: ConversationRow) throws {
         guard let index = message.actions.firstIndex(where: { action.isCounted(in: $0) }) else { return }

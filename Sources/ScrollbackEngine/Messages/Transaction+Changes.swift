@@ -46,7 +46,7 @@ extension Transaction {
         return Subject(row: try conversation(request.conversation) ?? access.conversation, access: access)
     }
 
-    /// Returns a message that the caller can see.
+    /// Returns a message that the caller can see, as they see it.
     ///
     /// - Throws: `unknown-message`.
     func message(_ id: MessageID, of subject: Subject) throws -> MessageRow {
@@ -55,7 +55,7 @@ extension Transaction {
         else {
             throw ChatError(.unknownMessage, "Message \(id) does not exist, or you may not see it.", parameter: "id")
         }
-        return message
+        return try subject.access.shown(message, in: store)
     }
 
     /// Returns the earlier change with the request's operation ID.

@@ -7,7 +7,7 @@ extension Transaction {
     ///   `forbidden`.
     func edit(
         _ id: MessageID, _ edit: MessageEdit, _ request: ChangeRequest, permissions: Permissions,
-        filterResult: FilterResult = .allowed
+        filterResult: FilterResult = .allowed, mentionLimiter: MentionLimiter? = nil
     ) throws -> MessageRow {
         let subject = try subject(of: request, permissions: permissions)
         var row = subject.row
@@ -30,12 +30,19 @@ extension Transaction {
         try edit.content.checkIsNotEvent(byAdmin: request.caller.isAdmin)
         try filterResult.check()
         let edit = edit.applying(filterResult)
+        try checkReferences(
+            of: edit.content, replyTo: nil, by: request.caller, in: row, permissions: permissions,
+            known: message.content.flatMap { MessageContent(known: message.type, json: $0).quote?.id })
         let mayHaveFiles = MessageContent.mayHaveFiles(message.type)
         let uses = mayHaveFiles ? try store.uses(at: message.seq...message.seq, in: row.number, limit: .max) : []
         let known = Set(uses.map(\.media))
         let files = try checkedFiles(
             of: edit.content, by: request.caller, limits: mediaLimits, permissions: permissions, known: known)
         let old = message.attributes.mentions
+        if old?.everyone != true, edit.applied(to: message.attributes).mentions?.everyone == true {
+            try checkMentionOfEveryone(
+                by: request.caller, role: subject.access.role, in: row.id, permissions: permissions, mentionLimiter)
+        }
         let growth = Growth(
             messageBytes: edit.content.json.text.utf8.count + edit.applied(to: .init()).storedBytes + Self.rowBytes)
         try checkGrowth(growth, by: request.caller)

@@ -9,10 +9,19 @@ extension Transaction {
         of submission: Submission, by sender: UserID, seesAll: Bool, in row: ConversationRow
     ) throws -> MessageID? {
         guard let replyTo = submission.attributes.replyTo,
-            let answered = try store.message(replyTo, in: row.number), answered.seq >= row.firstSeq,
-            try isVisible(answered, to: sender, seesAll: seesAll, in: row)
+            let answered = try visibleMessage(replyTo, to: sender, seesAll: seesAll, in: row)
         else { return nil }
         return answered.thread ?? answered.id
+    }
+
+    /// Returns a message that a user can see, or `nil`.
+    func visibleMessage(
+        _ id: MessageID, to user: UserID, seesAll: Bool, in row: ConversationRow
+    ) throws -> MessageRow? {
+        guard let message = try store.message(id, in: row.number), message.seq >= row.firstSeq,
+            try isVisible(message, to: user, seesAll: seesAll, in: row)
+        else { return nil }
+        return message
     }
 
     private func isVisible(

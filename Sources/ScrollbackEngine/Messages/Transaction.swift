@@ -85,9 +85,10 @@ package final class Transaction {
         newest = max(newest, time)
     }
 
-    /// Returns a time that is at or after every stored message in any conversation, and before every later one.
+    /// Returns a time that is at or after every earlier message and change in any conversation, and before every later
+    /// one.
     package func boundary() -> Timetoken {
-        let time = newest
+        let time = max(newest, now)
         now = Timetoken(rawValue: time.rawValue + 1)
         newest = now
         return time

@@ -9,9 +9,10 @@ extension Engine {
     /// - Parameters:
     ///   - user: The user the token was issued for.
     ///   - issuedAt: When the token was issued.
-    /// - Throws: `user-deactivated` if the user is deactivated or being erased; `banned`; `token-revoked` if the user's
-    ///   tokens were revoked at or after `issuedAt`.
+    /// - Throws: `user-deactivated` if the user is deactivated, erased or being erased; `banned`; `token-revoked` if
+    ///   the user's tokens were revoked at or after `issuedAt`.
     package func checkMayConnect(_ user: UserID, issuedAt: Date) throws {
+        try user.checkIsNotReplacement(.userDeactivated)
         let now = clock()
         try store.read { store in
             guard let row = try store.user(user) else { return }
@@ -32,6 +33,7 @@ extension Engine {
         log.submit(
             for: WorkOwner(caller),
             { transaction in
+                try user.checkIsNotReplacement()
                 var row = try transaction.store.user(user) ?? UserRow(profile: UserProfile(id: user))
                 guard row.state == .active || row.state == .deactivated else { throw row.unknown }
                 row.state = isActive ? .active : .deactivated

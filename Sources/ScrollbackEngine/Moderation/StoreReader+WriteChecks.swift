@@ -39,11 +39,12 @@ extension StoreReader {
             caller, in: access.conversation, role: access.role, community: access.community, now: now)
     }
 
-    /// Checks that the caller can start a direct conversation.
+    /// Checks that the caller can start a conversation whose name lists its users.
     ///
-    /// - Throws: `blocked` if the other user has blocked the caller.
-    func checkIsNotBlocked(_ caller: Caller, in id: ConversationID) throws {
+    /// - Throws: `blocked` if the other user has blocked the caller; `unknown-user` for the name of an erased user.
+    func checkMayStart(_ id: ConversationID, by caller: Caller) throws {
         let names = id.namedUsers
+        for user in names { try user.checkIsNotReplacement() }
         guard id.kind == .direct, !caller.isAdmin, names.contains(caller.user) else { return }
         for peer in names where peer != caller.user {
             if try hasBlocked(peer, caller.user) { throw ChatError(.blocked, "\(peer) has blocked you.") }
@@ -78,7 +79,7 @@ extension Engine {
             isNew = true
         }
         if isNew, name.kind.traits.isImplicit, caller.isAdmin || name.namedUsers.contains(caller.user) {
-            try store.checkIsNotBlocked(caller, in: name)
+            try store.checkMayStart(name, by: caller)
             return nil
         }
         let access = try access(to: name, for: caller, in: store)

@@ -74,12 +74,14 @@ extension PushTexts {
     ///
     /// The title comes from the message's push options, from the template, or is the name of the sender or the group.
     ///
-    /// Recipients who hide details get a generic text, unless the message requires details.
+    /// Recipients who hide details get a generic text. A message of a system conversation, where only administrators
+    /// send, can require details. Other senders can't override the recipient's choice.
     ///
     /// - Returns: `nil` if no text exists, as for an application's own type of message without any of these texts.
     package func resolve(_ subject: PushSubject, for reader: PushRecipient) -> PushText? {
         guard let text = detailed(subject, for: reader) else { return nil }
-        guard !reader.showsDetail, subject.options.forcesDetail != true else { return text }
+        let forcesDetail = subject.kind == .system && subject.options.forcesDetail == true
+        guard !reader.showsDetail, !forcesDetail else { return text }
         // Without details, the notification of the message did not show it, so its recall is not shown either.
         return subject.isRecalled ? nil : PushText(body: phrase(.hidden, in: reader.language))
     }

@@ -22,8 +22,9 @@ extension MemoryRows {
         uses.lazy.filter { $0.media == media && $0.conversation > number }.map(\.conversation).min()
     }
 
-    func uses(_ media: MediaID, at places: SeqRange, in conversation: Int64) -> Bool {
-        uses.contains { $0.media == media && $0.conversation == conversation && places.contains($0.seq) }
+    func firstUse(of media: MediaID, at places: SeqRange, in conversation: Int64) -> Seq? {
+        uses.lazy.filter { $0.media == media && $0.conversation == conversation && places.contains($0.seq) }
+            .map(\.seq).min()
     }
 
     func uses(at places: SeqRange, in conversation: Int64, limit: Int) -> [MediaUseRow] {

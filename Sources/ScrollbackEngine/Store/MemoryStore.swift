@@ -201,6 +201,15 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
         return rows
     }
 
+    func conversations(withMessage id: MessageID, limit: Int) -> [Int64] {
+        Array(places.filter { $0.value[id] != nil }.keys.sorted().prefix(limit))
+    }
+
+    func replies(in thread: MessageID, of conversation: Int64, through seq: Seq) -> ReplySummary? {
+        let found = (messages[conversation] ?? []).filter { $0.thread == thread && $0.seq <= seq && !$0.isDeleted }
+        return found.last.map { ReplySummary(count: Int64(found.count), lastReplyAt: $0.timetoken) }
+    }
+
     func key(_ id: MessageID, in conversation: Int64) -> KeyRow? { keys[conversation]?[id] }
 
     func changes(in conversation: Int64, after rev: Int64, limit: Int) -> [ChangeRow] {

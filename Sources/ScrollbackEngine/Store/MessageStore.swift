@@ -82,6 +82,12 @@ package protocol StoreReader: ModerationReader, PeopleReader, AdminReader, PushR
         reader: UserID
     ) throws -> [MessageRow]
 
+    /// Returns conversations that have a message with an ID, lowest number first.
+    func conversations(withMessage id: MessageID, limit: Int) throws -> [Int64]
+
+    /// Counts the replies of a thread up to a sequence number, without tombstones; `nil` if there are none.
+    func replies(in thread: MessageID, of conversation: Int64, through seq: Seq) throws -> ReplySummary?
+
     /// Returns the key of a removed message.
     func key(_ id: MessageID, in conversation: Int64) throws -> KeyRow?
 
@@ -113,8 +119,8 @@ package protocol StoreReader: ModerationReader, PeopleReader, AdminReader, PushR
     func isUsed(_ blob: BlobID) throws -> Bool
     /// Returns the lowest number above `number` of a conversation with a message that refers to a file.
     func conversation(using media: MediaID, after number: Int64) throws -> Int64?
-    /// Returns whether a message in a range refers to a file.
-    func uses(_ media: MediaID, at places: SeqRange, in conversation: Int64) throws -> Bool
+    /// Returns the first message in a range that refers to a file.
+    func firstUse(of media: MediaID, at places: SeqRange, in conversation: Int64) throws -> Seq?
     /// Returns the files that messages in a range refer to, ordered by sequence number.
     func uses(at places: SeqRange, in conversation: Int64, limit: Int) throws -> [MediaUseRow]
 
@@ -149,7 +155,7 @@ package protocol StoreWriter: StoreReader, ModerationWriter, PeopleWriter, Admin
     func put(_ member: MemberRow) throws
     func put(_ user: UserRow) throws
     func insert(_ message: MessageRow, in conversation: Int64) throws
-    /// Adds a membership span, or ends the span with the same start.
+    /// Adds a membership span, or replaces the span with the same start.
     func put(_ span: SpanRow, of user: UserID, in conversation: Int64) throws
     /// Stores a block of a bit set, and replaces the existing block.
     func put(_ block: BitBlock, of set: BitSet, in conversation: Int64) throws

@@ -11,6 +11,8 @@ package struct ConversationRow: Hashable, Sendable {
     package var name: String?
     package var avatar: String?
     package var metadata: RawJSON?
+    /// When the name or avatar last changed; members whose membership ended earlier don't see them.
+    package var namedAt: Timetoken
     package var visibility: HistoryVisibility
     /// Whether this is a channel with its own list of members.
     package var isPrivate: Bool
@@ -64,6 +66,7 @@ package struct ConversationRow: Hashable, Sendable {
     package init(id: ConversationID, salt: UInt64, createdAt: Date) {
         number = 0
         self.id = id
+        namedAt = Timetoken(rawValue: 0)
         visibility = .sinceJoin
         isPrivate = false
         isDeleted = false
@@ -197,12 +200,35 @@ package struct MemberRow: Hashable, Sendable {
 /// For a community itself, the boundaries are timetokens, so that joining writes one row regardless of the number of
 /// channels.
 package struct SpanRow: Hashable, Sendable {
+    /// What is kept when a membership ends, because former members see the conversation as it was then.
+    package struct End: Hashable, Sendable {
+        /// The time after every earlier change and before every later one.
+        package var time: Timetoken
+        /// The conversation's newest revision.
+        package var rev: Int64
+        /// Whether the member left and was not removed.
+        package var isVoluntary: Bool
+        package var name: String?
+        package var avatar: String?
+
+        package init(time: Timetoken, rev: Int64, isVoluntary: Bool, name: String? = nil, avatar: String? = nil) {
+            self.time = time
+            self.rev = rev
+            self.isVoluntary = isVoluntary
+            self.name = name
+            self.avatar = avatar
+        }
+    }
+
     package var joined: Int64
     package var left: Int64?
+    /// `nil` for an open span, and for one that ended before servers kept this.
+    package var end: End?
 
-    package init(joined: Int64, left: Int64? = nil) {
+    package init(joined: Int64, left: Int64? = nil, end: End? = nil) {
         self.joined = joined
         self.left = left
+        self.end = end
     }
 }
 
@@ -385,15 +411,18 @@ package struct UserRow: Hashable, Sendable {
     package var state: UserState
     /// Whether the user may be banned from the server.
     package var isBanned: Bool
+    /// Whether other users may only invite the user, and not add them to conversations.
+    package var isInvitationOnly: Bool
 
     package init(
         profile: UserProfile, rev: Int64 = 0, revokedAt: Date? = nil, state: UserState = .active,
-        isBanned: Bool = false
+        isBanned: Bool = false, isInvitationOnly: Bool = false
     ) {
         self.profile = profile
         self.rev = rev
         self.revokedAt = revokedAt
         self.state = state
         self.isBanned = isBanned
+        self.isInvitationOnly = isInvitationOnly
     }
 }

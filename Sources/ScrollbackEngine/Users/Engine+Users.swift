@@ -6,15 +6,19 @@ package struct ProfileChange: Hashable, Sendable {
     package var name: String?
     package var avatar: String?
     package var metadata: RawJSON?
+    /// Whether other users may only invite the user, and not add them to conversations.
+    package var isInvitationOnly: Bool?
     /// The user's push preferences, which other users can't see.
     package var push: PushPreferencesChange?
 
     package init(
-        name: String? = nil, avatar: String? = nil, metadata: RawJSON? = nil, push: PushPreferencesChange? = nil
+        name: String? = nil, avatar: String? = nil, metadata: RawJSON? = nil, isInvitationOnly: Bool? = nil,
+        push: PushPreferencesChange? = nil
     ) {
         self.name = name
         self.avatar = avatar
         self.metadata = metadata
+        self.isInvitationOnly = isInvitationOnly
         self.push = push
     }
 }
@@ -40,6 +44,11 @@ extension Engine {
         return row.profile
     }
 
+    /// Returns whether other users may only invite a user, and not add them to conversations.
+    package func isInvitationOnly(_ id: UserID) throws -> Bool {
+        try store.read { try $0.user(id)?.isInvitationOnly ?? false }
+    }
+
     /// Changes the caller's profile, or any profile if the caller is an administrator.
     ///
     /// - Parameter erasureCount: As for ``send(_:to:by:origin:since:completion:)``.
@@ -60,6 +69,7 @@ extension Engine {
             for: WorkOwner(caller),
             { [erasing] transaction in
                 try erasing.check(caller.user, since: erasureCount)
+                try id.checkIsNotReplacement()
                 var row = try transaction.store.user(id) ?? UserRow(profile: UserProfile(id: id))
                 if row.state == .erasing { throw row.unknown }
                 // A profile replaces the earlier one, so it needs space but no quota.
@@ -68,6 +78,7 @@ extension Engine {
                 row.profile.name = change.name ?? row.profile.name
                 row.profile.avatar = change.avatar ?? row.profile.avatar
                 row.profile.metadata = change.metadata ?? row.profile.metadata
+                row.isInvitationOnly = change.isInvitationOnly ?? row.isInvitationOnly
                 try transaction.store.put(row)
                 if let push = change.push { try transaction.change(push, of: id) }
                 transaction.publish(.userChanged(row.profile))

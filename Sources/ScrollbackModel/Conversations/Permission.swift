@@ -8,6 +8,8 @@ package enum Permission: String, CaseIterable, Sendable {
     case send
     /// Send messages that a room delivers regardless of its rate limit.
     case sendHigh
+    /// Mention all members in a message.
+    case mentionEveryone
     /// Edit one's own messages.
     case editOwn
     /// Edit messages of other users.

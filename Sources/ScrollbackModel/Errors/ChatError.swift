@@ -88,8 +88,9 @@ extension ChatError {
             .queryInProgress: (409, false), .persistenceDisabled: (403, false),
             .localStorage: (500, false), .uploadFailed: (500, false), .blocked: (403, false), .muted: (403, false),
             .contentRejected: (422, false), .roomFull: (503, true), .featureOff: (403, false),
-            .unknownInvitation: (404, false), .banned: (403, false), .userDeactivated: (403, false),
-            .unknownReport: (404, false), .unknownJob: (404, false), .decryptionFailed: (422, false),
+            .unknownInvitation: (404, false), .invitationRequired: (403, false), .banned: (403, false),
+            .userDeactivated: (403, false), .unknownReport: (404, false), .unknownJob: (404, false),
+            .decryptionFailed: (422, false),
         ]
 
         var status: Int { Self.table[self]?.status ?? 500 }
@@ -192,6 +193,8 @@ extension ChatError.Code {
     public static let featureOff = Self(rawValue: "feature-off")
     /// The invitation does not exist or no longer exists.
     public static let unknownInvitation = Self(rawValue: "unknown-invitation")
+    /// The user can't be added, because they left or accept only invitations: invite them instead.
+    public static let invitationRequired = Self(rawValue: "invitation-required")
     /// Encrypted content can't be decrypted here: the key is missing, or the data was altered.
     public static let decryptionFailed = Self(rawValue: "decryption-failed")
     /// The device's local store failed.

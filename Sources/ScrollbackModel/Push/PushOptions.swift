@@ -16,6 +16,8 @@ public struct PushOptions: Hashable, Sendable, Codable {
     /// Whether to omit the title on iOS; other systems always show one.
     public var hidesTitle: Bool?
     /// Whether to show details even to receivers who hide them.
+    ///
+    /// This applies only in system conversations, where administrators send.
     public var forcesDetail: Bool?
     /// The options for the Apple Push Notification service, which also apply to Web Push.
     public var ios: IOS?

@@ -17,6 +17,7 @@ extension EncryptedTable {
         EncryptedTable(
             "message", key: ["conversation", "seq"],
             texts: ["mentions", "actions", "metadata", "extra", "push", "content"]),
+        EncryptedTable("span", key: ["conversation", "user", "joined"], texts: ["name", "avatar"]),
         EncryptedTable("action", key: ["conversation", "seq", "timetoken"], texts: ["value"]),
         EncryptedTable("media", key: ["id"], texts: ["name"]),
         EncryptedTable("upload", key: ["id"], texts: ["name"]),
@@ -44,6 +45,10 @@ extension EncryptedRow {
 
     static func message(_ conversation: Int64, _ seq: Seq) -> EncryptedRow {
         EncryptedRow("message", .number(conversation), .number(seq))
+    }
+
+    static func span(_ conversation: Int64, _ user: UserID, _ joined: Int64) -> EncryptedRow {
+        EncryptedRow("span", .number(conversation), .text(user.text), .number(joined))
     }
 
     static func action(_ conversation: Int64, _ seq: Seq, _ timetoken: Timetoken) -> EncryptedRow {

@@ -5,7 +5,7 @@ import SQLiteSupport
 
 extension UserRow: StoredRow, Bindable {
     static let columns = "id, \(updatedColumns)"
-    static let updatedColumns = "name, avatar, metadata, rev, revokedAt, state, isBanned"
+    static let updatedColumns = "name, avatar, metadata, rev, revokedAt, state, isBanned, isInvitationOnly"
 
     init(_ columns: inout Columns) throws {
         let id = columns.userID()
@@ -16,7 +16,8 @@ extension UserRow: StoredRow, Bindable {
             metadata: try columns.json("metadata", of: encryptedRow))
         self.init(
             profile: profile, rev: columns.integer(), revokedAt: columns.optionalDate(),
-            state: UserState(rawValue: columns.integer()) ?? .deactivated, isBanned: columns.flag())
+            state: UserState(rawValue: columns.integer()) ?? .deactivated, isBanned: columns.flag(),
+            isInvitationOnly: columns.flag())
     }
 
     func bind(to parameters: inout Parameters) {
@@ -25,7 +26,7 @@ extension UserRow: StoredRow, Bindable {
         parameters.add(profile.name, "name", of: encryptedRow)
         parameters.add(profile.avatar, "avatar", of: encryptedRow)
         parameters.add(profile.metadata?.text, "metadata", of: encryptedRow)
-        parameters.add(rev, revokedAt, state.rawValue, isBanned)
+        parameters.add(rev, revokedAt, state.rawValue, isBanned, isInvitationOnly)
     }
 }
 

@@ -9,7 +9,7 @@ extension ConversationRow: StoredRow, Bindable {
     static let updatedColumns = """
         name, avatar, metadata, visibility, isPrivate, isDeleted, createdAt, salt, head, n, timetoken, rev, firstSeq, \
         floorN, floorTime, sweptSeq, changeFloor, retention, hasVoids, view, isFrozen, capacity, hasMutes, \
-        blocks, recentSeq, recentTime, marks, moved
+        blocks, recentSeq, recentTime, marks, namedAt, moved
         """
 
     init(_ columns: inout Columns) throws {
@@ -48,6 +48,7 @@ extension ConversationRow: StoredRow, Bindable {
         recentSeq = columns.integer()
         recentTime = columns.timetoken()
         flags = ConversationFlags(rawValue: columns.integer())
+        namedAt = columns.timetoken()
         lastCommit = columns.integer()
     }
 
@@ -63,7 +64,8 @@ extension ConversationRow: StoredRow, Bindable {
         parameters.add(firstSeq, floorCountedIndex, floorTime, sweptSeq)
         parameters.add(changeFloor, retention, hasDeletedRanges, view)
         parameters.add(isFrozen, capacity, hasMutes, blocks.rawValue)
-        parameters.add(recentSeq, recentTime, flags.rawValue, lastCommit)
+        parameters.add(recentSeq, recentTime, flags.rawValue, namedAt)
+        parameters.add(lastCommit)
     }
 }
 

@@ -7,7 +7,9 @@ extension MediaRow: StoredRow, Bindable {
     static let columns =
         "id, owner, conversation, type, name, mediaType, size, blob, width, height, createdAt, \(updatedColumns)"
     /// The columns that can change; the bytes of a file never do.
-    static let updatedColumns = "thumbnail, thumbnailSize, thumbnailType, thumbnailWidth, thumbnailHeight, unusedSince"
+    static let updatedColumns = """
+        thumbnail, thumbnailSize, thumbnailType, thumbnailWidth, thumbnailHeight, thumbnailAt, unusedSince
+        """
 
     init(_ columns: inout Columns) throws {
         let id = MediaID(try columns.uuid("id"))
@@ -21,10 +23,11 @@ extension MediaRow: StoredRow, Bindable {
             id: id, owner: owner, conversation: conversation, type: type, name: name, mediaType: mediaType,
             size: size, blob: blob, pixels: columns.optionalSize(), createdAt: columns.date())
         let (thumbnail, thumbnailSize, thumbnailType) = (columns.optionalBlob(), columns.integer(), columns.text())
-        let thumbnailPixels = columns.optionalSize()
+        let (thumbnailPixels, thumbnailAt) = (columns.optionalSize(), columns.timetoken())
         if let thumbnail, let thumbnailPixels {
             self.thumbnail = Thumbnail(
-                blob: thumbnail, size: thumbnailSize, mediaType: thumbnailType, pixels: thumbnailPixels)
+                blob: thumbnail, size: thumbnailSize, mediaType: thumbnailType, pixels: thumbnailPixels,
+                addedAt: thumbnailAt)
         }
         unusedSince = columns.optionalDate()
     }
@@ -35,7 +38,8 @@ extension MediaRow: StoredRow, Bindable {
         parameters.add(mediaType, size, blob)
         parameters.add(pixels?.width.stored, pixels?.height.stored, createdAt)
         parameters.add(thumbnail?.blob, thumbnail?.size, thumbnail?.mediaType)
-        parameters.add(thumbnail?.pixels.width.stored, thumbnail?.pixels.height.stored, unusedSince)
+        parameters.add(thumbnail?.pixels.width.stored, thumbnail?.pixels.height.stored)
+        parameters.add(thumbnail?.addedAt ?? Timetoken(rawValue: 0), unusedSince)
     }
 }
 

@@ -14,7 +14,7 @@ extension StoreConformance {
                     try store.put(
                         UserRow(
                             profile: UserProfile(id: name, name: "n"), rev: 3, revokedAt: date, state: state,
-                            isBanned: index % 3 == 0))
+                            isBanned: index % 3 == 0, isInvitationOnly: index % 5 == 0))
                 }
             }
             try store.read { store in
@@ -34,6 +34,7 @@ extension StoreConformance {
                         try expectEqual(
                             listed.map(\.profile.id), wanted.map(\.element), "\(prefix) \(String(describing: state))")
                         try expectEqual(listed.map(\.isBanned), wanted.map { $0.offset % 3 == 0 })
+                        try expectEqual(listed.map(\.isInvitationOnly), wanted.map { $0.offset % 5 == 0 })
                     }
                 }
             }

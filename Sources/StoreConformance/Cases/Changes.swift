@@ -4,6 +4,41 @@ import ScrollbackModel
 
 extension StoreConformance {
     static let changes: [Case] = [
+        Case("A message ID is found in every conversation that has it") { store in
+            let rows = try [ConversationID.group("a"), .group("b"), .room("c")].map {
+                try store.makeConversation($0, messages: $0 == .group("b") ? 1 : 2)
+            }
+            func found(_ number: Int, limit: Int = 9) throws -> [Int64] {
+                try store.read { try $0.conversations(withMessage: MessageID(number), limit: limit) }
+            }
+            try expectEqual(try found(1), rows.map(\.number))
+            try expectEqual(try found(1, limit: 2), rows.prefix(2).map(\.number))
+            try expectEqual(try found(2), [rows[0].number, rows[2].number])
+            try expectEqual(try found(3), [])
+        },
+        Case("The replies of a thread are counted up to a sequence number, without tombstones") { store in
+            let number = try store.makeConversation(.group("a"), messages: 1).number
+            let thread = MessageID(1)
+            try store.transaction { store in
+                for seq in 2...6 as ClosedRange<Seq> {
+                    var row = MessageRow.sample(seq)
+                    row.thread = seq == 3 ? MessageID(99) : thread
+                    if seq == 5 { row.content = nil }
+                    try store.insert(row, in: number)
+                }
+            }
+            func replies(through seq: Seq) throws -> ReplySummary? {
+                try store.read { try $0.replies(in: thread, of: number, through: seq) }
+            }
+            func summary(_ count: Int64, _ seq: Seq) -> ReplySummary {
+                ReplySummary(count: count, lastReplyAt: MessageRow.sample(seq).timetoken)
+            }
+            try expectEqual(try replies(through: 1), nil)
+            try expectEqual(try replies(through: 2), summary(1, 2))
+            try expectEqual(try replies(through: 5), summary(2, 4))
+            try expectEqual(try replies(through: .max), summary(3, 6))
+            try expectEqual(try store.read { try $0.replies(in: thread, of: number + 1, through: .max) }, nil)
+        },
         Case("Erasing a conversation keeps its row, and its members become former members") { store in
             let erased = try store.makeConversation(.group("a"), messages: 5)
             let kept = try store.makeConversation(.group("b"), messages: 5)

@@ -38,6 +38,7 @@ extension StoreConformance {
             row.name = ""
             row.avatar = "https://example.org/ä.png"
             row.metadata = RawJSON(known: #"{ "a" : [1,  2.50, "\u0000"] }"#)
+            row.namedAt = Timetoken(rawValue: 1 << 63 | 7)
             row.visibility = .everything
             row.isPrivate = true
             row.isDeleted = true

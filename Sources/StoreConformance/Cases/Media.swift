@@ -13,7 +13,8 @@ extension StoreConformance {
             try expectEqual(try store.read { try $0.media(row.id) }, Optional(row))
             try expectEqual(try store.read { try $0.media(MediaRow.sample(2).id) }, Optional(.sample(2)))
             row.thumbnail = MediaRow.Thumbnail(
-                blob: .sample(99), size: 4096, mediaType: "image/webp", pixels: Media.Size(width: 80, height: 60))
+                blob: .sample(99), size: 4096, mediaType: "image/webp", pixels: Media.Size(width: 80, height: 60),
+                addedAt: Timetoken(rawValue: 1 << 63 | 5))
             row.unusedSince = nil
             try store.transaction { [row] in try $0.put(row) }
             try expectEqual(try store.read { try $0.media(row.id) }, Optional(row))
@@ -51,9 +52,9 @@ extension StoreConformance {
                 try expectEqual(try store.conversation(using: a, after: 3), 8)
                 try expect(try store.conversation(using: a, after: 8) == nil, "a conversation is found twice")
                 try expectEqual(try store.conversation(using: b, after: 0), 3)
-                try expect(try store.uses(a, at: 9...9, in: 3), "a reference is not found")
-                try expect(try !store.uses(a, at: 6...8, in: 3), "a reference is found between sequence numbers")
-                try expect(try !store.uses(b, at: 1...Seq.max, in: 8), "the reference of another file is found")
+                try expectEqual(try store.firstUse(of: a, at: 9...9, in: 3), 9)
+                try expectEqual(try store.firstUse(of: a, at: 6...8, in: 3), nil)
+                try expectEqual(try store.firstUse(of: b, at: 1...Seq.max, in: 8), nil)
                 try expectEqual(try store.uses(at: 1...Seq.max, in: 3, limit: 9), [uses[0], uses[2], uses[1]])
                 try expectEqual(try store.uses(at: 5...5, in: 3, limit: 1), [uses[0]])
             }

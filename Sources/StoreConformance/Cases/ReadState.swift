@@ -28,6 +28,19 @@ extension StoreConformance {
             try expectEqual(
                 try store.read { try $0.spans(of: "alice", in: conversation)[1] }, SpanRow(joined: 7))
         },
+        Case("A membership keeps how it ended until the user joins again at the same sequence number") { store in
+            let conversation = try store.makeConversation(.group("a")).number
+            let ends = [
+                SpanRow.End(time: Timetoken(rawValue: 1 << 63 | 9), rev: 7, isVoluntary: true, name: "", avatar: nil),
+                SpanRow.End(time: Timetoken(rawValue: 0), rev: 0, isVoluntary: false, name: "ä", avatar: "https://a"),
+            ]
+            let spans = [SpanRow(joined: 1, left: 2, end: ends[0]), SpanRow(joined: 3, left: 3, end: ends[1])]
+            try store.transaction { for span in spans { try $0.put(span, of: "alice", in: conversation) } }
+            try expectEqual(try store.read { try $0.spans(of: "alice", in: conversation) }, spans)
+            try store.transaction { try $0.put(SpanRow(joined: 3), of: "alice", in: conversation) }
+            try expectEqual(
+                try store.read { try $0.spans(of: "alice", in: conversation) }, [spans[0], SpanRow(joined: 3)])
+        },
         Case("Bit sets are stored by conversation, kind and owner, in blocks of 1,024") { store in
             let conversation = try store.makeConversation(.group("a")).number
             let sets: [BitSet] = [.removed, .deleted, .uncounted("alice"), .uncounted("bob"), .uncounted("0")]

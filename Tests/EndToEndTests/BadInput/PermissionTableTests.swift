@@ -28,6 +28,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         group read              404  200    200       200   200  200
         group send              404  201    201       201   403  201
         group sendHigh          404  201    201       201   403  201
+        group mentionEveryone   404  201    201       201   403  201
         group listMembers       404  200    200       200   403  200
         group addMember         404  403    201       201   403  201
         group invite            404  403    201       201   403  201
@@ -55,6 +56,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         community read           404  200    200       200   200  200
         community send           404  201    201       201   403  201
         community sendHigh       404  201    201       201   403  201
+        community mentionEveryone 404  201    201       201   403  201
         community listMembers    404  200    200       200   403  200
         community listChannels   404  200    200       200   200  200
         community addMember      404  403    201       201   403  201
@@ -82,6 +84,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         private read             404  200    200       200   200  200
         private send             404  201    201       201   403  201
         private sendHigh         404  201    201       201   403  201
+        private mentionEveryone  404  201    201       201   403  201
         private listMembers      404  200    200       200   403  200
         private listChannels     404  200    200       200   200  200
         private addMember        404  403    201       201   403  201
@@ -109,6 +112,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         room read               200  -      -         -     -    200
         room send               201  -      -         -     -    201
         room sendHigh           403  -      -         -     -    201
+        room mentionEveryone    201  -      -         -     -    201
         room listMembers        403  -      -         -     -    403
         room addMember          403  -      -         -     -    403
         room invite             403  -      -         -     -    403
@@ -133,6 +137,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         direct read             404  200    -         -     -    200
         direct send             404  201    -         -     -    201
         direct sendHigh         404  201    -         -     -    201
+        direct mentionEveryone  404  201    -         -     -    201
         direct listMembers      404  200    -         -     -    200
         direct addMember        404  403    -         -     -    403
         direct invite           404  403    -         -     -    403
@@ -157,6 +162,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         system read             404  200    -         -     -    200
         system send             404  403    -         -     -    201
         system sendHigh         404  403    -         -     -    201
+        system mentionEveryone  404  403    -         -     -    201
         system listMembers      404  200    -         -     -    200
         system addMember        404  403    -         -     -    403
         system invite           404  403    -         -     -    403
@@ -329,6 +335,10 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
             case "sendHigh":
                 let message =
                     #"{"id":"\#(UUID().uuidString.lowercased())","type":"text","content":{"text":"hello"},"priority":"high"}"#
+                return try await api.call("POST", path + "/messages", message)
+            case "mentionEveryone":
+                let message =
+                    #"{"id":"\#(UUID().uuidString.lowercased())","type":"text","content":{"text":"all"},"mentions":{"everyone":true}}"#
                 return try await api.call("POST", path + "/messages", message)
             case "editOwn", "recall":
                 let own = role == .left ? leftMessage : UUID()

@@ -28,7 +28,8 @@ extension WireScript {
             {"id":"{m5}","type":"text","content":{"text":"five"}} || {{text}} || {"id":"{m9}","content":{"text":"x"}} ||
             {"id":"{m9}","type":"text"} || {"id":"9",{text}} || {"id":"{m9}","type":"a b","content":{"text":"x"}} ||
             {"id":"{m9}","type":"text","content":{"text":7}} || {"id":"{m9}",{text},"push":7} ||
-            {"id":"{m9}",{text},"replyTo":"9"} || {"id":"{m9}",{text},"flags":[1]} ||
+            {"id":"{m9}",{text},"replyTo":"9"} || {"id":"{m9}",{text},"replyTo":"{m99}"} ||
+            {"id":"{m9}",{text},"flags":[1]} ||
             {"id":"{m9}",{text},"priority":"?"} || {"id":"{m9}",{text}} 7 || [Content-Type: text/plain] {"id":"{m9}"} ||
             || {"id":"{m9}","type":"file","content":{"media":"{m9}"}}>>
         alice/phone send <<{in} || "message":{"id":"{m9}",{text}} || {in},"message":[1] ||

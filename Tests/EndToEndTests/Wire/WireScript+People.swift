@@ -173,6 +173,7 @@ extension WireScript {
         alice <<GET /v1/me [Authorization: Basic YTpi] || GET /v1/me [Authorization: Bearer none]>>
         alice GET /v1/users/<<carol || %00>>
         <<alice PUT /v1/users/bob {"name":"Mine"} || reader PUT /v1/users/alice {"name":"Mine"}>>
+        alice PUT /v1/users/alice {"invitationOnly":<<true || 7>>}
         alice PUT /v1/users/alice << || {"name":7} || {"metadata":7} || {"push":7} || {"name":"x",}>>
         bob POST /v1/users/fetch <<{} || {"users":[]} || {"users":"alice"} || {"users":[7]} ||
             [Content-Type: text/plain] {"users":["alice"]}>>

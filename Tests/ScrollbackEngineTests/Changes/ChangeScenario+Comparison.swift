@@ -24,14 +24,17 @@ extension ChangeScenario {
 
     private func difference(for user: UserID, _ stored: Set<Seq>) throws -> String? {
         guard reference.maySee(user) else { return try accessibleEntryPoint(user) }
-        let visible = reference.visible(to: user)
+        var visible = reference.visible(to: user)
         let messages = try history(of: user)
         let numbers = reference.numbers
         if messages.map(\.seq) != visible.map(\.seq) {
             return "sees \(messages.map(\.seq)), expected \(visible.map(\.seq))"
         }
+        visible = zip(visible, messages).map { reference.shown($0, to: user, isTombstone: $1.isDeleted) }
         for (message, entry) in zip(messages, visible) {
-            if let found = difference(message, entry, numbers, stored) { return "message \(entry.seq): \(found)" }
+            if let found = difference(message, entry, numbers, stored, for: user) {
+                return "message \(entry.seq): \(found)"
+            }
         }
         return try state(of: user, visible) ?? pages(of: user, visible) ?? single(user, messages)
             ?? counts(of: user, visible) ?? actions(of: user, visible)
@@ -59,7 +62,7 @@ extension ChangeScenario {
     }
 
     private func difference(
-        _ message: Message, _ entry: ReferenceLog.Entry, _ numbers: [Int64], _ stored: Set<Seq>
+        _ message: Message, _ entry: ReferenceLog.Entry, _ numbers: [Int64], _ stored: Set<Seq>, for user: UserID
     ) -> String? {
         if message.id != entry.id || message.sender != entry.sender || message.type != entry.type
             || message.timetoken != entry.time
@@ -69,7 +72,7 @@ extension ChangeScenario {
         if message.countedIndex != numbers[Int(entry.seq) - 1] {
             return "has the counted index \(message.countedIndex)"
         }
-        if message.isDeleted != entry.isTombstone { return "isDeleted \(message.isDeleted)" }
+        if message.isDeleted != (entry.isTombstone || entry.isEditedLater) { return "isDeleted \(message.isDeleted)" }
         if (message.text ?? "") != entry.text {
             return "has the text \(message.text ?? "nothing"), expected \(entry.text)"
         }
@@ -84,8 +87,10 @@ extension ChangeScenario {
             return "actions \(found), expected \(expected)"
         }
         // Replies in a deleted range count until their rows are removed.
+        let isFormer = reference.isFormer(user)
         let replies = reference.entries.filter {
             $0.thread == entry.id && !$0.isTombstone && (!$0.isGone || stored.contains($0.seq))
+                && (!isFormer || $0.seq <= reference.readerHead(user))
         }
         if Int(message.replies?.count ?? 0) != replies.count {
             return "\(String(describing: message.replies)), expected \(replies.count) replies"

@@ -115,15 +115,17 @@ final class ChangeScenario {
             "said \(reference.head + 1)", type: random.pick(types), mentions: mentions,
             customType: random.chance(25) ? random.pick(["a", "b"]) : nil, countsUnread: !random.chance(10))
         var thread: MessageID?
+        var isReferenceVisible = true
         if random.chance(35), !reference.entries.isEmpty {
             let answered = random.pick(reference.entries)
             submission.attributes.replyTo = answered.id
             // Messages that the user hid or cleared count as shown.
-            if reference.wasShown(answered, to: user) { thread = answered.thread ?? answered.id }
+            isReferenceVisible = reference.wasShown(answered, to: user)
+            if isReferenceVisible { thread = answered.thread ?? answered.id }
         }
         note("\(user) sends \(reference.head + 1) \(submission.content.type) \(submission.attributes.traits.bits)")
         let error = try outcome { try harness.send(submission, to: log, by: user) }
-        let mayPost = reference.kind == .room || reference.isMember(user)
+        let mayPost = (reference.kind == .room || reference.isMember(user)) && isReferenceVisible
         switch error {
         case .failure(let error):
             if mayPost { throw violation("send was refused: \(error)") }
@@ -155,11 +157,13 @@ final class ChangeScenario {
             customType: customType)
         let operation = harness.newID()
         note("\(user) edits \(entry.seq) \(type)")
+        var editedAt: Date?
         func ask() throws -> String {
             let message: Message = try harness.done {
                 harness.engine.edit(
                     entry.id, in: log, edit, operation: operation, by: caller(user), completion: $0)
             }
+            editedAt = message.editedAt
             return "\(message.seq)"
         }
         let isAllowed =
@@ -172,6 +176,10 @@ final class ChangeScenario {
             guard isAllowed else { throw violation("\(user) edited \(entry.seq)") }
             reference.entries[index].text = text
             reference.entries[index].isEdited = true
+            reference.entries[index].editedAt = editedAt
+            for former in Self.users where reference.isFormer(former) {
+                reference.people[former]?.editedSince.insert(entry.seq)
+            }
             reference.entries[index].mentions = mentions.applied(to: entry.mentions)
             reference.entries[index].customType = customType.applied(to: entry.customType)
             asked.append(Asked(again: ask, answer: answer))
@@ -348,8 +356,10 @@ final class ChangeScenario {
         if reference.isMember(user) {
             note("\(user) leaves")
             try harness.leave(list, user)
-            let head = reference.head
-            if let last = reference.people[user]?.spans.indices.last { reference.people[user]?.spans[last].left = head }
+            let end = try harness.store.read { store in
+                try store.conversation(list).flatMap { try store.spans(of: user, in: $0.number).last?.end }
+            }
+            reference.end(user, at: end?.time.date)
         } else {
             note("\(user) joins")
             try harness.join(list, user)

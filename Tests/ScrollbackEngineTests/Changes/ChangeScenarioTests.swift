@@ -72,6 +72,14 @@ extension ChangeScenario {
         let device = shadows[user] ?? ShadowDevice(harness, log, Caller(user: user))
         shadows[user] = device
         try device.catchUp()
+        guard !reference.isFormer(user) else {
+            // A former member's device keeps what it has, and gets no text of a later edit.
+            let found = reference.entries.first { entry in
+                reference.people[user]?.editedSince.contains(entry.seq) == true && !entry.isTombstone
+                    && device.rows[entry.seq]?.text == entry.text
+            }
+            return found.map { "\(user)'s device has the later edit of \($0.seq)" }
+        }
         var expected: [Seq: Message] = [:]
         for entry in reference.visible(to: user) {
             expected[entry.seq] = try harness.engine.message(entry.id, in: log, by: Caller(user: user))

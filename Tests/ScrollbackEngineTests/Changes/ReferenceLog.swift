@@ -29,6 +29,10 @@ struct ReferenceLog {
         /// Whether a range deletion or retention removed the message for all users.
         var isGone = false
         var reactions: [Reaction] = []
+        /// Whether the reader is a former member and the message was edited after the end of their membership.
+        var isEditedLater = false
+        /// When the message was last edited.
+        var editedAt: Date?
     }
 
     struct Person {
@@ -38,6 +42,12 @@ struct ReferenceLog {
         var read: Seq = 0
         var cleared: Seq = 0
         var hidden: Set<Seq> = []
+        /// When the membership ended, for a former member.
+        var endedAt: Date?
+        /// The messages that were edited since the membership ended.
+        var editedSince: Set<Seq> = []
+        /// The times of the reactions that existed when the membership ended.
+        var knownReactions: Set<Timetoken> = []
 
         var isMember: Bool { spans.last.map { $0.left == nil } ?? false }
         var hasBeenMember: Bool { !spans.isEmpty }
@@ -80,6 +90,39 @@ struct ReferenceLog {
     }
 
     func visible(to user: UserID) -> [Entry] { entries.filter { sees(user, $0) } }
+
+    /// Whether a user sees the conversation as it was when their membership ended.
+    func isFormer(_ user: UserID) -> Bool {
+        !seesAll(user) && people[user]?.hasBeenMember == true && !isMember(user)
+    }
+
+    /// Returns an entry as a user sees it.
+    ///
+    /// - Parameter isTombstone: Whether the engine returned a tombstone. An edit in the millisecond of the end counts
+    ///   as later if the message changed again.
+    func shown(_ entry: Entry, to user: UserID, isTombstone: Bool) -> Entry {
+        guard isFormer(user), let person = people[user] else { return entry }
+        var entry = entry
+        entry.reactions = entry.reactions.filter { person.knownReactions.contains($0.time) }
+        let isAmbiguous = entry.editedAt != nil && entry.editedAt == person.endedAt && isTombstone
+        guard !entry.isTombstone, person.editedSince.contains(entry.seq) || isAmbiguous else { return entry }
+        entry.isEditedLater = true
+        entry.text = ""
+        entry.customType = nil
+        entry.mentions = nil
+        entry.isEdited = false
+        return entry
+    }
+
+    /// Ends a user's membership.
+    mutating func end(_ user: UserID, at date: Date?) {
+        guard var person = people[user], let last = person.spans.indices.last else { return }
+        person.spans[last].left = head
+        person.endedAt = date
+        person.editedSince = []
+        person.knownReactions = Set(entries.flatMap(\.reactions).map(\.time))
+        people[user] = person
+    }
 
     // MARK: Counts
 
@@ -124,6 +167,8 @@ struct ReferenceLog {
         if let senders = filter.senders, !senders.contains(entry.sender) { return false }
         if filter.hasMedia, entry.type != .image, entry.type != .video { return false }
         if let thread = filter.thread, entry.thread != thread { return false }
+        // An edit must not be revealed by the filters that match it.
+        if entry.isEditedLater, filter.customTypes != nil || filter.hasMedia { return false }
         if filter.mentionsMe, entry.mentions?.includes(reader) != true { return false }
         return true
     }

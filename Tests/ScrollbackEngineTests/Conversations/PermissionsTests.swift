@@ -24,6 +24,9 @@ struct PermissionsTests {
         .read: [.direct: "member", .group: "member", .community: "member", .room: "anyone", .system: "member"],
         .send: [.direct: "member", .group: "member", .community: "member", .room: "anyone", .system: "admin"],
         .sendHigh: [.direct: "member", .group: "member", .community: "member", .room: "moderator", .system: "admin"],
+        .mentionEveryone: [
+            .direct: "member", .group: "member", .community: "member", .room: "anyone", .system: "admin",
+        ],
         .editOwn: [.direct: "member", .group: "member", .community: "member", .room: "anyone", .system: "admin"],
         .editOthers: [.direct: "admin", .group: "admin", .community: "admin", .room: "admin", .system: "admin"],
         .recall: [.direct: "member", .group: "member", .community: "member", .room: "anyone", .system: "admin"],
@@ -143,6 +146,8 @@ struct PermissionsTests {
             var submission = harness.submission()
             submission.attributes.priority = .high
             try harness.send(submission, to: id, by: caller)
+        case .mentionEveryone:
+            try harness.send(harness.submission(mentions: .everyone()), to: id, by: caller)
         case .editOwn: try harness.edit(ownMessage(of: caller.user), in: id, "new", by: caller)
         case .editOthers: try harness.edit(ownMessage(of: EngineHarness.admin.user), in: id, "new", by: caller)
         case .recall: try harness.delete(ownMessage(of: caller.user), in: id, by: caller)

@@ -85,14 +85,16 @@ struct MediaAccessTests {
         #expect(try harness.mayRead(file, "dora"))
     }
 
-    @Test("A quote gives its readers access to the quoted file only if the sender can read the file")
+    @Test("A quote gives its readers access to the quoted file, and requires that the sender can see the message")
     func quote() async throws {
         let file = try await harness.upload(SampleFile.png(2, 2), as: .image, to: group, by: "alice")
         let message = try harness.submission(of: file)
         try harness.send(message, to: group, by: "alice")
         let quote = MessageContent.reference(
             Quote("look", id: message.id, sender: "alice", content: message.content))
-        try harness.send(Submission(id: harness.newID(), content: quote), to: other, by: "dora")
+        // Dora can't see the quoted message.
+        let forged = Submission(id: harness.newID(), content: quote)
+        #expect(refusal { try harness.send(forged, to: other, by: "dora") }?.code == .unknownMessage)
         #expect(try !harness.mayRead(file, "dora"))
         try harness.send(Submission(id: harness.newID(), content: quote), to: other, by: "bob")
         #expect(try harness.mayRead(file, "dora"))

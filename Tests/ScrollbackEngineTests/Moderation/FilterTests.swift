@@ -73,8 +73,10 @@ struct FilterTests {
     func bannedWordsAreFoundInAllTexts() throws {
         let harness = try harness()
         try harness.ban(["spam"], .replace)
+        let quoted = harness.submission("before")
+        try harness.send(quoted, to: group, by: "alice")
         let quote = MessageContent.reference(
-            Quote("about spam", id: harness.newID(), sender: "bob", content: .text("spam, \u{1F600} he said")))
+            Quote("about spam", id: quoted.id, sender: "alice", content: .text("spam, \u{1F600} he said")))
         let place = try MessageContent.location(Location(latitude: 1, longitude: 2, name: "spam street"))
         let own = try MessageContent(type: .poll, json: RawJSON(known: #"{ "n" : 1.0, "text" : "spam" , "x":"spam"}"#))
         var stored: [String?] = []

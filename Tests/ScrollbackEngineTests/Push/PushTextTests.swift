@@ -32,7 +32,7 @@ struct PushTextTests {
     /// - text and title of the configuration, and of the argument
     /// - a template with or without a text in the reader's language and for other languages, with or without a title
     /// - a type with or without a default text
-    /// - whether the reader hides details, and whether the message forces them
+    /// - whether the reader hides details, whether the message forces them, and whether only administrators send there
     @Test(
         "Every combination of texts, templates and settings follows the documented precedence",
         .contract("A15"), .rows(118, 126, 128, 129, 131, 132, 144, 145, 147))
@@ -46,7 +46,7 @@ struct PushTextTests {
             "french": PushTemplate(texts: ["fr": .init(title: "French", text: "template fr")]),
             "others": PushTemplate(texts: [:], fallback: .init(text: "template for others")),
         ]
-        let count = 2 * 2 * 4 * 4 * 6 * 2 * 2 * 2 * 3
+        let count = 2 * 2 * 4 * 4 * 6 * 2 * 2 * 2 * 3 * 2
         var wrong: [String] = []
         for number in 0..<count {
             var choice = Choice(rest: number)
@@ -60,17 +60,18 @@ struct PushTextTests {
             let isCustom = choice.of([true, false])
             let showsDetail = choice.of([true, false])
             let forces = choice.of([true, false, nil])
+            let kind = choice.of([ConversationKind.group, .system])
             #expect(choice.rest == 0)
 
             var options = configuration.withDefaults(from: argument)
             options.templateID = id
             options.forcesDetail = forces
             let message = subject(
-                type: isCustom ? "app:poll" : .text, text: isCustom ? nil : "hello",
+                kind, type: isCustom ? "app:poll" : .text, text: isCustom ? nil : "hello",
                 mentions: .users([isMentioned ? "alice" : "carol"], pushText: mentionText), options: options)
             let hasGerman = id?.hasPrefix("german") == true && language != nil
             let hasOthers = id?.hasSuffix("others") == true
-            let standard = isMentioned ? "Bob mentioned you: hello" : "Bob: hello"
+            let standard = kind == .system ? "hello" : isMentioned ? "Bob mentioned you: hello" : "Bob: hello"
             // The documented order. A template's title applies only if the template has a text for the reader.
             let candidates: [(text: String?, title: String?)] = [
                 (isMentioned ? mentionText : nil, nil),
@@ -81,8 +82,11 @@ struct PushTextTests {
             ]
             let first = candidates.first { $0.text != nil }
             let wanted = first.map { text, title in
-                showsDetail || forces == true
-                    ? PushText(title: configuration.title ?? argument.title ?? title ?? "Swift", body: text ?? "")
+                // A sender can't override the reader's choice. In system conversations, only administrators send.
+                showsDetail || forces == true && kind == .system
+                    ? PushText(
+                        title: configuration.title ?? argument.title ?? title ?? (kind == .system ? "Bob" : "Swift"),
+                        body: text ?? "")
                     : PushText(body: "New message")
             }
             let reader = PushRecipient(user: "alice", language: language, showsDetail: showsDetail)

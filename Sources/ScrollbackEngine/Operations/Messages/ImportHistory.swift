@@ -146,7 +146,9 @@ extension Transaction {
         permissions: Permissions
     ) throws -> ImportReport {
         let known = try conversationForImport(id, by: caller, permissions: permissions)
-        for sender in Set(messages.map(\.sender)) { try checkIsNotErased(sender) }
+        // An export of another server has messages of erased users.
+        for sender in Set(messages.map(\.sender)) where !sender.isErasedUser { try checkIsNotErased(sender) }
+        try store.checkMayStart(id, by: caller)
         var row = known ?? ConversationRow(id: id, salt: 0, createdAt: now.date)
         var report = ImportReport(imported: 0, skipped: 0, head: 0)
 
@@ -259,9 +261,10 @@ extension Transaction {
         if row.isPrivate || row.id.kind.traits.membership == .listed { lists.append(row) }
         // Users who are banned from a community become members of none of its channels.
         let admitted = try senders.sorted().filter { sender in
-            try !lists.contains { list in
-                try store.ban(of: sender, in: list.number)?.ban.isActive(at: now.date) ?? false
-            }
+            try !sender.isErasedUser
+                && !lists.contains { list in
+                    try store.ban(of: sender, in: list.number)?.ban.isActive(at: now.date) ?? false
+                }
         }
         for list in lists {
             for sender in admitted where try member(sender, of: list.number)?.standing != .member {

@@ -18,6 +18,6 @@ extension GetMe: ReadOperation {
     package func run(_ engine: Engine, _ caller: Caller) throws -> ProfileAnswer {
         ProfileAnswer(
             profile: try engine.users([caller.user]).first ?? UserProfile(id: caller.user),
-            push: try engine.pushPreferences(of: caller.user, by: caller))
+            own: try engine.ownSettings(of: caller.user, by: caller))
     }
 }

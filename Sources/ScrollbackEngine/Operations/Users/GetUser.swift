@@ -5,7 +5,7 @@ package import ScrollbackWire
 package struct GetUser: ChatOperation {
     package static let endpoint = Endpoint(
         "getUser", http: .get("/v1/users/{user}"), scope: .read, caller: .anyUser, cost: .lookup, tag: .users,
-        summary: "Get a user's profile", details: "Only the user and administrators see the user's push preferences.",
+        summary: "Get a user's profile", details: "Only the user and administrators see `invitationOnly` and `push`.",
         errors: [404])
 
     package typealias Answer = ProfileAnswer
@@ -23,8 +23,8 @@ package struct GetUser: ChatOperation {
 
 extension GetUser: ReadOperation {
     package func run(_ engine: Engine, _ caller: Caller) throws -> ProfileAnswer {
-        let seesPush = caller.user == user || caller.isAdmin
+        let seesOwn = caller.user == user || caller.isAdmin
         return ProfileAnswer(
-            profile: try engine.user(user), push: seesPush ? try engine.pushPreferences(of: user, by: caller) : nil)
+            profile: try engine.user(user), own: seesOwn ? try engine.ownSettings(of: user, by: caller) : nil)
     }
 }

@@ -6,13 +6,28 @@ package struct ProfileAnswer: OperationAnswer {
     package static let schema: JSONSchema? = .component("Profile")
 
     package var profile: UserProfile
-    /// The user's push preferences, or `nil` where the caller may not see them.
-    package var push: PushPreferences?
+    /// What only the user and administrators see, or `nil` for other callers.
+    package var own: Own?
+
+    /// The settings of the user.
+    package struct Own {
+        var isInvitationOnly: Bool
+        var push: PushPreferences
+    }
 
     package func writeMembers(to writer: inout JSONWriter) {
         profile.writeMembers(to: &writer)
-        guard let push else { return }
+        guard let own else { return }
+        writer.field("invitationOnly", own.isInvitationOnly)
         writer.key("push")
-        push.write(to: &writer)
+        own.push.write(to: &writer)
+    }
+}
+
+extension Engine {
+    /// Returns the part of a user's profile that only they and administrators see.
+    func ownSettings(of user: UserID, by caller: Caller) throws -> ProfileAnswer.Own {
+        ProfileAnswer.Own(
+            isInvitationOnly: try isInvitationOnly(user), push: try pushPreferences(of: user, by: caller))
     }
 }

@@ -1,7 +1,7 @@
 package import ScrollbackModel
 package import ScrollbackWire
 
-/// Changes a user's profile and push preferences.
+/// Changes a user's profile and settings.
 package struct PutUser: ChatOperation {
     package static let endpoint = Endpoint(
         "putUser", http: .put("/v1/users/{user}"), scope: .account, caller: .selfOrAdministrator, cost: .write,
@@ -38,6 +38,8 @@ package struct PutUser: ChatOperation {
             guard json.isObject else { throw .invalidParameter("metadata", "must be a JSON object") }
             return json
         }
+        change.isInvitationOnly = try request.optional(
+            "invitationOnly", "Whether other users may only invite you, and not add you to groups and communities.")
         change.push = try request.omittable(
             "push", PushPreferencesChange.schema, example: PushPreferencesChange.example,
             "Members that are left out stay as they are. `null` removes a preference."
@@ -55,7 +57,7 @@ extension PutUser: Executable {
                 context.offload {
                     completion(
                         Result {
-                            ProfileAnswer(profile: profile, push: try engine.pushPreferences(of: user, by: caller))
+                            ProfileAnswer(profile: profile, own: try engine.ownSettings(of: user, by: caller))
                         }.mapError(ChatError.init(wrapping:)))
                 }
             case .failure(let error): completion(.failure(error))
