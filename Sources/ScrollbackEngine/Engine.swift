@@ -11,6 +11,9 @@ package final class Engine: Sendable {
     package let store: any MessageStore
     package let log: Log
     package let hub: Hub
+    /// Issues and checks the checkpoints of clients.
+    package let checkpoints: Checkpoints
+    let clockJumps = Mutex(ClockJumps())
     package let media: any MediaStore
     package let index: any MessageIndex
     package let limits: Limits
@@ -54,6 +57,8 @@ package final class Engine: Sendable {
     ///   - webhooks: Sends webhook requests; without it, no webhooks are called.
     ///   - gateway: Sends pushes to the push services; without it, no pushes are sent.
     ///   - erasures: Records erased users outside of the store's backups.
+    ///   - checkpointKey: The 32 random bytes that authenticate the checkpoints of clients. They must survive restarts.
+    ///   - rolledBack: Receives each rollback of the store, after its generation was renewed.
     ///   - observe: Receives a report after each commit.
     package init(
         store: any MessageStore, index: any MessageIndex = ScanningIndex(), media: any MediaStore = MemoryMediaStore(),
@@ -62,6 +67,8 @@ package final class Engine: Sendable {
         permissions: Permissions = .standard, filter: (any ContentFilter)? = nil,
         webhooks: (any WebhookTransport)? = nil, gateway: (any PushGateway)? = nil, pushTiming: PushTiming = .init(),
         erasures: any ErasureRegister = MemoryErasureRegister(),
+        checkpointKey: [UInt8] = Checkpoints.makeKey(),
+        rolledBack: @escaping @Sendable (Checkpoints.Rollback) -> Void = { _ in },
         clock: @escaping @Sendable () -> Date = { Date() },
         observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
     ) throws {
@@ -72,6 +79,8 @@ package final class Engine: Sendable {
                 Set(try store.openErasures(limit: .max).map(\.user))
             )
         }
+        let checkpoints = try Checkpoints(store, key: checkpointKey, now: clock())
+        self.checkpoints = checkpoints
         self.erasures = erasures
         self.erasing = ActiveErasures(erasing)
         deliveries = DeliveryQueue(waiting: Int(waiting))
@@ -92,7 +101,8 @@ package final class Engine: Sendable {
         log = try Log(
             store: store, execution: execution, settings: { current.value.withLock { $0 } }, clock: clock,
             publish: { [index] events, commit in
-                hub.publish(events)
+                for rollback in Self.adoptIncarnations(in: events, checkpoints, hub) { rolledBack(rollback) }
+                hub.publish(events, checkpoint: checkpoints.checkpoint(of: commit))
                 let changed = Set(events.compactMap(\.changedConversation))
                 if !changed.isEmpty { index.committed(changed, lastCommit: commit) }
             },

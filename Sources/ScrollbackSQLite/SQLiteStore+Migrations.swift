@@ -4,7 +4,7 @@ import SQLiteSupport
 
 extension SQLiteStore {
     /// The newest schema that this version supports.
-    static let schemaVersion = 9
+    static let schemaVersion = 10
 
     /// Migrates a file to the newest schema, with one transaction per numbered migration.
     ///
@@ -20,6 +20,7 @@ extension SQLiteStore {
         migrator.registerMigration("7", migrate: createAdminTables)
         migrator.registerMigration("8", migrate: createPushTables)
         migrator.registerMigration("9", migrate: EncryptionSchema.create)
+        migrator.registerMigration("10", migrate: createIncarnationTable)
         let found = try pool.read { try migrator.appliedIdentifiers($0).compactMap { Int($0) }.max() ?? 0 }
         guard found <= schemaVersion else {
             throw ChatError(

@@ -70,7 +70,21 @@ package struct Server: Sendable {
             store: store, index: search, media: media,
             webhooks: webhooks, gateway: gateway,
             pushTiming: PushTiming(firstDelay: options.pushRetrySeconds),
-            erasures: FileErasureRegister(in: options.directory), observe: { metrics.record($0) })
+            erasures: FileErasureRegister(in: options.directory),
+            checkpointKey: try SigningKeys.open(in: options.directory).checkpointKey,
+            rolledBack: { rollback in
+                metrics.rollbacks.add(1)
+                logger.error(
+                    """
+                    The store went back to an earlier state: a client has seen a commit that the store does not have. \
+                    Later messages are lost. The server now makes all clients synchronize again. If another copy of \
+                    this data directory is in use, stop it. Restore backups with `scrollback restore`.
+                    """,
+                    metadata: [
+                        "seenCommit": "\(rollback.seenCommit)", "lastCommit": "\(rollback.lastCommit)",
+                        "lostAfter": "\(rollback.lostAfter.date.iso8601)",
+                    ])
+            }, observe: { metrics.record($0) })
         pushCredentials = options.pushCredentials.map { PushCredentialsFile($0, for: gateway) }
         try pushCredentials?.load(into: engine, logger: logger)
         tokens = try await TokenService(directory: options.directory, trust: options.tokenTrust)
@@ -169,12 +183,14 @@ private struct Housekeeping: Service {
     func run() async throws {
         try? await cancelWhenGracefulShutdown {
             var turn = 0
+            let start = ContinuousClock.now
             while true {
                 try await Task.sleep(for: .milliseconds(200))
                 engine.hub.announceChannelHeads()
                 engine.notifyWatchersOfOfflineUsers()
                 turn += 1
                 guard turn % 10 == 0 else { continue }
+                engine.checkClocks(date: Date(), uptime: start.duration(to: .now))
                 certificates?.reloadIfChanged(logger: logger)
                 await tokens.reloadIfChanged(logger: logger)
                 pushCredentials?.reloadIfChanged(engine, logger: logger)

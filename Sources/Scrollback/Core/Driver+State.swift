@@ -111,6 +111,7 @@ extension Driver {
         retriesPresence = false
         push.tick()
         sendPushRegistration()
+        await recoverFromRollback()
         await sendSettings()
     }
 

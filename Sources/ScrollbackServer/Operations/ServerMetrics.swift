@@ -52,6 +52,7 @@ final class ServerMetrics: Sendable {
     /// Low-priority room messages that were skipped for slow clients.
     let roomMessagesSkipped = Counter()
     let failedCommits = Counter()
+    let rollbacks = Counter()
     let requests = Counter()
     let failedRequests = Counter()
     let commitSeconds = Histogram([0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1])
@@ -79,6 +80,9 @@ final class ServerMetrics: Sendable {
             failedRequests.current)
         write("scrollback_write_queue_depth", "gauge", "Writes waiting for the writer thread.", engine.log.depth)
         write("scrollback_failed_commits_total", "counter", "Failed write transactions.", failedCommits.current)
+        write(
+            "scrollback_store_rollbacks_total", "counter",
+            "Times that a client showed the store to have gone back to an earlier state.", rollbacks.current)
         write(
             "scrollback_messages_removed_total", "counter", "Deleted or expired messages removed from the store.",
             engine.removedMessages.load(ordering: .relaxed))
