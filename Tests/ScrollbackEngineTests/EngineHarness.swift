@@ -21,14 +21,15 @@ final class EngineHarness: Sendable {
         execution: Log.Execution = .inline, permissions: Permissions = .standard,
         filter: (any ContentFilter)? = nil, webhooks: (any WebhookTransport)? = nil,
         gateway: (any PushGateway)? = nil, pushTiming: PushTiming = .init(),
-        erasures: any ErasureRegister = MemoryErasureRegister()
+        erasures: any ErasureRegister = MemoryErasureRegister(), checkpointKey: [UInt8] = Checkpoints.makeKey(),
+        rolledBack: @escaping @Sendable (Checkpoints.Rollback) -> Void = { _ in }
     ) throws {
         let store = store ?? MemoryStore(generation: 0x5EED)
         self.store = store
         engine = try Engine(
             store: store, index: index, execution: execution, permissions: permissions,
             filter: filter, webhooks: webhooks, gateway: gateway, pushTiming: pushTiming, erasures: erasures,
-            clock: { [clock] in clock.now })
+            checkpointKey: checkpointKey, rolledBack: rolledBack, clock: { [clock] in clock.now })
     }
 
     // MARK: Writing

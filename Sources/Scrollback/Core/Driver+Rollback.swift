@@ -30,8 +30,10 @@ extension Driver {
         guard connection != nil else { return }
         do {
             let (conversations, messages) = try await core.store.read { reader in
-                (try reader.outdatedConversations(),
-                    try reader.unconfirmedMessages(limit: RefreshMessages.maximumMessages))
+                (
+                    try reader.outdatedConversations(),
+                    try reader.unconfirmedMessages(limit: RefreshMessages.maximumMessages)
+                )
             }
             fetchHeads(conversations)
             guard !messages.isEmpty, !isConfirming else { return }

@@ -17,7 +17,8 @@ extension Hub {
         }
         guard let audience = audience(of: id) else { return }
         let substitute =
-            message.attributes.priority == .low ? HeadFrame(HeadAnnouncement(message).withoutMessage, of: id, in: self) : nil
+            message.attributes.priority == .low
+            ? HeadFrame(HeadAnnouncement(message).withoutMessage, of: id, in: self) : nil
         audience.deliver(frame(.message(message)), except: origin, orElse: substitute)
     }
 

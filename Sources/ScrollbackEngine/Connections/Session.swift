@@ -341,7 +341,7 @@ package final class Session: Connection {
         let others = hub.add(self)
         // If a new incarnation began before the session was added, nothing else would close the session.
         guard engine.checkpoints.lineage == lineage else {
-            return terminate(.restarting, "The server begins a new incarnation of its store. Reconnect and synchronize.")
+            return terminate(.restarting, Engine.newIncarnationReason)
         }
         // If the session ended in the meantime, nothing else would remove it from the hub.
         guard self.caller != nil else { return hub.remove(self) }

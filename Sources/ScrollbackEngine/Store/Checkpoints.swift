@@ -74,7 +74,7 @@ package final class Checkpoints: Sendable {
     package func checkpoint(of commit: Int64) -> String {
         state.withLock { state in
             if let last = state.last, last.commit == commit { return last.text }
-            let text = "\(commit).\(tag(of: commit, state.lineage).base64URL)"
+            let text = "\(commit).\(Self.tag(of: commit, state.lineage, key).base64URL)"
             state.last = (commit, text)
             return text
         }
@@ -86,7 +86,7 @@ package final class Checkpoints: Sendable {
     /// The first bytes of the authentication code of a commit.
     ///
     /// Eight bytes suffice, because a forger needs a connection for each attempt.
-    private func tag(of commit: Int64, _ lineage: String) -> Data {
+    private static func tag(of commit: Int64, _ lineage: String, _ key: SymmetricKey) -> Data {
         Data(HMAC<SHA256>.authenticationCode(for: Data("\(lineage).\(commit)".utf8), using: key).prefix(8))
     }
 
@@ -101,10 +101,22 @@ package final class Checkpoints: Sendable {
 
     /// Checks what a client has seen.
     package func check(_ text: String?) throws -> Finding {
-        guard let text, let seen = decode(text) else { return .consistent }
+        guard let text else { return .consistent }
         let incarnations = state.withLock { $0.incarnations }
-        let lastCommit = try store.lastCommit
-        guard let current = incarnations.last else { return .consistent }
+        return Self.check(text, key: key, incarnations, lastCommit: try store.lastCommit)
+    }
+
+    /// Checks what a client has seen against the contents of a store.
+    package static func check(
+        _ text: String, key: [UInt8], _ incarnations: [IncarnationRow], lastCommit: Int64
+    ) -> Finding {
+        check(text, key: SymmetricKey(data: key), incarnations, lastCommit: lastCommit)
+    }
+
+    private static func check(
+        _ text: String, key: SymmetricKey, _ incarnations: [IncarnationRow], lastCommit: Int64
+    ) -> Finding {
+        guard let seen = decode(text, key), let current = incarnations.last else { return .consistent }
         func rollback(lostAfter: Timetoken) -> Finding {
             .rolledBack(
                 Rollback(
@@ -132,13 +144,13 @@ package final class Checkpoints: Sendable {
     }
 
     /// Decodes and authenticates a client's checkpoint.
-    private func decode(_ text: String) -> (lineage: Lineage, commit: Int64)? {
+    private static func decode(_ text: String, _ key: SymmetricKey) -> (lineage: Lineage, commit: Int64)? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let commit = Int64(parts[1]),
             let lineage = Data(base64URL: String(parts[0])).flatMap({ Lineage($0) }),
             let given = Data(base64URL: String(parts[2]))
         else { return nil }
-        let expected = tag(of: commit, String(parts[0]))
+        let expected = tag(of: commit, String(parts[0]), key)
         guard given.count == expected.count else { return nil }
         // Compare all bytes, so that the duration does not reveal how many are right.
         guard zip(given, expected).reduce(0, { $0 | ($1.0 ^ $1.1) }) == 0 else { return nil }

@@ -47,6 +47,9 @@ extension Engine {
         }
     }
 
+    /// The explanation for clients whose connection belongs to an earlier incarnation.
+    static let newIncarnationReason = "The server's store began a new incarnation. Reconnect and synchronize."
+
     private func begin(
         _ row: IncarnationRow, in transaction: Transaction, after rollback: Checkpoints.Rollback?
     ) throws {
@@ -62,7 +65,7 @@ extension Engine {
         var rollbacks: [Checkpoints.Rollback] = []
         for case .incarnationBegan(let row, let rollback) in events {
             checkpoints.adopt(row)
-            hub.closeAll(.restarting, "The server begins a new incarnation of its store. Reconnect and synchronize.")
+            hub.closeAll(.restarting, newIncarnationReason)
             if let rollback { rollbacks.append(rollback) }
         }
         return rollbacks

@@ -30,6 +30,12 @@ package struct SigningKeys: Codable, Sendable {
             retiresAt: nil)
     }
 
+    /// Reads `secrets.json`; returns `nil` if the directory has none.
+    package static func existing(in directory: URL) throws -> SigningKeys? {
+        let file = directory.appending(path: "secrets.json")
+        return FileManager.default.fileExists(atPath: file.path) ? try open(in: directory) : nil
+    }
+
     /// Reads `secrets.json`, or creates the file with mode 0600 if it does not exist.
     ///
     /// - Throws: `internal-error` if the file can't be read or written.

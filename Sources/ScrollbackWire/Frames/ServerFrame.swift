@@ -216,6 +216,7 @@ extension ServerFrame.Welcome {
             }
         }
         self.init(
-            user: try user.required("user"), heartbeat: heartbeat, limits: limits, lineage: lineage, lostAfter: lostAfter)
+            user: try user.required("user"), heartbeat: heartbeat, limits: limits, lineage: lineage,
+            lostAfter: lostAfter)
     }
 }
