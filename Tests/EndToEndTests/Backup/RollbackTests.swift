@@ -117,7 +117,7 @@ struct RollbackTests {
     }
 
     private func send(_ texts: [String], _ client: ChatClient) async throws {
-        for text in texts { try await client.conversation(group).send(.text(text)).waitUntilSent() }
+        for text in texts { _ = try await client.conversation(group).send(.text(text)).waitUntilSent() }
     }
 
     /// Waits until a device has exactly these messages, in order and without a gap.

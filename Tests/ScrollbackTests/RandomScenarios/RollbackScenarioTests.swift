@@ -2,6 +2,7 @@ import Foundation
 import Scrollback
 import ScrollbackEngine
 import ScrollbackModel
+import ScrollbackSync
 import ScrollbackTesting
 import TestSupport
 import Testing
