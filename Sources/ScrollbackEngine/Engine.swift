@@ -11,6 +11,9 @@ package final class Engine: Sendable {
     package let store: any MessageStore
     package let log: Log
     package let hub: Hub
+    /// Issues and checks the checkpoints of clients.
+    package let checkpoints: Checkpoints
+    let clockJumps = Mutex(ClockJumps())
     package let media: any MediaStore
     package let index: any MessageIndex
     package let limits: Limits
@@ -65,6 +68,8 @@ package final class Engine: Sendable {
     ///   - webhooks: Sends webhook requests; without it, no webhooks are called.
     ///   - gateway: Sends pushes to the push services; without it, no pushes are sent.
     ///   - erasures: Records erased users outside of the store's backups.
+    ///   - checkpointKey: The 32 random bytes that authenticate the checkpoints of clients. They must survive restarts.
+    ///   - rolledBack: Receives each rollback of the store, after its generation was renewed.
     ///   - space: The free space of the store's volume.
     ///   - searchTime: How long a search may run.
     ///   - observe: Receives a report after each commit.
@@ -75,6 +80,8 @@ package final class Engine: Sendable {
         permissions: Permissions = .standard, filter: (any ContentFilter)? = nil, mentionLimiter: MentionLimiter? = nil,
         webhooks: (any WebhookTransport)? = nil, gateway: (any PushGateway)? = nil, pushTiming: PushTiming = .init(),
         erasures: any ErasureRegister = MemoryErasureRegister(), space: StorageSpace = .unlimited,
+        checkpointKey: [UInt8] = Checkpoints.makeKey(),
+        rolledBack: @escaping @Sendable (Checkpoints.Rollback) -> Void = { _ in },
         clock: @escaping @Sendable () -> Date = { Date() }, searchTime: SearchTime = SearchTime(),
         observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
     ) throws {
@@ -85,6 +92,8 @@ package final class Engine: Sendable {
                 Set(try store.openErasures(limit: .max).map(\.user))
             )
         }
+        let checkpoints = try Checkpoints(store, key: checkpointKey, now: clock())
+        self.checkpoints = checkpoints
         self.erasures = erasures
         self.erasing = ActiveErasures(erasing)
         deliveries = DeliveryQueue(waiting: Int(waiting))
@@ -109,7 +118,8 @@ package final class Engine: Sendable {
             store: store, execution: execution, settings: { current.value.withLock { $0 } }, ledger: ledger,
             space: space, clock: clock,
             publish: { [index] events, commit in
-                hub.publish(events)
+                for rollback in Self.adoptIncarnations(in: events, checkpoints, hub) { rolledBack(rollback) }
+                hub.publish(events, checkpoint: checkpoints.checkpoint(of: commit))
                 let changed = Set(events.compactMap(\.changedConversation))
                 if !changed.isEmpty { index.committed(changed, lastCommit: commit) }
             },

@@ -4,7 +4,7 @@ import SQLiteSupport
 
 extension SQLiteStore {
     /// The newest schema that this version supports.
-    static let schemaVersion = 11
+    static let schemaVersion = 12
 
     /// Migrates a file to the newest schema, with one transaction per numbered migration.
     ///
@@ -22,6 +22,7 @@ extension SQLiteStore {
         migrator.registerMigration("9", migrate: EncryptionSchema.create)
         migrator.registerMigration("10", migrate: createUsageTable)
         migrator.registerMigration("11", migrate: addMembershipEnds)
+        migrator.registerMigration("12", migrate: createIncarnationTable)
         let found = try pool.read { try migrator.appliedIdentifiers($0).compactMap { Int($0) }.max() ?? 0 }
         guard found <= schemaVersion else {
             throw ChatError(

@@ -36,7 +36,6 @@ package final class SQLiteStore: MessageStore {
     package static let fileName = "scrollback.sqlite"
 
     package let directory: URL
-    package let generation: UInt64
     let pool: DatabasePool
     /// The cipher for texts; `nil` without keys.
     let cipher: StoreCipher?
@@ -48,6 +47,7 @@ package final class SQLiteStore: MessageStore {
     private struct State {
         var lastCommit: Int64
         var newest: Timetoken
+        var generation: UInt64
         var isClosed = false
     }
 
@@ -80,8 +80,8 @@ package final class SQLiteStore: MessageStore {
                 if options.reencryptsExistingRows { try Self.startReencryption(with: options.keys, connection) }
                 return try Self.loadState(database)
             }
-            generation = start.generation
-            state = Mutex(State(lastCommit: start.lastCommit, newest: start.newest))
+            state = Mutex(
+                State(lastCommit: start.lastCommit, newest: start.newest, generation: start.generation))
         } catch let error as DatabaseError {
             let reason = error.message ?? "no reason"
             throw error.chatError("The store \(path) can't be opened: \(reason).")
@@ -136,6 +136,7 @@ package final class SQLiteStore: MessageStore {
 
     package var lastCommit: Int64 { state.withLock { $0.lastCommit } }
     package var newest: Timetoken { state.withLock { $0.newest } }
+    package var generation: UInt64 { state.withLock { $0.generation } }
 
     package func read<Answer>(_ body: (any StoreReader) throws -> Answer) throws -> Answer {
         try readConnection { try body(SQLiteReader($0)) }
@@ -176,6 +177,7 @@ package final class SQLiteStore: MessageStore {
                 state.withLock { state in
                     state.lastCommit = commit
                     state.newest = max(state.newest, writer.newest)
+                    if let generation = writer.generation { state.generation = generation }
                 }
                 return answer
             }

@@ -9,6 +9,8 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
     private var isCommitNumberStored = false
     /// The newest timetoken of all conversations in this transaction.
     private(set) var newest = Timetoken(rawValue: 0)
+    /// The generation of an incarnation that this transaction begins.
+    var generation: UInt64?
 
     init(_ connection: SQLiteConnection, commit: Int64) {
         self.commit = commit

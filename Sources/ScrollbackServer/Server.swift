@@ -1,3 +1,4 @@
+import CoreMetrics
 import Foundation
 import Hummingbird
 import HummingbirdCore
@@ -84,7 +85,20 @@ package struct Server: Sendable {
             pushTiming: PushTiming(firstDelay: options.pushRetrySeconds),
             erasures: FileErasureRegister(in: options.directory),
             space: StorageSpace(volumeOf: options.directory, floor: options.freeSpaceFloor),
-            searchTime: SearchTime(limit: options.searchLimit), observe: { metrics.record($0) })
+            checkpointKey: try SigningKeys.open(in: options.directory).checkpointKey,
+            rolledBack: { rollback in
+                metrics.rollbacks.increment()
+                logger.error(
+                    """
+                    The store went back to an earlier state: a client has seen a commit that the store does not have. \
+                    Later messages are lost. The server now makes all clients synchronize again. If another copy of \
+                    this data directory is in use, stop it. Restore backups with `scrollback restore`.
+                    """,
+                    metadata: [
+                        "seenCommit": "\(rollback.seenCommit)", "lastCommit": "\(rollback.lastCommit)",
+                        "lostAfter": "\(rollback.lostAfter.date.iso8601)",
+                    ])
+            }, searchTime: SearchTime(limit: options.searchLimit), observe: { metrics.record($0) })
         pushCredentials = options.pushCredentials.map { PushCredentialsFile($0, for: gateway) }
         try pushCredentials?.load(into: engine, logger: logger)
         tokens = try await TokenService(directory: options.directory, trust: options.tokenTrust)
@@ -195,12 +209,14 @@ private struct Housekeeping: Service {
     func run() async throws {
         try? await cancelWhenGracefulShutdown {
             var turn = 0
+            let start = ContinuousClock.now
             while true {
                 try await Task.sleep(for: .milliseconds(200))
                 engine.hub.announceChannelHeads()
                 engine.notifyWatchersOfOfflineUsers()
                 turn += 1
                 guard turn % 10 == 0 else { continue }
+                engine.checkClocks(date: Date(), uptime: start.duration(to: .now))
                 certificates?.reloadIfChanged(logger: logger)
                 await tokens.reloadIfChanged(logger: logger)
                 pushCredentials?.reloadIfChanged(engine, logger: logger)

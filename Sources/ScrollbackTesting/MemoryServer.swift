@@ -8,14 +8,23 @@ import Synchronization
 
 /// A server in memory: the engine with a store, and its connections.
 final class MemoryServer: Sendable {
-    let engine: Engine
-    private let sessions: SessionServices
+    private let running: Mutex<Running>
+    /// The key of the clients' checkpoints, which survives restarts.
+    private let checkpointKey = Checkpoints.makeKey()
+    private let limiter: RateLimiter?
+    private let clock: @Sendable () -> Date
     /// Records the pushes.
     let services = RecordingPushGateway()
     private let pushing = Mutex<Task<Void, Never>?>(nil)
     /// Runs the periodic notifications of a server: changed channels and users who went offline.
     private let ticker: any DispatchSourceTimer
     private let state = Mutex(State())
+
+    /// What a restart of the server replaces.
+    private struct Running {
+        var engine: Engine
+        var sessions: SessionServices
+    }
 
     private struct State {
         var unreachable: Set<UserID> = []
@@ -29,9 +38,25 @@ final class MemoryServer: Sendable {
     init(
         store: any MessageStore, limiter: RateLimiter? = nil, clock: @escaping @Sendable () -> Date
     ) throws {
-        let engine = try Engine(store: store, gateway: services, clock: clock)
-        self.engine = engine
-        sessions = SessionServices(
+        self.limiter = limiter
+        self.clock = clock
+        running = Mutex(try Self.start(store, services, checkpointKey, limiter, clock))
+        ticker = DispatchSource.makeTimerSource(queue: .global())
+        ticker.schedule(deadline: .now() + 0.05, repeating: 0.05)
+        ticker.setEventHandler { [weak self] in
+            guard let engine = self?.engine else { return }
+            engine.hub.announceChannelHeads()
+            engine.notifyWatchersOfOfflineUsers()
+        }
+        ticker.resume()
+    }
+
+    private static func start(
+        _ store: any MessageStore, _ services: RecordingPushGateway, _ key: [UInt8],
+        _ limiter: RateLimiter?, _ clock: @escaping @Sendable () -> Date
+    ) throws -> Running {
+        let engine = try Engine(store: store, gateway: services, checkpointKey: key, clock: clock)
+        let sessions = SessionServices(
             engine: engine,
             verify: { token, completion in
                 completion(
@@ -39,13 +64,20 @@ final class MemoryServer: Sendable {
                         .mapError(ChatError.init(wrapping:)))
             },
             offload: { _, _, work in DispatchQueue.global().async(execute: work) }, limiter: limiter)
-        ticker = DispatchSource.makeTimerSource(queue: .global())
-        ticker.schedule(deadline: .now() + 0.05, repeating: 0.05)
-        ticker.setEventHandler {
-            engine.hub.announceChannelHeads()
-            engine.notifyWatchersOfOfflineUsers()
+        return Running(engine: engine, sessions: sessions)
+    }
+
+    var engine: Engine { running.withLock { $0.engine } }
+
+    /// Stops the server, and starts it with another store, such as an earlier copy of the current one.
+    func restart(with store: any MessageStore) throws {
+        engine.log.close()
+        for connection in state.withLock({ Array($0.connections.values) }) {
+            connection.drop()
+            connection.waitForFramesInTransit()
         }
-        ticker.resume()
+        let next = try Self.start(store, services, checkpointKey, limiter, clock)
+        running.withLock { $0 = next }
     }
 
     deinit {
@@ -65,7 +97,8 @@ final class MemoryServer: Sendable {
         _ user: UserID, events: @escaping @Sendable (TransportEvent) -> Void
     ) throws(ChatError) -> MemoryConnection {
         try checkReachable(user)
-        let connection = MemoryConnection(server: self, user: user, services: sessions, events: events)
+        let connection = MemoryConnection(
+            server: self, user: user, services: running.withLock { $0.sessions }, events: events)
         state.withLock { $0.connections[ObjectIdentifier(connection)] = connection }
         return connection
     }

@@ -266,6 +266,11 @@ extension TestServer {
         try await server.perform(body)
     }
 
+    /// Stops the server, and starts it with another store, such as an earlier copy of the current one.
+    ///
+    /// All connections are lost, and the clients reconnect.
+    package func restart(with store: any MessageStore) throws { try server.restart(with: store) }
+
     /// The time of the server's clock.
     package var now: Date { time.now }
 

@@ -23,6 +23,8 @@ final class EngineHarness: Sendable {
         webhooks: (any WebhookTransport)? = nil,
         gateway: (any PushGateway)? = nil, pushTiming: PushTiming = .init(),
         erasures: any ErasureRegister = MemoryErasureRegister(), searchTime: SearchTime = SearchTime(),
+        checkpointKey: [UInt8] = Checkpoints.makeKey(),
+        rolledBack: @escaping @Sendable (Checkpoints.Rollback) -> Void = { _ in },
         space: (_ clock: @escaping @Sendable () -> Date) -> StorageSpace = { _ in .unlimited }
     ) throws {
         let store = store ?? MemoryStore(generation: 0x5EED)
@@ -31,7 +33,8 @@ final class EngineHarness: Sendable {
             store: store, index: index, execution: execution, permissions: permissions,
             filter: filter, mentionLimiter: mentionLimiter, webhooks: webhooks, gateway: gateway,
             pushTiming: pushTiming, erasures: erasures, space: space({ [clock] in clock.now }),
-            clock: { [clock] in clock.now }, searchTime: searchTime)
+            checkpointKey: checkpointKey, rolledBack: rolledBack, clock: { [clock] in clock.now },
+            searchTime: searchTime)
     }
 
     // MARK: Writing

@@ -27,9 +27,12 @@ final class RecordingTransport: SessionTransport {
     var frames: [ServerFrame] {
         get throws { try state.withLock { $0.frames }.map { try ServerFrame.decode($0) } }
     }
+    var bytes: [[UInt8]] { state.withLock { $0.frames } }
     var closes: [CloseReason] { state.withLock { $0.closes } }
 
     func forget() { state.withLock { $0.frames = [] } }
+    /// Forgets all frames except the first ones.
+    func forget(keeping count: Int) { state.withLock { $0.frames = Array($0.frames.prefix(count)) } }
 }
 
 /// Delivers every frame immediately.
@@ -154,9 +157,9 @@ final class SessionHarness: Sendable {
     func connect() -> Device { Device(services, lane) }
 
     /// Opens a connection and sends a hello.
-    func device(_ token: String, _ name: String = "phone") -> Device {
+    func device(_ token: String, _ name: String = "phone", checkpoint: String? = nil) -> Device {
         let device = connect()
-        device.hello(token, name)
+        device.hello(token, name, checkpoint: checkpoint)
         return device
     }
 }
@@ -171,8 +174,8 @@ final class Device: Sendable {
         session = Session(services: services, lane: lane, transport: transport)
     }
 
-    func hello(_ token: String, _ device: String = "phone") {
-        session.receive(HelloFrame(token: token, device: device, cursor: nil).encoded())
+    func hello(_ token: String, _ device: String = "phone", checkpoint: String? = nil) {
+        session.receive(HelloFrame(token: token, device: device, cursor: nil, checkpoint: checkpoint).encoded())
     }
 
     func receive(_ text: String) { session.receive(Array(text.utf8)) }
@@ -200,6 +203,30 @@ final class Device: Sendable {
     func error(_ ref: Int64?) throws -> ChatError? {
         for case .error(ref, let error) in try transport.frames { return error }
         return nil
+    }
+
+    /// The newest checkpoint that the device received, as it presents it to the server.
+    var checkpoint: String? {
+        get throws {
+            var lineage: String?
+            var newest: String?
+            for bytes in transport.bytes {
+                var checkpoint: String?
+                let frame = try ServerFrame.decode(bytes, checkpoint: &checkpoint)
+                if case .welcome(let welcome) = frame { lineage = welcome.lineage }
+                newest = checkpoint ?? newest
+            }
+            guard let lineage, let newest else { return nil }
+            return "\(lineage).\(newest)"
+        }
+    }
+
+    /// The time after which messages may be lost, if the welcome has one.
+    var lostAfter: Timetoken? {
+        get throws {
+            guard case .welcome(let welcome)? = try transport.frames.first else { return nil }
+            return welcome.lostAfter
+        }
     }
 
     /// The events that the device received, in order.

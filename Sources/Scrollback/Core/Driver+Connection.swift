@@ -13,10 +13,15 @@ extension Driver {
             case .requestToken(let generation): requestToken(generation)
             case .open(let generation, let token): open(generation, token)
             case .sendHello(let token, let isActive):
-                let hello = HelloFrame(
-                    token: token, device: core.device, cursor: nil, sharesPresence: core.sharesPresence,
-                    isActive: isActive)
-                openConnection?.send(hello.encoded())
+                do throws(ChatError) {
+                    let checkpoint = try await core.store.read { try $0.checkpoint() }
+                    let hello = HelloFrame(
+                        token: token, device: core.device, cursor: nil, checkpoint: checkpoint,
+                        sharesPresence: core.sharesPresence, isActive: isActive)
+                    openConnection?.send(hello.encoded())
+                } catch {
+                    return await storeFailed(error)
+                }
             case .sendActivity(let isActive): send(SetActivity(isActive: isActive), .nothing)
             case .resume: await resumeSession()
             case .sendPing: send(Ping(), .nothing)
@@ -116,6 +121,7 @@ extension Driver {
         heads.disconnected()
         push.disconnected()
         released = []
+        isConfirming = false
         hasRestartedSync = false
         core.setSyncStatus(isResumed: false, subscribed: [])
         settingsInFlight = []

@@ -87,6 +87,8 @@ extension Driver {
         }
         if case .failure(let error) = outcome, error.code == .unknownMedia, await reupload(id) { return }
         await perform(outbox.answered(id, outcome, now: now, using: &generator))
+        // A conversation that the server lost is deleted when its last queued message has failed.
+        if case .failure(let error) = outcome, error.code == .unknownConversation { await recoverFromRollback() }
     }
 
     /// Uploads the files of a message again, if the server no longer has them.

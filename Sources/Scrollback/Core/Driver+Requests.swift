@@ -35,7 +35,10 @@ extension Driver {
     func decode(_ bytes: [UInt8]) -> ServerFrame? {
         lifecycle.received(now: now)
         do {
-            return try ServerFrame.decode(bytes)
+            var checkpoint: String?
+            let frame = try ServerFrame.decode(bytes, checkpoint: &checkpoint)
+            if let checkpoint { core.store.note(checkpoint: checkpoint) }
+            return frame
         } catch {
             core.logger.warning("A frame from the server could not be decoded.", metadata: ["code": "\(error.code)"])
             return nil
@@ -44,8 +47,7 @@ extension Driver {
 
     func received(_ frame: ServerFrame) async {
         switch frame {
-        case .welcome(let welcome):
-            await perform(lifecycle.welcomed(as: welcome.user, heartbeat: welcome.heartbeat))
+        case .welcome(let welcome): await welcomed(welcome)
         case .result(let ref, let body): await answered(ref, .success(body))
         case .error(let ref, let error):
             guard let ref else {
@@ -82,6 +84,7 @@ extension Driver {
         case .presence: handlePresenceResponse(result)
         case .push(let step): await handlePushResponse(step, result)
         case .heads(let ids): await headsAnswered(ids, result)
+        case .confirmation(let messages): await confirmationAnswered(messages, result)
         }
     }
 

@@ -126,6 +126,7 @@ extension Driver {
         push.tick()
         sendPushRegistration()
         settingsArePaused = false
+        await recoverFromRollback()
         await sendSettings()
     }
 

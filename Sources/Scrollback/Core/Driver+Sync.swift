@@ -145,6 +145,7 @@ extension Driver {
                 core.setSyncStatus(isResumed: true, subscribed: Set(subscriptions.keys))
                 // These heads were requested on an earlier connection, which ended before the answer.
                 fetchHeads(try await core.store.read { try $0.uncertainConversations() })
+                await recoverFromRollback()
             }
             await applyReleased()
             if isLastWindow { await recheckSubscriptions() }

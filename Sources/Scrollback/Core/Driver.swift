@@ -54,6 +54,8 @@ final class Driver {
     var typingUsers = TypingUsers()
     var typingWake: Date?
     var receivedIDs = ReceivedIDs()
+    /// Whether a request for messages that the server may have lost is in flight.
+    var isConfirming = false
     /// The time of the next scheduled call of the outbox's `tick`.
     var outboxWakesAt: Date?
 
@@ -72,6 +74,8 @@ final class Driver {
         case subscription([ConversationID])
         case presence
         case push(PushRegistration.Step)
+        /// Asks whether the server still has these messages of the user.
+        case confirmation([MessageReference])
         case nothing
     }
 

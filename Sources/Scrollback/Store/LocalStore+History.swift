@@ -4,6 +4,16 @@ package import ScrollbackModel
 import ScrollbackSync
 import SQLiteSupport
 
+/// What a client has of a log, to compare it with the server's.
+package struct StoredLog: Sendable {
+    /// The absolute name of the conversation.
+    package var conversation: ConversationID
+    package var epoch: Epoch
+    package var head: Seq
+    package var rev: Int64
+    package var messages: [(seq: Seq, id: MessageID)]
+}
+
 /// A page of stored messages, and the gap that makes it incomplete, if any.
 package struct LocalPage: Sendable {
     /// The messages in the requested order.
@@ -242,5 +252,20 @@ extension LocalReader {
             found += log.violations(rows: try storedSeqs(in: id)).map { "\(id): \($0)" }
         }
         return try found + undecryptableValues()
+    }
+
+    /// Returns the state and the messages of each log, with the absolute name of its conversation.
+    package func logs() throws -> [StoredLog] {
+        try Row.fetchAll(db, sql: "SELECT id, number FROM conversation WHERE epoch IS NOT NULL ORDER BY id")
+            .compactMap { row in
+                guard let state = try log(row[1]) else { return nil }
+                let messages = try Row.fetchAll(
+                    db, sql: "SELECT seq, id FROM message WHERE conversation = ? ORDER BY seq",
+                    arguments: [row[1] as Int64]
+                ).map { (seq: $0[0] as Seq, id: MessageID(data: $0[1])) }
+                return StoredLog(
+                    conversation: try ConversationID(row[0] as String).absolute(for: user), epoch: state.epoch,
+                    head: state.head, rev: state.rev, messages: messages)
+            }
     }
 }

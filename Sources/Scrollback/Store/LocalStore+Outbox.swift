@@ -53,7 +53,7 @@ extension LocalReader {
     package func outbox() throws -> [OutboxItem] {
         try Row.fetchAll(
             db,
-            sql: "SELECT \(Self.itemColumns) FROM outbox ORDER BY ordinal"
+            sql: "SELECT \(Self.itemColumns) FROM outbox WHERE state <> 'unconfirmed' ORDER BY ordinal"
         ).map { try item($0) }
     }
 
@@ -89,10 +89,14 @@ extension LocalReader {
 
     /// Returns the state of a queued item.
     package func progress(_ id: MessageID) throws -> PendingMessage.State? {
+        try item(of: id).map { PendingMessage.State($0.state) }
+    }
+
+    func item(of id: MessageID) throws -> OutboxItem? {
         try Row.fetchOne(
             db.cachedStatement(
                 sql: "SELECT \(Self.itemColumns) FROM outbox WHERE id = ?"), arguments: [id.data]
-        ).map { PendingMessage.State(try item($0).state) }
+        ).map { try item($0) }
     }
 
     /// Returns the queued messages of a conversation, in order.
@@ -101,7 +105,7 @@ extension LocalReader {
             db.cachedStatement(
                 sql: """
                     SELECT \(Self.itemColumns), body
-                    FROM outbox WHERE conversation = ? AND kind = 'send' ORDER BY ordinal
+                    FROM outbox WHERE conversation = ? AND kind = 'send' AND state <> 'unconfirmed' ORDER BY ordinal
                     """), arguments: [id.description]
         ).map { try pending($0) }
     }
@@ -111,7 +115,7 @@ extension LocalReader {
             db.cachedStatement(
                 sql: """
                     SELECT \(Self.itemColumns), body
-                    FROM outbox WHERE id = ? AND kind = 'send'
+                    FROM outbox WHERE id = ? AND kind = 'send' AND state <> 'unconfirmed'
                     """), arguments: [id.data]
         ).map { try pending($0) }
     }

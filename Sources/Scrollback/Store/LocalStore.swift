@@ -30,6 +30,7 @@ package final class LocalStore: Sendable {
     let recentsEvents: EventCenter<RecentsEvent>
     /// Whether the triggers for `recentsEvents` are installed; used only by the writer connection.
     private let watchesRecents = Atomic<Bool>(false)
+    private let checkpoint = Mutex(NotedCheckpoint())
     /// The unread totals after the last transaction for which events were sent.
     private let notifiedTotals = Mutex<UnreadTotals?>(nil)
 
@@ -198,14 +199,18 @@ package final class LocalStore: Sendable {
                     }
                     var lastTotals = self.notifiedTotals.withLock { $0 }
                     let changesBefore = db.totalChangesCount
+                    let checkpoint = self.checkpoint.withLock { $0.unstored }
                     try db.inTransaction(.immediate) {
                         let reader = self.reader(of: db)
                         if isWatched, lastTotals == nil { lastTotals = try reader.totals() }
-                        answer = .success(try body(LocalWriter(reader: reader)))
+                        let writer = LocalWriter(reader: reader)
+                        answer = .success(try body(writer))
+                        if let checkpoint { try writer.save(checkpoint: checkpoint) }
                         if isWatched { events = try Self.recentsEvents(reader, scope: scope, lastTotals: &lastTotals) }
                         return .commit
                     }
                     self.notifiedTotals.withLock { $0 = lastTotals }
+                    if let checkpoint { self.checkpoint.withLock { $0.stored = checkpoint } }
                     // A consumer that subscribed during the transaction may have read the list as it was before.
                     if !isWatched, db.totalChangesCount != changesBefore, self.recentsEvents.isObserved {
                         events = [.missed(1)]
@@ -219,6 +224,14 @@ package final class LocalStore: Sendable {
         }
         return try result.get()
     }
+
+    // MARK: Checkpoints
+
+    /// Starts with the checkpoints of a new connection.
+    func connected(lineage: String?) { checkpoint.withLock { $0.connected(lineage: lineage) } }
+
+    /// Notes the checkpoint of a frame; call this before the frame is handled.
+    func note(checkpoint text: String) { checkpoint.withLock { $0.note(text) } }
 
     func failure(_ error: any Error) -> ChatError {
         if let error = error as? ChatError { return error }

@@ -46,6 +46,11 @@ struct TimelineSnapshot: Sendable {
         let changes = try reader.pendingChanges(in: id)
         rows = try reader.asStored.messages(in: local, shown, newestFirst: false, limit: .max, filter: .all)
             .map { reader.decrypted(changes.isEmpty ? $0 : $0.applying(changes, by: user)) }
+        // A message that the server lost and that is queued again may still have its old row.
+        if !pending.isEmpty {
+            let known = Set(rows.map(\.id))
+            pending.removeAll { known.contains($0.id) }
+        }
         people = try reader.profiles(Set(rows.map(\.sender)), fetchedSince: time)
         gaps = log.gaps.clipped(to: shown).ranges
         isAtNewest = shown.upperBound == range.upperBound

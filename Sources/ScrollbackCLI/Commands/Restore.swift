@@ -6,13 +6,17 @@ import ScrollbackSQLite
 
 struct Restore: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Restore a backup to a new data directory.",
+        abstract: "Restore a backup to a new data directory, or announce that a directory was put back.",
         discussion: """
             The data directory must not contain a store. To replace one, stop its server and move the directory away. \
             The command rejects backups with changed or incomplete files.
 
             The restored store has a new generation. Clients detect it when they reconnect and synchronize again: they \
             send their queued messages, and messages from after the backup disappear.
+
+            With --in-place and without a backup, the command only gives the store of a stopped server a new generation. \
+            Use it before you start the server on a data directory that was put back by other means, such as a \
+            snapshot of the volume. The server also detects this itself when a client connects that has seen more.
 
             The backup contains users that were erased later. To erase them again, use --erasures with the \
             erasures.jsonl of the replaced data directory.
@@ -26,9 +30,12 @@ struct Restore: AsyncParsableCommand {
             """)
 
     @Argument(help: ArgumentHelp("The directory of the backup.", valueName: "dir"))
-    var directory: String
+    var directory: String?
 
-    @Option(help: "The data directory to create.")
+    @Flag(help: "Give an existing data directory a new generation instead of restoring a backup.")
+    var inPlace = false
+
+    @Option(help: "The data directory to create; with --in-place, the data directory to change.")
     var data = "./scrollback-data"
 
     @Option(
@@ -43,7 +50,17 @@ struct Restore: AsyncParsableCommand {
     @Flag(help: "Print a JSON object.")
     var json = false
 
+    func validate() throws {
+        if inPlace, directory != nil || erasures != nil {
+            throw ValidationError("--in-place takes neither a backup nor --erasures.")
+        }
+        if !inPlace, directory == nil {
+            throw ValidationError("Name the directory of the backup, or pass --in-place.")
+        }
+    }
+
     func run() async throws {
+        guard let directory else { return try await renewGeneration() }
         try await reporting {
             let url = URL(filePath: data, directoryHint: .isDirectory)
             var progress: Progress?
@@ -77,6 +94,27 @@ struct Restore: AsyncParsableCommand {
                 Output.error(
                     "warning: users that were erased after the backup reappear. To prevent that, copy erasures.jsonl "
                         + "of the old directory to \(url.path) before the server starts.")
+            }
+        }
+    }
+
+    private func renewGeneration() async throws {
+        try await reporting {
+            let url = URL(filePath: data, directoryHint: .isDirectory)
+            let contents = try SQLiteStore.renewGeneration(
+                in: url, keys: try storeKeyOptions.keysFromEnvironment(), at: Date())
+            if json {
+                Output.json { writer in
+                    writer.field("data", url.path)
+                    writer.field("schema", contents.schema)
+                    writer.field("generation", String(contents.generation))
+                    writer.field("conversations", contents.conversations)
+                    writer.field("messages", contents.messages)
+                }
+            } else {
+                Output.line(
+                    "\(url.path) has a new generation: clients synchronize again with its \(contents.messages) "
+                        + "messages")
             }
         }
     }

@@ -14,6 +14,10 @@ struct Verify: AsyncParsableCommand {
 
             Client's store: checks that messages, gaps and deleted ranges cover every position of every conversation.
 
+            With --against, the command also compares a client's store with a data directory or a backup. It fails if \
+            the client has seen messages or changes that the other side does not have, or has others in their place. \
+            The server can be running.
+
             Backup: checks the files' checksums and the store, without modifying them. If an older version wrote the \
             backup, only the files are checked. Restore the backup and verify the data directory.
 
@@ -23,6 +27,9 @@ struct Verify: AsyncParsableCommand {
     @Argument(help: "The data directory, backup or client's store to check.")
     var directory = "./scrollback-data"
 
+    @Option(help: "The data directory or backup to compare a client's store with.")
+    var against: String?
+
     @OptionGroup var storeKeyOptions: StoreKeyOptions
 
     @Flag(help: "Print each violation and then a summary as JSON objects, one per line.")
@@ -31,14 +38,18 @@ struct Verify: AsyncParsableCommand {
     func run() async throws {
         try await reporting {
             let url = URL(filePath: directory, directoryHint: .isDirectory)
-            let violations: [String]
+            var violations: [String]
             var olderSchema: Int?
+            if against != nil, BackupManifest.exists(in: url) || isDataDirectory(url) {
+                throw ChatError.invalidParameter("against", "can only be compared with a client's store")
+            }
             if BackupManifest.exists(in: url) {
                 (violations, olderSchema) = try verifyBackup(url)
-            } else if FileManager.default.fileExists(atPath: url.appending(path: SQLiteStore.fileName).path) {
+            } else if isDataDirectory(url) {
                 violations = try verifyServer(url)
             } else if let store = try LocalStore.existing(in: url, keys: storeKeyOptions.keysFromEnvironment()) {
                 violations = try await store.read { try $0.violations() }
+                if let against { violations += try await differences(of: store, from: against) }
                 try store.close()
             } else {
                 throw ChatError.invalidParameter(
@@ -47,6 +58,28 @@ struct Verify: AsyncParsableCommand {
             report(violations, olderSchema)
             if !violations.isEmpty { throw Exit.failed }
         }
+    }
+
+    private func isDataDirectory(_ url: URL) -> Bool {
+        FileManager.default.fileExists(atPath: url.appending(path: SQLiteStore.fileName).path)
+    }
+
+    /// Compares a client's store with a data directory.
+    private func differences(of store: LocalStore, from path: String) async throws -> [String] {
+        let url = URL(filePath: path, directoryHint: .isDirectory)
+        let (checkpoint, logs) = try await store.read { reader in
+            (
+                try reader.checkpoint(),
+                try reader.logs().map { log in
+                    ClientLog(
+                        conversation: log.conversation, epoch: log.epoch, head: log.head, rev: log.rev,
+                        messages: log.messages)
+                }
+            )
+        }
+        return try SQLiteStore.compare(
+            logs, checkpoint: checkpoint, with: url, keys: storeKeyOptions.keysFromEnvironment(),
+            checkpointKey: SigningKeys.existing(in: url)?.checkpointKey)
     }
 
     private func verifyServer(_ url: URL) throws -> [String] {

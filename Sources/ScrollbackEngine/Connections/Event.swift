@@ -45,6 +45,8 @@ package enum Event: Sendable {
     case accessRevoked(UserID, ChatError)
     /// A user was banned from a room, which has no list of members.
     case banned(ConversationID, UserID)
+    /// A new incarnation of the store began, possibly because the store went back to an earlier state.
+    case incarnationBegan(IncarnationRow, after: Checkpoints.Rollback?)
     /// A message was reported; sent to the webhook only.
     case reported(Report)
 }

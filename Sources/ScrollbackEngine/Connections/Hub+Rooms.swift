@@ -17,8 +17,9 @@ extension Hub {
         }
         guard let audience = audience(of: id) else { return }
         let substitute =
-            message.attributes.priority == .low ? HeadFrame(HeadAnnouncement(message).withoutMessage, of: id) : nil
-        audience.deliver(ServerEvent.message(message).encoded(), except: origin, orElse: substitute)
+            message.attributes.priority == .low
+            ? HeadFrame(HeadAnnouncement(message).withoutMessage, of: id, in: self) : nil
+        audience.deliver(frame(.message(message)), except: origin, orElse: substitute)
     }
 
     /// Returns whether a transient message is delivered.
@@ -46,7 +47,7 @@ extension Hub {
     /// Sends rooms' heads to their subscribers if the newest messages were not delivered.
     func deliverPendingHeads() {
         for (id, mark) in rooms.takePendingHeads() {
-            audience(of: id)?.deliver(mark.event(id).encoded(), except: nil)
+            audience(of: id)?.deliver(frame(mark.event(id)), except: nil)
         }
     }
 }
@@ -55,11 +56,13 @@ extension Hub {
 package final class HeadFrame: Sendable {
     package let conversation: ConversationID
     private let mark: HeadAnnouncement
+    private let hub: Hub
 
-    init(_ mark: HeadAnnouncement, of conversation: ConversationID) {
+    init(_ mark: HeadAnnouncement, of conversation: ConversationID, in hub: Hub) {
         self.mark = mark
         self.conversation = conversation
+        self.hub = hub
     }
 
-    package var encoded: [UInt8] { mark.event(conversation).encoded() }
+    package var encoded: [UInt8] { hub.frame(mark.event(conversation)) }
 }

@@ -17,6 +17,8 @@ package final class Hub: Sendable {
     private let accessReductionCount = Atomic<Int>(0)
     /// The channels with new heads of which their community's members have not been notified yet.
     private let channelsWithNewHeads = Mutex<[ConversationID: HeadAnnouncement]>([:])
+    /// The checkpoint of the newest commit whose events were published.
+    private let latestCheckpoint = Mutex<String?>(nil)
     let rooms = RoomRateLimits()
     let typing = TypingRateLimiter()
     let clock: @Sendable () -> Date
@@ -142,8 +144,25 @@ package final class Hub: Sendable {
 
     // MARK: Events
 
-    package func publish(_ events: [Event]) {
+    /// Delivers the events of a commit.
+    ///
+    /// - Parameter checkpoint: The checkpoint of the commit, which each frame carries.
+    package func publish(_ events: [Event], checkpoint: String? = nil) {
+        if let checkpoint { latestCheckpoint.withLock { $0 = checkpoint } }
         for event in events { publish(event) }
+    }
+
+    /// Encodes an event with the checkpoint of the newest published commit.
+    ///
+    /// Every event that reports stored data must be encoded here.
+    func frame(_ event: ServerEvent) -> [UInt8] {
+        event.encoded(checkpoint: latestCheckpoint.withLock { $0 })
+    }
+
+    /// Closes all connections.
+    func closeAll(_ reason: CloseReason, _ text: String) {
+        let all = connectionsByUser.withLock { $0.values.flatMap(\.self) }
+        for connection in all { connection.close(reason, text) }
     }
 
     private func publish(_ event: Event) {
@@ -230,7 +249,7 @@ package final class Hub: Sendable {
             let subscribers = connections(of: user).filter { $0.isSubscribed(to: id) }
             for connection in connections(of: user) { connection.left(id) }
             send(.member(id, user, nil), to: subscribers)
-        case .reported: break
+        case .reported, .incarnationBegan: break
         }
     }
 
@@ -247,7 +266,7 @@ package final class Hub: Sendable {
     private func deliverToAffectedUsers(_ message: Message, named id: ConversationID, except origin: Origin?) {
         let subscribers = audience(of: id)
         if message.attributes.mentions?.everyone == true, let community = id.community {
-            audience(of: community)?.deliver(ServerEvent.message(message).encoded(), except: origin, notIn: subscribers)
+            audience(of: community)?.deliver(frame(.message(message)), except: origin, notIn: subscribers)
             return
         }
         let users = Set(message.attributes.mentions?.users ?? []).union([message.sender])
@@ -267,9 +286,9 @@ package final class Hub: Sendable {
     ) {
         guard let audience = audience(of: id) else { return }
         let names = id.namedUsers
-        guard !names.isEmpty else { return audience.deliver(event(id).encoded(), except: origin) }
+        guard !names.isEmpty else { return audience.deliver(frame(event(id)), except: origin) }
         for user in names {
-            audience.deliver(event(id.relative(to: user)).encoded(), to: user, except: origin)
+            audience.deliver(frame(event(id.relative(to: user))), to: user, except: origin)
         }
     }
 
@@ -283,8 +302,8 @@ package final class Hub: Sendable {
         for (user, name) in names.isEmpty ? [(nil, id)] : names {
             message.conversation = name
             audience.deliver(
-                ServerEvent.changed(name, mark.epoch, .message(message)).encoded(), about: message.seq, to: user,
-                orElse: mark.event(name).encoded())
+                frame(.changed(name, mark.epoch, .message(message))), about: message.seq, to: user,
+                orElse: frame(mark.event(name)))
         }
     }
 
@@ -298,7 +317,7 @@ package final class Hub: Sendable {
 
     func send(_ event: ServerEvent, to connections: [any Connection]) {
         guard !connections.isEmpty else { return }
-        let frame = event.encoded()
+        let frame = frame(event)
         for connection in connections { connection.lane.deliver(frame, to: [connection], except: nil) }
     }
 
@@ -314,13 +333,13 @@ package final class Hub: Sendable {
         for (id, mark) in heads {
             guard let community = id.community, let members = audience(of: community) else { continue }
             guard let last = mark.last else {
-                members.deliver(mark.event(id).encoded(), except: nil)
+                members.deliver(frame(mark.event(id)), except: nil)
                 continue
             }
             // Users who joined after the message was sent receive the head without the message.
             members.deliver(
-                mark.event(id).encoded(), about: last.timetoken.span, to: nil,
-                orElse: mark.withoutMessage.event(id).encoded())
+                frame(mark.event(id)), about: last.timetoken.span, to: nil,
+                orElse: frame(mark.withoutMessage.event(id)))
         }
     }
 }

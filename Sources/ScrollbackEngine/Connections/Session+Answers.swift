@@ -7,7 +7,12 @@ extension Session {
         _ ref: Int64, _ result: Result<Answer, ChatError>, _ encode: (inout JSONWriter, Answer) -> Void
     ) {
         switch result {
-        case .success(let value): transport.send(ServerFrame.encodeResult(ref: ref) { encode(&$0, value) })
+        case .success(let value):
+            // The commit is read after the answer, so that the checkpoint covers it. Without the number, the store is
+            // failing and the session can't vouch for what the client has seen.
+            let checkpoint: String
+            do { checkpoint = try engine.checkpoints.current() } catch { return close(.restarting) }
+            transport.send(ServerFrame.encodeResult(ref: ref, checkpoint: checkpoint) { encode(&$0, value) })
         case .failure(let error): answer(ref, error)
         }
     }

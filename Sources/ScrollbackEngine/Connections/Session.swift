@@ -344,7 +344,25 @@ package final class Session: Connection {
         }
     }
 
+    /// Opens the session, unless the client has seen more than the store has.
     private func open(_ caller: Caller, _ hello: HelloFrame, expiresAt: Date?) {
+        let finding: Checkpoints.Finding
+        do {
+            finding = try engine.checkpoints.check(hello.checkpoint)
+        } catch {
+            return terminate(.restarting, "The store failed. Reconnect later.")
+        }
+        switch finding {
+        case .consistent: open(caller, hello, expiresAt: expiresAt, lostAfter: nil)
+        case .earlierGeneration(let lostAfter): open(caller, hello, expiresAt: expiresAt, lostAfter: lostAfter)
+        case .rolledBack(let rollback):
+            engine.recover(from: rollback) { [self] _ in
+                terminate(.restarting, "The server's store went back to an earlier state. Reconnect and synchronize.")
+            }
+        }
+    }
+
+    private func open(_ caller: Caller, _ hello: HelloFrame, expiresAt: Date?, lostAfter: Timetoken?) {
         let isOpen = state.withLock { state in
             guard case .verifying = state.phase else { return false }
             state.phase = .open(caller: caller, device: hello.device, expiresAt: expiresAt)
@@ -358,10 +376,17 @@ package final class Session: Connection {
         guard isWithinLimit(among: hub.connections(of: caller.user), caller) else { return }
         transport.verified()
         // The welcome precedes every event; requests wait until the session is subscribed to its conversations.
+        let lineage = engine.checkpoints.lineage
         transport.send(
             ServerFrame.encodeWelcome(
-                .init(user: caller.user, heartbeat: services.heartbeat, limits: engine.limits)))
+                .init(
+                    user: caller.user, heartbeat: services.heartbeat, limits: engine.limits, lineage: lineage,
+                    lostAfter: lostAfter)))
         let others = hub.add(self)
+        // If a new incarnation began before the session was added, nothing else would close the session.
+        guard engine.checkpoints.lineage == lineage else {
+            return terminate(.restarting, Engine.newIncarnationReason)
+        }
         // If the session ended in the meantime, nothing else would remove it from the hub.
         guard self.caller != nil else { return hub.remove(self) }
         // Several connections may have passed the first check at the same time.

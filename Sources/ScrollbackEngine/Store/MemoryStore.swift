@@ -5,16 +5,33 @@ import Synchronization
 ///
 /// Its contents are lost when the process ends.
 package final class MemoryStore: MessageStore {
-    package let generation: UInt64
-    private let rows = MemoryRows()
-    /// The last commit and the newest time.
+    private let rows: MemoryRows
+    /// The last commit, the newest time and the generation.
     ///
     /// They have their own lock, because reads and transactions hold the rows' lock.
-    private let position = Mutex((lastCommit: Int64(0), newest: Timetoken(rawValue: 0)))
+    private let position: Mutex<(lastCommit: Int64, newest: Timetoken, generation: UInt64)>
 
     package init(generation: UInt64) {
-        self.generation = generation
+        rows = MemoryRows()
+        position = Mutex((0, Timetoken(rawValue: 0), generation))
     }
+
+    private init(
+        _ rows: MemoryRows, _ lastCommit: Int64, _ newest: Timetoken, _ generation: UInt64
+    ) {
+        self.rows = rows
+        position = Mutex((lastCommit, newest, generation))
+    }
+
+    /// Returns an independent copy of the store, as a snapshot of its volume would be.
+    package func copy() -> MemoryStore {
+        rows.lock.withLock { _ in
+            let (lastCommit, newest, generation) = position.withLock { $0 }
+            return MemoryStore(MemoryRows(copying: rows), lastCommit, newest, generation)
+        }
+    }
+
+    package var generation: UInt64 { position.withLock { $0.generation } }
 
     package var lastCommit: Int64 { position.withLock { $0.lastCommit } }
     package var newest: Timetoken { position.withLock { $0.newest } }
@@ -29,7 +46,10 @@ package final class MemoryStore: MessageStore {
             do {
                 let commit = lastCommit + 1
                 let answer = try body(rows, commit)
-                position.withLock { $0 = (commit, max($0.newest, rows.newest)) }
+                position.withLock { position in
+                    let generation = rows.incarnationRows.last?.generation ?? position.generation
+                    position = (commit, max(position.newest, rows.newest), generation)
+                }
                 return answer
             } catch {
                 for step in rows.undo.reversed() { step() }
@@ -91,12 +111,42 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
     var administration = MemoryAdministration()
     var push = MemoryPush()
 
+    var incarnationRows: [IncarnationRow] = []
+
     var newest: Timetoken { conversations.values.map(\.timetoken).max() ?? Timetoken(rawValue: 0) }
 
     var media: [MediaID: MediaRow] = [:]
     var uses: Set<MediaUseRow> = []
     var uploads: [UploadID: UploadRow] = [:]
     var usages: [UserID: UsageRow] = [:]
+
+    init() {}
+
+    /// Creates a copy of all rows.
+    init(copying other: MemoryRows) {
+        conversations = other.conversations
+        numbers = other.numbers
+        members = other.members
+        spans = other.spans
+        blocks = other.blocks
+        deletedRanges = other.deletedRanges
+        keys = other.keys
+        changes = other.changes
+        actions = other.actions
+        serverSettings = other.serverSettings
+        mentions = other.mentions
+        messages = other.messages
+        places = other.places
+        users = other.users
+        moderation = other.moderation
+        people = other.people
+        administration = other.administration
+        push = other.push
+        incarnationRows = other.incarnationRows
+        media = other.media
+        uses = other.uses
+        uploads = other.uploads
+    }
 
     func change<Value>(_ path: ReferenceWritableKeyPath<MemoryRows, Value>, _ value: Value) {
         let old = self[keyPath: path]
@@ -111,6 +161,8 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
     }
 
     // MARK: Reading
+
+    func incarnations() -> [IncarnationRow] { incarnationRows }
 
     func conversation(_ id: ConversationID) -> ConversationRow? { numbers[id].flatMap { conversations[$0] } }
     func conversation(numbered number: Int64) -> ConversationRow? { conversations[number] }
@@ -388,6 +440,10 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
 
     func removeActions(at seq: Seq, in conversation: Int64) {
         change(\.actions[conversation], actions[conversation]?.filter { $0.seq != seq })
+    }
+
+    func begin(_ incarnation: IncarnationRow) {
+        change(\.incarnationRows, incarnationRows + [incarnation])
     }
 
     func put(settings: RawJSON) {

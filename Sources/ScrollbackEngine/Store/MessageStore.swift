@@ -6,7 +6,9 @@ package import ScrollbackModel
 /// The engine implements all rules: permissions, sequence numbers and counts. A store only persists rows. Methods
 /// block, so call them on a thread that may block. `StoreConformance` specifies the required behavior with tests.
 package protocol MessageStore: AnyObject, Sendable {
-    /// A random number that is set when the store is created, and changed when it is restored from a backup.
+    /// A random number that is set when the store is created, and changed when the store went back to an earlier state.
+    ///
+    /// It changes with a restore from a backup, and with a commit that begins an incarnation with another generation.
     var generation: UInt64 { get }
 
     /// The number of the last commit that changed a conversation.
@@ -107,6 +109,8 @@ package protocol StoreReader: ModerationReader, PeopleReader, AdminReader, PushR
 
     /// Returns conversations ordered by number, including deleted ones.
     func conversations(after number: Int64, limit: Int) throws -> [ConversationRow]
+    /// Returns all incarnations, oldest first.
+    func incarnations() throws -> [IncarnationRow]
     /// Returns the server settings as the engine wrote them.
     func settings() throws -> RawJSON?
 
@@ -187,6 +191,8 @@ package protocol StoreWriter: StoreReader, ModerationWriter, PeopleWriter, Admin
     func removeAction(at timetoken: Timetoken, in conversation: Int64) throws
     func removeActions(at seq: Seq, in conversation: Int64) throws
 
+    /// Stores an incarnation, whose generation becomes that of the store after the commit.
+    func begin(_ incarnation: IncarnationRow) throws
     func put(settings: RawJSON) throws
 
     func put(_ media: MediaRow) throws

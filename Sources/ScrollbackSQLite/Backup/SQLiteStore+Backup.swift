@@ -119,7 +119,7 @@ extension SQLiteStore {
         return schema
     }
 
-    private static func summary(of database: Database) throws -> StoreSummary {
+    static func summary(of database: Database) throws -> StoreSummary {
         func count(_ sql: String) throws -> Int64 { try Int64.fetchOne(database, sql: sql) ?? 0 }
         return StoreSummary(
             schema: try schema(of: database),

@@ -1,3 +1,4 @@
+import Crypto
 package import Foundation
 import ScrollbackModel
 
@@ -7,6 +8,11 @@ import ScrollbackModel
 /// tokens.
 package struct SigningKeys: Codable, Sendable {
     package var keys: [Key]
+    /// The key that authenticates clients' checkpoints, encoded as base64.
+    ///
+    /// If it is absent, it is derived from the oldest signing key, so that a snapshot of a directory from before an
+    /// update has the same key. The first rotation stores it.
+    private var checkpointSecret: String?
 
     package struct Key: Codable, Sendable {
         package var kid: String
@@ -22,6 +28,12 @@ package struct SigningKeys: Codable, Sendable {
         return Key(
             kid: UUID().uuidString.lowercased(), secret: Data(bytes).base64EncodedString(), createdAt: now,
             retiresAt: nil)
+    }
+
+    /// Reads `secrets.json`; returns `nil` if the directory has none.
+    package static func existing(in directory: URL) throws -> SigningKeys? {
+        let file = directory.appending(path: "secrets.json")
+        return FileManager.default.fileExists(atPath: file.path) ? try open(in: directory) : nil
     }
 
     /// Reads `secrets.json`, or creates the file with mode 0600 if it does not exist.
@@ -46,10 +58,24 @@ package struct SigningKeys: Codable, Sendable {
         return keys
     }
 
+    private init(keys: [Key]) {
+        self.keys = keys
+    }
+
+    /// The key that authenticates clients' checkpoints; it never changes.
+    package var checkpointKey: [UInt8] {
+        if let secret = checkpointSecret.flatMap({ Data(base64Encoded: $0) }) { return Array(secret) }
+        let secret = keys.first.flatMap { Data(base64Encoded: $0.secret) } ?? Data()
+        let code = HMAC<SHA256>.authenticationCode(
+            for: Data("scrollback checkpoint".utf8), using: SymmetricKey(data: secret))
+        return Array(code)
+    }
+
     /// Adds a new signing key.
     ///
     /// Tokens of the existing keys remain valid for `overlap` seconds.
     package mutating func rotate(overlap: TimeInterval, now: Date = Date()) {
+        checkpointSecret = Data(checkpointKey).base64EncodedString()
         keys.removeAll { key in key.retiresAt.map { $0 <= now } ?? false }
         for index in keys.indices where keys[index].retiresAt == nil {
             keys[index].retiresAt = now.addingTimeInterval(overlap)

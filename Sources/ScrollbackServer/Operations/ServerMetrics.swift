@@ -27,6 +27,8 @@ final class ServerMetrics: Sendable {
     let memoryCloses: Counter
     let requests: Counter
     let failedRequests: Counter
+    /// Times that a client showed the store to have gone back to an earlier state.
+    let rollbacks: Counter
     private let failedCommits: Counter
     private let commitSeconds: Timer
     private let commitJobs: Recorder
@@ -76,6 +78,9 @@ final class ServerMetrics: Sendable {
         let depth = new.gauge("scrollback_write_queue_depth", "Writes waiting for the writer thread.")
         new.sample { engine, _ in depth.set(engine.log.depth) }
         failedCommits = new.counter("scrollback_failed_commits_total", "Failed write transactions.")
+        rollbacks = new.counter(
+            "scrollback_store_rollbacks_total",
+            "Times that a client showed the store to have gone back to an earlier state.")
         new.counter("scrollback_messages_removed_total", "Deleted or expired messages removed from the store.") {
             $0.removedMessages.load(ordering: .relaxed)
         }

@@ -119,6 +119,15 @@ extension Outbox {
         return effects(of: steps)
     }
 
+    /// Queues a stored item in its original order, with its stored state.
+    package mutating func requeue(_ item: OutboxItem, now: Date) -> Effects {
+        restore(item)
+        var steps = Steps()
+        steps.touch(item.id)
+        pump(item.conversation, now, &steps)
+        return effects(of: steps)
+    }
+
     /// Returns the error for a message above the send rate if such messages fail.
     private mutating func refusal(_ now: Date) -> ChatError? {
         guard acceptance?.take(now: now) == false, let acceptance else { return nil }

@@ -14,17 +14,22 @@ package struct HelloFrame: Sendable {
     package var device: String
     /// The cursor at which the last sync ended.
     package var cursor: String?
+    /// The newest checkpoint that the client has stored: the `lineage` of the welcome and the `checkpoint` of a frame,
+    /// separated by a period.
+    package var checkpoint: String?
     /// Whether the server may show the user's presence to others.
     package var sharesPresence: Bool
     /// Whether the app is in the foreground, until an `activity` request changes it.
     package var isActive: Bool
 
     package init(
-        token: String, device: String, cursor: String?, sharesPresence: Bool = false, isActive: Bool = true
+        token: String, device: String, cursor: String?, checkpoint: String? = nil, sharesPresence: Bool = false,
+        isActive: Bool = true
     ) {
         self.token = token
         self.device = device
         self.cursor = cursor
+        self.checkpoint = checkpoint
         self.sharesPresence = sharesPresence
         self.isActive = isActive
     }
@@ -49,6 +54,7 @@ package struct HelloFrame: Sendable {
         device = try request.required("device")
         self.device = device.text
         cursor = try request.optional("cursor")
+        checkpoint = try request.optional("checkpoint")
         sharesPresence = try request.omittable("presence") ?? false
         isActive = try request.omittable("active") ?? true
     }
@@ -60,6 +66,7 @@ package struct HelloFrame: Sendable {
             writer.field("token", token)
             writer.field("device", device)
             writer.field("cursor", cursor)
+            writer.field("checkpoint", checkpoint)
             if sharesPresence { writer.field("presence", true) }
             if !isActive { writer.field("active", false) }
         }

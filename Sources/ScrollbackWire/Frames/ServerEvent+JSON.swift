@@ -1,8 +1,12 @@
 package import ScrollbackModel
 
 extension ServerEvent {
-    package func encoded() -> [UInt8] {
-        ServerFrame.frame(name) { writeMembers(to: &$0) }
+    /// - Parameter checkpoint: The checkpoint of a commit that is at least as new as the event.
+    package func encoded(checkpoint: String? = nil) -> [UInt8] {
+        ServerFrame.frame(name) { writer in
+            writer.field("checkpoint", checkpoint)
+            writeMembers(to: &writer)
+        }
     }
 
     private var name: String {

@@ -15,11 +15,21 @@ package enum ServerFrame: Sendable {
         /// The interval, in seconds, in which the client must send a frame.
         package var heartbeat: Int
         package var limits: Limits
+        /// The first part of the checkpoints of this connection.
+        package var lineage: String?
+        /// If the store went back since the client's checkpoint, the time after which messages may be lost.
+        ///
+        /// The client must then treat everything that it has stored as outdated.
+        package var lostAfter: Timetoken?
 
-        package init(user: UserID, heartbeat: Int, limits: Limits) {
+        package init(
+            user: UserID, heartbeat: Int, limits: Limits, lineage: String? = nil, lostAfter: Timetoken? = nil
+        ) {
             self.user = user
             self.heartbeat = heartbeat
             self.limits = limits
+            self.lineage = lineage
+            self.lostAfter = lostAfter
         }
     }
 }
@@ -109,12 +119,18 @@ extension ServerFrame {
                 writer.field("attributeBytes", welcome.limits.attributeBytes)
                 writer.field("pageSize", welcome.limits.pageSize)
             }
+            writer.field("lineage", welcome.lineage)
+            writer.field("lostAfter", welcome.lostAfter)
         }
     }
 
-    package static func encodeResult(ref: Int64, _ members: (inout JSONWriter) -> Void) -> [UInt8] {
+    /// - Parameter checkpoint: The checkpoint of a commit that is at least as new as the answer.
+    package static func encodeResult(
+        ref: Int64, checkpoint: String? = nil, _ members: (inout JSONWriter) -> Void
+    ) -> [UInt8] {
         frame("result") { writer in
             writer.field("ref", ref)
+            writer.field("checkpoint", checkpoint)
             members(&writer)
         }
     }
@@ -138,18 +154,29 @@ extension ServerFrame {
     }
 
     package static func decode(_ bytes: [UInt8]) throws(ChatError) -> ServerFrame {
+        var checkpoint: String?
+        return try decode(bytes, checkpoint: &checkpoint)
+    }
+
+    /// Decodes a frame.
+    ///
+    /// - Parameter checkpoint: The checkpoint that the frame carries, if any.
+    package static func decode(_ bytes: [UInt8], checkpoint: inout String?) throws(ChatError) -> ServerFrame {
         var reader = try JSONReader(bytes)
         var type: String?
         var ref: Int64?
+        var found: String?
         var first = reader
         try first.object { (name, value) throws(ChatError) in
             switch name {
             case "type": type = try value.string()
             case "ref": ref = try value.integer()
+            case "checkpoint": found = try value.string()
             default: try value.skip()
             }
         }
         try first.end()
+        checkpoint = found
         let name = try type.required("type")
         switch name {
         case "welcome": return .welcome(try Welcome(from: &reader))
@@ -167,10 +194,14 @@ extension ServerFrame.Welcome {
         var user: UserID?
         var heartbeat = 30
         var limits = Limits.standard
+        var lineage: String?
+        var lostAfter: Timetoken?
         try reader.object { (name, value) throws(ChatError) in
             switch name {
             case "user": user = try value.user()
             case "heartbeat": heartbeat = Int(try value.integer())
+            case "lineage": lineage = try value.string()
+            case "lostAfter": lostAfter = try value.timetoken()
             case "limits":
                 try value.object { (name, value) throws(ChatError) in
                     switch name {
@@ -184,6 +215,8 @@ extension ServerFrame.Welcome {
             default: try value.skip()
             }
         }
-        self.init(user: try user.required("user"), heartbeat: heartbeat, limits: limits)
+        self.init(
+            user: try user.required("user"), heartbeat: heartbeat, limits: limits, lineage: lineage,
+            lostAfter: lostAfter)
     }
 }

@@ -150,10 +150,42 @@ extension StoreConformance {
                 }
             }
         },
-        Case("The generation of a store never changes") { store in
+        Case("The generation of a store changes only with an incarnation that has another one") { store in
             let generation = store.generation
             try store.makeConversation(.group("a"))
             try expectEqual(store.generation, generation)
+            try expectEqual(try store.read { try $0.incarnations() }, [])
+            func row(
+                _ number: UInt64, _ generation: UInt64, _ commit: Int64, lostAfter: UInt64? = nil
+            ) -> IncarnationRow {
+                IncarnationRow(
+                    id: MessageID(high: number, low: 1 << 63), generation: generation, firstCommit: commit,
+                    newest: Timetoken(rawValue: number * 10),
+                    lostAfter: lostAfter.map { Timetoken(rawValue: $0) })
+            }
+            var rows: [IncarnationRow] = []
+            try store.write { store, commit in
+                rows.append(row(2, generation, commit))
+                try store.begin(rows[0])
+            }
+            try expectEqual(store.generation, generation)
+            try expectEqual(try store.read { try $0.incarnations() }, rows)
+            // A transaction that is rolled back begins nothing.
+            do {
+                try store.write { (store, commit) throws -> Void in
+                    try store.begin(row(3, ~generation, commit))
+                    throw ChatError(.conflict, "rolled back")
+                }
+            } catch is ChatError {}
+            try expectEqual(store.generation, generation)
+            try expectEqual(try store.read { try $0.incarnations() }, rows)
+            try store.write { store, commit in
+                rows.append(row(1, ~generation, commit, lostAfter: .max))
+                try store.begin(rows[1])
+                try expectEqual(try store.incarnations(), rows)
+            }
+            try expectEqual(store.generation, ~generation)
+            try expectEqual(try store.read { try $0.incarnations() }, rows)
         },
     ]
 }

@@ -1,0 +1,69 @@
+import Foundation
+import Logging
+import ScrollbackModel
+import ScrollbackSync
+import ScrollbackWire
+
+/// Recovers from a server whose store went back to an earlier state.
+extension Driver {
+    /// Handles the server's `welcome`.
+    func welcomed(_ welcome: ServerFrame.Welcome) async {
+        if let time = welcome.lostAfter {
+            core.logger.warning(
+                "The server's store went back to an earlier state. Messages sent since then may be lost.",
+                metadata: ["lostAfter": "\(time.date)"])
+            do {
+                // This precedes every checkpoint of this connection. If the process ends, the next connection repeats
+                // it.
+                try await core.store.write { try $0.adoptRollback(lostAfter: time) }
+            } catch {
+                return await storeFailed(error)
+            }
+        }
+        core.store.connected(lineage: welcome.lineage)
+        await perform(lifecycle.welcomed(as: welcome.user, heartbeat: welcome.heartbeat))
+    }
+
+    /// Fetches what a sync pass does not list: conversations that the server lost, and the user's own messages that it
+    /// may have lost.
+    func recoverFromRollback() async {
+        guard connection != nil else { return }
+        do {
+            let (conversations, messages) = try await core.store.read { reader in
+                (
+                    try reader.outdatedConversations(),
+                    try reader.unconfirmedMessages(limit: RefreshMessages.maximumMessages)
+                )
+            }
+            fetchHeads(conversations)
+            guard !messages.isEmpty, !isConfirming else { return }
+            isConfirming = true
+            send(RefreshMessages(messages: messages), .confirmation(messages))
+        } catch {
+            await storeFailed(error)
+        }
+    }
+
+    func confirmationAnswered(_ asked: [MessageReference], _ result: Result<[UInt8], ChatError>) async {
+        isConfirming = false
+        do throws(ChatError) {
+            var reader = try JSONReader(try result.get())
+            let answer = try RefreshMessages.Answer(from: &reader)
+            let known = Set(
+                answer.messages.compactMap { message in
+                    if case .success(let message) = message.result { message.id } else { nil }
+                })
+            let now = now
+            let lost = try await core.store.write { writer in
+                for message in asked where known.contains(message.id) { try writer.confirm(message.id) }
+                return try asked.filter { !known.contains($0.id) }.compactMap { try writer.requeue($0.id, now: now) }
+            }
+            for item in lost { await perform(outbox.requeue(item, now: now)) }
+            core.changes.changed(Set(asked.map(\.conversation)))
+            await recoverFromRollback()
+        } catch {
+            guard error.code != .localStorage else { return await storeFailed(error) }
+            retry(after: error)
+        }
+    }
+}

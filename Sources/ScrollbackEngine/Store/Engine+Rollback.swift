@@ -1,0 +1,89 @@
+package import Foundation
+import ScrollbackModel
+import Synchronization
+
+/// Detects a store that went back to an earlier state, and makes clients synchronize again.
+extension Engine {
+    /// Renews the generation once for each rollback, and closes all connections.
+    ///
+    /// - Parameter completion: Called after the commit, or with the error if the store can't be written. The next
+    ///   client with a newer checkpoint then tries again.
+    package func recover(from rollback: Checkpoints.Rollback, completion: @escaping Completion<Void>) {
+        let date = clock()
+        log.submit { transaction in
+            // Another client may have found the same rollback.
+            guard try transaction.store.incarnations().last?.generation == rollback.generation else { return }
+            try self.begin(
+                .renewing(
+                    at: date, commit: transaction.commit, newest: transaction.newest, lostAfter: rollback.lostAfter),
+                in: transaction, after: rollback)
+        } completion: { result in
+            completion(result)
+        }
+    }
+
+    /// Begins a new incarnation if the system clock jumped, which shows that a virtual machine was resumed from a
+    /// snapshot.
+    ///
+    /// Another copy of the machine may be running, or may have run before, in the same incarnation. Call this several
+    /// times a minute.
+    ///
+    /// - Parameters:
+    ///   - date: The time of the system clock.
+    ///   - uptime: The time of a clock that is never set, and that also runs while the system sleeps.
+    package func checkClocks(date: Date, uptime: Duration) {
+        guard clockJumps.withLock({ $0.isJump(date: date, uptime: uptime) }) else { return }
+        log.submit { transaction in
+            let generation = transaction.generation
+            guard try transaction.store.incarnations().last?.generation == generation else { return }
+            try self.begin(
+                // An answer may get this commit's checkpoint before the new incarnation is adopted. The commit therefore
+                // still belongs to the old one.
+                IncarnationRow(
+                    id: .incarnation(at: date), generation: generation, firstCommit: transaction.commit + 1,
+                    newest: transaction.newest),
+                in: transaction, after: nil)
+        } completion: { _ in
+        }
+    }
+
+    /// The explanation for clients whose connection belongs to an earlier incarnation.
+    static let newIncarnationReason = "The server's store began a new incarnation. Reconnect and synchronize."
+
+    private func begin(
+        _ row: IncarnationRow, in transaction: Transaction, after rollback: Checkpoints.Rollback?
+    ) throws {
+        try transaction.store.begin(row)
+        transaction.publish(.incarnationBegan(row, after: rollback))
+    }
+
+    /// Continues with the new incarnations of a commit, and closes the connections of the old one.
+    ///
+    /// Call this before the events of the commit are delivered.
+    static func adoptIncarnations(in events: [Event], _ checkpoints: Checkpoints, _ hub: Hub) -> [Checkpoints.Rollback]
+    {
+        var rollbacks: [Checkpoints.Rollback] = []
+        for case .incarnationBegan(let row, let rollback) in events {
+            checkpoints.adopt(row)
+            hub.closeAll(.restarting, newIncarnationReason)
+            if let rollback { rollbacks.append(rollback) }
+        }
+        return rollbacks
+    }
+}
+
+/// Compares the system clock with a clock that is never set.
+struct ClockJumps: Sendable {
+    /// The difference, in seconds, above which the system clock jumped.
+    static let threshold = 10.0
+
+    private var last: (date: Date, uptime: Duration)?
+
+    /// Records a reading of both clocks, and returns whether the system clock jumped since the last one.
+    mutating func isJump(date: Date, uptime: Duration) -> Bool {
+        defer { last = (date, uptime) }
+        guard let last else { return false }
+        let elapsed = (uptime - last.uptime) / .seconds(1)
+        return abs(date.timeIntervalSince(last.date) - elapsed) > Self.threshold
+    }
+}

@@ -1,0 +1,76 @@
+package import Foundation
+package import ScrollbackModel
+
+/// One incarnation of a store: the commits between two openings for serving.
+///
+/// An incarnation ends where the next one begins. Two copies of a store that both run have different incarnations after
+/// the copy, so a commit of one copy is never taken for a commit of the other (decision 33).
+package struct IncarnationRow: Hashable, Sendable {
+    /// A UUID (version 7), which orders incarnations by the time at which they began.
+    package var id: MessageID
+    /// The generation of the store in this incarnation.
+    package var generation: UInt64
+    /// The first commit; the earlier ones belong to earlier incarnations.
+    package var firstCommit: Int64
+    /// The newest time of any message when the incarnation began.
+    package var newest: Timetoken
+    /// If this incarnation began a new generation, the time after which messages of the old generation may be lost.
+    package var lostAfter: Timetoken?
+
+    package init(
+        id: MessageID, generation: UInt64, firstCommit: Int64, newest: Timetoken, lostAfter: Timetoken? = nil
+    ) {
+        self.id = id
+        self.generation = generation
+        self.firstCommit = firstCommit
+        self.newest = newest
+        self.lostAfter = lostAfter
+    }
+}
+
+extension MessageStore {
+    /// Begins an incarnation in a transaction of its own.
+    ///
+    /// If the generation changed while the store was closed, the store was restored from a backup. Messages that are
+    /// newer than its newest one may then be lost.
+    package func beginIncarnation(at date: Date) throws {
+        let (generation, newest) = (generation, try newest)
+        try write { writer, commit in
+            let last = try writer.incarnations().last
+            let isRestored = last.map { $0.generation != generation } ?? false
+            try writer.begin(
+                IncarnationRow(
+                    id: .incarnation(at: date), generation: generation, firstCommit: commit, newest: newest,
+                    lostAfter: isRestored ? newest : nil))
+        }
+    }
+
+    /// Begins an incarnation with a new generation, because the store went back to an earlier state while it was
+    /// closed.
+    ///
+    /// Messages since the start of the last incarnation may be lost.
+    package func renewGeneration(at date: Date) throws {
+        let newest = try newest
+        try write { writer, commit in
+            let lostAfter = try writer.incarnations().last?.newest ?? Timetoken(rawValue: 0)
+            try writer.begin(.renewing(at: date, commit: commit, newest: newest, lostAfter: lostAfter))
+        }
+    }
+}
+
+extension IncarnationRow {
+    /// Creates an incarnation with a new random generation.
+    static func renewing(at date: Date, commit: Int64, newest: Timetoken, lostAfter: Timetoken) -> IncarnationRow {
+        IncarnationRow(
+            id: .incarnation(at: date), generation: .random(in: .min ... .max), firstCommit: commit, newest: newest,
+            lostAfter: lostAfter)
+    }
+}
+
+extension MessageID {
+    /// Creates the ID of an incarnation.
+    static func incarnation(at date: Date) -> MessageID {
+        var generator = SystemRandomNumberGenerator()
+        return MessageID(at: date, using: &generator)
+    }
+}
