@@ -125,12 +125,3 @@ struct SlowReaderTests {
         "\(number) " + String(repeating: "x", count: size)
     }
 }
-
-extension RunningServer {
-    /// The resident memory in bytes, or `nil` if the system does not report it.
-    var residentBytes: Int? {
-        let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
-        let line = status?.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
-        return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }.map { $0 << 10 }
-    }
-}

@@ -211,14 +211,3 @@ import Testing
         #expect(try await alice.request(#""type":"ping""#).string("type") == "result")
     }
 }
-
-extension RunningServer {
-    /// The processor time that the server has used, in seconds, or `nil` if the system does not report it.
-    fileprivate var processorSeconds: Double? {
-        let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
-        guard let fields = text?.split(separator: ")").last?.split(separator: " "), fields.count > 12,
-            let user = Double(fields[11]), let system = Double(fields[12])
-        else { return nil }
-        return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
-    }
-}
