@@ -86,9 +86,9 @@ import Testing
         raw.frame(1, hello(try await server.token("alice"), "phone"))
         _ = try await raw.read(through: "}}")
         #expect(try await server.metric("scrollback_connections") == 1)
-        // The process of the client has ended: there is no close frame.
+        // The process of the client has ended: there is no close frame. The heartbeat would end after 75 seconds.
         raw.close()
-        try await eventually("the server closes its end") {
+        try await eventually("the server closes its end", within: 40) {
             try await server.metric("scrollback_connections") == 0 ? true : nil
         }
     }
