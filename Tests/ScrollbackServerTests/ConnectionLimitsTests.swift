@@ -139,9 +139,9 @@ import Testing
 @Suite struct TransferPaceTests {
     @Test func `A transfer that pauses longer than the grace is too slow`() {
         var pace = TransferPace(rate: 1024, grace: 30)
-        pace.waited(29.9)
+        pace.waited(29.5)
         #expect(!pace.isExhausted)
-        pace.waited(0.1)
+        pace.waited(0.5)
         #expect(pace.isExhausted)
     }
 

@@ -131,7 +131,8 @@ extension ChatError.Code {
     public static let unknownOperation = Self(rawValue: "unknown-operation")
     /// The path does not support this HTTP method; the `Allow` header lists the supported ones.
     public static let methodNotAllowed = Self(rawValue: "method-not-allowed")
-    /// The server did not answer within 20 seconds; it may have executed the request.
+    /// The server did not answer within 20 seconds and may have executed the request, or the body of an HTTP request
+    /// arrived too slowly.
     public static let timeout = Self(rawValue: "timeout")
     /// The ID was already used for another submission or by another sender, or the message to cancel is in flight.
     public static let conflict = Self(rawValue: "conflict")

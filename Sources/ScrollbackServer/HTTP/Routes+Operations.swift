@@ -14,7 +14,7 @@ final class Readiness: Sendable {
 }
 
 extension Route {
-    /// Endpoints for probes and tools. Except for the metrics, they need no token.
+    /// Endpoints for probes and tools, which need no token, except for the metrics.
     static let operations: [Route] = [
         Route(.get, "/healthz", .probe) { _, _, _ throws(ChatError) in
             respond {
