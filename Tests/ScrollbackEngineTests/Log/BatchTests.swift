@@ -81,7 +81,8 @@ struct BatchTests {
         blocked.send(4, harness.submission("from outside"), by: "zoe")
         blocked.send(5, two, by: "bob")
         blocked.release()
-        let answers = blocked.answers.withLock { $0 }.map(\.1)
+        // Users take turns, so the answers are in another order than the calls.
+        let answers = blocked.answers.withLock { $0 }.sorted { $0.0 < $1.0 }.map(\.1)
         #expect(try answers[0].get().outcome == .committed)
         #expect(try answers[1].get().outcome == .duplicate)
         #expect(try answers[1].get().position == answers[0].get().position)

@@ -19,7 +19,7 @@ struct RateLimitedClientTests {
     func settings() async throws {
         let server = try server(.write, 20, burst: 5)
         let groups = try (0..<20).map { try ConversationID("group:g\($0)") }
-        for group in groups { try await server.setMember("alice", of: group, true) }
+        for number in groups.indices { try await server.makeGroup(Identifier("g\(number)"), members: ["alice"]) }
         let chat = try await server.client("alice")
         for group in groups { try await chat.conversation(group).markUnread() }
         #expect(
