@@ -96,7 +96,7 @@ extension SQLiteReader {
     }
 
     // The time is that of the row with the highest sequence number.
-    private static let replies = Statement(
+    private static let replies = Statement<(count: Int64, last: Timetoken)>(
         """
         SELECT count(*), max(seq), timetoken FROM message
         WHERE conversation = ? AND thread = ? AND seq <= ? AND content IS NOT NULL

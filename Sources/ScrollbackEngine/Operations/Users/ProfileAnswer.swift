@@ -10,7 +10,7 @@ package struct ProfileAnswer: OperationAnswer {
     package var own: Own?
 
     /// The settings of the user.
-    package struct Own {
+    package struct Own: Sendable {
         var isInvitationOnly: Bool
         var push: PushPreferences
     }
