@@ -72,12 +72,13 @@ final class MemoryServer: Sendable {
     /// Stops the server, and starts it with another store, such as an earlier copy of the current one.
     func restart(with store: any MessageStore) throws {
         engine.log.close()
+        let next = try Self.start(store, services, checkpointKey, limiter, clock)
+        running.withLock { $0 = next }
+        // New connections reach the new server, so these are all of the old one.
         for connection in state.withLock({ Array($0.connections.values) }) {
             connection.drop()
             connection.waitForFramesInTransit()
         }
-        let next = try Self.start(store, services, checkpointKey, limiter, clock)
-        running.withLock { $0 = next }
     }
 
     deinit {
@@ -97,10 +98,12 @@ final class MemoryServer: Sendable {
         _ user: UserID, events: @escaping @Sendable (TransportEvent) -> Void
     ) throws(ChatError) -> MemoryConnection {
         try checkReachable(user)
-        let connection = MemoryConnection(
-            server: self, user: user, services: running.withLock { $0.sessions }, events: events)
-        state.withLock { $0.connections[ObjectIdentifier(connection)] = connection }
-        return connection
+        // Under the lock, so that a restart drops each connection of the old server.
+        return running.withLock { running in
+            let connection = MemoryConnection(server: self, user: user, services: running.sessions, events: events)
+            state.withLock { $0.connections[ObjectIdentifier(connection)] = connection }
+            return connection
+        }
     }
 
     func checkReachable(_ user: UserID) throws(ChatError) {

@@ -150,6 +150,29 @@ import Testing
         #expect(blocks == [[], .byFirst, .bySecond, [], [.byFirst, .bySecond], []])
     }
 
+    @Test func `A file of schema 9 keeps its generation and begins an incarnation when it is served`() throws {
+        let old = try SQLiteStore(directory: folder.url)
+        let generation = old.generation
+        try old.write { store, _ in
+            var row = ConversationRow(id: .group("g"), salt: 1, createdAt: Date())
+            try store.put(&row)
+        }
+        let last = old.lastCommit
+        try old.close()
+        let queue = try DatabaseQueue(path: file.path)
+        try queue.write { database in
+            try database.execute(
+                sql: "DROP TABLE incarnation; DELETE FROM grdb_migrations WHERE identifier = '10';")
+        }
+        try queue.close()
+        let new = try SQLiteStore(directory: folder.url)
+        #expect(new.generation == generation)
+        _ = try Engine(store: new, execution: .inline)
+        let rows = try new.read { try $0.incarnations() }
+        #expect(rows.map(\.firstCommit) == [last + 1] && rows.map(\.generation) == [generation])
+        #expect(rows[0].lostAfter == nil)
+    }
+
     @Test func `A migration from schema 6 records the participants who are not members`() throws {
         let old = try SQLiteStore(directory: folder.url)
         try old.write { store, _ in
