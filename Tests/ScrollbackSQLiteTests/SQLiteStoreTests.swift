@@ -150,6 +150,22 @@ import Testing
         #expect(blocks == [[], .byFirst, .bySecond, [], [.byFirst, .bySecond], []])
     }
 
+    @Test func `A store of schema 9 opens and records what users add`() throws {
+        let old = try SQLiteStore(directory: folder.url)
+        let file = folder.url.appending(component: SQLiteStore.fileName)
+        try old.close()
+        let queue = try DatabaseQueue(path: file.path)
+        try queue.write { database in
+            try database.execute(
+                sql: "DROP TABLE usage; DELETE FROM grdb_migrations WHERE CAST(identifier AS INTEGER) > 9;")
+        }
+        try queue.close()
+        let new = try SQLiteStore(directory: folder.url)
+        let usage = UsageRow(day: 20_000, growth: Growth(groups: 1, members: 2, fileBytes: 3, messageBytes: 4))
+        try new.write { store, _ in try store.put(usage, of: "alice") }
+        #expect(try new.read { try $0.usage(of: "alice") } == usage)
+    }
+
     @Test func `A migration from schema 6 records the participants who are not members`() throws {
         let old = try SQLiteStore(directory: folder.url)
         try old.write { store, _ in
