@@ -17,6 +17,7 @@ extension SQLiteStore {
                     fileBytes INTEGER NOT NULL,
                     messageBytes INTEGER NOT NULL
                 ) WITHOUT ROWID, STRICT;
+                CREATE INDEX usage_day ON usage (day);
                 """)
     }
 }

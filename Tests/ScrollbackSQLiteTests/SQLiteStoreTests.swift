@@ -109,10 +109,10 @@ import Testing
     @Test func `A file with a newer schema is refused, and the error names both versions`() throws {
         try SQLiteStore(directory: folder.url).close()
         let queue = try DatabaseQueue(path: file.path)
-        try queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('12')") }
+        try queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('13')") }
         try queue.close()
         let error = #expect(throws: ChatError.self) { try SQLiteStore(directory: folder.url) }
-        #expect(error?.message.contains("has schema 12, but this version of the server supports only") == true)
+        #expect(error?.message.contains("has schema 13, but this version of the server supports only") == true)
     }
 
     @Test func `A file of schema 3 is migrated and keeps its mutes and blocks`() throws {
@@ -162,7 +162,7 @@ import Testing
         let queue = try DatabaseQueue(path: file.path)
         try queue.write { database in
             try database.execute(
-                sql: "DROP TABLE incarnation; DELETE FROM grdb_migrations WHERE identifier = '10';")
+                sql: "DROP TABLE incarnation; DELETE FROM grdb_migrations WHERE identifier = '12';")
         }
         try queue.close()
         let new = try SQLiteStore(directory: folder.url)
@@ -171,6 +171,21 @@ import Testing
         let rows = try new.read { try $0.incarnations() }
         #expect(rows.map(\.firstCommit) == [last + 1] && rows.map(\.generation) == [generation])
         #expect(rows[0].lostAfter == nil)
+    }
+
+    @Test func `A store of schema 9 opens and records what users add`() throws {
+        let old = try SQLiteStore(directory: folder.url)
+        try old.close()
+        let queue = try DatabaseQueue(path: file.path)
+        try queue.write { database in
+            try database.execute(
+                sql: "DROP TABLE usage; DELETE FROM grdb_migrations WHERE identifier = '10';")
+        }
+        try queue.close()
+        let new = try SQLiteStore(directory: folder.url)
+        let usage = UsageRow(day: 20_000, growth: Growth(groups: 1, members: 2, fileBytes: 3, messageBytes: 4))
+        try new.write { store, _ in try store.put(usage, of: "alice") }
+        #expect(try new.read { try $0.usage(of: "alice") } == usage)
     }
 
     @Test func `A migration from schema 6 records the participants who are not members`() throws {
@@ -243,7 +258,7 @@ import Testing
             for (table, names) in columns {
                 for name in names { try database.execute(sql: "ALTER TABLE \(table) DROP COLUMN \(name)") }
             }
-            try database.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = '10'")
+            try database.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = '11'")
         }
         try queue.close()
         let new = try Engine(store: SQLiteStore(directory: folder.url), execution: .inline)

@@ -125,7 +125,7 @@ import Testing
                 sql: """
                     ALTER TABLE member DROP COLUMN level;
                     DROP TABLE sealing;
-                    DELETE FROM grdb_migrations WHERE identifier IN ('8', '9', '10');
+                    DELETE FROM grdb_migrations WHERE CAST(identifier AS INTEGER) > 7;
                     """)
         }
         try queue.close()

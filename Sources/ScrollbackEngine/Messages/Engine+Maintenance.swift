@@ -69,9 +69,9 @@ extension Engine {
         let now = Timetoken(clock()).rawValue
         let oldest = Timetoken(rawValue: now > Transaction.keyTicks ? now - Transaction.keyTicks : 0)
         let ended = clock()
-        try await submit { try $0.store.dropUsage(before: UsageRow.day(of: ended)) }
         while try await submit({ transaction in
-            try max(
+            try transaction.store.dropUsage(before: UsageRow.day(of: ended))
+            return try max(
                 transaction.store.dropKeys(before: oldest, limit: 500),
                 transaction.store.dropInvitations(endedBy: ended, limit: 500))
         }) == 500, !Task.isCancelled {}
