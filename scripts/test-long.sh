@@ -16,5 +16,6 @@ swift build --build-tests
     # Both need a build of their own and tests that run longer, so they run with the usual counts.
     env -u SCROLLBACK_LONG SCROLLBACK_SEEDS=100 scripts/test-tsan.sh
     env -u SCROLLBACK_LONG SCROLLBACK_SEEDS=1000 scripts/coverage.py
+    env -u SCROLLBACK_LONG scripts/fuzz.sh --seconds 60
     SCROLLBACK_SEED=$RANDOM SECONDS_EACH=200 scripts/schemathesis.sh
 } 2>&1 | tee .build/test-long.log
