@@ -1,4 +1,5 @@
 import Foundation
+import ScrollbackModel
 
 /// The response of an OAuth 2.0 token endpoint.
 struct AccessGrant: Decodable {
