@@ -8,7 +8,7 @@
 #   --list        print the targets
 #
 # A crash, an input that takes more than 10 seconds or 2 GiB, a property that does not hold, and a cost that is not
-# linear fail the target. The input is kept in .build-fuzz/failures. Copy it to Tests/Fuzz/corpus/TARGET with the repair.
+# linear fail the target. The input is kept in .build-fuzz/failures. Copy it to the target's corpus with the repair.
 #
 # Needs Linux and the Swift toolchain from swift.org, which contains libFuzzer. SCROLLBACK_FUZZ_BUILD sets the folder of
 # the build.
@@ -58,8 +58,9 @@ if ! SCROLLBACK_FUZZER=$fuzzer swift build --product scrollback-fuzz --scratch-p
     exit 2
 fi
 program=$scratch/debug/scrollback-fuzz
-# Swift's own crash handler would replace libFuzzer's, which keeps the input. Values that are never released are no leaks.
+# Swift's own crash handler would replace libFuzzer's, which keeps the input.
 export SWIFT_BACKTRACE=enable=no
+# Values that live as long as the process are no leaks.
 export ASAN_OPTIONS=detect_leaks=0
 
 known=$("$program" --list)
@@ -76,9 +77,14 @@ done
 # Prints the last figures of libFuzzer: executions, executions per second, reached edges of the control flow, memory.
 summary() {
     awk '
-        /^#[0-9]/ { executions = substr($1, 2); for (i = 2; i < NF; i++) {
-            if ($i == "cov:") cov = $(i + 1); if ($i == "exec/s:") rate = $(i + 1); if ($i == "corp:") corpus = $(i + 1) }
-            if (executions > 0) rss = $NF }
+        /^#[0-9]/ {
+            executions = substr($1, 2)
+            for (i = 2; i < NF; i++) {
+                if ($i == "cov:") cov = $(i + 1)
+                if ($i == "exec/s:") rate = $(i + 1)
+                if ($i == "corp:") corpus = $(i + 1)
+            }
+        }
         /stat::average_exec_per_sec/ { rate = $2 }
         /stat::number_of_executed_units/ { executions = $2 }
         /stat::slowest_unit_time_sec/ { slowest = $2 }
@@ -87,16 +93,18 @@ summary() {
               executions, rate, cov, corpus, slowest, rss }' "$1"
 }
 
-# Adds the inputs that reach new code to the corpus, smallest first, without those that are too many or too large.
+# Adds the inputs that reach new code to the corpus, those that reach most first, while it stays small.
+# Longer inputs reach more, but those above 2 KB are left out.
 merge() {
     local target=$1 found=$2 corpus=$3 merged=$scratch/merged/$1
     rm -rf "$merged"
     mkdir -p "$merged"
-    SCROLLBACK_FUZZ_TARGET=$target "$program" -set_cover_merge=1 -rss_limit_mb=2048 "$merged" "$corpus" "$found" \
+    SCROLLBACK_FUZZ_TARGET=$target "$program" -set_cover_merge=1 -detect_leaks=0 -rss_limit_mb=2048 \
+        -artifact_prefix="$scratch/failures/$target-" "$merged" "$corpus" "$found" \
         >"$scratch/logs/$target-merge.log" 2>&1 || return 1
-    find "$merged" -type f -size -5k -printf '%s %p\n' | sort -n | cut -d' ' -f2- | while read -r file; do
+    find "$merged" -type f -size -3k -printf '%s %p\n' | sort -rn | cut -d' ' -f2- | while read -r file; do
         [ "$(find "$corpus" -type f | wc -l)" -lt 100 ] || break
-        [ "$(cat "$corpus"/* "$file" | wc -c)" -lt 200000 ] || break
+        [ "$(cat "$corpus"/* "$file" | wc -c)" -lt 200000 ] || continue
         name=$(sha1sum "$file" | cut -c1-16)
         find "$corpus" -type f -exec cmp -s {} "$file" \; -quit -print | grep -q . || cp "$file" "$corpus/$name"
     done
@@ -110,7 +118,10 @@ for target in "${targets[@]}"; do
     log=$scratch/logs/$target.log
     mkdir -p "$corpus" "$found"
     longest=$(awk -F'\t' -v target="$target" '$1 == target { print $2 }' <<<"$known")
-    limits=(-dict=Tests/Fuzz/words.dict -max_len="$longest" -timeout=10 -detect_leaks=0 -rss_limit_mb=2048 -artifact_prefix="$scratch/failures/$target-")
+    limits=(
+        -dict=Tests/Fuzz/words.dict -max_len="$longest" -timeout=10 -detect_leaks=0 -rss_limit_mb=2048
+        -artifact_prefix="$scratch/failures/$target-"
+    )
     if [ "$seconds" -gt 0 ]; then
         echo "$target: searching for $seconds seconds"
         SCROLLBACK_FUZZ_TARGET=$target "$program" "${limits[@]}" -max_total_time="$seconds" -print_final_stats=1 \
@@ -125,7 +136,7 @@ for target in "${targets[@]}"; do
         continue
     fi
     echo "$target: $(summary "$log")"
-    if ! "$program" --cost "$target" "$corpus"/* >"$scratch/logs/$target-cost.log" 2>&1; then
+    if ! timeout 600 "$program" --cost "$target" "$corpus"/* >"$scratch/logs/$target-cost.log" 2>&1; then
         status=1
         echo "$target: FAILED. An input costs more than linear time, or fails when a part of it is repeated:"
         grep -aE 'not linear|bytes: |Fatal error|ERROR: ' "$scratch/logs/$target-cost.log" | head -10
