@@ -5,7 +5,7 @@ DATA ?= ./scrollback-data
 PORT ?= 8080
 SCROLLBACK = .build/$(CONFIGURATION)/scrollback
 
-.PHONY: help dependencies build run test test-long test-tsan coverage check format mutants bench outside clean
+.PHONY: help dependencies build run test test-long test-tsan fuzz coverage check format mutants bench outside clean
 
 help: ## Print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -28,6 +28,9 @@ test-long: dependencies ## Run all tests with full counts, the attacks and the s
 
 test-tsan: dependencies ## Run the tests of the engine and the SDK with the thread sanitizer
 	scripts/test-tsan.sh
+
+fuzz: dependencies ## Search inputs that crash a decoder of untrusted bytes, a minute for each decoder
+	scripts/fuzz.sh
 
 coverage: dependencies ## Run the unit tests and print the line coverage of each module
 	scripts/coverage.py

@@ -4,14 +4,22 @@ import PackageDescription
 // Documentation/architecture.md explains the targets. scripts/check-imports.py checks that each target imports only what
 // it declares here. A separate target exists only where a dependency or a rule requires one.
 
-let strict: [SwiftSetting] = [
-    .swiftLanguageMode(.v6),
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-    .treatAllWarnings(as: .error),
-]
+// Set by scripts/fuzz.sh: the path of libFuzzer. The project's modules are then instrumented for it and optimized.
+let fuzzer = Context.environment["SCROLLBACK_FUZZER"]
+let instrumentation: [SwiftSetting] =
+    fuzzer.map { _ in
+        [.unsafeFlags(["-O", "-sanitize=address", "-Xfrontend", "-sanitize=fuzzer"]), .define("FUZZING")]
+    } ?? []
+
+let strict: [SwiftSetting] =
+    instrumentation + [
+        .swiftLanguageMode(.v6),
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+        .treatAllWarnings(as: .error),
+    ]
 
 // On Apple platforms, ImageIO scales pictures.
 let gd: Target.Dependency = .target(name: "CGD", condition: .when(platforms: [.linux]))
@@ -294,6 +302,23 @@ let package = Package(
             name: "ScrollbackUITests",
             dependencies: ["ContractRows", "Scrollback", "ScrollbackTesting", "ScrollbackUI"],
             swiftSettings: strict),
+        // The decoders of untrusted bytes as functions, for scripts/fuzz.sh and for the tests that repeat its findings.
+        .target(
+            name: "FuzzTargets",
+            dependencies: [
+                "Scrollback", "ScrollbackEngine", "ScrollbackModel", "ScrollbackPictures", "ScrollbackPush",
+                "ScrollbackServer", "ScrollbackSync", "ScrollbackWire", "TextAnalysis",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            path: "Tests/Fuzz/Targets", swiftSettings: strict),
+        .executableTarget(
+            name: "scrollback-fuzz", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Fuzzer", swiftSettings: strict,
+            linkerSettings: fuzzer.map {
+                [.unsafeFlags(["-sanitize=address", "-Xlinker", $0]), .linkedLibrary("stdc++")]
+            } ?? []),
+        .testTarget(
+            name: "FuzzTests", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Tests", swiftSettings: strict),
         // The files of Tests/Fixtures/Pictures and the expected values in pictures.json.
         .target(name: "PictureFixtures", path: "Tests/PictureFixtures", swiftSettings: strict),
         .testTarget(

@@ -16,6 +16,7 @@ swift build --build-tests
     # Both need a build of their own and tests that run longer, so they run with the usual counts.
     env -u SCROLLBACK_LONG SCROLLBACK_SEEDS=100 scripts/test-tsan.sh
     env -u SCROLLBACK_LONG SCROLLBACK_SEEDS=1000 scripts/coverage.py
+    env -u SCROLLBACK_LONG scripts/fuzz.sh --seconds 60
     SCROLLBACK_SEED=$RANDOM SECONDS_EACH=200 scripts/schemathesis.sh
     # Their goals are durations, so they need a release build, and nothing else may run at the same time.
     make -C Benchmarks attack soak

@@ -1,4 +1,5 @@
 import Foundation
+import ScrollbackModel
 
 /// The response of an OAuth 2.0 token endpoint.
 struct AccessGrant: Decodable {
@@ -47,7 +48,9 @@ struct AccessGrant: Decodable {
             guard response.status == 200,
                 let grant = try? JSONDecoder().decode(AccessGrant.self, from: Data(response.body))
             else { throw TokenRequestError(response, retrySeconds: retrySeconds) }
-            let lifetime = max(Self.minimumLifetime, (grant.seconds ?? Self.defaultLifetime) - Self.margin)
+            let lifetime = max(
+                Self.minimumLifetime,
+                (grant.seconds.flatMap { TimeInterval(requested: $0) } ?? Self.defaultLifetime) - Self.margin)
             return TokenCache.Token(text: grant.token, renewAt: now + lifetime)
         }
     }

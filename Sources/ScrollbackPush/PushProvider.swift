@@ -41,7 +41,7 @@ package struct PushResponse: Sendable {
     /// If the header contains a date, it is compared with the service's own clock (RFC 9110 section 10.2.3).
     var retryAfter: Double? {
         guard let text = headers["retry-after"] else { return nil }
-        if let seconds = Double(text) { return max(0, seconds) }
+        if let seconds = Double(text) { return TimeInterval(requested: seconds) }
         guard let time = Date(http: text) else { return nil }
         return max(0, time.timeIntervalSince(headers["date"].flatMap { Date(http: $0) } ?? Date()))
     }

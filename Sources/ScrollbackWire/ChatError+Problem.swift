@@ -52,12 +52,12 @@ package struct ProblemFields {
         case "code": code = ChatError.Code(rawValue: try value.string())
         case "detail": message = try value.string()
         case "parameter": parameter = try value.string()
-        case "limit": limit = Int(try value.integer())
-        case "retryAfter": retryAfter = try value.double()
+        case "limit": limit = Int(try value.counter())
+        case "retryAfter": retryAfter = TimeInterval(requested: try value.double())
         case "until": until = try value.date("until")
         case "reason": reason = try value.string()
         case "temporary": isTemporary = try value.bool()
-        case "status": status = Int(try value.integer())
+        case "status": status = Int(try value.counter())
         default: return false
         }
         return true

@@ -19,6 +19,21 @@ extension JSONReader {
         try Date(iso8601: try string(), parameter: parameter)
     }
 
+    /// Reads a number that a server assigned or counted, such as a sequence number or a revision.
+    ///
+    /// Clients compute with these numbers. Neighbors, and sums over a page, can't overflow in the range of RFC 7493.
+    ///
+    /// - Throws: `invalid-parameter` if the number has more than 53 bits.
+    package mutating func counter() throws(ChatError) -> Int64 {
+        let number = try integer()
+        guard (-Self.largestCounter...Self.largestCounter).contains(number) else {
+            throw mismatch("in -\(Self.largestCounter)...\(Self.largestCounter)")
+        }
+        return number
+    }
+
+    private static let largestCounter: Int64 = 1 << 53 - 1
+
     /// Reads a JSON object of the application.
     package mutating func rawObject(_ parameter: String) throws(ChatError) -> RawJSON {
         let json = try raw()

@@ -24,12 +24,12 @@ package struct LogHeadFields {
 
     package mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
         switch name {
-        case "head": head = try value.integer()
-        case "firstSeq": firstSeq = try value.integer()
-        case "n": countedIndex = try value.integer()
-        case "rev": rev = try value.integer()
+        case "head": head = try value.counter()
+        case "firstSeq": firstSeq = try value.counter()
+        case "n": countedIndex = try value.counter()
+        case "rev": rev = try value.counter()
         case "epoch": epoch = try value.epoch()
-        case "view": view = try value.integer()
+        case "view": view = try value.counter()
         default: return false
         }
         return true
@@ -55,7 +55,7 @@ extension SeqRangeSet {
         self.init()
         var ranges = SeqRangeSet()
         try reader.array { (pair) throws(ChatError) in
-            let ends = try pair.list("voids", limit: 2) { (end) throws(ChatError) in try end.integer() }
+            let ends = try pair.list("voids", limit: 2) { (end) throws(ChatError) in try end.counter() }
             guard ends.count == 2, ends[0] <= ends[1] else {
                 throw .invalidParameter("voids", "must be [lower, upper]")
             }
@@ -81,8 +81,8 @@ extension Coverage {
         var deletedRanges = SeqRangeSet()
         try reader.object { (name, value) throws(ChatError) in
             switch name {
-            case "lower": lower = try value.integer()
-            case "upper": upper = try value.integer()
+            case "lower": lower = try value.counter()
+            case "upper": upper = try value.counter()
             case "voids": deletedRanges = try SeqRangeSet(from: &value)
             default: try value.skip()
             }

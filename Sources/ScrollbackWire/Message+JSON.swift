@@ -62,15 +62,15 @@ package struct MessageFields {
     package mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) {
         switch name {
         case "conversation": conversation = try value.conversation()
-        case "seq": seq = try value.integer()
-        case "n": countedIndex = try value.integer()
+        case "seq": seq = try value.counter()
+        case "n": countedIndex = try value.counter()
         case "id": id = try value.messageID()
         case "timetoken": timetoken = try value.timetoken()
         case "epoch": epoch = try value.epoch()
         case "sender": sender = UserID(known: try value.string())
         case "type": type = MessageType(rawValue: try value.string())
         case "content": content = try value.null() ? nil : value.raw()
-        case "rev": rev = try value.integer()
+        case "rev": rev = try value.counter()
         case "editedAt": editedAt = try value.string()
         case "thread": thread = try value.messageID("thread")
         case "replies": replies = try ReplySummary(from: &value)

@@ -23,7 +23,7 @@ extension [ActionSummary] {
                 switch name {
                 case "type": type = try value.string()
                 case "value": text = try value.string()
-                case "count": count = try value.integer()
+                case "count": count = try value.counter()
                 case "senders":
                     senders = try value.list("senders", limit: 1_000) { (user) throws(ChatError) in
                         UserID(known: try user.string())
@@ -51,7 +51,7 @@ extension ReplySummary {
         var lastReplyAt: Timetoken?
         try reader.object { (name, value) throws(ChatError) in
             switch name {
-            case "count": count = try value.integer()
+            case "count": count = try value.counter()
             case "lastReplyAt": lastReplyAt = try value.timetoken()
             default: try value.skip()
             }

@@ -60,7 +60,7 @@ extension Limits {
 }
 
 /// The members of a submission, read in one pass.
-package struct SubmissionFields {
+package struct SubmissionFields: Sendable {
     package var id: MessageID?
     package var type: MessageType?
     package var content: RawJSON?
@@ -120,12 +120,12 @@ extension SendResult {
         try reader.object { (name, value) throws(ChatError) in
             switch name {
             case "outcome": outcome = Outcome(rawValue: try value.string())
-            case "seq": seq = try value.integer()
+            case "seq": seq = try value.counter()
             case "id": id = try value.messageID()
             case "timetoken": timetoken = try value.timetoken()
             case "epoch": epoch = try value.epoch()
             case "thread": thread = try value.messageID("thread")
-            case "n": countedIndex = try value.integer()
+            case "n": countedIndex = try value.counter()
             case "content": content = try value.raw()
             default: try value.skip()
             }

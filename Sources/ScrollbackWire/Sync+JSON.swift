@@ -65,23 +65,23 @@ extension ConversationHead {
             case "conversation": conversation = try value.conversation()
             case "name": name = try value.string()
             case "avatar": avatar = try value.string()
-            case "unread": unread = try value.integer()
-            case "mentions": mentions = try value.integer()
-            case "readSeq": readSeq = try value.integer()
-            case "peerReadSeq": peerReadSeq = try value.integer()
+            case "unread": unread = try value.counter()
+            case "mentions": mentions = try value.counter()
+            case "readSeq": readSeq = try value.counter()
+            case "peerReadSeq": peerReadSeq = try value.counter()
             case "lastMessage": lastMessage = try Message(from: &value)
             case "muted": isMuted = try value.bool()
             case "notifications": notifications = NotificationLevel(rawValue: try value.string())
             case "pinned": isPinned = try value.bool()
             case "markedUnread": isMarkedUnread = try value.bool()
-            case "removedSeq": removedSeq = try value.integer()
-            case "roamSeq": newDeviceFloor = try value.integer()
+            case "removedSeq": removedSeq = try value.counter()
+            case "roamSeq": newDeviceFloor = try value.counter()
             case "recentTime": recentTime = try value.timetoken("recentTime")
             case "member": isMember = try value.bool()
-            case "moved": lastCommit = try value.integer()
+            case "moved": lastCommit = try value.counter()
             case "frozen": isFrozen = try value.bool()
             case "mutedUntil": mute = try Mute(from: &value)
-            case "userRev": userRev = try value.integer()
+            case "userRev": userRev = try value.counter()
             case "hidden": hidden = try SeqRangeSet(from: &value)
             default: if try !state.read(field, &value) { try value.skip() }
             }
@@ -216,7 +216,7 @@ package struct LogSyncResult: Sendable {
                 changes = try value.list("changes", limit: 5_000) { (change) throws(ChatError) in
                     try LogChange(from: &change)
                 }
-            case "changedThrough": changedThrough = try value.integer()
+            case "changedThrough": changedThrough = try value.counter()
             case "mustRefetch": mustRefetch = try value.bool()
             default: if try !page.read(name, &value) { try value.skip() }
             }
@@ -308,7 +308,7 @@ extension ReadSummary {
             case "notifications": notifications = NotificationLevel(rawValue: try value.string())
             case "markedUnread", "muted", "pinned": flags[name] = try value.bool()
             case "readSeq", "unread", "mentions", "removedSeq", "seq", "n", "rev", "userRev":
-                numbers[name] = try value.integer()
+                numbers[name] = try value.counter()
             default: try value.skip()
             }
         }

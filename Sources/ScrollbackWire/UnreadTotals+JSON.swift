@@ -22,7 +22,7 @@ extension UnreadTotals {
         self.init()
         try reader.object { (name, value) throws(ChatError) in
             switch name {
-            case "unread": _ = try value.integer()
+            case "unread": _ = try value.counter()
             case "mentions": mentions = try value.total("mentions")
             case "kinds":
                 try value.object { (kind, counts) throws(ChatError) in

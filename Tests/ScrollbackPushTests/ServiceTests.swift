@@ -163,7 +163,9 @@ struct ServiceTests {
         #expect(await outcome(push, credentials, 503) == .later(after: 10, "status 503"))
         let dates = ["date": "Mon, 23 Nov 2026 09:00:00 GMT", "retry-after": "Mon, 23 Nov 2026 09:01:30 GMT"]
         #expect(await outcome(push, credentials, 429, headers: dates) == .later(after: 90, "status 429"))
-        for (text, after) in [("soon", 10), ("Sun, 06 Nov 1994 08:49:37 GMT", 0), ("-5", 0)] as [(String, Double)] {
+        for (text, after) in [
+            ("soon", 10), ("Sun, 06 Nov 1994 08:49:37 GMT", 0), ("-5", 0), ("nan", 10), ("inf", 10), ("1e300", 10),
+        ] as [(String, Double)] {
             let headers = ["retry-after": text]
             #expect(
                 await outcome(push, credentials, 503, headers: headers) == .later(after: after, "status 503"), "\(text)"

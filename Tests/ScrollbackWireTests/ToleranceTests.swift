@@ -50,6 +50,50 @@ struct ToleranceTests {
         }
     }
 
+    // MARK: Numbers that clients compute with
+
+    @Test(
+        "A number of a server with more than 53 bits is refused",
+        arguments: [
+            #"{"type":"head","conversation":"group:g","epoch":"1","seq":NUMBER,"n":1,"rev":0}"#,
+            #"{"type":"head","conversation":"group:g","epoch":"1","seq":1,"n":NUMBER,"rev":0}"#,
+            #"{"type":"head","conversation":"group:g","epoch":"1","seq":1,"n":1,"rev":NUMBER}"#,
+            #"{"type":"head","conversation":"group:g","epoch":"1","seq":1,"n":1,"rev":0,"firstSeq":NUMBER}"#,
+            #"{"type":"hidden","conversation":"group:g","epoch":"1","places":[[1,NUMBER]]}"#,
+            #"{"type":"read","conversation":"direct:bob","user":"bob","readSeq":NUMBER}"#,
+        ])
+    func largeNumbers(_ frame: String) throws {
+        func decode(_ number: Int64) throws -> ServerFrame {
+            try ServerFrame.decode(Array(frame.replacing("NUMBER", with: "\(number)").utf8))
+        }
+        guard case .event = try decode(1 << 53 - 1) else {
+            Issue.record("The frame is no event.")
+            return
+        }
+        for number in [1 << 53, Int64.max] {
+            #expect(throws: ChatError.self, "\(number)") { try decode(number) }
+        }
+    }
+
+    @Test("A heartbeat interval that no timer can represent is refused", arguments: [0, -1, 86_401, Int64.max])
+    func heartbeats(_ seconds: Int64) throws {
+        let frame = #"{"type":"welcome","user":"alice","heartbeat":\#(seconds),"limits":{}}"#
+        let error = #expect(throws: ChatError.self) { try ServerFrame.decode(Array(frame.utf8)) }
+        #expect(error?.parameter == "heartbeat")
+    }
+
+    @Test(
+        "A delay that no timer can represent counts as missing",
+        arguments: [("1e300", nil), ("3155760001", nil), ("-5", 0), ("2.5", 2.5)] as [(String, TimeInterval?)])
+    func delays(_ text: String, _ delay: TimeInterval?) throws {
+        let frame = #"{"type":"error","ref":1,"code":"rate-limited","status":429,"retryAfter":\#(text)}"#
+        guard case .error(1, let error) = try ServerFrame.decode(Array(frame.utf8)) else {
+            Issue.record("The frame is no error.")
+            return
+        }
+        #expect(error.retryAfter == delay)
+    }
+
     @Test("A user with an unknown role decodes as a member, not as a former member")
     func unknownRoles() throws {
         let text = #"{"type":"member","conversation":"group:g","user":"bob","role":"guest"}"#

@@ -183,7 +183,7 @@ package struct HTTPMediaTransport: MediaTransport {
     }
 
     private static func retryAfter(_ answer: HTTPExchange.Answer) -> TimeInterval? {
-        answer.headers["retry-after"].flatMap { TimeInterval($0) }
+        answer.headers["retry-after"].flatMap { Double($0) }.flatMap { TimeInterval(requested: $0) }
     }
 
     /// Returns the error of a response, with the server's message if it has one.

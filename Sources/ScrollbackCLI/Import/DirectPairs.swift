@@ -1,5 +1,6 @@
 import Foundation
 import ScrollbackModel
+import ScrollbackWire
 
 /// The direct conversations in a chat log with channels.
 ///

@@ -1,8 +1,8 @@
 import Foundation
-import ScrollbackModel
+package import ScrollbackModel
 
 /// The content of an opaque history cursor: the position and direction of the next page, and the rest of the query.
-struct PageCursor {
+package struct PageCursor {
     enum Direction: String {
         case older, newer
     }
@@ -16,7 +16,7 @@ struct PageCursor {
     var sort: Sort
     var filter: MessageFilter
 
-    var text: HistoryCursor {
+    package var text: HistoryCursor {
         var writer = JSONWriter()
         writer.object { writer in
             writer.field("d", direction.rawValue)
@@ -44,7 +44,7 @@ struct PageCursor {
     /// Decodes a cursor.
     ///
     /// - Throws: `invalid-parameter` if the server did not create the cursor.
-    init(_ cursor: HistoryCursor) throws(ChatError) {
+    package init(_ cursor: HistoryCursor) throws(ChatError) {
         guard let data = Data(base64URL: cursor.rawValue), let read = Self.read(Array(data)) else {
             throw .invalidParameter("cursor", "must be an unchanged cursor from a previous page")
         }

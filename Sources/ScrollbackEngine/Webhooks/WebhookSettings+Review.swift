@@ -1,10 +1,10 @@
-import Foundation
-import ScrollbackModel
+package import Foundation
+package import ScrollbackModel
 import ScrollbackWire
 
 extension WebhookSettings.Before {
     /// Asks the moderation webhook about a message or an edit.
-    func review(
+    package func review(
         _ filterRequest: FilterRequest, over transport: any WebhookTransport, limits: Limits,
         clock: @Sendable () -> Date
     ) async -> FilterResult {

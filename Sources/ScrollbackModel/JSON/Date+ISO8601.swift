@@ -1,12 +1,38 @@
 package import Foundation
 
 extension Date {
-    private static let iso8601 = ISO8601FormatStyle(includingFractionalSeconds: true)
-
-    /// The date in ISO 8601 format, in UTC with milliseconds.
+    /// The date in ISO 8601 format, in UTC with milliseconds: 24 characters that ``init(iso8601:parameter:)`` reads as
+    /// the same date.
+    ///
+    /// Dates outside of the years 1 to 9999 give the nearest date in these years. Foundation's formatter is not used,
+    /// because it uses the Julian calendar before 1582.
     package var iso8601: String {
-        // The style truncates below a millisecond, and a Date can be slightly below the millisecond it represents.
-        addingTimeInterval(0.000_2).formatted(Self.iso8601)
+        // A Date can be slightly below the millisecond that it represents.
+        let exact = ((timeIntervalSince1970 + 0.000_2) * 1000).rounded(.down)
+        // In this order, NaN becomes the lower bound.
+        let nearest = min(max(Double(Self.years.lowerBound), exact), Double(Self.years.upperBound))
+        let milliseconds = Int64(nearest) - Self.years.lowerBound
+        let (days, time) = milliseconds.quotientAndRemainder(dividingBy: 86_400_000)
+        let (year, month, day) = Self.civil(days: days + Self.years.lowerBound / 86_400_000)
+        var text: [UInt8] = []
+        text.reserveCapacity(24)
+        func append(_ number: Int64, digits: Int, _ separator: Unicode.Scalar) {
+            let start = text.count
+            var rest = number
+            for _ in 0..<digits {
+                text.insert(UInt8(0x30 + rest % 10), at: start)
+                rest /= 10
+            }
+            text.append(UInt8(ascii: separator))
+        }
+        append(year, digits: 4, "-")
+        append(month, digits: 2, "-")
+        append(day, digits: 2, "T")
+        append(time / 3_600_000, digits: 2, ":")
+        append(time / 60_000 % 60, digits: 2, ":")
+        append(time / 1000 % 60, digits: 2, ".")
+        append(time % 1000, digits: 3, "Z")
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// Parses an ISO 8601 date in the profile of RFC 3339, with or without a fraction, to the millisecond.
@@ -73,6 +99,19 @@ extension Date {
     private static func daysIn(_ month: Int64, of year: Int64) -> Int64 {
         let isLeapYear = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
         return [31, isLeapYear ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][Int(month) - 1]
+    }
+
+    /// The year, month and day of a number of days since 1970 (Hinnant, as below).
+    private static func civil(days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+        let days = days + 719_468
+        let era = (days >= 0 ? days : days - 146_096) / 146_097
+        let dayOfEra = days - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
     }
 
     /// The number of days from 1970 to the first of a month (Hinnant: "chrono-compatible low-level date algorithms").

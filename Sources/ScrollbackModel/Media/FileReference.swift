@@ -54,12 +54,13 @@ extension MessageContent {
     private var listedFiles: [FileReference] {
         guard json.text.utf8.count >= 50, json.text.utf8.firstRange(of: #""files""#.utf8) != nil else { return [] }
         var ids: [MediaID] = []
+        var known: Set<MediaID> = []
         var reader = JSONReader(json.text, field: "content")
         try? reader.object { (member, value) throws(ChatError) in
             guard member == "files" else { return try value.skip() }
             try value.array { (element) throws(ChatError) in
                 var text = JSONReader(try element.raw().text)
-                if let id = try? MediaID(try text.string()), !ids.contains(id) { ids.append(id) }
+                if let id = try? MediaID(try text.string()), known.insert(id).inserted { ids.append(id) }
             }
         }
         return ids.map { FileReference(id: $0) }

@@ -1,10 +1,10 @@
-import Foundation
+package import Foundation
 import JWTKit
 import Logging
 package import ScrollbackModel
 
 /// A file of public keys and its content.
-struct KeyFile: Hashable, Sendable {
+package struct KeyFile: Hashable, Sendable {
     var path: String
     var data: Data
 
@@ -32,6 +32,11 @@ struct KeyFile: Hashable, Sendable {
         let folder = path.hasSuffix("/") ? path : path + "/"
         for name in keyFileNames { files.append(try KeyFile(at: folder + name)) }
         return files
+    }
+
+    package init(path: String, data: Data) {
+        self.path = path
+        self.data = data
     }
 
     private init(at path: String) throws(ChatError) {
@@ -86,7 +91,7 @@ package struct TokenKeys: Sendable {
         try await TokenKeys(KeyFile.all(at: path))
     }
 
-    init(_ files: [KeyFile]) async throws(ChatError) {
+    package init(_ files: [KeyFile]) async throws(ChatError) {
         var keys: [TokenKey] = []
         var ignoredKeys: [String] = []
         var paths: [String: String] = [:]

@@ -185,22 +185,9 @@ struct RequestScope: Sendable {
     ///
     /// - Parameter plusIsSpace: Whether `+` means a space, as in HTML forms. File names may contain a `+`.
     func query(_ request: Request, plusIsSpace: Bool = true) throws(ChatError) -> [String: [String]] {
-        var values: [String: [String]] = [:]
-        guard let query = request.uri.query else { return values }
-        for pair in query.split(separator: "&") {
-            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = Self.decode(parts[0], plusIsSpace),
-                let value = Self.decode(parts.count == 2 ? parts[1] : "", plusIsSpace)
-            else {
-                throw .invalidParameter(String(parts[0]), "must be percent-encoded UTF-8")
-            }
-            values[name, default: []].append(value)
-        }
-        return values
-    }
-
-    private static func decode(_ text: some StringProtocol, _ plusIsSpace: Bool) -> String? {
-        (plusIsSpace ? text.replacingOccurrences(of: "+", with: " ") : String(text)).removingPercentEncoding
+        try request.uri.query.map { (query) throws(ChatError) in
+            try QueryParameters.parse(query, plusIsSpace: plusIsSpace)
+        } ?? [:]
     }
 }
 

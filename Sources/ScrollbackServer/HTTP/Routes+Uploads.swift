@@ -1,9 +1,9 @@
 import Foundation
-import HTTPTypes
+package import HTTPTypes
 import Hummingbird
 import RawStructuredFieldValues
-import ScrollbackEngine
-import ScrollbackModel
+package import ScrollbackEngine
+package import ScrollbackModel
 
 extension Route {
     /// Uploads of files, plain or resumable.
@@ -219,7 +219,7 @@ extension UploadRequest {
     /// Reads `conversation`, `type`, `name` and `id` from the query, and the hash from the header `Repr-Digest`.
     ///
     /// - Throws: `invalid-parameter` with the name of the missing, repeated or invalid parameter.
-    fileprivate init(_ query: [String: [String]], _ headers: HTTPFields) throws(ChatError) {
+    package init(_ query: [String: [String]], _ headers: HTTPFields) throws(ChatError) {
         func one(_ name: String) throws(ChatError) -> String? {
             guard let given = query[name] else { return nil }
             guard given.count == 1 else { throw .invalidParameter(name, "must be given once") }

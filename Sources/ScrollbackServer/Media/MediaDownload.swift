@@ -134,12 +134,12 @@ struct MediaDownload: Sendable {
 /// A `Range` header with a single byte range (RFC 9110 section 14.2).
 ///
 /// Invalid and other ranges are ignored.
-enum ByteRange: Equatable {
+package enum ByteRange: Equatable {
     case whole
     case part(ClosedRange<Int64>)
     case unsatisfiable
 
-    init(_ header: String?, of size: Int64) {
+    package init(_ header: String?, of size: Int64) {
         self = .whole
         guard let header, header.lowercased().hasPrefix("bytes="), case let spec = header.dropFirst(6),
             // An empty file is always sent whole.

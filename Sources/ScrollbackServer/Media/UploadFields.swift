@@ -1,4 +1,4 @@
-import HTTPTypes
+package import HTTPTypes
 import Hummingbird
 import RawStructuredFieldValues
 import ScrollbackEngine
@@ -8,15 +8,15 @@ import ScrollbackModel
 ///
 /// Supports draft-ietf-httpbis-resumable-upload with interop versions 3 to 6 (drafts 01 to 05). A request with another
 /// version is a plain upload.
-struct UploadFields: Sendable {
+package struct UploadFields: Sendable {
     /// The interop version in 3...6, or `nil` for a plain upload.
     var version: Int?
     /// Whether the upload ends with this request.
     var isEnd: Bool?
-    var offset: Int64?
-    var length: Int64?
+    package private(set) var offset: Int64?
+    package private(set) var length: Int64?
 
-    init(_ headers: HTTPFields) {
+    package init(_ headers: HTTPFields) {
         let number = Self.number(headers[.uploadVersion]).flatMap { Int(exactly: $0) }
         version = number.flatMap { (3...6).contains($0) ? $0 : nil }
         isEnd = version == 3 ? Self.flag(headers[.uploadIncomplete]).map { !$0 } : Self.flag(headers[.uploadComplete])

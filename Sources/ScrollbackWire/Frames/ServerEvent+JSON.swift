@@ -178,14 +178,14 @@ private struct EventFields {
             self.message = message
         case "change": change = try LogChange(from: &value)
         case "epoch": epoch = try value.epoch()
-        case "seq": seq = try value.integer()
-        case "n": countedIndex = try value.integer()
-        case "rev": rev = try value.integer()
-        case "firstSeq": firstSeq = try value.integer()
+        case "seq": seq = try value.counter()
+        case "n": countedIndex = try value.counter()
+        case "rev": rev = try value.counter()
+        case "firstSeq": firstSeq = try value.counter()
         case "lastMessage": last = try Message(from: &value)
         case "altersCounts": altersCounts = try value.bool()
         case "places": places = try SeqRangeSet(from: &value)
-        case "readSeq": readSeq = try value.integer()
+        case "readSeq": readSeq = try value.counter()
         case "reads":
             reads = try value.list("reads", limit: ReadMark.maximum) { (read) throws(ChatError) in
                 let answer = try ReadResult(from: &read)

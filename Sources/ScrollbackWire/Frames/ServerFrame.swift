@@ -199,16 +199,18 @@ extension ServerFrame.Welcome {
         try reader.object { (name, value) throws(ChatError) in
             switch name {
             case "user": user = try value.user()
-            case "heartbeat": heartbeat = Int(try value.integer())
+            case "heartbeat":
+                heartbeat = Int(try value.counter())
+                guard (1...86_400).contains(heartbeat) else { throw value.mismatch("in 1...86400 seconds") }
             case "lineage": lineage = try value.string()
             case "lostAfter": lostAfter = try value.timetoken()
             case "limits":
                 try value.object { (name, value) throws(ChatError) in
                     switch name {
-                    case "frameBytes": limits.frameBytes = Int(try value.integer())
-                    case "contentBytes": limits.contentBytes = Int(try value.integer())
-                    case "attributeBytes": limits.attributeBytes = Int(try value.integer())
-                    case "pageSize": limits.pageSize = Int(try value.integer())
+                    case "frameBytes": limits.frameBytes = Int(try value.counter())
+                    case "contentBytes": limits.contentBytes = Int(try value.counter())
+                    case "attributeBytes": limits.attributeBytes = Int(try value.counter())
+                    case "pageSize": limits.pageSize = Int(try value.counter())
                     default: try value.skip()
                     }
                 }

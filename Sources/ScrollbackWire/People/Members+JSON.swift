@@ -49,7 +49,7 @@ extension MessageReader: ListElement {
         try reader.object { (name, value) throws(ChatError) in
             switch name {
             case "user": user = try value.user()
-            case "readSeq": readSeq = try value.integer()
+            case "readSeq": readSeq = try value.counter()
             default: try value.skip()
             }
         }

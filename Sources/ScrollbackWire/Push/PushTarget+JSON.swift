@@ -22,7 +22,7 @@ extension PushTarget {
         try reader.object { (name, value) throws(ChatError) in
             switch name {
             case "conversation": conversation = try value.conversation()
-            case "seq": seq = try value.null() ? nil : value.integer()
+            case "seq": seq = try value.null() ? nil : value.counter()
             case "epoch": epoch = try value.null() ? nil : value.epoch()
             case "message": message = try value.messageID("message")
             case "sender": sender = try value.user("sender")

@@ -60,6 +60,14 @@ struct MediaTransportTests {
             throws: { ($0 as? ChatError)?.code == .conflict })
     }
 
+    @Test("A delay that no timer can represent counts as missing", arguments: ["nan", "inf", "1e300", "soon"])
+    func delaysMustBeFinite(text: String) async throws {
+        let transport = try transport(Script(HTTPExchange.Answer(status: 429, headers: ["retry-after": text])))
+        await #expect(
+            performing: { try await transport.progress(of: "/v1/uploads/x", token: "t") },
+            throws: { ($0 as? ChatError).map { $0.code == .rateLimited && $0.retryAfter == nil } ?? false })
+    }
+
     @Test(
         "Errors of a remote server concern the file and never the client's token",
         arguments: [

@@ -34,7 +34,7 @@ package struct CountMessages: ClientOperation {
                 switch name {
                 case "counts":
                     try value.object { (name, count) throws(ChatError) in
-                        counts.append((try ConversationID(name), .success(try count.integer())))
+                        counts.append((try ConversationID(name), .success(try count.counter())))
                     }
                 case "errors":
                     try value.object { (name, error) throws(ChatError) in

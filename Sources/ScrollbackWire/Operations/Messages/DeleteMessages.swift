@@ -32,7 +32,7 @@ package struct DeleteMessages: ClientOperation {
         package init(from reader: inout JSONReader) throws(ChatError) {
             var count: Int64?
             try reader.object { (name, value) throws(ChatError) in
-                if name == "deleted" { count = try value.integer() } else { try value.skip() }
+                if name == "deleted" { count = try value.counter() } else { try value.skip() }
             }
             self.init(count: try count.required("deleted"))
         }

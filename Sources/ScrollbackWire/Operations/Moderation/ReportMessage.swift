@@ -32,7 +32,7 @@ package struct ReportMessage: ClientOperation {
         package init(from reader: inout JSONReader) throws(ChatError) {
             var number: Int64?
             try reader.object { (name, value) throws(ChatError) in
-                if name == "number" { number = try value.integer() } else { try value.skip() }
+                if name == "number" { number = try value.counter() } else { try value.skip() }
             }
             self.init(number: try number.required("number"), isNew: false)
         }

@@ -37,7 +37,7 @@ package struct MarkSeveralRead: ClientOperation {
             var count: Int64?
             var reads = reader
             try reader.object { (name, value) throws(ChatError) in
-                if name == "read" { count = try value.integer() } else { try value.skip() }
+                if name == "read" { count = try value.counter() } else { try value.skip() }
             }
             if let count {
                 self = .count(try Int(exactly: count).required("read"))
