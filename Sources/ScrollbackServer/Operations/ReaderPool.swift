@@ -1,3 +1,4 @@
+import CoreMetrics
 import NIOPosix
 package import ScrollbackEngine
 package import ScrollbackModel
