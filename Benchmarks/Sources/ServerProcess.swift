@@ -25,7 +25,9 @@ final class ServerProcess {
         let process = Process()
         let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "scrollback")
         process.executableURL = program
-        let limits = ["send", "write", "read", "lookup", "search"].flatMap { ["--\($0)-rate", "0"] }
+        let limits =
+            ["send", "write", "read", "lookup", "search"].flatMap { ["--\($0)-rate", "0"] }
+            + ["--search-seconds", "3600"]
         process.arguments =
             ["serve", "--data", directory.path, "--port", String(port), "--log-level", "error"] + limits + options
         let output = Pipe()

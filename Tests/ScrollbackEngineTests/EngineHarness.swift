@@ -21,7 +21,8 @@ final class EngineHarness: Sendable {
         execution: Log.Execution = .inline, permissions: Permissions = .standard,
         filter: (any ContentFilter)? = nil, webhooks: (any WebhookTransport)? = nil,
         gateway: (any PushGateway)? = nil, pushTiming: PushTiming = .init(),
-        erasures: any ErasureRegister = MemoryErasureRegister(), searchTime: SearchTime = SearchTime()
+        erasures: any ErasureRegister = MemoryErasureRegister(),
+        searchTime: SearchTime = SearchTime(limit: .seconds(3_600))
     ) throws {
         let store = store ?? MemoryStore(generation: 0x5EED)
         self.store = store
