@@ -25,7 +25,7 @@ final class ServerProcess {
         directory = data ?? folder.url
         let unlimited =
             ["send", "write", "read", "lookup", "search"].flatMap { ["--\($0)-rate", "0"] }
-            + ["--connections-per-address", "0", "--connections-per-user", "0"]
+            + ["--connections-per-address", "0", "--connections-per-user", "0", "--search-seconds", "3600"]
         self.options = (limitsUsers ? [] : unlimited) + options
         self.descriptors = descriptors
         (process, address) = try Self.start(directory, port: 0, self.options, descriptors)

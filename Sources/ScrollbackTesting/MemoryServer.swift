@@ -55,7 +55,10 @@ final class MemoryServer: Sendable {
         _ store: any MessageStore, _ services: RecordingPushGateway, _ key: [UInt8],
         _ limiter: RateLimiter?, _ clock: @escaping @Sendable () -> Date
     ) throws -> Running {
-        let engine = try Engine(store: store, gateway: services, checkpointKey: key, clock: clock)
+        // A test machine may be slow, and its searches read every message.
+        let engine = try Engine(
+            store: store, gateway: services, checkpointKey: key, clock: clock,
+            searchTime: SearchTime(limit: .seconds(3_600)))
         let sessions = SessionServices(
             engine: engine,
             verify: { token, completion in

@@ -10,6 +10,8 @@ import Testing
 @Suite struct SQLiteSearchTests {
     private let folder: TemporaryFolder
     private let store: SQLiteStore
+    /// A busy machine must not stop searches.
+    private let time = SearchTime(limit: .seconds(3_600))
 
     init() throws {
         folder = try TemporaryFolder()
@@ -84,7 +86,7 @@ import Testing
 
     /// Returns an engine with a group that has the messages `hello 1` to `hello N`.
     private func engine(_ count: UInt64, _ index: any MessageIndex = ScanningIndex()) throws -> Engine {
-        let engine = try Engine(store: store, index: index, execution: .inline)
+        let engine = try Engine(store: store, index: index, execution: .inline, searchTime: time)
         engine.putConversation(group, ConversationSettings(members: ["alice"]), by: admin) { _ = $0 }
         if count > 0 { for number in 1...count { sendMessage("hello \(number)", number, engine) } }
         return engine
@@ -225,7 +227,7 @@ import Testing
 
     @Test func `A search finds every acknowledged message while other members send`() async throws {
         let index = try SQLiteSearch(store)
-        let engine = try Engine(store: store, index: index)
+        let engine = try Engine(store: store, index: index, searchTime: time)
         let made = await withCheckedContinuation { continuation in
             engine.putConversation(group, ConversationSettings(members: ["alice", "bob"]), by: admin) {
                 continuation.resume(returning: (try? $0.get()) != nil)
@@ -267,8 +269,8 @@ import Testing
             workload.run(steps: 300)
             // In later rounds, the index already has some of the messages.
             for _ in 0..<round * 3 { _ = try index.catchUp() }
-            let fast = try Engine(store: store, index: index)
-            let slow = try Engine(store: store)
+            let fast = try Engine(store: store, index: index, searchTime: time)
+            let slow = try Engine(store: store, searchTime: time)
             for user in users {
                 for conversation in [nil, group, .community("city", channel: "private"), .room("lobby")]
                     as [ConversationID?]

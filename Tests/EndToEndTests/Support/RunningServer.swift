@@ -89,8 +89,9 @@ final class RunningServer: Sendable {
             return (state.port, state.starts)
         }
         let process = try Self.run(
-            ["serve", "--port", String(port), "--data", data.path] + arguments, shell: shell, name: "server-\(number)",
-            folder: folder)
+            // A busy machine must not stop searches.
+            ["serve", "--port", String(port), "--data", data.path, "--search-seconds", "3600"] + arguments,
+            shell: shell, name: "server-\(number)", folder: folder)
         let address = try await eventually("the server listens", within: 60) {
             if let code = process.end {
                 throw ChildProcess.Failure(description: "The server ended with \(code): \(process.errorText)")
