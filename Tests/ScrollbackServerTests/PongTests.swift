@@ -18,7 +18,7 @@ private final class PongScene {
         let raw = RawFrameHandler()
         handler = WebSocketHandler(
             lane: EventLoopLane(eventLoop: channel.eventLoop), raw: raw, metrics: metrics, budget: budget,
-            maximumQueuedBytes: 1000, runBlocking: { $0() })
+            maximumQueuedBytes: 1000, runBlocking: { _, _, work in work() })
         // As in the server, raw frames pass the encoder.
         try channel.pipeline.syncOperations.addHandlers([raw, WebSocketFrameEncoder(), handler])
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
@@ -106,7 +106,7 @@ private final class PongScene {
     @Test func `Pending requests and a client that does not read stop reading independently`() throws {
         let scene = try PongScene()
         scene.channel.isWritable = false
-        for _ in 0..<64 { scene.handler.offload {} }
+        for _ in 0..<64 { scene.handler.offload(.read, .server) {} }
         scene.channel.embeddedEventLoop.run()
         #expect(!scene.isReceiving)
         // The client reads again: its requests are executed, and reading resumes.

@@ -1,7 +1,7 @@
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
-import ScrollbackServer
+@testable import ScrollbackServer
 import Synchronization
 import TestSupport
 import Testing
@@ -25,7 +25,7 @@ struct ReaderPoolTests {
     }
 
     private func pools() -> ReaderPools {
-        let pools = ReaderPools(ServerOptions(directory: URL(filePath: "/nonexistent")))
+        let pools = ReaderPools(ServerOptions(directory: URL(filePath: "/nonexistent")), ServerMetrics())
         pools.start()
         return pools
     }
