@@ -22,7 +22,8 @@ final class EngineHarness: Sendable {
         filter: (any ContentFilter)? = nil, mentionLimiter: MentionLimiter? = nil,
         webhooks: (any WebhookTransport)? = nil,
         gateway: (any PushGateway)? = nil, pushTiming: PushTiming = .init(),
-        erasures: any ErasureRegister = MemoryErasureRegister(), searchTime: SearchTime = SearchTime(limit: .seconds(3_600)),
+        erasures: any ErasureRegister = MemoryErasureRegister(),
+        searchTime: SearchTime = SearchTime(limit: .seconds(3_600)),
         checkpointKey: [UInt8] = Checkpoints.makeKey(),
         rolledBack: @escaping @Sendable (Checkpoints.Rollback) -> Void = { _ in },
         space: (_ clock: @escaping @Sendable () -> Date) -> StorageSpace = { _ in .unlimited }

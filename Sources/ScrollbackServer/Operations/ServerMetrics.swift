@@ -167,7 +167,8 @@ final class ServerMetrics: Sendable {
                 rateLimited.increase(to: limiter.refusals.map { ([("class", $0.cost.rawValue)], $0.count) })
                 for (pool, waiting) in zip(WorkPool.allCases, readsWaiting) { waiting.set(pools[pool].depth) }
                 readsRefused.increase(
-                    to: WorkPool.allCases.map { ([("pool", $0.rawValue)], pools[$0].refusals.load(ordering: .relaxed)) })
+                    to: WorkPool.allCases.map { ([("pool", $0.rawValue)], pools[$0].refusals.load(ordering: .relaxed)) }
+                )
             }
         }
     }
