@@ -132,7 +132,7 @@ import Testing
             connections.count(where: \.isClosed) >= 80 ? true : nil
         }
         let start = ContinuousClock.now
-        let busy = try #require(server.processorSeconds)
+        let busy = try server.cpuSeconds
         for number in 1...20 {
             let sent = try await socket.request(
                 #""type":"send","conversation":"group:crew","message":\#(API.message("\(number)"))"#)

@@ -123,7 +123,7 @@ final class EngineScene: Sendable {
                 let caller = Self.caller(token).map { (caller: $0, expiresAt: Date?.none) }
                 completion(caller.map { .success($0) } ?? .failure(ChatError(.invalidToken, "The token is invalid.")))
             },
-            offload: { $0() })
+            offload: { $2() })
         let session = Session(services: services, lane: outbox, transport: outbox)
         session.receive(HelloFrame(token: user, device: "phone", cursor: nil).encoded())
         for frame in frames { session.receive(frame) }

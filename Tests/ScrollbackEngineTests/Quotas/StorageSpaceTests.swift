@@ -16,12 +16,14 @@ struct StorageSpaceTests {
     }
 
     private func harness(_ volume: Volume, execution: Log.Execution = .inline) throws -> EngineHarness {
-        let harness = try EngineHarness(execution: execution) { clock in
-            StorageSpace(floor: 500, clock: clock) {
-                volume.measurements.withLock { $0 += 1 }
-                return volume.free.withLock { $0 }
-            }
-        }
+        let harness = try EngineHarness(
+            execution: execution,
+            space: { clock in
+                StorageSpace(floor: 500, clock: clock) {
+                    volume.measurements.withLock { $0 += 1 }
+                    return volume.free.withLock { $0 }
+                }
+            })
         try harness.make(group, members: ["alice", "bob"])
         return harness
     }
@@ -74,7 +76,7 @@ struct StorageSpaceTests {
         let isHeld = DispatchSemaphore(value: 0)
         let gate = DispatchSemaphore(value: 0)
         harness.engine.log.submit(
-            { _ in },
+            for: .server, { _ in },
             completion: { (_: Result<Void, ChatError>) in
                 isHeld.signal()
                 gate.wait()
