@@ -26,8 +26,8 @@ extension UserRow: StoredRow, Bindable {
         parameters.add(profile.name, "name", of: encryptedRow)
         parameters.add(profile.avatar, "avatar", of: encryptedRow)
         parameters.add(profile.metadata?.text, "metadata", of: encryptedRow)
-        parameters.add(rev, revokedAt, state.rawValue)
-        parameters.add(isBanned, isInvitationOnly)
+        parameters.add(rev, revokedAt, state.rawValue, isBanned)
+        parameters.add(isInvitationOnly)
     }
 }
 
