@@ -46,7 +46,7 @@ extension SQLiteStore {
 
 extension SQLiteReader {
     private static let incarnations = Statement<IncarnationRow>(
-        "SELECT id, generation, firstCommit, newest, lostAfter FROM incarnation ORDER BY number"
+        "SELECT id, generation, firstCommit, newest, lostAfter FROM incarnation WHERE number > 0 ORDER BY number"
     ) { columns in
         IncarnationRow(
             id: MessageID(try columns.uuid("id")), generation: columns.bits(), firstCommit: columns.integer(),

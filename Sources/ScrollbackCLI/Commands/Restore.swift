@@ -15,8 +15,8 @@ struct Restore: AsyncParsableCommand {
             send their queued messages, and messages from after the backup disappear.
 
             With --in-place and without a backup, the command only gives the store of a stopped server a new \
-            generation. Use it before you start the server on a data directory that was put back by other means, such as a \
-            snapshot of the volume. The server also detects this itself when a client connects that has seen more.
+            generation. Use it before you start the server on a data directory that was put back by other means, such \
+            as a snapshot of the volume. The server also detects this itself when a client connects that has seen more.
 
             The backup contains users that were erased later. To erase them again, use --erasures with the \
             erasures.jsonl of the replaced data directory.

@@ -37,8 +37,8 @@ extension Engine {
             let generation = transaction.generation
             guard try transaction.store.incarnations().last?.generation == generation else { return }
             try self.begin(
-                // An answer may get this commit's checkpoint before the new incarnation is adopted. The commit therefore
-                // still belongs to the old one.
+                // An answer may get this commit's checkpoint before the new incarnation is adopted. The commit
+                // therefore still belongs to the old one.
                 IncarnationRow(
                     id: .incarnation(at: date), generation: generation, firstCommit: transaction.commit + 1,
                     newest: transaction.newest),

@@ -127,7 +127,8 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
                 connection.frame(
                     1, Array(#"{"type":"hello","token":"\#(fixture.bob.token ?? "")","device":"\#(UUID())"}"#.utf8))
                 _ = try await connection.read(through: "welcome")
-                _ = try await connection.read(through: "}}")
+                // The end of the welcome: the lineage.
+                _ = try await connection.read(through: "\"}")
             }
             connection.frame(opcode, payload, isFinal: isFinal, isMasked: isMasked, reserved: reserved)
             #expect(try await connection.closeCode() == code)
