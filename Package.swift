@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Documentation/architecture.md explains the targets. scripts/check-imports.py checks that each target imports only what
-// it declares here. A separate target exists only where a dependency or a rule requires one.
+// Documentation/architecture.md explains the targets. A separate target exists only where a dependency or a rule
+// requires one. scripts/check-imports.py checks that each target imports only what it declares here.
 
 // Set by scripts/fuzz.sh: the path of libFuzzer. The project's modules are then instrumented for it and optimized.
 let fuzzer = Context.environment["SCROLLBACK_FUZZER"]

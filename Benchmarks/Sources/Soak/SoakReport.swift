@@ -41,7 +41,7 @@ struct SoakSample: Encodable {
     }
 
     static let header = """
-        | minute | memory, MiB | descriptors | store, MiB | files, MiB | CPU, cores | requests/s | p50, p99 ms | failed |
+        | minute | memory, MiB | files open | store, MiB | files, MiB | CPU, cores | requests/s | p50, p99 ms | failed |
         |---|---|---|---|---|---|---|---|---|
         """
 

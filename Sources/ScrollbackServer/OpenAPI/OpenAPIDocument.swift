@@ -6,8 +6,8 @@ import ScrollbackWire
 
 /// The OpenAPI document of `/openapi.json`.
 ///
-/// The paths of registered operations are generated from their endpoints and parameters. The file `openapi.json` of this
-/// folder has the components, and the paths of routes that are written by hand.
+/// The paths of registered operations are generated from their endpoints and parameters. The file `openapi.json` of
+/// this target has the components, and the paths of routes that are written by hand.
 enum OpenAPIDocument {
     static let bytes = encoded(document())
 
