@@ -304,7 +304,7 @@ struct ErasureTests {
         for record in records {
             let name: String
             switch record {
-            case .profile(let profile, let state, _):
+            case .profile(let profile, let state, _, _):
                 name = "profile"
                 #expect(profile.name == "Alice" && state == "active")
             case .membership: name = "membership"
