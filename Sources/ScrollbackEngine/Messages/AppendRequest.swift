@@ -293,7 +293,7 @@ extension Transaction {
         if let row = known {
             if attributes.mentions?.everyone == true {
                 try checkMentionOfEveryone(
-                    by: sender, role: try role(of: sender.user, in: row), in: row.id, permissions: permissions,
+                    by: sender, role: try roleForSending(sender.user, in: row), in: row.id, permissions: permissions,
                     mentionLimiter)
             }
             if attributes.priority == .high {
@@ -309,8 +309,13 @@ extension Transaction {
         return try createNamed(append.conversation, by: sender.user)
     }
 
+    /// Returns a sender's role; a user who left a direct conversation becomes a member again by sending.
+    private func roleForSending(_ sender: UserID, in row: ConversationRow) throws -> Role? {
+        row.id.namedUsers.contains(sender) ? .member : try role(of: sender, in: row)
+    }
+
     private func checkMaySendHighPriority(_ sender: Caller, in row: ConversationRow, permissions: Permissions) throws {
-        let role = try role(of: sender.user, in: row)
+        let role = try roleForSending(sender.user, in: row)
         guard permissions[.sendHigh, row.id.kind].isMet(by: role, isAdmin: sender.isAdmin) else {
             throw ChatError(
                 .forbidden, "You need permission to send high-priority messages in \(row.id).",

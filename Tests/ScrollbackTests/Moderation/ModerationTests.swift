@@ -43,7 +43,7 @@ struct ModerationTests {
         #expect(try await eventually { await typists(his) == ["alice"] })
         // A disconnected user sends no event when they stop typing.
         server.goOffline("alice")
-        #expect(try await eventually(within: 9) { await typists(his) == [] })
+        #expect(try await eventually { await typists(his) == [] })
         await server.close()
     }
 
@@ -54,7 +54,7 @@ struct ModerationTests {
             alice.conversation(group).setTyping(true)
         }
         #expect(try await eventually { server.requests(of: "alice")["typing"] == 1 })
-        #expect(try await eventually(within: 8) { server.requests(of: "alice")["typing"] == 2 })
+        #expect(try await eventually { server.requests(of: "alice")["typing"] == 2 })
         #expect(try await eventually { await typists(bob.conversation(group)) == [] })
         await server.close()
     }
