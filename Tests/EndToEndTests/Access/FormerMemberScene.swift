@@ -84,9 +84,9 @@ struct FormerMemberScene {
         try await make(admin, "PATCH", "\(messages)/{OWN}", #"{"content":{"text":"\#(marker) words"}}"#)
         for name in ["REACTED", "OWN"] {
             try await make(
-                marked, "POST", "\(messages)/{\(name)}/actions", #"{"type":"reaction","value":"\#(marker)"}"#)
+                alice, "POST", "\(messages)/{\(name)}/actions", #"{"type":"reaction","value":"\#(marker)"}"#)
         }
-        try await send(marked, "REPLY", #""type":"text","content":{"text":"\#(marker)"},"replyTo":"{ROOT}""#)
+        try await send(alice, "REPLY", #""type":"text","content":{"text":"\#(marker)"},"replyTo":"{ROOT}""#)
         let later = try await upload(alice, "\(marker).txt", Array(marker.utf8), type: "file")
         values["MEDIA"] = later
         try await make(
@@ -99,7 +99,7 @@ struct FormerMemberScene {
         if kind != .group {
             try await make(admin, "PUT", "/v1/conversations/community:{TAG}%2F\(marker)", "{}")
         }
-        try await send(alice, "LATER", #""type":"text","content":{"text":"\#(marker)"},"mentions":{"everyone":true}"#)
+        try await send(marked, "LATER", #""type":"text","content":{"text":"\#(marker)"},"mentions":{"everyone":true}"#)
     }
 
     // MARK: Requests
