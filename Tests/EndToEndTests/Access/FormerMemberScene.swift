@@ -90,7 +90,7 @@ struct FormerMemberScene {
         let later = try await upload(alice, "\(marker).txt", Array(marker.utf8), type: "file")
         values["MEDIA"] = later
         try await make(
-            alice, "PATCH", "\(messages)/{FILE}", #"{"content":{"media":"\#(later)","name":"\#(marker)"}}"#)
+            alice, "PATCH", "\(messages)/{FILE}", #"{"type":"file","content":{"media":"\#(later)","name":"\#(marker)"}}"#)
         let thumbnail = try await alice.call(
             "PUT", fill("/v1/media/{IMAGE}/thumbnail"), bytes: SampleFile.png(3, 3), type: "image/png")
         try #require(thumbnail.status == 200, "\(thumbnail)")
