@@ -96,12 +96,12 @@ extension SQLiteReader {
     }
 
     // The time is that of the row with the highest sequence number.
-    private static let replies = Statement<(count: Int64, last: Timetoken)>(
+    private static let replies = Statement(
         """
         SELECT count(*), max(seq), timetoken FROM message
         WHERE conversation = ? AND thread = ? AND seq <= ? AND content IS NOT NULL
         """
-    ) { columns in
+    ) { (columns: inout Columns) -> (count: Int64, last: Timetoken) in
         let (count, _) = (columns.integer(), columns.integer())
         return (count: count, last: columns.timetoken())
     }

@@ -181,7 +181,9 @@ struct Damage: Sendable, CustomTestStringConvertible {
             finding: "bob's read position 11 is not in 0...10"),
         Damage(sql: "UPDATE member SET joinN = 1 WHERE user = 'bob'", finding: "bob's join index at 0 is 1"),
         Damage(
-            sql: "INSERT INTO span VALUES (1, 'alice', 5, 7), (1, 'alice', 6, NULL)",
+            sql: """
+                INSERT INTO span (conversation, user, joined, "left") VALUES (1, 'alice', 5, 7), (1, 'alice', 6, NULL)
+                """,
             finding: "alice's membership from 6 starts before the previous one ended"),
         Damage(
             sql: #"UPDATE span SET joined = 5, "left" = 4 WHERE user = 'alice'"#,

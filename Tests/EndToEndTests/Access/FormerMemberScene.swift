@@ -28,9 +28,11 @@ struct FormerMemberScene {
             case .publicChannel: ("community:\(tag)/open", "community:\(tag)")
             case .privateChannel: ("community:\(tag)/closed", "community:\(tag)/closed")
             }
+        // A removal from a private channel does not end the membership in the community, whose members bob may see.
+        let name = "\(kind == .privateChannel ? "new" : Self.marker)-\(tag)"
         values = [
             "TAG": tag, "P": id, "PATH": id.replacing("/", with: "%2F"), "BOB": "bob-\(tag)",
-            "MEMBERS": members.replacing("/", with: "%2F"), "MEMBERSID": members, "NEW": "\(Self.marker)-\(tag)",
+            "MEMBERS": members.replacing("/", with: "%2F"), "MEMBERSID": members, "NEW": name,
         ]
         for name in ["EDITED", "REACTED", "ROOT", "OWN", "FILE", "PICTURE", "REPLY", "LATER", "FRESH"] {
             values[name] = UUID().uuidString.lowercased()
@@ -38,7 +40,7 @@ struct FormerMemberScene {
         bob = try await fixture.server.api(UserID("bob-\(tag)"))
         socket = try await TestSocket.signedIn(fixture.server, UserID("bob-\(tag)"))
         let alice = try await fixture.server.api(UserID("alice-\(tag)"))
-        let marked = try await fixture.server.api(UserID("\(Self.marker)-\(tag)"))
+        let marked = try await fixture.server.api(UserID(name))
         let list = #""members":["alice-{TAG}","bob-{TAG}"]"#
         let admin = fixture.admin
         if kind == .group {
@@ -84,22 +86,23 @@ struct FormerMemberScene {
         try await make(admin, "PATCH", "\(messages)/{OWN}", #"{"content":{"text":"\#(marker) words"}}"#)
         for name in ["REACTED", "OWN"] {
             try await make(
-                marked, "POST", "\(messages)/{\(name)}/actions", #"{"type":"reaction","value":"\#(marker)"}"#)
+                alice, "POST", "\(messages)/{\(name)}/actions", #"{"type":"reaction","value":"\#(marker)"}"#)
         }
-        try await send(marked, "REPLY", #""type":"text","content":{"text":"\#(marker)"},"replyTo":"{ROOT}""#)
+        try await send(alice, "REPLY", #""type":"text","content":{"text":"\#(marker)"},"replyTo":"{ROOT}""#)
         let later = try await upload(alice, "\(marker).txt", Array(marker.utf8), type: "file")
         values["MEDIA"] = later
         try await make(
-            alice, "PATCH", "\(messages)/{FILE}", #"{"content":{"media":"\#(later)","name":"\#(marker)"}}"#)
+            alice, "PATCH", "\(messages)/{FILE}",
+            #"{"type":"file","content":{"media":"\#(later)","name":"\#(marker)"}}"#)
         let thumbnail = try await alice.call(
             "PUT", fill("/v1/media/{IMAGE}/thumbnail"), bytes: SampleFile.png(3, 3), type: "image/png")
         try #require(thumbnail.status == 200, "\(thumbnail)")
         try await make(
             admin, "PUT", "/v1/conversations/{PATH}", #"{"name":"\#(marker)","avatar":"https://\#(marker).test"}"#)
-        if kind != .group {
+        if kind == .publicChannel {
             try await make(admin, "PUT", "/v1/conversations/community:{TAG}%2F\(marker)", "{}")
         }
-        try await send(alice, "LATER", #""type":"text","content":{"text":"\#(marker)"},"mentions":{"everyone":true}"#)
+        try await send(marked, "LATER", #""type":"text","content":{"text":"\#(marker)"},"mentions":{"everyone":true}"#)
     }
 
     // MARK: Requests

@@ -163,7 +163,7 @@ struct NoticeTests {
                 }
             }?.code == .forbidden)
         try harness.leave(group, "carol", by: Caller(user: "carol"))
-        try harness.join(group, "carol", by: dave)
+        try harness.join(group, "carol")
         let own = try #require(try harness.page(of: group, by: "alice").messages.first { $0.text == "carol left" })
         #expect(refusal { try harness.delete(own.id, in: group, by: Caller(user: "carol")) }?.code == .forbidden)
         #expect(try harness.delete(notice.id, in: group, by: dave).isDeleted)
