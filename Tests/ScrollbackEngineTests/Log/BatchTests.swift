@@ -102,7 +102,7 @@ struct BatchTests {
         for index in 0..<20 { blocked.send(index, blocked.harness.submission("\(index)"), by: "alice") }
         store.failures.withLock { $0 = [.commit] }
         blocked.release()
-        #expect(store.attempts.withLock { $0 } == 23, "the group, the held job, the batch, and each of its messages")
+        #expect(store.attempts.withLock { $0 } == 24, "the incarnation, group, held job, batch and its messages")
         let answers = blocked.answers.withLock { $0 }
         #expect(answers.map(\.0) == Array(0..<20))
         #expect(answers.map { try? $0.1.get().position?.seq } == (1...20).map { Seq($0) })
@@ -146,7 +146,7 @@ struct BatchTests {
             blocked.answers.withLock { $0 }.allSatisfy { answer in
                 refusal { _ = try answer.1.get() }?.code == .storageFull
             })
-        #expect(store.attempts.withLock { $0 } == 3, "the group, the held job, and the batch once")
+        #expect(store.attempts.withLock { $0 } == 4, "the incarnation, the group, the held job, and the batch once")
         #expect(try blocked.harness.page(of: group, by: "alice").messages.isEmpty)
     }
 
