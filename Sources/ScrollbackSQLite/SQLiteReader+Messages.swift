@@ -99,15 +99,15 @@ extension SQLiteReader {
     private static let replies = Statement(
         """
         SELECT count(*), max(seq), timetoken FROM message
-        WHERE conversation = ? AND thread = ? AND seq <= ? AND content IS NOT NULL
+        WHERE conversation = ? AND thread = ? AND timetoken <= ? AND content IS NOT NULL
         """
     ) { (columns: inout Columns) -> (count: Int64, last: Timetoken) in
         let (count, _) = (columns.integer(), columns.integer())
         return (count: count, last: columns.timetoken())
     }
 
-    func replies(in thread: MessageID, of conversation: Int64, through seq: Seq) throws -> ReplySummary? {
-        let found = try connection.first(Self.replies) { $0.add(conversation, thread, seq) }
+    func replies(in thread: MessageID, of conversation: Int64, until time: Timetoken) throws -> ReplySummary? {
+        let found = try connection.first(Self.replies) { $0.add(conversation, thread, time) }
         return found.flatMap { $0.count > 0 ? ReplySummary(count: $0.count, lastReplyAt: $0.last) : nil }
     }
 }

@@ -73,7 +73,7 @@ extension Access {
         guard let end, !end.isRevExact || row.rev > end.rev else { return row }
         var row = row
         if let replies = row.replies, replies.count > 0 {
-            row.replies = try store.replies(in: row.id, of: conversation.number, through: state.head)
+            row.replies = try store.replies(in: row.id, of: conversation.number, until: end.time)
         }
         if row.isDeleted {
             row.rev = min(row.rev, end.rev)

@@ -257,8 +257,8 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
         Array(places.filter { $0.value[id] != nil }.keys.sorted().prefix(limit))
     }
 
-    func replies(in thread: MessageID, of conversation: Int64, through seq: Seq) -> ReplySummary? {
-        let found = (messages[conversation] ?? []).filter { $0.thread == thread && $0.seq <= seq && !$0.isDeleted }
+    func replies(in thread: MessageID, of conversation: Int64, until time: Timetoken) -> ReplySummary? {
+        let found = (messages[conversation] ?? []).filter { $0.thread == thread && $0.timetoken <= time && !$0.isDeleted }
         return found.last.map { ReplySummary(count: Int64(found.count), lastReplyAt: $0.timetoken) }
     }
 

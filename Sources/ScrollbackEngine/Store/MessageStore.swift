@@ -87,8 +87,8 @@ package protocol StoreReader: ModerationReader, PeopleReader, AdminReader, PushR
     /// Returns conversations that have a message with an ID, lowest number first.
     func conversations(withMessage id: MessageID, limit: Int) throws -> [Int64]
 
-    /// Counts the replies of a thread up to a sequence number, without tombstones; `nil` if there are none.
-    func replies(in thread: MessageID, of conversation: Int64, through seq: Seq) throws -> ReplySummary?
+    /// Counts the replies of a thread up to a time, without tombstones; `nil` if there are none.
+    func replies(in thread: MessageID, of conversation: Int64, until time: Timetoken) throws -> ReplySummary?
 
     /// Returns the key of a removed message.
     func key(_ id: MessageID, in conversation: Int64) throws -> KeyRow?

@@ -16,7 +16,7 @@ extension StoreConformance {
             try expectEqual(try found(2), [rows[0].number, rows[2].number])
             try expectEqual(try found(3), [])
         },
-        Case("The replies of a thread are counted up to a sequence number, without tombstones") { store in
+        Case("The replies of a thread are counted up to a time, without tombstones") { store in
             let number = try store.makeConversation(.group("a"), messages: 1).number
             let thread = MessageID(1)
             try store.transaction { store in
@@ -27,17 +27,18 @@ extension StoreConformance {
                     try store.insert(row, in: number)
                 }
             }
-            func replies(through seq: Seq) throws -> ReplySummary? {
-                try store.read { try $0.replies(in: thread, of: number, through: seq) }
+            func replies(until seq: Seq) throws -> ReplySummary? {
+                let time = MessageRow.sample(seq).timetoken
+                return try store.read { try $0.replies(in: thread, of: number, until: time) }
             }
             func summary(_ count: Int64, _ seq: Seq) -> ReplySummary {
                 ReplySummary(count: count, lastReplyAt: MessageRow.sample(seq).timetoken)
             }
-            try expectEqual(try replies(through: 1), nil)
-            try expectEqual(try replies(through: 2), summary(1, 2))
-            try expectEqual(try replies(through: 5), summary(2, 4))
-            try expectEqual(try replies(through: .max), summary(3, 6))
-            try expectEqual(try store.read { try $0.replies(in: thread, of: number + 1, through: .max) }, nil)
+            try expectEqual(try replies(until: 1), nil)
+            try expectEqual(try replies(until: 2), summary(1, 2))
+            try expectEqual(try replies(until: 5), summary(2, 4))
+            try expectEqual(try replies(until: 6), summary(3, 6))
+            try expectEqual(try store.read { try $0.replies(in: thread, of: number + 1, until: Timetoken(rawValue: .max)) }, nil)
         },
         Case("Erasing a conversation keeps its row, and its members become former members") { store in
             let erased = try store.makeConversation(.group("a"), messages: 5)
