@@ -293,7 +293,7 @@ extension Transaction {
         if let row = known {
             if attributes.mentions?.everyone == true {
                 try checkMentionOfEveryone(
-                    by: sender, role: try roleForSending(sender.user, in: row), in: row.id, permissions: permissions,
+                    by: sender, role: try senderRole(sender.user, in: row), in: row.id, permissions: permissions,
                     mentionLimiter)
             }
             if attributes.priority == .high {
@@ -309,13 +309,14 @@ extension Transaction {
         return try createNamed(append.conversation, by: sender.user)
     }
 
-    /// Returns a sender's role; a user who left a direct conversation becomes a member again by sending.
-    private func roleForSending(_ sender: UserID, in row: ConversationRow) throws -> Role? {
-        row.id.namedUsers.contains(sender) ? .member : try role(of: sender, in: row)
+    /// Returns a sender's role; a missing participant of a direct conversation becomes a member by sending.
+    private func senderRole(_ user: UserID, in row: ConversationRow) throws -> Role? {
+        let isMissing = row.flags.contains(.missingParticipant) && row.id.namedUsers.contains(user)
+        return try role(of: user, in: row) ?? (isMissing ? .member : nil)
     }
 
     private func checkMaySendHighPriority(_ sender: Caller, in row: ConversationRow, permissions: Permissions) throws {
-        let role = try roleForSending(sender.user, in: row)
+        let role = try senderRole(sender.user, in: row)
         guard permissions[.sendHigh, row.id.kind].isMet(by: role, isAdmin: sender.isAdmin) else {
             throw ChatError(
                 .forbidden, "You need permission to send high-priority messages in \(row.id).",
@@ -331,8 +332,7 @@ extension Transaction {
         to id: ConversationID, by sender: Caller, permissions: Permissions
     ) throws -> ConversationRow? {
         if let row = try conversation(id), !row.isDeleted {
-            let isMissingParticipant = row.flags.contains(.missingParticipant) && id.namedUsers.contains(sender.user)
-            let role = try role(of: sender.user, in: row) ?? (isMissingParticipant ? .member : nil)
+            let role = try senderRole(sender.user, in: row)
             guard permissions[.send, id.kind].isMet(by: role, isAdmin: sender.isAdmin) else {
                 try checkIsNotBanned(sender.user, from: row)
                 // Former members can see the conversation and get a specific error. To others it must look as if it did

@@ -149,6 +149,16 @@ struct ReferenceTests {
         try harness.edit(own.id, in: group, "all", mentions: .set(.everyone()), by: alice)
     }
 
+    @Test("The first message of a direct conversation can mention everyone after the other user changed settings there")
+    func mentionInEmptyDirectConversation() throws {
+        let harness = try EngineHarness()
+        let mute = StateChange.settings(isMuted: true, isPinned: nil)
+        _ = try harness.done { harness.engine.change(.direct("bob"), mute, by: alice, completion: $0) }
+        var submission = harness.submission("hi", mentions: .everyone())
+        submission.attributes.priority = .high
+        try harness.send(submission, to: .direct("alice"), by: "bob")
+    }
+
     @Test("Mentions of everyone have a rate limit for each user and conversation")
     func mentionRate() throws {
         let harness = try EngineHarness(mentionLimiter: MentionLimiter(perHour: 60, burst: 2))
