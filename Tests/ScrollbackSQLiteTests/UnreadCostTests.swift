@@ -15,7 +15,7 @@ import Testing
     /// Sends messages by alice and bob in turn, with many in flight.
     private func talk(_ numbers: ClosedRange<Int>, in engine: Engine) {
         let done = DispatchGroup()
-        let inFlight = DispatchSemaphore(value: 5_000)
+        let inFlight = DispatchSemaphore(value: 1_000)
         for number in numbers {
             inFlight.wait()
             done.enter()

@@ -42,7 +42,7 @@ struct SlowReaderTests {
         let token = try await server.token("slow")
         slow.frame(1, Array(#"{"type":"hello","token":"\#(token)","device":"phone"}"#.utf8))
         _ = try await slow.read(through: "\"limits\":{")
-        _ = try await slow.read(through: "}}")
+        _ = try await slow.read(through: "lineage")
         try await slow.stopReading()
         let resident = server.residentBytes
         var code: Int?

@@ -14,7 +14,7 @@ import Testing
         let server = try await RunningServer.start()
         let flooding = try await RawConnection.webSocket(server)
         flooding.frame(1, hello(try await server.token("mallory"), "flood"))
-        _ = try await flooding.read(through: "}}")
+        _ = try await flooding.read(through: "lineage")
         try await flooding.stopReading()
         let before = try #require(server.residentBytes)
         // Pings of 131 bytes in pieces of 1 MiB, 32 MiB in total. Each would be answered by 127 bytes.
@@ -47,7 +47,7 @@ import Testing
         // Signed in, the same client can send a whole frame.
         let known = try await RawConnection.webSocket(server)
         known.frame(1, hello(try await server.token("alice"), "phone"))
-        _ = try await known.read(through: "}}")
+        _ = try await known.read(through: "lineage")
         let padding = String(repeating: "x", count: 500_000)
         known.frame(1, Array(#"{"type":"ping","ref":1,"x":"\#(padding)"}"#.utf8))
         _ = try await known.read(through: #""ref":1"#)
@@ -84,7 +84,7 @@ import Testing
         let server = try await RunningServer.start()
         let raw = try await RawConnection.webSocket(server)
         raw.frame(1, hello(try await server.token("alice"), "phone"))
-        _ = try await raw.read(through: "}}")
+        _ = try await raw.read(through: "lineage")
         #expect(try await server.metric("scrollback_connections") == 1)
         // The process of the client has ended: there is no close frame. The heartbeat would end after 75 seconds.
         raw.close()
@@ -187,7 +187,7 @@ import Testing
         for name in names.dropFirst() {
             let connection = try await RawConnection.webSocket(server)
             connection.frame(1, hello(try await server.token(UserID(name)), "phone"))
-            _ = try await connection.read(through: "}}")
+            _ = try await connection.read(through: "lineage")
             connection.frame(1, Array(#"{"type":"ping","ref":1}"#.utf8))
             _ = try await connection.read(through: #""ref":1"#)
             try await connection.stopReading()

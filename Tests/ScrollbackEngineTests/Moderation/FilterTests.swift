@@ -92,11 +92,14 @@ struct FilterTests {
     @Test("Banned words are found in captions and in quotes of quotes")
     func captionsAndNestedQuotes() throws {
         let harness = try harness()
+        let known = harness.submission("ok")
+        try harness.send(known, to: group, by: "bob")
+        let quoted = known.id
         let inner =
-            #"{"text":"ok","message":{"id":"\#(harness.newID())","sender":"bob","type":"image","content":"#
+            #"{"text":"ok","message":{"id":"\#(quoted)","sender":"bob","type":"image","content":"#
             + #"{"url":"https://a/b","caption":"spam here"}}}"#
         let outer =
-            #"{"text":"ok","message":{"id":"\#(harness.newID())","sender":"bob","type":"reference","content":\#(inner)}}"#
+            #"{"text":"ok","message":{"id":"\#(quoted)","sender":"bob","type":"reference","content":\#(inner)}}"#
         let contents = [
             try MessageContent(type: .image, json: RawJSON(#"{"url":"https://a/b","caption":"spam here"}"#)),
             try MessageContent(type: .reference, json: RawJSON(inner)),
