@@ -54,7 +54,8 @@ struct PictureHeaderTests {
         try #require(try await cost(of: plain, "file", fixture).status == 201)
         let usual = try await cost(of: plain.dropLast() + [0], "file", fixture)
         let hostile = try await cost(of: picture.bytes(Self.size), picture.type, fixture)
-        #expect(usual.status == 201 && [201, 422].contains(hostile.status))
+        // The server can close the connection before it has received all of a refused picture.
+        #expect(usual.status == 201 && [201, 422, nil].contains(hostile.status))
         // Both are CPU time and memory of the server alone, so other processes hardly change the ratio.
         #expect(hostile.cpu < 4 * usual.cpu + 1, "\(hostile.cpu) s of CPU time, another file takes \(usual.cpu) s.")
         // The file can be mapped into memory once.
@@ -63,13 +64,13 @@ struct PictureHeaderTests {
 
     private func cost(
         of bytes: [UInt8], _ type: String, _ fixture: MediaServer
-    ) async throws -> (status: Int, cpu: Double, memory: Int) {
+    ) async throws -> (status: Int?, cpu: Double, memory: Int) {
         try fixture.server.resetPeak()
         let (cpu, memory) = (try fixture.server.cpuSeconds, try #require(fixture.server.residentBytes))
         // The server's work is measured, not the time that it takes on a busy machine.
-        let answer = try await fixture.alice.call(
+        let answer = try? await fixture.alice.call(
             "POST", MediaServer.path(type), bytes: bytes, type: "application/octet-stream", within: 600)
         let peak = try #require(fixture.server.peakResidentBytes)
-        return (answer.status, try fixture.server.cpuSeconds - cpu, peak - memory)
+        return (answer?.status, try fixture.server.cpuSeconds - cpu, peak - memory)
     }
 }

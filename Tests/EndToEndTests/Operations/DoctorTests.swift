@@ -39,7 +39,7 @@ import Testing
     private func examine(_ arguments: [String] = [], descriptors: Int = 4096) async throws -> Report {
         try await Report(
             ["--data", server.data.path, "--server", server.url.absoluteString] + arguments,
-            shell: "ulimit -S -n \(descriptors)", folder: server.folder)
+            shell: "ulimit -n \(descriptors)", folder: server.folder)
     }
 
     @Test func `The doctor reports ok for a healthy server and causes no error in its log`()
