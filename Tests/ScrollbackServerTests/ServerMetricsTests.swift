@@ -151,6 +151,47 @@ struct ServerMetricsTests {
         scrollback_commit_writes_bucket{le="+Inf"} 3
         scrollback_commit_writes_sum 604.0
         scrollback_commit_writes_count 3
+        # HELP scrollback_rate_limited_total Requests refused because their user exceeded a rate limit.
+        # TYPE scrollback_rate_limited_total counter
+        # HELP scrollback_write_queue_refusals_total Writes refused because the queue, or a user's part of it, was full.
+        # TYPE scrollback_write_queue_refusals_total counter
+        scrollback_write_queue_refusals_total{bound="total"} 0
+        scrollback_write_queue_refusals_total{bound="user"} 0
+        # HELP scrollback_searches_stopped_total Searches stopped because they took too long.
+        # TYPE scrollback_searches_stopped_total counter
+        scrollback_searches_stopped_total 0
+        # HELP scrollback_reads_refused_total Reads refused because too many reads of their user were waiting.
+        # TYPE scrollback_reads_refused_total counter
+        # HELP scrollback_admission_wait_seconds Time that work waited for a thread of the admission pool.
+        # TYPE scrollback_admission_wait_seconds histogram
+        scrollback_admission_wait_seconds_bucket{le="0.001"} 0
+        scrollback_admission_wait_seconds_bucket{le="0.01"} 0
+        scrollback_admission_wait_seconds_bucket{le="0.1"} 0
+        scrollback_admission_wait_seconds_bucket{le="1.0"} 0
+        scrollback_admission_wait_seconds_bucket{le="10.0"} 0
+        scrollback_admission_wait_seconds_bucket{le="+Inf"} 0
+        scrollback_admission_wait_seconds_sum 0.0
+        scrollback_admission_wait_seconds_count 0
+        # HELP scrollback_read_wait_seconds Time that work waited for a thread of the read pool.
+        # TYPE scrollback_read_wait_seconds histogram
+        scrollback_read_wait_seconds_bucket{le="0.001"} 0
+        scrollback_read_wait_seconds_bucket{le="0.01"} 0
+        scrollback_read_wait_seconds_bucket{le="0.1"} 0
+        scrollback_read_wait_seconds_bucket{le="1.0"} 0
+        scrollback_read_wait_seconds_bucket{le="10.0"} 0
+        scrollback_read_wait_seconds_bucket{le="+Inf"} 0
+        scrollback_read_wait_seconds_sum 0.0
+        scrollback_read_wait_seconds_count 0
+        # HELP scrollback_search_wait_seconds Time that work waited for a thread of the search pool.
+        # TYPE scrollback_search_wait_seconds histogram
+        scrollback_search_wait_seconds_bucket{le="0.001"} 0
+        scrollback_search_wait_seconds_bucket{le="0.01"} 0
+        scrollback_search_wait_seconds_bucket{le="0.1"} 0
+        scrollback_search_wait_seconds_bucket{le="1.0"} 0
+        scrollback_search_wait_seconds_bucket{le="10.0"} 0
+        scrollback_search_wait_seconds_bucket{le="+Inf"} 0
+        scrollback_search_wait_seconds_sum 0.0
+        scrollback_search_wait_seconds_count 0
         # HELP scrollback_database_bytes Size of the database file in bytes.
         # TYPE scrollback_database_bytes gauge
         scrollback_database_bytes N

@@ -225,7 +225,7 @@ extension MetricBuilder {
     fileprivate mutating func fairness() {
         counters(
             "scrollback_write_queue_refusals_total",
-            "Writes refused because the queue was full, or the part of it that one user may fill."
+            "Writes refused because the queue, or a user's part of it, was full."
         ) {
             let refusals = $0.log.refusals
             return [([("bound", "user")], refusals.owner), ([("bound", "total")], refusals.total)]

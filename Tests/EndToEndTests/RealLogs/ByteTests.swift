@@ -84,7 +84,7 @@ struct ByteTests {
             return text
         } + ["\u{FEFF}begins with a mark", "\u{0}", " ", "\n", "\u{301}", "é", "e\u{301}"]
 
-    private static let names = ["غرفة الدردشة 👩‍💻", "雑談・その他", "café", "a/b:c%d 100%", "👨‍👩‍👧‍👦", "\u{200F}שלום\u{200E}"]
+    private static let names = ["غرفة الدردشة 👩‍💻", "雑談・その他", "café", "a/b:c%d 100%", "👨‍👩‍👧‍👦", "שלום"]
 
     @Test(
         "Line breaks, joined emoji, right-to-left text and decomposed letters pass every interface unchanged",

@@ -92,14 +92,18 @@ struct FilterTests {
     @Test("Banned words are found in captions and in quotes of quotes")
     func captionsAndNestedQuotes() throws {
         let harness = try harness()
-        let known = harness.submission("ok")
-        try harness.send(known, to: group, by: "bob")
-        let quoted = known.id
+        let picture = Submission(
+            id: harness.newID(), content: try MessageContent(type: .image, json: RawJSON(#"{"url":"https://a/b"}"#)))
+        let quote =
+            #"{"text":"ok","message":{"id":"\#(picture.id)","sender":"bob","type":"image","content":{"url":"https://a/b"}}}"#
+        let reference = Submission(
+            id: harness.newID(), content: try MessageContent(type: .reference, json: RawJSON(quote)))
+        for submission in [picture, reference] { try harness.send(submission, to: group, by: "bob") }
         let inner =
-            #"{"text":"ok","message":{"id":"\#(quoted)","sender":"bob","type":"image","content":"#
+            #"{"text":"ok","message":{"id":"\#(picture.id)","sender":"bob","type":"image","content":"#
             + #"{"url":"https://a/b","caption":"spam here"}}}"#
         let outer =
-            #"{"text":"ok","message":{"id":"\#(quoted)","sender":"bob","type":"reference","content":\#(inner)}}"#
+            #"{"text":"ok","message":{"id":"\#(reference.id)","sender":"bob","type":"reference","content":\#(inner)}}"#
         let contents = [
             try MessageContent(type: .image, json: RawJSON(#"{"url":"https://a/b","caption":"spam here"}"#)),
             try MessageContent(type: .reference, json: RawJSON(inner)),
