@@ -95,7 +95,8 @@ struct FilterTests {
         let picture = Submission(
             id: harness.newID(), content: try MessageContent(type: .image, json: RawJSON(#"{"url":"https://a/b"}"#)))
         let quote =
-            #"{"text":"ok","message":{"id":"\#(picture.id)","sender":"bob","type":"image","content":{"url":"https://a/b"}}}"#
+            #"{"text":"ok","message":{"id":"\#(picture.id)","sender":"bob","type":"image","content":"#
+            + #"{"url":"https://a/b"}}}"#
         let reference = Submission(
             id: harness.newID(), content: try MessageContent(type: .reference, json: RawJSON(quote)))
         for submission in [picture, reference] { try harness.send(submission, to: group, by: "bob") }
