@@ -258,7 +258,9 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
     }
 
     func replies(in thread: MessageID, of conversation: Int64, until time: Timetoken) -> ReplySummary? {
-        let found = (messages[conversation] ?? []).filter { $0.thread == thread && $0.timetoken <= time && !$0.isDeleted }
+        let found = (messages[conversation] ?? []).filter {
+            $0.thread == thread && $0.timetoken <= time && !$0.isDeleted
+        }
         return found.last.map { ReplySummary(count: Int64(found.count), lastReplyAt: $0.timetoken) }
     }
 
