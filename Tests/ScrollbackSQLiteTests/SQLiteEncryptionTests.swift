@@ -73,7 +73,8 @@ import Testing
 
     private static let readable: Set<String> = [
         "grdb_migrations.identifier", "incarnation.id", "meta.name", "setting.name", "sealing.position",
-        "storeKey.proof", "user.id", "conversation.kind", "conversation.target", "conversation.part", "conversation.visibility",
+        "storeKey.proof",
+        "user.id", "conversation.kind", "conversation.target", "conversation.part", "conversation.visibility",
         "message.id", "message.sender", "message.type", "message.customType", "message.replyTo", "message.thread",
         "retired.id", "retired.sender", "change.operation", "action.sender", "action.type",
         "member.user", "member.role", "member.level", "span.user", "bits.user", "bits.words", "void.user",

@@ -38,8 +38,8 @@ extension StoreConformance {
             try expectEqual(try replies(until: 2), summary(1, 2))
             try expectEqual(try replies(until: 5), summary(2, 4))
             try expectEqual(try replies(until: 6), summary(3, 6))
-            let other = try store.read { try $0.replies(in: thread, of: number + 1, until: MessageRow.sample(6).timetoken) }
-            try expectEqual(other, nil)
+            let end = MessageRow.sample(6).timetoken
+            try expectEqual(try store.read { try $0.replies(in: thread, of: number + 1, until: end) }, nil)
         },
         Case("Erasing a conversation keeps its row, and its members become former members") { store in
             let erased = try store.makeConversation(.group("a"), messages: 5)
