@@ -42,7 +42,8 @@ struct SlowReaderTests {
         let token = try await server.token("slow")
         slow.frame(1, Array(#"{"type":"hello","token":"\#(token)","device":"phone"}"#.utf8))
         _ = try await slow.read(through: "\"limits\":{")
-        _ = try await slow.read(through: "lineage")
+        _ = try await slow.read(through: "\"lineage\":\"")
+        _ = try await slow.read(through: "\"}")
         try await slow.stopReading()
         let resident = server.residentBytes
         var code: Int?
