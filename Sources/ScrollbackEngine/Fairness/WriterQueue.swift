@@ -1,7 +1,7 @@
 /// The writes that wait for the writer thread.
 ///
 /// Owners are served in turn. The queue has a bound, and each user has a smaller one. A barrier runs after all writes
-/// that were queued before it, whoever queued them.
+/// that any user queued before it.
 package struct WriterQueue<Element> {
     package enum Refusal: String, CaseIterable {
         /// The owner has too many waiting writes.

@@ -123,7 +123,7 @@ package final class Log: Sendable {
         }
     }
 
-    /// Completes after all changes that were submitted before this call, whoever submitted them.
+    /// Completes after all changes that any user submitted before this call.
     package func waitForSubmitted(completion: @escaping @Sendable (Result<Void, ChatError>) -> Void) {
         let barrier = Change(body: { _ in }, completion: completion)
         admit(barrier) { state in
