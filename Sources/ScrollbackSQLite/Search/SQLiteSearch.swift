@@ -25,9 +25,11 @@ package final class SQLiteSearch: MessageIndex {
     package let commits: AsyncStream<Void>
     private let commit: AsyncStream<Void>.Continuation
 
-    /// The limits of one step in messages or changes, and in approximate bytes.
-    private static let batch = 500
-    private static let batchBytes = 1 << 20
+    /// The limits of one step, which is one transaction of the index, in messages or changes, and in approximate bytes.
+    private static let batch = 2_000
+    private static let batchBytes = 4 << 20
+    /// The maximum number of conversations of one step.
+    private static let maximumConversations = 200
     /// The maximum number of waiting searches; further ones are answered from the current index.
     private static let maximumWaiting = 32
 
@@ -38,10 +40,11 @@ package final class SQLiteSearch: MessageIndex {
         var pass: Pass?
         /// Whether a pass has completed since the index was opened; from then on, commits report changes.
         var hasCompletedPass = false
-        /// The conversations that commits changed, the last of these commits, and the conversations being processed.
+        /// The conversations that commits changed, and the last of these commits.
         var changedConversations: Set<ConversationID> = []
         var lastCommit: Int64 = 0
-        var current: [ConversationID] = []
+        /// The numbers of the conversations being processed, and the commit that is indexed when none is left.
+        var current: ArraySlice<Int64> = []
         var indexedCommit: Int64 = 0
     }
 
@@ -108,26 +111,26 @@ package final class SQLiteSearch: MessageIndex {
             if try !passStep() { state.withLock { $0.hasCompletedPass = true } }
             return true
         }
-        let next: ConversationID? = state.withLock { state in
-            if state.current.isEmpty {
-                state.current = Array(state.changedConversations)
-                state.indexedCommit = state.lastCommit
-                state.changedConversations = []
-            }
-            return state.current.last
-        }
-        guard let next else { return false }
-        let number = try store.read { try $0.conversation(next)?.number }
-        let hasMore = try number.map { number in try handlingIndexReset { try step(number) } ?? true } ?? false
-        if hasMore { return true }
-        let completedCommit: Int64? = state.withLock { state in
-            _ = state.current.popLast()
-            return state.current.isEmpty ? state.indexedCommit : nil
-        }
-        if let completedCommit {
-            _ = try handlingIndexReset { try index.write { try $0.setWatermark(completedCommit) } }
-        }
+        let current = try conversationsToProcess()
+        guard !current.isEmpty else { return false }
+        let commit = state.withLock { $0.indexedCommit }
+        let completed = try handlingIndexReset { try step(current, completing: commit) } ?? 0
+        state.withLock { $0.current = $0.current.dropFirst(completed) }
         return true
+    }
+
+    /// Returns the conversations being processed; if there are none, those that commits changed since.
+    private func conversationsToProcess() throws -> ArraySlice<Int64> {
+        let (current, changed, commit) = state.withLock { ($0.current, $0.changedConversations, $0.lastCommit) }
+        guard current.isEmpty, !changed.isEmpty else { return current }
+        let numbers = try store.read { reader in try changed.compactMap { try reader.conversation($0)?.number } }
+        state.withLock { state in
+            // Steps read these conversations later, so changes from the meantime are indexed too.
+            state.changedConversations.subtract(changed)
+            state.current = numbers[...]
+            state.indexedCommit = commit
+        }
+        return numbers[...]
     }
 
     /// Executes one step of a pass over everything that was committed before the pass started.
@@ -140,15 +143,16 @@ package final class SQLiteSearch: MessageIndex {
     private func passStep() throws -> Bool {
         try handlingIndexReset {
             let current = try state.withLock { $0.pass } ?? startPass()
-            guard let next = try conversation(after: current) else {
+            let next = try conversations(after: current)
+            guard !next.isEmpty else {
                 try index.write { try $0.setWatermark(current.until) }
                 state.withLock { $0.pass = nil }
                 return false
             }
-            let hasMore = try step(next)
+            let completed = next.prefix(try step(next))
             state.withLock { state in
                 state.pass = current
-                if !hasMore { state.pass?.last = next }
+                if let last = completed.last { state.pass?.last = last }
             }
             return true
         } ?? true
@@ -192,10 +196,10 @@ package final class SQLiteSearch: MessageIndex {
             var outdated = conversations
             do {
                 while let first = outdated.first, try isComplete([first]) { outdated.removeFirst() }
-                guard let first = outdated.first else { return completion(true) }
+                guard !outdated.isEmpty else { return completion(true) }
                 guard ContinuousClock.now < end, !state.withLock({ $0.isClosed }) else { return completion(false) }
-                // No remaining work means that the conversation was deleted or recreated.
-                if try handlingIndexReset({ try step(first.number) }) == false { outdated.removeFirst() }
+                let completed = try handlingIndexReset { try step(outdated.map(\.number)[...]) } ?? 0
+                outdated = outdated.dropFirst(completed)
                 advance(outdated, until: end, completion: completion)
             } catch {
                 completion(false)
@@ -253,50 +257,73 @@ package final class SQLiteSearch: MessageIndex {
         return Pass(since: since, until: until)
     }
 
-    private func conversation(after pass: Pass) throws -> Int64? {
+    private func conversations(after pass: Pass) throws -> ArraySlice<Int64> {
         try store.readConnection { connection in
-            var found: Int64?
-            let sql = "SELECT number FROM conversation WHERE number > ? AND moved > ? ORDER BY number LIMIT 1"
+            var found: [Int64] = []
+            let sql = "SELECT number FROM conversation WHERE number > ? AND moved > ? ORDER BY number LIMIT ?"
             try connection.run(uncached: sql) {
                 $0.add(pass.last)
                 $0.add(pass.since)
+                $0.add(Int64(Self.maximumConversations))
             } row: { columns in
-                found = columns.integer()
-                return false
+                found.append(columns.integer())
+                return true
             }
-            return found
+            return found[...]
         }
     }
 
-    /// Executes one step for a conversation.
+    /// Executes one step, which indexes conversations in turn until a limit of the step is reached.
+    ///
+    /// - Parameter commit: The commit that is indexed once all of the conversations are complete.
+    /// - Returns: The number of conversations, from the first, for which no work remains.
+    private func step(_ conversations: ArraySlice<Int64>, completing commit: Int64? = nil) throws -> Int {
+        try store.read { reader in
+            try index.write { writer in
+                var (room, bytes) = (Self.batch, Self.batchBytes)
+                var completed = 0
+                for number in conversations.prefix(Self.maximumConversations) where room > 0 && bytes > 0 {
+                    let known = try writer.reader.progress(of: number)
+                    let step = try IndexingStep(
+                        number, known, generation: store.generation, batch: room, bytes: bytes, reader)
+                    if try apply(step, to: number, known, writer) { break }
+                    completed += 1
+                    room -= step.count
+                    bytes -= step.bytes
+                }
+                if let commit, completed == conversations.count { try writer.setWatermark(commit) }
+                return completed
+            }
+        }
+    }
+
+    /// Writes the changes of one conversation.
     ///
     /// - Returns: Whether more work remains.
-    private func step(_ number: Int64) throws -> Bool {
-        let known = try index.read { try $0.progress(of: number) }
-        let step = try store.read { reader in
-            try IndexingStep(
-                number, known, generation: store.generation, batch: Self.batch, bytes: Self.batchBytes, reader)
+    private func apply(
+        _ step: IndexingStep, to number: Int64, _ known: SearchProgress?, _ writer: SearchWriter
+    ) throws -> Bool {
+        guard var progress = step.progress else {
+            // The log has another epoch or no longer has the missed changes: remove its entries and read it again.
+            let isEmpty = try writer.remove(SearchScope(conversation: number), limit: Self.batch)
+            if isEmpty, known != nil { try writer.setProgress(nil, of: number) }
+            return !isEmpty || known != nil && step.hasMore
         }
-        return try index.write { writer in
-            guard var progress = step.progress else {
-                // The log has another epoch or no longer has the missed changes: remove its entries and read it again.
-                let isEmpty = try writer.remove(SearchScope(conversation: number), limit: Self.batch)
-                if isEmpty, known != nil { try writer.setProgress(nil, of: number) }
-                return !isEmpty || known != nil && step.hasMore
-            }
-            var hasMore = step.hasMore
-            try writer.put(step.rows, in: number)
-            if let removal = step.removal {
-                let scope = SearchScope(conversation: number, range: removal.places)
-                if try writer.remove(scope, limit: Self.batch) { progress.rev = removal.rev } else { hasMore = true }
-            }
-            if step.firstSeq > 1 {
-                let deleted = SearchScope(conversation: number, range: 1...(step.firstSeq - 1))
-                if try !writer.remove(deleted, limit: Self.batch) { hasMore = true }
-            }
-            if progress != known { try writer.setProgress(progress, of: number) }
-            return hasMore
+        var hasMore = step.hasMore
+        try writer.put(step.changes, in: number)
+        if let (places, rows) = step.additions {
+            try writer.replace(SearchScope(conversation: number, range: places), with: rows)
         }
+        if let removal = step.removal {
+            let scope = SearchScope(conversation: number, range: removal.places)
+            if try writer.remove(scope, limit: Self.batch) { progress.rev = removal.rev } else { hasMore = true }
+        }
+        if step.firstSeq > 1 {
+            let deleted = SearchScope(conversation: number, range: 1...(step.firstSeq - 1))
+            if try !writer.remove(deleted, limit: Self.batch) { hasMore = true }
+        }
+        if progress != known { try writer.setProgress(progress, of: number) }
+        return hasMore
     }
 }
 
@@ -304,12 +331,16 @@ package final class SQLiteSearch: MessageIndex {
 private struct IndexingStep {
     /// The progress after the step; `nil` if all entries of the conversation must be removed.
     var progress: SearchProgress?
-    /// The current messages; removed ones have no text.
-    var rows: [SearchRow] = []
+    /// The messages that changed since they were indexed, in their current state; removed ones have no text.
+    var changes: [SearchRow] = []
+    /// The messages that were not indexed yet, and their range.
+    var additions: (places: SeqRange, rows: [SearchRow])?
     /// A deleted range and the revision of its deletion.
     var removal: (places: SeqRange, rev: Int64)?
     var firstSeq: Seq = 1
     var hasMore = false
+    /// What the step used up of its limits, in messages or changes, and in approximate bytes.
+    var (count, bytes) = (0, 0)
 
     init(
         _ number: Int64, _ known: SearchProgress?, generation: UInt64, batch: Int, bytes: Int, _ store: any StoreReader
@@ -329,7 +360,7 @@ private struct IndexingStep {
         defer { self.progress = progress }
         if progress.rev < row.rev {
             let isDone = try readChanges(&progress, row, deleted, batch: batch, bytes: bytes, store)
-            guard isDone else { return }
+            guard isDone, self.bytes < bytes, count < batch else { return }
             progress.rev = row.rev
         }
         let next = max(progress.seq, row.firstSeq - 1) + 1
@@ -338,13 +369,15 @@ private struct IndexingStep {
             hasMore = false
             return
         }
-        var budget = ResponseBudget(messages: batch, bytes: bytes)
+        var budget = ResponseBudget(messages: batch - count, bytes: bytes - self.bytes)
         let messages = try store.messages(
             in: number, next...row.head, newestFirst: false, budget: &budget, filter: .all, reader: UserID(known: ""))
-        // Messages in a deleted range exist until they are swept.
-        rows += messages.filter { !deleted.contains($0.seq) }.map(\.searchRow)
         hasMore = budget.isFull
         progress.seq = budget.isFull ? messages.last?.seq ?? row.head : row.head
+        count += messages.count
+        self.bytes += messages.reduce(0) { $0 + $1.weight }
+        // Messages in a deleted range exist until they are swept.
+        additions = (next...progress.seq, messages.filter { !deleted.contains($0.seq) }.map(\.searchRow))
     }
 
     /// Reads the next changes.
@@ -354,10 +387,10 @@ private struct IndexingStep {
         _ progress: inout SearchProgress, _ row: ConversationRow, _ deleted: SeqRangeSet, batch: Int, bytes: Int,
         _ store: any StoreReader
     ) throws -> Bool {
-        let changes = try store.changes(in: row.number, after: progress.rev, limit: batch)
+        let log = try store.changes(in: row.number, after: progress.rev, limit: batch)
         var seen: Set<Seq> = []
-        var bytes = bytes
-        for change in changes {
+        for change in log {
+            count += 1
             if change.kind == .removal {
                 removal = (change.places, change.rev)
                 return false
@@ -367,16 +400,16 @@ private struct IndexingStep {
             if seq <= progress.seq, seen.insert(seq).inserted {
                 let message = try store.message(at: seq, in: row.number)
                 if let message, seq >= row.firstSeq, !deleted.contains(seq) {
-                    rows.append(message.searchRow)
-                    bytes -= message.weight
+                    changes.append(message.searchRow)
+                    self.bytes += message.weight
                 } else {
-                    rows.append(SearchRow(seq: seq, time: Timetoken(rawValue: 0), text: nil))
+                    changes.append(SearchRow(seq: seq, time: Timetoken(rawValue: 0), text: nil))
                 }
             }
             progress.rev = change.rev
-            if bytes <= 0 { return false }
+            if self.bytes >= bytes { return false }
         }
-        return changes.count < batch
+        return log.count < batch
     }
 }
 

@@ -61,6 +61,9 @@ package final class SearchIndex: Sendable {
         configuration.prepareDatabase { database in
             try database.execute(sql: "PRAGMA synchronous = NORMAL")
             try database.execute(sql: "PRAGMA temp_store = MEMORY")
+            // Merging the words of new rows rewrites the same pages many times. A larger WAL copies them to the file
+            // less often.
+            try database.execute(sql: "PRAGMA wal_autocheckpoint = 4000")
             if !database.configuration.readonly { try database.execute(sql: "PRAGMA secure_delete = ON") }
         }
         let database: any DatabaseWriter =

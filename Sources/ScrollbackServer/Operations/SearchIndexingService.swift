@@ -4,7 +4,7 @@ import ScrollbackModel
 import ScrollbackSQLite
 import ServiceLifecycle
 
-/// Keeps the search index up to date: indexes everything after a start, then new commits a few times a second.
+/// Keeps the search index up to date: indexes everything after a start, then new commits once a second.
 ///
 /// Searches wait for the index if necessary. This service only shortens that wait.
 struct SearchIndexingService: Service {
@@ -12,7 +12,9 @@ struct SearchIndexingService: Service {
     let logger: Logger
 
     /// How long commits are collected before they are indexed, because larger batches cost less.
-    private static let batchingDelay: Duration = .milliseconds(250)
+    ///
+    /// A search does not wait for it: it indexes what it needs itself.
+    private static let batchingDelay: Duration = .seconds(1)
     /// The delay before a retry after a failure.
     private static let retryDelay: Duration = .seconds(10)
 

@@ -36,8 +36,24 @@ struct Tokenizer {
             } else {
                 take(ascii: first, at: offset, before: byte(offset + 1))
                 offset += 1
+                if CharacterClass(ascii: first) == .lowercase { takeLowercase(utf8, from: &offset) }
             }
         }
+    }
+
+    /// Takes the lowercase ASCII letters that follow one that was taken, all at once because most text consists of them.
+    ///
+    /// - Parameter offset: The first byte to take; set to the first one that was not taken. Two bytes before a character
+    ///   of more than one byte are left, because it may combine with the last of them.
+    private mutating func takeLowercase(_ utf8: UnsafeBufferPointer<UInt8>, from offset: inout Int) {
+        var end = offset
+        while end < utf8.count, CharacterClass(ascii: utf8[end]) == .lowercase { end += 1 }
+        if Self.endOfNonASCII(utf8, from: end) > end { end -= 2 }
+        guard end > offset, let known = part else { return }
+        let room = TokenizedText.maximumBytes - (words.bytes.count - known.folded)
+        words.bytes += utf8[offset..<end].prefix(room)
+        part?.range = known.range.lowerBound..<end
+        offset = end
     }
 
     /// Returns the end of a section that contains characters of more than one byte.
