@@ -94,7 +94,9 @@ extension Coverage {
 extension LogPage {
     package func writeMembers(to writer: inout JSONWriter) {
         writer.key("messages")
-        writer.array(messages) { $1.write(to: &$0) }
+        writer.array { writer in
+            for message in messages { message.write(to: &writer) }
+        }
         writer.key(isFiltered ? "scanned" : "covered")
         coverage.write(to: &writer)
         writer.field("older", older?.rawValue)

@@ -21,33 +21,34 @@ package struct JSONWriter {
     package var line: [UInt8] { bytes.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 } }
 
     package mutating func object(_ members: (inout JSONWriter) -> Void) {
-        separate()
-        bytes.append(UInt8(ascii: "{"))
-        needsComma = false
+        begin(UInt8(ascii: "{"))
         members(&self)
-        bytes.append(UInt8(ascii: "}"))
-        needsComma = true
+        end(UInt8(ascii: "}"))
     }
 
     package mutating func array<Element>(
         _ elements: some Sequence<Element>, _ body: (inout JSONWriter, Element) -> Void
     ) {
-        separate()
-        bytes.append(UInt8(ascii: "["))
-        needsComma = false
-        for element in elements { body(&self, element) }
-        bytes.append(UInt8(ascii: "]"))
-        needsComma = true
+        array { writer in
+            for element in elements { body(&writer, element) }
+        }
+    }
+
+    /// Writes an array whose elements `elements` writes.
+    ///
+    /// For large elements it is faster than the generic method, which copies them.
+    package mutating func array(_ elements: (inout JSONWriter) -> Void) {
+        begin(UInt8(ascii: "["))
+        elements(&self)
+        end(UInt8(ascii: "]"))
     }
 
     /// Writes a member's name without escaping it; all names are fixed or were validated before.
     package mutating func key(_ name: String) {
-        separate()
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(contentsOf: name.utf8)
+        begin(UInt8(ascii: "\""))
+        append(name)
         bytes.append(UInt8(ascii: "\""))
         bytes.append(UInt8(ascii: ":"))
-        needsComma = false
     }
 
     // MARK: Values
@@ -136,7 +137,24 @@ package struct JSONWriter {
 
     private mutating func splice(_ text: String) {
         separate()
-        bytes.append(contentsOf: text.utf8)
+        append(text)
+        needsComma = true
+    }
+
+    /// Appends a text as it is.
+    private mutating func append(_ text: String) {
+        var text = text
+        text.withUTF8 { bytes.append(contentsOf: $0) }
+    }
+
+    private mutating func begin(_ delimiter: UInt8) {
+        separate()
+        bytes.append(delimiter)
+        needsComma = false
+    }
+
+    private mutating func end(_ delimiter: UInt8) {
+        bytes.append(delimiter)
         needsComma = true
     }
 

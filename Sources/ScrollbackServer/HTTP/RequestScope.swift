@@ -42,10 +42,15 @@ struct RequestScope: Sendable {
     /// - Throws: The reason why the user, the token or the request is rejected.
     func authorize(_ verified: VerifiedToken, link: MediaID? = nil) async throws(ChatError) -> Caller {
         let owner = link.map { WorkOwner.link($0) } ?? WorkOwner(verified.caller)
-        try await checkMayConnect(verified, owner)
+        try await read(for: owner, in: .admission) { try authorize(verified, owner, $0) }
+        return verified.caller
+    }
+
+    /// Authorizes a request on a thread that may wait for the disk.
+    func authorize(_ verified: VerifiedToken, _ owner: WorkOwner, _ engine: Engine) throws {
+        try engine.checkMayConnect(verified.caller.user, issuedAt: verified.issuedAt)
         try access.check(verified.caller)
         try takeTokens(1, of: owner)
-        return verified.caller
     }
 
     /// Counts a request against a rate limit.
@@ -82,14 +87,10 @@ struct RequestScope: Sendable {
     /// Verifies a token and checks that its user may connect.
     func verify(_ token: String) async throws(ChatError) -> VerifiedToken {
         let verified = try await tokens.verify(token)
-        try await checkMayConnect(verified, WorkOwner(verified.caller))
-        return verified
-    }
-
-    private func checkMayConnect(_ verified: VerifiedToken, _ owner: WorkOwner) async throws(ChatError) {
-        try await read(for: owner, in: .admission) {
+        try await read(for: WorkOwner(verified.caller), in: .admission) {
             try $0.checkMayConnect(verified.caller.user, issuedAt: verified.issuedAt)
         }
+        return verified
     }
 
     // MARK: The engine
@@ -170,15 +171,11 @@ struct RequestScope: Sendable {
     // MARK: Paths and queries
 
     /// Returns a percent-decoded path segment.
-    func segment(_ name: String, _ context: BasicRequestContext) throws(ChatError) -> String {
-        guard let text = context.parameters.get(name)?.removingPercentEncoding else {
+    func segment(_ name: String, _ path: Parameters) throws(ChatError) -> String {
+        guard let text = path.get(name)?.removingPercentEncoding else {
             throw .invalidParameter(name, "must be percent-encoded UTF-8")
         }
         return text
-    }
-
-    func conversation(_ context: BasicRequestContext) throws(ChatError) -> ConversationID {
-        try ConversationID(try segment("conversation", context))
     }
 
     /// Parses the query.

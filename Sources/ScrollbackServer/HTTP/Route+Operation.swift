@@ -9,46 +9,95 @@ extension Route {
     /// The route of a registered operation, or `nil` for one that only the WebSocket has.
     init?(operation: any Executable.Type) {
         guard let address = operation.endpoint.http else { return nil }
-        self.init(operation, address)
+        if let read = operation as? any ReadOperation.Type {
+            self.init(read: read, HTTPParameters(of: read, at: address))
+        } else {
+            self.init(operation, HTTPParameters(of: operation, at: address))
+        }
     }
 
-    private init<Request: Executable>(_ operation: Request.Type, _ address: Endpoint.Address) {
-        let endpoint = Request.endpoint
+    private init(_ operation: (some Executable).Type, _ address: Endpoint.Address, _ handler: @escaping Handler) {
+        let endpoint = operation.endpoint
+        self.init(
+            HTTPRequest.Method(rawValue: address.method.rawValue) ?? .get, address.path, name: endpoint.name,
+            access: endpoint.access, cost: endpoint.cost, handler)
+    }
+
+    /// An operation that reads: the work of a request is done in one go, on a thread that may wait for the disk.
+    private init<Request: ReadOperation>(read operation: Request.Type, _ parameters: HTTPParameters) {
+        self.init(operation, parameters.address) { scope, request, context throws(ChatError) in
+            let verified = try await scope.tokens.verify(try scope.bearer(request))
+            let owner = WorkOwner(verified.caller)
+            // A body may take long to arrive, so the user is checked before it.
+            if parameters.hasBody { _ = try await scope.authorize(verified) }
+            let body = try await parameters.body(of: request, scope)
+            let path = context.parameters
+            return try await scope.read(for: owner) { engine in
+                if !parameters.hasBody { try scope.authorize(verified, owner, engine) }
+                var reader = try parameters.reader(of: request, path, body, scope)
+                let operation = try Request(from: &reader)
+                try scope.takeTokens(operation.tokens - 1, of: owner)
+                return respond(try operation.run(engine, verified.caller))
+            }
+        }
+    }
+
+    private init<Request: Executable>(_ operation: Request.Type, _ parameters: HTTPParameters) {
+        self.init(operation, parameters.address) { scope, request, context throws(ChatError) in
+            // A body may take long to arrive. Users who are erased in the meantime are refused.
+            let erasureCount = scope.engine.erasureCount
+            let caller = try await scope.caller(request)
+            let body = try await parameters.body(of: request, scope)
+            var reader = try parameters.reader(of: request, context.parameters, body, scope)
+            let operation = try Request(from: &reader)
+            // The first token was taken before the body was read.
+            try scope.takeTokens(operation.tokens - 1, of: WorkOwner(caller))
+            return respond(try await scope.perform(operation, by: caller, erasureCount: erasureCount))
+        }
+    }
+}
+
+/// Where the parameters of an operation are in its HTTP request.
+private struct HTTPParameters {
+    let address: Endpoint.Address
+    /// The names of the parameters in the path.
+    let names: [String]
+    let hasBody: Bool
+
+    init(of operation: (some Executable).Type, at address: Endpoint.Address) {
+        self.address = address
         let names = address.path.split(separator: "/").compactMap { segment in
             segment.hasPrefix("{") ? String(segment.dropFirst().dropLast()) : nil
         }
-        let hasBody =
+        self.names = names
+        hasBody =
             address.method.hasBody
             && RequestDocumentation(of: operation).parameters.contains {
                 $0.transport != .webSocket && !names.contains($0.name)
             }
-        self.init(
-            HTTPRequest.Method(rawValue: address.method.rawValue) ?? .get, address.path, name: endpoint.name,
-            access: endpoint.access, cost: endpoint.cost
-        ) { scope, request, context throws(ChatError) in
-            // A body may take long to arrive. Users who are erased in the meantime are refused.
-            let erasureCount = scope.engine.erasureCount
-            let caller = try await scope.caller(request)
-            var path: [String: String] = [:]
-            for name in names { path[name] = try scope.segment(name, context) }
-            var body = JSONMembers()
-            if hasBody {
-                var reader = try await scope.json(request)
-                body = try JSONMembers(&reader)
-            }
-            var reader = RequestReader(
-                path: path, query: address.method.hasBody ? [:] : try scope.query(request), body: body,
-                limits: scope.engine.limits)
-            let operation = try Request(from: &reader)
-            // The first token was taken before the body was read.
-            try scope.takeTokens(operation.tokens - 1, of: WorkOwner(caller))
-            let answer = try await scope.perform(operation, by: caller, erasureCount: erasureCount)
-            guard Request.Answer.schema != nil, answer.status != 204 else {
-                return Response(status: .init(code: answer.status))
-            }
-            return respond(.init(code: answer.status)) { answer.writeBody(to: &$0) }
-        }
     }
+
+    func body(of request: Request, _ scope: RequestScope) async throws(ChatError) -> JSONMembers {
+        guard hasBody else { return JSONMembers() }
+        var reader = try await scope.json(request)
+        return try JSONMembers(&reader)
+    }
+
+    func reader(
+        of request: Request, _ path: Parameters, _ body: JSONMembers, _ scope: RequestScope
+    ) throws(ChatError) -> RequestReader {
+        var segments: [String: String] = [:]
+        for name in names { segments[name] = try scope.segment(name, path) }
+        return RequestReader(
+            path: segments, query: address.method.hasBody ? [:] : try scope.query(request), body: body,
+            limits: scope.engine.limits)
+    }
+}
+
+/// Creates the response with an operation's answer.
+private func respond<Answer: OperationAnswer>(_ answer: Answer) -> Response {
+    guard Answer.schema != nil, answer.status != 204 else { return Response(status: .init(code: answer.status)) }
+    return respond(.init(code: answer.status)) { answer.writeBody(to: &$0) }
 }
 
 extension RequestScope {

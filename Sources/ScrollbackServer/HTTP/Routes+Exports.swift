@@ -7,7 +7,7 @@ extension Route {
     static let exports: [Route] = [
         Route(.get, "/v1/users/{user}/export", .exportUser) { scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
-            let user = try UserID(try scope.segment("user", context))
+            let user = try UserID(try scope.segment("user", context.parameters))
             guard caller.isAdmin || caller.user == user else {
                 throw ChatError(.forbidden, "Only \(user) and administrators can export this user's data.")
             }

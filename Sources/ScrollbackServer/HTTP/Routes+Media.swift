@@ -79,7 +79,7 @@ extension Route {
     private static let longestLink: Int64 = 7 * 24 * 60 * 60
 
     private static func id(_ scope: RequestScope, _ context: BasicRequestContext) throws(ChatError) -> MediaID {
-        try MediaID(try scope.segment("id", context), parameter: "id")
+        try MediaID(try scope.segment("id", context.parameters), parameter: "id")
     }
 
     /// Returns the file if the caller may read it.

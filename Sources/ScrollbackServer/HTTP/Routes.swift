@@ -41,7 +41,22 @@ struct Route: Sendable {
     }
 
     /// The routes that are not operations of the registry.
-    static let custom: [Route] = tokens + exports + uploads + media + operations
+    ///
+    /// They hash and copy bodies, which takes too long for an event loop.
+    static let custom: [Route] = (tokens + exports + uploads + media + operations).map { route in
+        Route(route.method, route.path, name: route.name, access: route.access, cost: route.cost) {
+            (scope, request, context) throws(ChatError) in
+            let handled = await withTaskExecutorPreference(globalConcurrentExecutor) {
+                () async -> Result<Response, ChatError> in
+                do throws(ChatError) {
+                    return .success(try await route.handler(scope, request, context))
+                } catch {
+                    return .failure(error)
+                }
+            }
+            return try handled.get()
+        }
+    }
 
     /// All operations.
     static let all: [Route] = custom + OperationRegistry.all.compactMap { Route(operation: $0) }

@@ -78,7 +78,10 @@ struct ServerChannel: ServerChildChannel, HTTPChannelHandler {
     func handle(value: Value, logger: Logger) async {
         do {
             switch try await value.upgrade.get() {
-            case .http(let channel): await handleHTTP(asyncChannel: channel, logger: logger)
+            case .http(let channel):
+                await withTaskExecutorPreference(EventLoopExecutor(value.channel.eventLoop)) {
+                    await handleHTTP(asyncChannel: channel, logger: logger)
+                }
             case .webSocket(let channel): try await channel.closeFuture.get()
             }
         } catch {

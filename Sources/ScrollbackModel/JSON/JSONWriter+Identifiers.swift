@@ -1,0 +1,28 @@
+/// Members of the types that every message has.
+///
+/// The generic method does the same, but the compiler does not specialize it across modules.
+extension JSONWriter {
+    package mutating func field(_ name: String, _ value: ConversationID?) {
+        if let value { field(name, value.description) }
+    }
+
+    package mutating func field(_ name: String, _ value: MessageID?) {
+        if let value { field(name, value.description) }
+    }
+
+    package mutating func field(_ name: String, _ value: UserID?) {
+        if let value { field(name, value.description) }
+    }
+
+    package mutating func field(_ name: String, _ value: Timetoken?) {
+        if let value { field(name, value.description) }
+    }
+
+    package mutating func field(_ name: String, _ value: Epoch?) {
+        if let value { field(name, value.description) }
+    }
+
+    package mutating func field(_ name: String, _ value: MessageType?) {
+        if let value { field(name, value.description) }
+    }
+}
