@@ -257,8 +257,8 @@ let package = Package(
         .testTarget(
             name: "ScrollbackServerTests",
             dependencies: [
-                "ScrollbackEngine", "ScrollbackModel", "ScrollbackServer", "ScrollbackSQLite", "SQLiteSupport",
-                "TestSupport",
+                "ScrollbackEngine", "ScrollbackModel", "ScrollbackServer", "ScrollbackSQLite", "ScrollbackWire",
+                "SQLiteSupport", "TestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),

@@ -1,14 +1,20 @@
 import Foundation
+import HTTPTypes
 import NIOCore
 import NIOEmbedded
 import NIOHTTPTypes
 import NIOWebSocket
 import ScrollbackEngine
 import ScrollbackModel
+import ScrollbackWire
 import Synchronization
 import Testing
 
 @testable import ScrollbackServer
+
+private final class EngineClock: Sendable {
+    let now = Mutex(Date(timeIntervalSince1970: 1_795_255_200))
+}
 
 /// The WebSocket of alice, with the handlers of the server, on a channel whose time the test controls.
 ///
@@ -17,7 +23,7 @@ private final class PauseScene {
     let channel = EmbeddedChannel()
     let metrics = ServerMetrics()
     let handler: WebSocketHandler
-    private let clock = Mutex(Date(timeIntervalSince1970: 1_795_255_200))
+    private let clock = EngineClock()
     /// The bytes that the server has not read yet.
     private var kernel = ByteBuffer()
     /// The received frames, without their headers.
@@ -30,7 +36,7 @@ private final class PauseScene {
             lane: lane, raw: raw, metrics: metrics, budget: OutboundBudget(limit: 1 << 20, metrics: metrics),
             maximumQueuedBytes: 1 << 20, runBlocking: { _, _, work in work() })
         let engine = try Engine(
-            store: MemoryStore(generation: 1), execution: .inline, clock: { [clock] in clock.withLock(\.self) })
+            store: MemoryStore(generation: 1), execution: .inline, clock: { [clock] in clock.now.withLock(\.self) })
         let limiter = RateLimiter([.read: RateLimiter.Rate(perSecond: 1, burst: 5)])
         handler.session = Session(
             services: SessionServices(
@@ -86,7 +92,7 @@ private final class PauseScene {
     }
 
     func advance(_ milliseconds: Int64) throws {
-        clock.withLock { $0 += Double(milliseconds) / 1000 }
+        clock.now.withLock { $0 += Double(milliseconds) / 1000 }
         channel.embeddedEventLoop.advanceTime(by: .milliseconds(milliseconds))
         try receive()
     }
