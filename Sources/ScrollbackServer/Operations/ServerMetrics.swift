@@ -73,7 +73,7 @@ final class ServerMetrics: Sendable {
             "scrollback_replaced_pongs_total", "Pings left unanswered because a newer ping followed.")
         receivePauses = new.counter(
             "scrollback_receive_pauses_total",
-            "Times that the server stopped reading from a connection after too many refusals or pings.")
+            "Times that reading was paused after too many refusals or pings.")
         slowTransfers = new.counter(
             "scrollback_slow_transfers_total", "HTTP connections closed because a body was too slow.")
         memoryCloses = new.counter(
