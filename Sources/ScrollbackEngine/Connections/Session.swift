@@ -237,7 +237,9 @@ package final class Session: Connection {
         perform(operation, frame, caller)
     }
 
-    /// Answers a frame that names no operation. It counts as a read, because reading the frame is work too.
+    /// Answers a frame that names no operation.
+    ///
+    /// It counts as a read, because reading the frame is work too.
     private func answer(_ ref: Int64?, invalid error: ChatError, _ caller: Caller) {
         do throws(ChatError) {
             try takeTokens(1, .read, caller)

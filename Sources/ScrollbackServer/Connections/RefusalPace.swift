@@ -11,7 +11,9 @@ import NIOCore
 struct RefusalPace {
     /// The number of refusals in a window that cause no pause.
     static let allowance = 32
-    /// The number of pings in a window that are free. Each further one counts as a refusal.
+    /// The number of pings in a window that are free.
+    ///
+    /// Each further one counts as a refusal.
     static let freePings = 20
     static let window = TimeAmount.seconds(1)
     static let firstPause = TimeAmount.milliseconds(125)

@@ -9,7 +9,9 @@ final class ReceiveGate: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// The buffers that the server reads into. They bound the bytes that the gate keeps, and the time until another
+    /// The buffers that the server reads into.
+    ///
+    /// They bound the bytes that the gate keeps, and the time until another
     /// connection of the event loop gets its turn.
     static let allocator = AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 2048, maximum: 16 << 10)
 
