@@ -257,12 +257,14 @@ let package = Package(
         .testTarget(
             name: "ScrollbackServerTests",
             dependencies: [
-                "ScrollbackEngine", "ScrollbackModel", "ScrollbackServer", "ScrollbackSQLite", "SQLiteSupport",
-                "TestSupport",
+                "ScrollbackEngine", "ScrollbackModel", "ScrollbackServer", "ScrollbackSQLite", "ScrollbackWire",
+                "SQLiteSupport", "TestSupport",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOWebSocket", package: "swift-nio"),
             ],

@@ -56,6 +56,9 @@ struct ServerMetricsTests {
         # HELP scrollback_replaced_pongs_total Pings left unanswered because a newer ping followed.
         # TYPE scrollback_replaced_pongs_total counter
         scrollback_replaced_pongs_total 0
+        # HELP scrollback_receive_pauses_total Times that reading was paused after too many refusals or pings.
+        # TYPE scrollback_receive_pauses_total counter
+        scrollback_receive_pauses_total 0
         # HELP scrollback_slow_transfers_total HTTP connections closed because a body was too slow.
         # TYPE scrollback_slow_transfers_total counter
         scrollback_slow_transfers_total 0

@@ -11,12 +11,18 @@ package protocol SessionTransport: AnyObject, Sendable {
     func close(_ reason: CloseReason, _ text: String)
     /// Lifts the bounds for unknown clients, because the server has verified the client's token.
     func verified()
+    /// Records that a rate limit refused a request, so that the transport can slow down the client.
+    func refused()
+    /// Records a request that has no rate limit.
+    func pinged()
     /// The approximate number of bytes that wait for the peer to read them.
     var queuedBytes: Int { get }
 }
 
 extension SessionTransport {
     package func verified() {}
+    package func refused() {}
+    package func pinged() {}
     package var queuedBytes: Int { 0 }
 }
 
@@ -218,17 +224,29 @@ package final class Session: Connection {
         do throws(RequestError) {
             frame = try RequestFrame(bytes)
         } catch {
-            return answer(error.ref, error.error)
+            return answer(error.ref, invalid: error.error, caller)
         }
         guard let operation = OperationRegistry.operation(frame: frame.type) else {
             if frame.type == HelloFrame.type {
-                return answer(nil, ChatError(.malformed, "The connection has already sent hello.", parameter: "type"))
+                let error = ChatError(.malformed, "The connection has already sent hello.", parameter: "type")
+                return answer(nil, invalid: error, caller)
             }
-            return answer(
-                frame.ref,
-                ChatError(.unknownOperation, "There is no request \"\(frame.type)\".", parameter: "type"))
+            let error = ChatError(.unknownOperation, "There is no request \"\(frame.type)\".", parameter: "type")
+            return answer(frame.ref, invalid: error, caller)
         }
         perform(operation, frame, caller)
+    }
+
+    /// Answers a frame that names no operation.
+    ///
+    /// It counts as a read, because reading the frame is work too.
+    private func answer(_ ref: Int64?, invalid error: ChatError, _ caller: Caller) {
+        do throws(ChatError) {
+            try takeTokens(1, .read, caller)
+            answer(ref, error)
+        } catch {
+            answer(ref, error)
+        }
     }
 
     private func perform(_ operation: any Executable.Type, _ frame: RequestFrame, _ caller: Caller) {
@@ -243,9 +261,10 @@ package final class Session: Connection {
                 try takeTokens(1, cost, caller)
                 throw error
             }
+            // First, because refusing a request is work too.
+            try takeTokens(request.tokens, cost, caller)
             let ref = try frame.ref.required("ref")
             try operation.endpoint.access.check(caller)
-            try takeTokens(request.tokens, cost, caller)
             let context = OperationContext(
                 engine: engine, caller: caller, session: self,
                 offload: { [services] work in services.offload(cost.pool, WorkOwner(caller), work) },
@@ -257,7 +276,10 @@ package final class Session: Connection {
     }
 
     private func takeTokens(_ count: Int, _ cost: CostClass, _ caller: Caller) throws(ChatError) {
-        if let refusal = services.limiter?.take(caller, cost, tokens: count, now: engine.clock()) { throw refusal }
+        if cost == .free { return transport.pinged() }
+        guard let refusal = services.limiter?.take(caller, cost, tokens: count, now: engine.clock()) else { return }
+        transport.refused()
+        throw refusal
     }
 
     /// Ignores further frames; requests that were already received are still answered.

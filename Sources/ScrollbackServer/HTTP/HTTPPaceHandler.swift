@@ -8,6 +8,8 @@ import ScrollbackModel
 ///
 /// Only the time counts in which the server waits for the client: a slow disk of the server ends no request.
 ///
+/// The handler also delays the next request of a client that goes on after refusals.
+///
 /// `@unchecked Sendable`: mutable state is accessed only on the event loop.
 final class HTTPPaceHandler: ChannelDuplexHandler, QueueingConnection, @unchecked Sendable {
     typealias InboundIn = HTTPRequestPart
@@ -37,6 +39,11 @@ final class HTTPPaceHandler: ChannelDuplexHandler, QueueingConnection, @unchecke
     private var lastCheck = NIODeadline.now()
     private var check: Scheduled<Void>?
     private var hasEnded = false
+    private var refusals = RefusalPace()
+    /// The end of the delay of the next request.
+    private var pauseEnd: Scheduled<Void>?
+    /// Whether the server has asked for more bytes during the delay.
+    private var isReadDelayed = false
 
     private static let interval = TimeAmount.seconds(1)
     /// How long the connection stays open after a slow body, so that the client can read the response.
@@ -57,6 +64,7 @@ final class HTTPPaceHandler: ChannelDuplexHandler, QueueingConnection, @unchecke
 
     func channelInactive(context: ChannelHandlerContext) {
         check?.cancel()
+        pauseEnd?.cancel()
         budget.remove(self)
         context.fireChannelInactive()
     }
@@ -85,15 +93,35 @@ final class HTTPPaceHandler: ChannelDuplexHandler, QueueingConnection, @unchecke
     }
 
     func read(context: ChannelHandlerContext) {
+        guard pauseEnd == nil else {
+            isReadDelayed = true
+            return
+        }
         isReading = true
         context.read()
+    }
+
+    /// Delays the next request if this response is one of many refusals.
+    private func recordStatus(_ status: HTTPResponse.Status, _ context: ChannelHandlerContext) {
+        guard status == .tooManyRequests || status == .serviceUnavailable, pauseEnd == nil,
+            let pause = refusals.refused(at: context.eventLoop.now)
+        else { return }
+        metrics.receivePauses.increment()
+        pauseEnd = context.eventLoop.assumeIsolated().scheduleTask(in: pause) {
+            self.pauseEnd = nil
+            guard self.isReadDelayed else { return }
+            self.isReadDelayed = false
+            self.read(context: context)
+        }
     }
 
     // MARK: Responses
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
-        case .head: awaitsContinue = false
+        case .head(let head):
+            awaitsContinue = false
+            recordStatus(head.status, context)
         case .body(let bytes): written += bytes.readableBytes
         case .end: break
         }

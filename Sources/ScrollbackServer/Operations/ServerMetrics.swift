@@ -18,6 +18,8 @@ final class ServerMetrics: Sendable {
     let roomMessagesSkipped: Counter
     /// Pings that got no answer of their own, because a newer ping replaced them.
     let replacedPongs: Counter
+    /// Times that the server stopped reading from a connection, because its client went on after refusals.
+    let receivePauses: Counter
     let closesBeforeWelcome: Counter
     let refusedConnections: [ConnectionLimits.Refusal: Counter]
     let acceptErrors: Counter
@@ -69,6 +71,9 @@ final class ServerMetrics: Sendable {
             "scrollback_closes_before_welcome_total", "WebSockets closed before the client sent a valid token.")
         replacedPongs = new.counter(
             "scrollback_replaced_pongs_total", "Pings left unanswered because a newer ping followed.")
+        receivePauses = new.counter(
+            "scrollback_receive_pauses_total",
+            "Times that reading was paused after too many refusals or pings.")
         slowTransfers = new.counter(
             "scrollback_slow_transfers_total", "HTTP connections closed because a body was too slow.")
         memoryCloses = new.counter(

@@ -97,6 +97,11 @@ struct ServerChannel: ServerChildChannel, HTTPChannelHandler {
         let encoder = try pipeline.handler(type: WebSocketFrameEncoder.self)
         try pipeline.addHandler(raw, position: .before(encoder))
         let decoder = try pipeline.handler(type: ByteToMessageHandler<WebSocketFrameDecoder>.self)
+        let gate = ReceiveGate(handler)
+        handler.gate = gate
+        try pipeline.addHandler(gate, position: .before(decoder))
+        try channel.syncOptions?.setOption(.recvAllocator, value: ReceiveGate.allocator)
+        try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
         try pipeline.addHandler(WelcomeGate(isVerified: { handler.isVerified }), position: .before(decoder))
         try pipeline.addHandler(FrameRules())
         try pipeline.addHandler(

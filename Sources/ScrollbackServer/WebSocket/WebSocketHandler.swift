@@ -9,7 +9,7 @@ import Synchronization
 /// The WebSocket of one client: passes incoming frames to the session and sends outgoing frames.
 ///
 /// While the client does not read, outgoing frames wait in a bounded queue, and the handler does not read from the
-/// client.
+/// client. It also reads nothing for a while if the client goes on after refusals.
 ///
 /// All methods run on the channel's event loop, except `send` and `close` of `SessionTransport`, which use the lane.
 /// `@unchecked Sendable`: mutable state is accessed only on the event loop.
@@ -51,12 +51,23 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, QueueingC
     private var hasManyReads = false
     /// Whether the channel reads from the socket.
     private var isReceiving = true
+    /// Passes received bytes to the frame decoder; set before the handler is added.
+    weak var gate: ReceiveGate?
+    private var pace = RefusalPace()
+    /// Whether received bytes wait in the gate until the pause ends.
+    private(set) var isPaused = false
+    private var pauseEnd: Scheduled<Void>?
+    /// The bytes received since the last pause while the connection closes.
+    private var bytesWhileClosing = 0
     /// The maximum size of the close reason.
     ///
     /// A control frame has at most 125 bytes, including the 2-byte code (RFC 6455 section 5.5).
     private static let closeTextBytes = 120
     /// The number of pending requests at which the handler stops reading from the socket.
     private static let maximumReads = 64
+    /// The bytes that are read between two pauses while the connection closes.
+    private static let closingBytes = 64 << 10
+    private static let closingPause = TimeAmount.milliseconds(100)
 
     init(
         lane: EventLoopLane, raw: RawFrameHandler, metrics: ServerMetrics, budget: OutboundBudget,
@@ -85,6 +96,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, QueueingC
         session?.disconnected()
         session = nil
         isClosing = true
+        pauseEnd?.cancel()
         dropQueue()
         skippedHeads.removeAll()
         reads.removeAll()
@@ -108,7 +120,9 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, QueueingC
             guard !isClosing else { return }
             session?.receive(Array(buffer: frame.unmaskedData))
         case .binary: session?.close(.unsupportedData)
-        case .ping: answerPing(frame.unmaskedData)
+        case .ping:
+            answerPing(frame.unmaskedData)
+            pinged()
         case .connectionClose:
             if isClosing {
                 context.close(promise: nil)
@@ -117,7 +131,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, QueueingC
                 sendControl(.connectionClose, frame.unmaskedData)
                 context.close(promise: nil)
             }
-        default: break
+        default: pinged()
         }
     }
 
@@ -190,17 +204,53 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, QueueingC
         }
     }
 
-    /// Reads from the socket only while the client reads its frames and few of its requests are pending.
+    /// Reads from the socket only while the client reads its frames, few of its requests are pending, and it obeys
+    /// refusals.
     ///
     /// While the connection closes, the handler reads and drops everything up to the client's close frame.
     private func updateReceiving() {
         guard let context else { return }
         if reads.count >= Self.maximumReads { hasManyReads = true }
         if reads.count <= Self.maximumReads / 2 { hasManyReads = false }
-        let mustReceive = isClosing || !hasManyReads && context.channel.isWritable
+        let mustReceive = !isPaused && (isClosing || !hasManyReads && context.channel.isWritable)
         guard mustReceive != isReceiving else { return }
         isReceiving = mustReceive
         try? context.channel.syncOptions?.setOption(.autoRead, value: mustReceive)
+    }
+
+    // MARK: Pauses
+
+    /// The number of bytes that the gate passes to the frame decoder at once.
+    var pieceBytes: Int { pace.wasPaused ? 256 : 2048 }
+
+    /// Counts received bytes while the connection closes, and slows down a client that sends on.
+    func received(_ count: Int) {
+        guard isClosing else { return }
+        bytesWhileClosing += count
+        guard bytesWhileClosing >= Self.closingBytes else { return }
+        bytesWhileClosing = 0
+        pause(for: Self.closingPause)
+    }
+
+    private func pauseAfterRefusals(_ duration: TimeAmount?) {
+        guard let duration, !isClosing else { return }
+        metrics.receivePauses.increment()
+        pause(for: duration)
+    }
+
+    private func pause(for duration: TimeAmount) {
+        guard !isPaused, let context else { return }
+        isPaused = true
+        updateReceiving()
+        pauseEnd = context.eventLoop.assumeIsolated().scheduleTask(in: duration) { self.endPause() }
+    }
+
+    private func endPause() {
+        guard isPaused else { return }
+        isPaused = false
+        pauseEnd?.cancel()
+        gate?.resume()
+        updateReceiving()
     }
 
     // MARK: Outgoing frames
@@ -275,7 +325,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, QueueingC
         updateReceiving()
         // The client has read something. If its next frames fill the buffer again, read once from the client
         // nevertheless, so that the heartbeats and requests of a client on a slow line arrive.
-        if !isReceiving, !hasManyReads { context.read() }
+        if !isReceiving, !hasManyReads, !isPaused { context.read() }
         countBytes()
         readNext()
         context.fireChannelWritabilityChanged()
@@ -308,6 +358,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, QueueingC
         payload.writeInteger(UInt16(reason.rawValue))
         payload.writeString(text.prefix(utf8: Self.closeTextBytes))
         sendControl(.connectionClose, payload)
+        endPause()
         updateReceiving()
         countBytes()
         // A responsive peer answers the close frame immediately. A slow one gets more time.
@@ -328,6 +379,19 @@ final class WebSocketHandler: ChannelInboundHandler, SessionTransport, QueueingC
     func verified() { hasVerifiedToken.store(true, ordering: .relaxed) }
 
     var isVerified: Bool { hasVerifiedToken.load(ordering: .relaxed) }
+
+    func refused() {
+        onEventLoop { self.pauseAfterRefusals(self.pace.refused(at: self.lane.eventLoop.now)) }
+    }
+
+    func pinged() {
+        onEventLoop { self.pauseAfterRefusals(self.pace.pinged(at: self.lane.eventLoop.now)) }
+    }
+
+    private func onEventLoop(_ body: @escaping @Sendable () -> Void) {
+        // At once if possible, so that the pause begins before the next frame is decoded.
+        if lane.eventLoop.inEventLoop { body() } else { lane.eventLoop.execute(body) }
+    }
 
     func send(_ frame: [UInt8]) {
         lane.reply(frame, to: self)

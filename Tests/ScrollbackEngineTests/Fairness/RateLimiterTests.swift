@@ -100,6 +100,28 @@ struct RateLimiterTests {
         for request in requests { #expect(try device.error(device.request(request))?.code == .rateLimited) }
     }
 
+    @Test("Frames that name no request count as reads, and requests that are refused count against their class")
+    func invalidFrames() throws {
+        let rate = RateLimiter.Rate(perSecond: 0.001, burst: 3)
+        let limiter = RateLimiter([.read: rate, .write: rate])
+        let device = SessionHarness(try EngineHarness(), limiter: limiter).device("alice")
+        func code(_ ref: Int64?, _ frame: String) throws -> ChatError.Code? {
+            device.receive(frame)
+            return try device.error(ref)?.code
+        }
+        #expect(try code(1, #"{"type":"nope","ref":1}"#) == .unknownOperation)
+        #expect(try code(nil, #"{"type":"hello"}"#) == .malformed)
+        #expect(try code(2, #"{"ref":2}"#) == .malformed)
+        #expect(try code(3, #"{"type":"nope","ref":3}"#) == .rateLimited)
+        #expect(try code(4, #"{"ref":4}"#) == .rateLimited)
+        // A change without a number.
+        let block = #"{"type":"block","user":"bob"}"#
+        for _ in 0..<3 { device.receive(block) }
+        #expect(limiter.refusals.first { $0.cost == .write }?.count == 0)
+        device.receive(block)
+        #expect(limiter.refusals.first { $0.cost == .write }?.count == 1)
+    }
+
     // MARK: Every request of the WebSocket
 
     /// A request with the examples of the documentation as its parameters.
