@@ -126,6 +126,35 @@ struct ReadStateTests {
         #expect(harness.read.isExact)
     }
 
+    @Test("A change that does not affect the counts does not cover one before it that may", .history(27))
+    func uncountedChangeDoesNotCoverEarlierOne() {
+        for isComplete in [true, false] {
+            let rows = isComplete ? messages(1...10) : [message(9)]
+            var harness = ReadStateHarness(summary(read: 0, unread: 10, seq: 10, rev: 3), rows: rows)
+            harness.applyChanges([(4, true), (5, false)])
+            #expect(harness.read.unread == 10 && !harness.read.isExact)
+            var recalled = message(9, nil, rev: 4)
+            recalled.attributes.traits.countsUnread = false
+            let head = LogHead(
+                epoch: recalled.epoch, view: 0, head: 10, firstSeq: 1, countedIndex: 10, rev: 5)
+            harness.apply(
+                LogSync(
+                    page: page(nil, [], of: head), changes: [.message(recalled), .message(message(8, rev: 5))],
+                    changedThrough: 5, mustRefetch: false))
+            #expect(harness.read.unread == 9)
+            #expect(harness.read.isExact == isComplete)
+        }
+    }
+
+    @Test("A change that does not affect the counts keeps them exact")
+    func uncountedChangesKeepCountsExact() {
+        var harness = ReadStateHarness(summary(read: 0, unread: 10, seq: 10, rev: 3), rows: messages(1...10))
+        harness.applyChanges([(4, false), (5, false)])
+        harness.applyChanges([(6, false)])
+        #expect(harness.read.unread == 10 && harness.read.isExact)
+        #expect(harness.read.countedAt.rev == 6)
+    }
+
     @Test("The recall of a read message does not lower the count")
     func recallOfReadMessageKeepsCount() {
         var harness = ReadStateHarness(summary(read: 0, unread: 10, seq: 10), rows: messages(1...10))
