@@ -37,7 +37,10 @@ extension LocalWriter {
         if case .head(let head) = input, head.state.firstSeq >= state.firstSeq || head.state.view > before?.view ?? 0 {
             read.apply(ReadSummary(head))
         }
-        if case .live(.head(_, let head, _, altersCounts: false)) = input { read.advanceRevision(to: head.rev) }
+        if case .live(.head(_, let head, _, altersCounts: false)) = input {
+            let previous = before.flatMap { $0.epoch == state.epoch ? $0.latestRev : nil }
+            read.advanceRevision(to: head.rev, after: previous ?? 0)
+        }
         for row in replaced {
             try read.changed(
                 row.new, replacing: row.old, reader: user, mayHaveSentLater: try mayHaveSentLater(row.new, log))

@@ -36,9 +36,16 @@ extension ReadState {
         if isMention, !wasMention, try mayHaveSentLater() { certainty = .disputed }
     }
 
-    /// Records that the changes up to a revision did not affect the counts.
-    package mutating func advanceRevision(to rev: Int64) {
-        countedAt.rev = max(countedAt.rev, rev)
+    /// Records a change that did not affect the counts.
+    ///
+    /// If the counts don't include the changes before it, one of them may still affect the counts. They then keep their
+    /// revision, so that `updateCounts` finds that changes are missing.
+    ///
+    /// - Parameters:
+    ///   - rev: The revision of the change.
+    ///   - previous: The newest revision that was known before the change.
+    package mutating func advanceRevision(to rev: Int64, after previous: Int64) {
+        if countedAt.rev >= previous { countedAt.rev = max(countedAt.rev, rev) }
     }
 
     /// Updates the counts after a range was deleted for everyone or for this user.

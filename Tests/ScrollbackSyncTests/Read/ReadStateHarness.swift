@@ -39,6 +39,25 @@ struct ReadStateHarness {
         execute(removed: head.firstSeq > floor ? [floor...head.firstSeq - 1] : []) { $0.apply(head: head) }
     }
 
+    /// Applies head events of changes in one transaction, each with whether its change may have affected the counts.
+    mutating func applyChanges(_ changes: [(rev: Int64, altersCounts: Bool)]) {
+        for change in changes {
+            let previous = log.latestRev
+            let head = LogHead(
+                epoch: log.epoch, view: log.view, head: log.head, firstSeq: log.firstSeq,
+                countedIndex: log.countedIndex, rev: change.rev)
+            _ = log.apply(head: head)
+            if !change.altersCounts { read.advanceRevision(to: change.rev, after: previous) }
+        }
+        updateCounts()
+    }
+
+    /// Applies the answer to a `sync` request that the client sent at its current position.
+    mutating func apply(_ sync: LogSync) {
+        let asked = log.position(in: swift)
+        execute { $0.apply(sync: sync, asked: asked) }
+    }
+
     mutating func apply(_ page: LogPage) { execute { $0.apply(page: page) } }
 
     mutating func apply(_ summary: ReadSummary) {

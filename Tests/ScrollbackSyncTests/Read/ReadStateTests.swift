@@ -126,6 +126,35 @@ struct ReadStateTests {
         #expect(harness.read.isExact)
     }
 
+    @Test("A change that does not affect the counts does not cover one before it that may", .history(27))
+    func uncountedChangeDoesNotCoverEarlierOne() {
+        for isComplete in [true, false] {
+            let rows = isComplete ? messages(1...10) : [message(9)]
+            var harness = ReadStateHarness(summary(read: 0, unread: 10, seq: 10), rows: rows)
+            harness.applyChanges([(1, true), (2, false)])
+            #expect(harness.read.unread == 10 && !harness.read.isExact)
+            var recalled = message(9, nil, rev: 1)
+            recalled.attributes.traits.countsUnread = false
+            let head = LogHead(
+                epoch: recalled.epoch, view: 0, head: 10, firstSeq: 1, countedIndex: 10, rev: 2)
+            harness.apply(
+                LogSync(
+                    page: page(nil, [], of: head), changes: [.message(recalled), .message(message(8, rev: 2))],
+                    changedThrough: 2, mustRefetch: false))
+            #expect(harness.read.unread == 9)
+            #expect(harness.read.isExact == isComplete)
+        }
+    }
+
+    @Test("A change that does not affect the counts keeps them exact")
+    func uncountedChangesKeepCountsExact() {
+        var harness = ReadStateHarness(summary(read: 0, unread: 10, seq: 10), rows: messages(1...10))
+        harness.applyChanges([(1, false), (2, false)])
+        harness.applyChanges([(3, false)])
+        #expect(harness.read.unread == 10 && harness.read.isExact)
+        #expect(harness.read.countedAt.rev == 3)
+    }
+
     @Test("The recall of a read message does not lower the count")
     func recallOfReadMessageKeepsCount() {
         var harness = ReadStateHarness(summary(read: 0, unread: 10, seq: 10), rows: messages(1...10))

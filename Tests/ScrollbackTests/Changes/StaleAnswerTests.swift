@@ -1,3 +1,4 @@
+import ContractRows
 import Scrollback
 import ScrollbackModel
 import ScrollbackSync
@@ -234,6 +235,31 @@ struct StaleAnswerTests {
         #expect(try await entry()?.unread == 1)
         try await apply(between)
         #expect(try await entry()?.unread == 1)
+        #expect(try await store.read { try $0.uncertainConversations() } == [])
+    }
+
+    @Test("A recalled reply lowers the count if only heads announce the recall and the new reply count", .history(27))
+    func headsOfRecallAndReplyCountInOneTransaction() async throws {
+        // The server announces changes at or below a hidden message by heads, because the user may not see them.
+        try await apply(head(3, unread: 3, userRev: 5))
+        let rows = try ([1, 2, 3] as [Seq]).map { try #require(head($0, userRev: 5).lastMessage) }
+        _ = try await store.write { try $0.apply(rows.map { .live(.message($0)) }) }
+        let heads = ([(1, true), (2, false)] as [(Int64, Bool)]).map { rev, altersCounts in
+            let head = LogHead(epoch: epoch, view: 0, head: 3, firstSeq: 1, countedIndex: 3, rev: rev)
+            return LogInput.live(.head(group, head, altersCounts: altersCounts))
+        }
+        let outcomes = try await store.write { try $0.apply(heads) }
+        let asked = try #require(outcomes.last?.behind)
+        var (recalled, root) = (rows[1], rows[0])
+        recalled.attributes.traits.countsUnread = false
+        (recalled.rev, root.rev) = (1, 2)
+        let page = LogPage(
+            messages: [], coverage: .empty(above: 3), isFiltered: false, older: nil, newer: nil,
+            state: LogHead(epoch: epoch, view: 0, head: 3, firstSeq: 1, countedIndex: 3, rev: 2))
+        let sync = LogSync(
+            page: page, changes: [.message(recalled), .message(root)], changedThrough: 2, mustRefetch: false)
+        _ = try await store.write { try $0.apply([.sync(sync, asked: asked)]) }
+        #expect(try await entry()?.unread == 2)
         #expect(try await store.read { try $0.uncertainConversations() } == [])
     }
 

@@ -117,9 +117,15 @@ private struct OrderScenario {
         let mentions: Mentions? =
             ([nil, nil, .users(["bob"]), .everyone()] as [Mentions?]).randomElement(using: &random) ?? nil
         let content = try MessageContent(type: type, json: RawJSON(known: #"{"text":"hello"}"#))
+        // A reply also changes the first message of its thread.
+        let replyTo = chance(3) ? entry(of: place)?.id : nil
         let submission = Submission(
-            id: newID(), content: content, attributes: MessageAttributes(mentions: mentions))
-        _ = try engine.done { $0.send(submission, to: name(place), by: Caller(user: sender), completion: $1) }
+            id: newID(), content: content, attributes: MessageAttributes(mentions: mentions, replyTo: replyTo))
+        do {
+            _ = try engine.done { $0.send(submission, to: name(place), by: Caller(user: sender), completion: $1) }
+        } catch  where replyTo != nil {
+            return  // The sender can't see the message replied to.
+        }
         messages[place, default: []].append((submission.id, sender))
         steps.append("\(place) \(messages[place]?.count ?? 0): \(sender) \(type)\(mentions == nil ? "" : " @")")
     }
