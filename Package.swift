@@ -106,8 +106,8 @@ let package = Package(
         .target(
             name: "ScrollbackSQLite",
             dependencies: [
-                "ScrollbackEngine", "ScrollbackModel", "ScrollbackSearch", "ScrollbackWire", "TextAnalysis",
-                "SQLiteSupport",
+                "CSQLiteOptions", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSearch", "ScrollbackWire",
+                "TextAnalysis", "SQLiteSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict
@@ -128,6 +128,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(name: "CEmbeddedFiles"),
+        .target(name: "CSQLiteOptions"),
         .target(
             name: "ScrollbackServer",
             dependencies: [

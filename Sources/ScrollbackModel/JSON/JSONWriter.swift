@@ -71,11 +71,24 @@ package struct JSONWriter {
     }
 
     package mutating func value(_ number: Int64) {
-        splice(String(number))
+        separate()
+        needsComma = true
+        if number < 0 { bytes.append(UInt8(ascii: "-")) }
+        // An Int64 has at most 19 digits.
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 19) { digits in
+            var start = digits.count
+            var rest = number.magnitude
+            repeat {
+                start -= 1
+                digits[start] = UInt8(ascii: "0") + UInt8(rest % 10)
+                rest /= 10
+            } while rest > 0
+            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: digits[start...]))
+        }
     }
 
     package mutating func value(_ number: Int) {
-        splice(String(number))
+        value(Int64(number))
     }
 
     package mutating func value(_ number: Double) {
