@@ -14,8 +14,8 @@ Usage: scripts/bench-instructions.py [OPTION …] [OPERATION …]
   --json            print the result as JSON
   --list            print the operations
 
-Exit status: 0 when each operation costs at most 5 % more than recorded, 1 when one costs more or is not recorded, 2 when
-an operation can't be measured.
+Exit status: 0 when each operation costs at most 5 % more than recorded, 1 when one costs more or is not recorded, 2
+when an operation can't be measured.
 """
 
 import argparse
@@ -39,6 +39,8 @@ LIMIT = 1.05
 ROUNDS = (1, 2)
 # Seconds after which a run is considered stuck.
 TIMEOUT = 900
+# The length of the paths of temporary folders.
+PATH_LENGTH = 160
 # The number of functions in each list of a profile.
 PROFILED = 40
 ANNOTATED = re.compile(r"^\s*([\d,]+) \([ \d.]+%\)\s+(?:[^ ]*?:)?(.+?)(?: \[([^\]]*)\])?\s*$")
@@ -51,7 +53,8 @@ class Failure(Exception):
 def output(command, **options):
     result = subprocess.run(command, capture_output=True, text=True, **options)
     if result.returncode:
-        raise Failure(f"{command[0]} failed with status {result.returncode}: {(result.stderr or result.stdout)[-2000:]}")
+        text = (result.stderr or result.stdout)[-2000:]
+        raise Failure(f"{command[0]} failed with status {result.returncode}: {text}")
     return result.stdout
 
 
@@ -68,10 +71,13 @@ def environment(folder):
 def count(program, folder, operation, rounds):
     """Runs an operation and returns the path of its profile and its number of instructions."""
     start = time.monotonic()
+    # Paths of the same length take the same memory.
     place = os.path.join(folder, f"{operation}.{rounds}")
-    os.mkdir(place)
+    place = os.path.join(place, "-" * max(1, PATH_LENGTH - len(place) - 1))
+    os.makedirs(place)
     profile = os.path.join(folder, f"{operation}.{rounds}.callgrind")
-    command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", program, "instructions", operation]
+    command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"]
+    command += [os.path.relpath(program, place), "instructions", operation]
     try:
         output([*command, "--repeat", str(rounds)], cwd=place, env=environment(place), timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
@@ -170,9 +176,10 @@ def run(options):
     for tool, package in (("valgrind", "valgrind"), ("strip", "binutils")):
         if not shutil.which(tool):
             raise Failure(f"{tool} is missing. Install {package}, on Linux.")
-    if not os.access(options.bench, os.X_OK):
-        raise Failure(f"{options.bench} is missing. Run swift build -c release --product scrollback-bench.")
-    listing = json.loads(output([options.bench, "instructions", "--list"]))
+    program = os.path.abspath(options.bench)
+    if not os.access(program, os.X_OK):
+        raise Failure(f"{program} is missing. Run swift build -c release --product scrollback-bench.")
+    listing = json.loads(output([program, "instructions", "--list"]))
     known = {operation["name"]: operation for operation in listing["operations"]}
     if options.list:
         for operation in known.values():
@@ -193,7 +200,7 @@ def run(options):
 
     start = time.monotonic()
     selected = [known[name] for name in options.operations or known]
-    operations = compare(measure(os.path.abspath(options.bench), selected, options), record)
+    operations = compare(measure(program, selected, options), record)
     seconds = time.monotonic() - start
     if options.update:
         kept = record.get("operations", {}) if options.operations else {}

@@ -78,9 +78,7 @@ struct CatchUp: AsyncParsableCommand {
                 let answers = try value.list("logs", limit: 100) { (answer) throws(ChatError) in
                     try LogSyncResult(from: &answer)
                 }
-                let rest: [LogPosition]
-                (count, rest) = try Self.advance(behind, by: answers, count)
-                next = rest
+                (count, next) = try Self.advance(behind, by: answers, count)
             }
             behind = next
         }

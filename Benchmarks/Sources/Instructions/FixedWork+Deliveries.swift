@@ -41,7 +41,7 @@ extension FixedWork {
     }
 
     static func clientPages(_ directory: URL, _ count: Int) async throws -> Work {
-        let messages = 2_000
+        let messages = 1_000
         let (client, chat) = try await ClientPage.open(directory, messages: messages)
         return { _ in
             var random = SplitMix64(seed: 3)

@@ -63,7 +63,7 @@ extension FixedWork {
 
     static func pages(_ directory: URL, _ count: Int) throws -> Work {
         let engine = try makeEngine(directory)
-        let messages = 2_000
+        let messages = 1_000
         try fill(engine.store, messages: messages, group: "deep", sender: "alice", clock: clock)
         return { _ in
             var random = SplitMix64(seed: 3)

@@ -24,7 +24,7 @@ enum FixedWork: String, CaseIterable, ExpressibleByArgument {
         switch self {
         case .append: 2_000
         case .sendFrame: 500
-        case .page, .clientPage: 200
+        case .page, .clientPage: 400
         case .fanOut, .fanOutLanes: 300
         case .catchUp: 10
         case .recents: 20

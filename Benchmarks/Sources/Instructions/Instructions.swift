@@ -26,22 +26,19 @@ struct Instructions: AsyncParsableCommand {
         try await work()
     }
 
-    /// Runs the command while the calling thread waits.
-    ///
-    /// All work is done by one other thread.
+    /// Runs the command on the calling thread.
     func runUnderCounter() throws {
         let result = Mutex<Result<Void, any Error>?>(nil)
-        let done = DispatchSemaphore(value: 0)
-        Task {
+        let executor = CallingThreadExecutor()
+        Task(executorPreference: executor) {
             do {
                 try await work()
                 result.withLock { $0 = .success(()) }
             } catch {
                 result.withLock { $0 = .failure(error) }
             }
-            done.signal()
         }
-        done.wait()
+        executor.run { result.withLock { $0 != nil } }
         try result.withLock { $0 }?.get()
     }
 
@@ -67,5 +64,28 @@ struct Instructions: AsyncParsableCommand {
             sqlite: String(cString: sqlite3_libversion()),
             operations: FixedWork.allCases.map { Entry(name: $0.rawValue, count: $0.count, unit: $0.unit) })
         print(String(decoding: try JSONEncoder().encode(list), as: UTF8.self))
+    }
+}
+
+/// Runs tasks on the thread that calls ``run(until:)``.
+///
+/// The hash tables of the Swift runtime depend on addresses. If several threads allocate memory, addresses depend on
+/// their timing.
+private final class CallingThreadExecutor: TaskExecutor {
+    private let jobs = Mutex<[UnownedJob]>([])
+    private let enqueued = DispatchSemaphore(value: 0)
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        jobs.withLock { $0.append(job) }
+        enqueued.signal()
+    }
+
+    func run(until isDone: () -> Bool) {
+        while !isDone() {
+            enqueued.wait()
+            let job = jobs.withLock { $0.removeFirst() }
+            job.runSynchronously(on: asUnownedTaskExecutor())
+        }
     }
 }
