@@ -5,10 +5,11 @@ DATA ?= ./scrollback-data
 PORT ?= 8080
 SCROLLBACK = .build/$(CONFIGURATION)/scrollback
 
-.PHONY: help dependencies build run test test-long test-tsan fuzz coverage check format mutants bench outside clean
+.PHONY: help dependencies build run test test-long test-tsan fuzz coverage check format mutants bench
+.PHONY: bench-instructions outside clean
 
 help: ## Print this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 
 dependencies: ## Install missing system libraries
 	@scripts/install-dependencies.sh
@@ -52,6 +53,11 @@ mutants: ## Apply each mutant of Tests/Mutants to a scratch copy and check that 
 
 bench: dependencies ## Run all benchmarks in a release build
 	$(MAKE) -C Benchmarks
+
+bench-instructions: ## Compare the instructions of fixed work with Benchmarks/instructions.json
+	@scripts/install-dependencies.sh valgrind
+	swift build -c release --product scrollback-bench
+	scripts/bench-instructions.py
 
 clean:
 	rm -rf .build .build-*

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # Installs missing system libraries that the build requires. On macOS, Xcode includes all of them.
+# Usage: scripts/install-dependencies.sh [PROGRAM …]
+#   PROGRAM  another program that is required, from the package of the same name
 set -euo pipefail
 [ "$(uname)" = Linux ] || exit 0
 missing=()
@@ -7,9 +9,10 @@ missing=()
 [ -e /usr/include/gd.h ] || missing+=(libgd-dev)
 [ -e /usr/include/zlib.h ] || missing+=(zlib1g-dev)
 command -v openssl >/dev/null || missing+=(openssl)
+for program in "$@"; do command -v "$program" >/dev/null || missing+=("$program"); done
 [ ${#missing[@]} -eq 0 ] && exit 0
 if ! command -v apt-get >/dev/null; then
-    echo "Install SQLite 3, libgd and zlib with their headers, and openssl." >&2
+    echo "Install SQLite 3, libgd and zlib with their headers, openssl${*:+, }$*." >&2
     exit 1
 fi
 echo "Installing ${missing[*]}." >&2

@@ -1,8 +1,25 @@
 import ArgumentParser
 import Foundation
 
-/// Measures the performance budgets of Documentation/architecture.md, next to the limits of the machine.
+/// The entry point of the program.
+///
+/// It is not `async`, because an asynchronous `main` ends the main thread, which valgrind 3.19 does not survive.
 @main
+enum Program {
+    static func main() {
+        if let command = try? Bench.parseAsRoot() as? Instructions {
+            do { try command.runUnderCounter() } catch { Bench.exit(withError: error) }
+        } else {
+            Task {
+                await Bench.main()
+                Bench.exit()
+            }
+            dispatchMain()
+        }
+    }
+}
+
+/// Measures the performance budgets of Documentation/architecture.md, next to the limits of the machine.
 struct Bench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",
@@ -11,7 +28,7 @@ struct Bench: AsyncParsableCommand {
             EngineAppend.self, Send.self, EnginePage.self, HTTPPage.self, FanOut.self, Idle.self, CatchUp.self,
             ClientPage.self, ClientIngest.self, Search.self, SearchHTTP.self, HistoryCost.self, Retention.self,
             MediaFiles.self, MediaSends.self, RecentsList.self, Community.self, Storm.self, StorageEncryptionCost.self,
-            PushCost.self, Attack.self, AttackerProcess.self, Soak.self,
+            PushCost.self, Attack.self, AttackerProcess.self, Soak.self, Instructions.self,
         ])
 }
 

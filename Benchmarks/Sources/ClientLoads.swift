@@ -78,17 +78,29 @@ struct CatchUp: AsyncParsableCommand {
                 let answers = try value.list("logs", limit: 100) { (answer) throws(ChatError) in
                     try LogSyncResult(from: &answer)
                 }
-                for (position, answer) in zip(behind, answers) {
-                    let page = try answer.result.get().page
-                    count += page.messages.count
-                    var reached = position
-                    reached.seq = max(position.seq, page.coverage.upper)
-                    if reached.seq < page.state.head { next.append(reached) }
-                }
+                (count, next) = try Self.advance(behind, by: answers, count)
             }
             behind = next
         }
         return count
+    }
+
+    /// Applies an answer to the positions that were requested.
+    ///
+    /// - Returns: The number of messages received so far, and the positions of the logs whose messages are incomplete.
+    static func advance(
+        _ behind: [LogPosition], by answers: [LogSyncResult], _ count: Int
+    ) throws(ChatError) -> (count: Int, behind: [LogPosition]) {
+        var count = count
+        var next: [LogPosition] = []
+        for (position, answer) in zip(behind, answers) {
+            let page = try answer.result.get().page
+            count += page.messages.count
+            var reached = position
+            reached.seq = max(position.seq, page.coverage.upper)
+            if reached.seq < page.state.head { next.append(reached) }
+        }
+        return (count, next)
     }
 
     /// Synchronizes the client's store, so that no messages are missing.
@@ -110,10 +122,7 @@ struct CatchUp: AsyncParsableCommand {
         try reader.object { (name, value) throws(ChatError) in
             guard name == "heads" else { return try value.skip() }
             positions = try value.list("heads", limit: 100) { (head) throws(ChatError) in
-                let head = try ConversationHead(from: &head)
-                return LogPosition(
-                    conversation: head.conversation, epoch: head.state.epoch, view: head.state.view, seq: head.head,
-                    rev: 0)
+                LogPosition(end: try ConversationHead(from: &head))
             }
         }
         return positions
@@ -137,16 +146,24 @@ struct CatchUp: AsyncParsableCommand {
     }
 }
 
+extension LogPosition {
+    /// The end of a log, when the head was created.
+    init(end head: ConversationHead) {
+        self.init(
+            conversation: head.conversation, epoch: head.state.epoch, view: head.state.view, seq: head.head, rev: 0)
+    }
+}
+
 /// Creates messages of one log in the form that a server sends.
-private func makeMessages(_ range: ClosedRange<Int64>, in id: ConversationID) -> [Message] {
+func makeMessages(_ range: ClosedRange<Int64>, in id: ConversationID) -> [Message] {
     var generator = SplitMix64(seed: UInt64(range.lowerBound))
     let content = MessageContent.text(String(repeating: "x", count: 289))
     return range.map { seq in
         Message(
-            conversation: id, seq: seq, countedIndex: seq, id: MessageID(at: Date(), using: &generator),
+            conversation: id, seq: seq, countedIndex: seq,
+            id: MessageID(at: Date(timeIntervalSince1970: 1_700_000_000), using: &generator),
             timetoken: Timetoken(rawValue: 17_000_000_000_000_000 + UInt64(seq)), epoch: Epoch(rawValue: 1),
-            sender: "bob",
-            type: .text, content: content)
+            sender: "bob", type: .text, content: content)
     }
 }
 
@@ -177,22 +194,12 @@ struct ClientPage: AsyncParsableCommand {
     func run() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        let id = ConversationID.group("deep")
-        let client = try await offlineClient(folder.url)
-        let store = client.core.store
-        _ = try await store.write { try $0.apply([.head(head(id, at: 0))]) }
-        for start in stride(from: 1, through: Int64(messages), by: 500) {
-            let batch = makeMessages(start...min(start + 499, Int64(messages)), in: id)
-            _ = try await store.write { try $0.apply(batch.map { .live(.message($0)) }) }
-        }
-        let chat = client.conversation(id)
+        let (client, chat) = try await Self.open(folder.url, messages: messages)
         var random = SplitMix64(seed: 3)
         var ours = Sample()
         for query in 0..<(queries + 100) {
-            let place = Seq.random(in: 51...Int64(messages), using: &random)
             let start = now()
-            let page = try await chat.history(.before(.seq(place)), limit: 50, from: .local)
-            precondition(page.messages.count == 50)
+            try await Self.readPage(of: chat, messages, &random)
             if query >= 100 { ours.add(now() - start) }
         }
         let raw = RawSQLite(folder.url.appending(path: "client.sqlite").path)
@@ -219,6 +226,28 @@ struct ClientPage: AsyncParsableCommand {
         }
         report("SDK opening a conversation", "\(opening.summary)  (budget 16 ms)")
         await client.close()
+    }
+
+    /// Opens a client whose store has a group with many messages, all of them indexed.
+    static func open(_ directory: URL, messages: Int) async throws -> (ChatClient, Conversation) {
+        let id = ConversationID.group("deep")
+        let client = try await offlineClient(directory)
+        let store = client.core.store
+        _ = try await store.write { try $0.apply([.head(head(id, at: 0))]) }
+        for start in stride(from: 1, through: Int64(messages), by: 500) {
+            let batch = makeMessages(start...min(start + 499, Int64(messages)), in: id)
+            _ = try await store.write { try $0.apply(batch.map { .live(.message($0)) }) }
+        }
+        // Otherwise, the search index would be updated while pages are read.
+        _ = try await client.core.search.upToDateIndex()
+        return (client, client.conversation(id))
+    }
+
+    /// Reads a page of 50 at a random position.
+    static func readPage(of chat: Conversation, _ messages: Int, _ random: inout SplitMix64) async throws {
+        let place = Seq.random(in: 51...Int64(messages), using: &random)
+        let page = try await chat.history(.before(.seq(place)), limit: 50, from: .local)
+        precondition(page.messages.count == 50)
     }
 }
 

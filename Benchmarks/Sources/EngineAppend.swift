@@ -41,13 +41,19 @@ struct EngineAppend: AsyncParsableCommand {
         let engine = try Engine(store: store)
         for number in 0..<conversations {
             await withCheckedContinuation { continuation in
+                // Administrators have no daily quota of groups.
                 engine.putConversation(
-                    .group(Identifier(known: "g\(number)")), ConversationSettings(), by: Caller(user: "sender")
-                ) { _ in continuation.resume() }
+                    .group(Identifier(known: "g\(number)")), ConversationSettings(members: ["sender"]),
+                    by: Caller(user: "admin", isAdmin: true)
+                ) { result in
+                    if case .failure(let error) = result { fatalError("\(error)") }
+                    continuation.resume()
+                }
             }
         }
-        let load = AppendLoad(engine: engine, conversations: conversations, until: now() + duration)
-        for _ in 0..<128 { load.next() }
+        let end = now() + duration
+        let load = AppendLoad(engine: engine, conversations: conversations) { _ in now() < end }
+        load.start()
         let sample = await load.finished()
         engine.log.close()
         try store.close()
@@ -55,35 +61,50 @@ struct EngineAppend: AsyncParsableCommand {
     }
 }
 
-/// Keeps a constant number of appends in flight: each completion submits the next one.
-private final class AppendLoad: Sendable {
+/// Keeps 128 appends in flight: each completion submits the next one.
+final class AppendLoad: Sendable {
     private let engine: Engine
     private let conversations: Int
-    private let end: Double
-    private let state = Mutex(State())
+    private let mayStart: @Sendable (Int) -> Bool
+    private let state: Mutex<State>
     private let content = MessageContent.text(String(repeating: "x", count: 289))
 
     private struct State {
         var sample = Sample()
+        var started = 0
         var inFlight = 0
         var random: UInt32 = 12345
-        var generator = SplitMix64(seed: 7)
+        var generator: SplitMix64
         var waiter: CheckedContinuation<Sample, Never>?
     }
 
-    init(engine: Engine, conversations: Int, until end: Double) {
+    /// Creates a load on the conversations `g0`, `g1` and so on, of which the user `sender` is a member.
+    ///
+    /// - Parameters:
+    ///   - seed: Determines the IDs of the messages.
+    ///   - mayStart: Returns whether to submit another append, given how many were submitted.
+    init(engine: Engine, conversations: Int, seed: UInt64 = 7, while mayStart: @escaping @Sendable (Int) -> Bool) {
         self.engine = engine
         self.conversations = conversations
-        self.end = end
+        self.mayStart = mayStart
+        state = Mutex(State(generator: SplitMix64(seed: seed)))
     }
 
-    func next() {
+    func start() {
+        for _ in 0..<128 { next() }
+    }
+
+    /// The number of completed appends.
+    var count: Int { state.withLock { $0.sample.count } }
+
+    private func next() {
         let start = now()
         let submission: (Int, Submission)? = state.withLock { state in
-            guard start < end else { return nil }
+            guard mayStart(state.started) else { return nil }
+            state.started += 1
             state.inFlight += 1
             state.random = state.random &* 1_103_515_245 &+ 12345
-            let id = MessageID(at: Date(), using: &state.generator)
+            let id = MessageID(at: engine.clock(), using: &state.generator)
             return (Int(state.random >> 8) % conversations, Submission(id: id, content: content))
         }
         guard let submission else { return }
@@ -94,7 +115,7 @@ private final class AppendLoad: Sendable {
             let last: (CheckedContinuation<Sample, Never>, Sample)? = state.withLock { state in
                 state.sample.add(now() - start)
                 state.inFlight -= 1
-                guard state.inFlight == 0, now() >= end, let waiter = state.waiter else { return nil }
+                guard state.inFlight == 0, !mayStart(state.started), let waiter = state.waiter else { return nil }
                 state.waiter = nil
                 return (waiter, state.sample)
             }

@@ -10,10 +10,15 @@ import ScrollbackSQLite
 import ScrollbackWire
 
 /// Creates a group with many messages directly in the engine.
-func fill(_ store: any MessageStore, messages: Int, group: Identifier, sender: UserID) throws {
-    let engine = try Engine(store: store, execution: .inline)
+///
+/// - Parameter text: Returns the text of a message, given its number.
+func fill(
+    _ store: any MessageStore, messages: Int, group: Identifier, sender: UserID,
+    clock: @escaping @Sendable () -> Date = { Date() },
+    text: (Int) -> String = { _ in String(repeating: "x", count: 289) }
+) throws {
+    let engine = try Engine(store: store, execution: .inline, clock: clock)
     engine.putConversation(.group(group), ConversationSettings(), by: Caller(user: sender)) { _ in }
-    let content = MessageContent.text(String(repeating: "x", count: 289))
     var generator = SplitMix64(seed: 11)
     let start = Date(timeIntervalSince1970: 1_500_000_000)
     let admin = Caller(user: "admin", isAdmin: true)
@@ -22,7 +27,7 @@ func fill(_ store: any MessageStore, messages: Int, group: Identifier, sender: U
             let time = start.addingTimeInterval(Double(number))
             return ImportedMessage(
                 sender: sender, sentAt: time,
-                submission: Submission(id: MessageID(at: time, using: &generator), content: content))
+                submission: Submission(id: MessageID(at: time, using: &generator), content: .text(text(number))))
         }
         engine.importHistory(messages, into: .group(group), by: admin) { result in
             if case .failure(let error) = result { fatalError("\(error)") }
