@@ -88,7 +88,7 @@ extension SQLiteStore {
     ///
     /// Tests use it to limit the cost of queries, because a query plan does not show how many rows a seek reads. Read
     /// it only while no query runs.
-    package var steps: Int { connections.withLock { $0.values.reduce(0) { $0 + $1.steps } } }
+    package var steps: Int { readers.steps + writerConnection.withLock { $0?.steps ?? 0 } }
 
     /// Returns the query plan of each statement that this process has used, and of filtered pages, so that tests can
     /// verify that all of them are seeks.

@@ -42,7 +42,9 @@ package final class SQLiteStore: MessageStore {
     let cipher: StoreCipher?
     private let lock: DirectoryLock
     private let state: Mutex<State>
-    let connections = Mutex<[ObjectIdentifier: SQLiteConnection]>([:])
+    let readers: ReaderConnections
+    /// The cached statements of the writer.
+    let writerConnection = Mutex<SQLiteConnection?>(nil)
 
     /// Options of SQLite that apply to the whole process, set before the first store opens.
     ///
@@ -87,6 +89,12 @@ package final class SQLiteStore: MessageStore {
                 if options.reencryptsExistingRows { try Self.startReencryption(with: options.keys, connection) }
                 return try Self.loadState(database)
             }
+            readers = ReaderConnections(maximumCount: options.readers) { [cipher] in
+                var configuration = Self.configuration(options)
+                configuration.readonly = true
+                let queue = try DatabaseQueue(path: path, configuration: configuration)
+                return (queue, try queue.unsafeRead { SQLiteConnection($0, cipher: cipher) })
+            }
             state = Mutex(
                 State(lastCommit: start.lastCommit, newest: start.newest, generation: start.generation))
         } catch let error as DatabaseError {
@@ -119,8 +127,8 @@ package final class SQLiteStore: MessageStore {
 
     private static func configuration(_ options: Options) -> Configuration {
         var configuration = Configuration()
-        configuration.maximumReaderCount = options.readers
-        configuration.persistentReadOnlyConnections = true
+        // Only migrations read through the pool. See ``ReaderConnections``.
+        configuration.maximumReaderCount = 1
         configuration.foreignKeysEnabled = false
         // Only a backup or a `sqlite3` shell can lock the file.
         configuration.busyMode = .timeout(10)
@@ -152,12 +160,10 @@ package final class SQLiteStore: MessageStore {
     func readConnection<Answer>(_ body: (SQLiteConnection) throws -> Answer) throws -> Answer {
         try checkOpen()
         return try translatingErrors {
-            // GRDB's own transactions compile their statements each time.
-            try pool.unsafeRead { database in
-                let connection = connection(database)
+            try readers.read { connection in
                 // The end of a snapshot can't affect its results.
                 defer { connection.rollBack() }
-                return try translatingErrors(on: database, "The store could not be read.") {
+                return try translatingErrors(on: connection.database, "The store could not be read.") {
                     try connection.run(SQLiteConnection.beginRead)
                     return try body(connection)
                 }
@@ -191,12 +197,12 @@ package final class SQLiteStore: MessageStore {
         }
     }
 
-    /// Returns the cached statements of a connection in the pool.
-    func connection(_ database: Database) -> SQLiteConnection {
-        connections.withLock { known in
-            if let connection = known[ObjectIdentifier(database)] { return connection }
-            let connection = SQLiteConnection(database, cipher: cipher)
-            known[ObjectIdentifier(database)] = connection
+    /// Returns the cached statements of the writer.
+    func connection(_ writer: Database) -> SQLiteConnection {
+        writerConnection.withLock { known in
+            if let known { return known }
+            let connection = SQLiteConnection(writer, cipher: cipher)
+            known = connection
             return connection
         }
     }
@@ -217,9 +223,10 @@ package final class SQLiteStore: MessageStore {
             })
         else { return }
         try translatingErrors {
-            // Wait for the writer and the readers first: a connection with open statements can't be closed.
+            try readers.close()
+            // Wait for the writer first: a connection with open statements can't be closed.
             try pool.barrierWriteWithoutTransaction { database in
-                connections.withLock { $0.removeAll() }
+                writerConnection.withLock { $0 = nil }
                 _ = try? database.checkpoint(.truncate)
             }
             try pool.close()
