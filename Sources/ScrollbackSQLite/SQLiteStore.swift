@@ -93,7 +93,7 @@ package final class SQLiteStore: MessageStore {
                 var configuration = Self.configuration(options)
                 configuration.readonly = true
                 let queue = try DatabaseQueue(path: path, configuration: configuration)
-                return (queue, try queue.unsafeRead { SQLiteConnection($0, cipher: cipher) })
+                return (queue, queue.unsafeRead { SQLiteConnection($0, cipher: cipher) })
             }
             state = Mutex(
                 State(lastCommit: start.lastCommit, newest: start.newest, generation: start.generation))
