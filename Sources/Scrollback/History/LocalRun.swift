@@ -64,8 +64,9 @@ struct LocalRun: Sendable {
         from top: Seq, downTo end: Seq? = nil, limit: Int, _ filter: MessageFilter, _ log: LocalLog,
         _ reader: LocalReader
     ) throws {
-        let page = try reader.older(from: top, downTo: end, limit: limit, filter: filter, in: log)
-        messages.insert(contentsOf: page.messages.reversed(), at: 0)
+        var page = try reader.older(from: top, downTo: end, limit: limit, filter: filter, in: log)
+        page.messages.reverse()
+        messages = messages.isEmpty ? page.messages : page.messages + messages
         older = page.older
         newer = newer ?? page.newer
         gap = page.gap.map { Self.request(older: $0, from: top) } ?? gap
@@ -76,7 +77,7 @@ struct LocalRun: Sendable {
         _ reader: LocalReader
     ) throws {
         let page = try reader.newer(from: bottom, to: end, limit: limit, filter: filter, in: log)
-        messages += page.messages
+        messages = messages.isEmpty ? page.messages : messages + page.messages
         newer = page.newer
         older = older ?? page.older
         gap = gap ?? page.gap.map { Self.request(newer: $0) }
@@ -112,10 +113,11 @@ struct LocalRun: Sendable {
             limit: Int(min(100, gap.upperBound - gap.lowerBound + 1)))
     }
 
-    func page(_ query: HistoryQuery) -> HistoryPage {
-        HistoryPage(
-            messages: query.sort == .oldestFirst ? messages : messages.reversed(),
-            older: older.map { Self.older(from: $0, query.anchor) },
+    consuming func page(_ query: HistoryQuery) -> HistoryPage {
+        // Reversing copies no message unless the array is shared.
+        if query.sort == .newestFirst { messages.reverse() }
+        return HistoryPage(
+            messages: messages, older: older.map { Self.older(from: $0, query.anchor) },
             newer: newer.map { Self.newer(from: $0, query.anchor) },
             remoteError: nil, gap: gap?.gap)
     }

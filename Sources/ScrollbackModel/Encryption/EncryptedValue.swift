@@ -45,7 +45,7 @@ extension EncryptedValue {
     ///
     /// - Parameter allowsFiles: Whether a list of file IDs may accompany the value, as in a content.
     fileprivate init?(_ json: RawJSON, allowsFiles: Bool) {
-        guard json.isObject, json.text.namesMember("encrypted") else { return nil }
+        guard json.text.mayBeginWithEncryptedValue, json.text.namesMember("encrypted") else { return nil }
         var found: EncryptedValue?
         var hasOthers = false
         var reader = JSONReader(json.text)
@@ -105,6 +105,24 @@ extension MessageContent {
 }
 
 extension String {
+    /// Whether the first member of the JSON object may be one that an encrypted value has.
+    ///
+    /// Only an object that has no others is an encrypted value, so one byte rules out most objects.
+    fileprivate var mayBeginWithEncryptedValue: Bool {
+        var bytes = utf8.makeIterator()
+        guard bytes.next() == UInt8(ascii: "{") else { return false }
+        while let byte = bytes.next() {
+            switch byte {
+            case 0x20, 0x09, 0x0A, 0x0D: continue
+            case UInt8(ascii: "\""):
+                let first = bytes.next()
+                return first == UInt8(ascii: "e") || first == UInt8(ascii: "f") || first == UInt8(ascii: "\\")
+            default: return false
+            }
+        }
+        return false
+    }
+
     /// Returns whether the JSON text may have a member of that name.
     ///
     /// The search does not parse the text, because most texts have no such member.

@@ -11,9 +11,9 @@ extension ConversationID: CustomStringConvertible {
             let kinds = ConversationKind.allCases.map(\.rawValue).joined(separator: ", ")
             throw .invalidParameter(parameter, "must begin with one of \(kinds), followed by a colon")
         }
-        // Split by scalars: a name may start with a combining mark, which would form one character with the slash.
-        let parts = text.unicodeScalars[text.utf8.index(after: colon)...]
-            .split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+        // Split by bytes: a name may start with a combining mark, which would form one character with the slash.
+        let parts = text.utf8[text.utf8.index(after: colon)...]
+            .split(separator: UInt8(ascii: "/"), maxSplits: 2, omittingEmptySubsequences: false)
         var names: [Identifier] = []
         for part in parts {
             names.append(try Identifier(try Self.unescape(Substring(part), parameter), parameter: parameter))

@@ -14,25 +14,26 @@ extension Date {
         let milliseconds = Int64(nearest) - Self.years.lowerBound
         let (days, time) = milliseconds.quotientAndRemainder(dividingBy: 86_400_000)
         let (year, month, day) = Self.civil(days: days + Self.years.lowerBound / 86_400_000)
-        var text: [UInt8] = []
-        text.reserveCapacity(24)
-        func append(_ number: Int64, digits: Int, _ separator: Unicode.Scalar) {
-            let start = text.count
-            var rest = number
-            for _ in 0..<digits {
-                text.insert(UInt8(0x30 + rest % 10), at: start)
-                rest /= 10
+        return String(unsafeUninitializedCapacity: 24) { text in
+            var end = 0
+            func append(_ number: Int64, digits: Int, _ separator: Unicode.Scalar) {
+                var rest = number
+                for index in (end..<end + digits).reversed() {
+                    text[index] = UInt8(0x30 + rest % 10)
+                    rest /= 10
+                }
+                text[end + digits] = UInt8(ascii: separator)
+                end += digits + 1
             }
-            text.append(UInt8(ascii: separator))
+            append(year, digits: 4, "-")
+            append(month, digits: 2, "-")
+            append(day, digits: 2, "T")
+            append(time / 3_600_000, digits: 2, ":")
+            append(time / 60_000 % 60, digits: 2, ":")
+            append(time / 1000 % 60, digits: 2, ".")
+            append(time % 1000, digits: 3, "Z")
+            return end
         }
-        append(year, digits: 4, "-")
-        append(month, digits: 2, "-")
-        append(day, digits: 2, "T")
-        append(time / 3_600_000, digits: 2, ":")
-        append(time / 60_000 % 60, digits: 2, ":")
-        append(time / 1000 % 60, digits: 2, ".")
-        append(time % 1000, digits: 3, "Z")
-        return String(decoding: text, as: UTF8.self)
     }
 
     /// Parses an ISO 8601 date in the profile of RFC 3339, with or without a fraction, to the millisecond.
