@@ -1,9 +1,11 @@
 import ScrollbackModel
 import ScrollbackSync
 
-/// A range of messages read from the device, oldest first, and the gap that interrupts it, if any.
+/// A range of messages read from the device, and the gap that interrupts it, if any.
 struct LocalRun: Sendable {
-    var messages: [Message]
+    private var messages: [Message]
+    /// Whether the messages are in the order in which a run toward older messages reads them.
+    private var isNewestFirst = false
     var gap: GapRequest?
     var older: Seq?
     var newer: Seq?
@@ -64,9 +66,13 @@ struct LocalRun: Sendable {
         from top: Seq, downTo end: Seq? = nil, limit: Int, _ filter: MessageFilter, _ log: LocalLog,
         _ reader: LocalReader
     ) throws {
-        var page = try reader.older(from: top, downTo: end, limit: limit, filter: filter, in: log)
-        page.messages.reverse()
-        messages = messages.isEmpty ? page.messages : page.messages + messages
+        let page = try reader.older(from: top, downTo: end, limit: limit, filter: filter, in: log)
+        if messages.isEmpty {
+            messages = page.messages
+            isNewestFirst = true
+        } else {
+            messages.insert(contentsOf: page.messages.reversed(), at: 0)
+        }
         older = page.older
         newer = newer ?? page.newer
         gap = page.gap.map { Self.request(older: $0, from: top) } ?? gap
@@ -114,8 +120,7 @@ struct LocalRun: Sendable {
     }
 
     consuming func page(_ query: HistoryQuery) -> HistoryPage {
-        // Reversing copies no message unless the array is shared.
-        if query.sort == .newestFirst { messages.reverse() }
+        if isNewestFirst != (query.sort == .newestFirst) { messages.reverse() }
         return HistoryPage(
             messages: messages, older: older.map { Self.older(from: $0, query.anchor) },
             newer: newer.map { Self.newer(from: $0, query.anchor) },

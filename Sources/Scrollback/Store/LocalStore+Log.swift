@@ -299,8 +299,9 @@ extension LocalWriter {
                 .execute(arguments: [number, range.lowerBound, range.upperBound])
         }
         guard !edit.upserts.isEmpty else { return }
+        let upsert = try db.cachedStatement(sql: MessageColumns.upsert)
         for message in edit.upserts {
-            try reader.run(MessageColumns.upsert) { MessageColumns.bind(message, conversation: number, to: &$0) }
+            try reader.run(upsert) { MessageColumns.bind(message, conversation: number, to: &$0) }
         }
     }
 

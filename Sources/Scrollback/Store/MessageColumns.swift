@@ -96,7 +96,7 @@ extension LocalReader {
     ///   - take: Receives each message and returns whether to continue.
     func eachMessage(
         in conversation: ConversationID, number: Int64, epoch: Epoch, where condition: String,
-        bind: (inout Parameters) -> Void, take: (Message) -> Bool
+        bind: (inout Parameters) -> Void, take: (consuming Message) -> Bool
     ) throws {
         try run("SELECT \(MessageColumns.list) FROM message WHERE conversation = ? AND \(condition)") {
             $0.add(number)
@@ -135,8 +135,14 @@ extension LocalReader {
     func run(
         _ sql: String, bind: (inout Parameters) -> Void = { _ in }, row: (inout Columns) throws -> Bool = { _ in true }
     ) throws {
-        try db.cachedStatement(sql: sql).run(cipher: cipher, bind: bind, row: row) { code, _ in
-            DatabaseError(resultCode: ResultCode(rawValue: code), sql: sql)
+        try run(db.cachedStatement(sql: sql), bind: bind, row: row)
+    }
+
+    func run(
+        _ statement: Statement, bind: (inout Parameters) -> Void, row: (inout Columns) throws -> Bool = { _ in true }
+    ) throws {
+        try statement.run(cipher: cipher, bind: bind, row: row) { code, _ in
+            DatabaseError(resultCode: ResultCode(rawValue: code), sql: statement.sql)
         }
     }
 }

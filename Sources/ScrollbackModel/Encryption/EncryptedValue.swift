@@ -45,7 +45,7 @@ extension EncryptedValue {
     ///
     /// - Parameter allowsFiles: Whether a list of file IDs may accompany the value, as in a content.
     fileprivate init?(_ json: RawJSON, allowsFiles: Bool) {
-        guard json.text.mayBeginWithEncryptedValue, json.text.namesMember("encrypted") else { return nil }
+        guard json.mayBeEncrypted, json.text.namesMember("encrypted") else { return nil }
         var found: EncryptedValue?
         var hasOthers = false
         var reader = JSONReader(json.text)
@@ -83,6 +83,24 @@ extension EncryptedValue {
 extension RawJSON {
     /// The encrypted value, if an app's key encrypted this JSON.
     package var encrypted: EncryptedValue? { EncryptedValue(self, allowsFiles: false) }
+
+    /// Whether the JSON is an object whose first member may be one of an encrypted value.
+    ///
+    /// An encrypted value has no other members, so the first byte of a name rules out most objects.
+    package var mayBeEncrypted: Bool {
+        var bytes = text.utf8.makeIterator()
+        guard bytes.next() == UInt8(ascii: "{") else { return false }
+        while let byte = bytes.next() {
+            switch byte {
+            case 0x20, 0x09, 0x0A, 0x0D: continue
+            case UInt8(ascii: "\""):
+                let first = bytes.next()
+                return first == UInt8(ascii: "e") || first == UInt8(ascii: "f") || first == UInt8(ascii: "\\")
+            default: return false
+            }
+        }
+        return false
+    }
 }
 
 extension MessageContent {
@@ -105,24 +123,6 @@ extension MessageContent {
 }
 
 extension String {
-    /// Whether the first member of the JSON object may be one that an encrypted value has.
-    ///
-    /// Only an object that has no others is an encrypted value, so one byte rules out most objects.
-    fileprivate var mayBeginWithEncryptedValue: Bool {
-        var bytes = utf8.makeIterator()
-        guard bytes.next() == UInt8(ascii: "{") else { return false }
-        while let byte = bytes.next() {
-            switch byte {
-            case 0x20, 0x09, 0x0A, 0x0D: continue
-            case UInt8(ascii: "\""):
-                let first = bytes.next()
-                return first == UInt8(ascii: "e") || first == UInt8(ascii: "f") || first == UInt8(ascii: "\\")
-            default: return false
-            }
-        }
-        return false
-    }
-
     /// Returns whether the JSON text may have a member of that name.
     ///
     /// The search does not parse the text, because most texts have no such member.
