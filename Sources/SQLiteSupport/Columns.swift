@@ -15,6 +15,9 @@ package struct Columns {
         self.cipher = cipher
     }
 
+    /// Starts over at the first column, for the next row.
+    package mutating func rewind() { index = -1 }
+
     package mutating func skip(_ count: CInt) { index += count }
 
     package mutating func integer() -> Int64 {
@@ -41,26 +44,28 @@ package struct Columns {
     /// Reads a text and decrypts it if it is encrypted.
     ///
     /// - Throws: `internal-error` naming the row or the missing key if the value can't be decrypted.
-    package mutating func optionalText(_ column: String, of row: EncryptedRow) throws -> String? {
+    package mutating func optionalText(
+        _ column: String, of row: @autoclosure () -> EncryptedRow
+    ) throws -> String? {
         index += 1
         guard let start = sqlite3_column_text(statement, index) else { return nil }
         let value = UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index)))
         guard value.first == StoreCipher.marker else {
             // Invalid UTF-8 can be an encrypted value whose marker was altered.
             guard let text = String(validating: value, as: UTF8.self) else {
-                throw DecryptionError.invalidValue(column, of: row)
+                throw DecryptionError.invalidValue(column, of: row())
             }
             return text
         }
         guard let cipher else {
             throw StoreCipher.key(of: value).map { DecryptionError.missingKey($0) }
-                ?? DecryptionError.invalidValue(column, of: row)
+                ?? DecryptionError.invalidValue(column, of: row())
         }
-        return try cipher.decrypt(value, for: column, of: row)
+        return try cipher.decrypt(value, for: column, of: row())
     }
 
-    package mutating func text(_ column: String, of row: EncryptedRow) throws -> String {
-        try optionalText(column, of: row) ?? ""
+    package mutating func text(_ column: String, of row: @autoclosure () -> EncryptedRow) throws -> String {
+        try optionalText(column, of: row()) ?? ""
     }
 
     /// Returns the key of the next value if it is encrypted, without advancing.
@@ -70,10 +75,14 @@ package struct Columns {
             of: UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index + 1))))
     }
 
-    package mutating func optionalDate() -> Date? {
+    package mutating func optionalNumber() -> Double? {
         guard !skipIfNull() else { return nil }
         index += 1
-        return Date(timeIntervalSinceReferenceDate: sqlite3_column_double(statement, index))
+        return sqlite3_column_double(statement, index)
+    }
+
+    package mutating func optionalDate() -> Date? {
+        optionalNumber().map { Date(timeIntervalSinceReferenceDate: $0) }
     }
 
     package mutating func optionalUUID() -> UUID? {

@@ -54,12 +54,12 @@ package struct Parameters {
     }
 
     /// Binds a text, encrypted if the store has keys.
-    package mutating func add(_ text: String?, _ column: String, of row: EncryptedRow) {
+    package mutating func add(_ text: String?, _ column: String, of row: @autoclosure () -> EncryptedRow) {
         guard var text else { return addNull() }
         guard let cipher, let key = cipher.newest else { return add(text) }
         do {
             let value = try text.withUTF8 {
-                try cipher.encrypt(UnsafeRawBufferPointer($0), with: key, for: column, of: row)
+                try cipher.encrypt(UnsafeRawBufferPointer($0), with: key, for: column, of: row())
             }
             index += 1
             value.withUnsafeBytes { bytes in

@@ -22,11 +22,12 @@ extension Statement {
         var parameters = Parameters(pointer, cipher: cipher)
         bind(&parameters)
         if let failure = parameters.failure { throw failure }
+        var columns = Columns(pointer, cipher: cipher)
         while true {
             errno = 0
             switch sqlite3_step(pointer) {
             case SQLITE_ROW:
-                var columns = Columns(pointer, cipher: cipher)
+                columns.rewind()
                 guard try row(&columns) else { return }
             case SQLITE_DONE: return
             case let code: throw failure(code, errno)

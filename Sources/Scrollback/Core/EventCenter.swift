@@ -17,7 +17,7 @@ final class EventCenter<Event: Sendable>: Sendable {
     ///
     /// The buffer is not the consumer's stream, because that would delay the report of dropped events until the next
     /// event. The report is delivered as soon as the consumer has drained the buffer.
-    private struct Observer {
+    private final class Observer {
         /// Wakes the consumer if it is waiting.
         let signal: AsyncStream<Void>.Continuation
         let capacity: Int
@@ -39,19 +39,19 @@ final class EventCenter<Event: Sendable>: Sendable {
         private var isEmpty: Bool { newest.isEmpty && oldest.isEmpty }
         private var hasCapacity: Bool { newest.count + oldest.count < capacity }
 
-        mutating func sendInitial(_ event: Event) {
+        func sendInitial(_ event: Event) {
             if hasCapacity { newest.append(event) } else { initialEvent = event }
             signal.yield()
         }
 
         /// - Parameter makeMissedEvent: Creates the event that reports the number of dropped events.
-        mutating func put(_ event: Event, missed makeMissedEvent: (Int) -> Event) {
+        func put(_ event: Event, missed makeMissedEvent: (Int) -> Event) {
             appendPending(makeMissedEvent)
             if hasCapacity { newest.append(event) } else { missed += 1 }
             signal.yield()
         }
 
-        mutating func take(missed makeMissedEvent: (Int) -> Event) -> Event? {
+        func take(missed makeMissedEvent: (Int) -> Event) -> Event? {
             if isEmpty { appendPending(makeMissedEvent) }
             if oldest.isEmpty {
                 oldest = newest.reversed()
@@ -64,7 +64,7 @@ final class EventCenter<Event: Sendable>: Sendable {
         }
 
         /// Appends the pending initial event and the report of dropped events, if the buffer has space.
-        private mutating func appendPending(_ makeMissedEvent: (Int) -> Event) {
+        private func appendPending(_ makeMissedEvent: (Int) -> Event) {
             if let event = initialEvent, hasCapacity {
                 newest.append(event)
                 initialEvent = nil
@@ -92,7 +92,7 @@ final class EventCenter<Event: Sendable>: Sendable {
         state.withLock { state in
             guard state.initialEvent == nil else { return }
             state.initialEvent = event
-            for id in Array(state.observers.keys) { state.observers[id]?.sendInitial(event) }
+            for observer in state.observers.values { observer.sendInitial(event) }
         }
     }
 
@@ -101,7 +101,7 @@ final class EventCenter<Event: Sendable>: Sendable {
         let id = state.withLock { state in
             state.lastObserver += 1
             guard !state.hasEnded else { return state.lastObserver }
-            var observer = Observer(signal: signal, capacity: capacity)
+            let observer = Observer(signal: signal, capacity: capacity)
             if let initialEvent = state.initialEvent { observer.sendInitial(initialEvent) }
             state.observers[state.lastObserver] = observer
             return state.lastObserver
@@ -119,7 +119,8 @@ final class EventCenter<Event: Sendable>: Sendable {
     private func next(of id: Int, wokenBy signals: AsyncStream<Void>) async -> Event? {
         while true {
             let (event, isOver) = state.withLock { state in
-                (state.observers[id]?.take(missed: missed), state.hasEnded || state.observers[id] == nil)
+                let observer = state.observers[id]
+                return (observer?.take(missed: missed), state.hasEnded || observer == nil)
             }
             if event != nil || isOver { return event }
             guard await signals.first(where: { _ in true }) != nil else { return nil }
@@ -128,7 +129,7 @@ final class EventCenter<Event: Sendable>: Sendable {
 
     func send(_ event: Event) {
         state.withLock { state in
-            for id in Array(state.observers.keys) { state.observers[id]?.put(event, missed: missed) }
+            for observer in state.observers.values { observer.put(event, missed: missed) }
         }
     }
 

@@ -65,16 +65,24 @@ package struct MessageEncryption: Sendable {
 
     /// Returns the message, decrypted if possible.
     package func open(_ message: Message) -> Message {
-        guard let content = message.content else { return message }
         var opened = message
-        var decrypted = DecryptedValues(content, message.attributes)
-        guard decrypted.hasEncrypted else { return message }
-        decrypted.open(cipher, in: name(message.conversation), message.id, by: message.sender)
-        opened.content = decrypted.content
-        opened.attributes = decrypted.attributes
-        opened.isEncrypted = decrypted.isEncrypted
-        opened.decryptionError = decrypted.error
+        decrypt(&opened)
         return opened
+    }
+
+    /// Decrypts the message, if possible.
+    func decrypt(_ message: inout Message) {
+        guard let content = message.content,
+            content.json.mayBeEncrypted || message.attributes.metadata?.mayBeEncrypted ?? false
+                || message.attributes.extra?.mayBeEncrypted ?? false
+        else { return }
+        var decrypted = DecryptedValues(content, message.attributes)
+        guard decrypted.hasEncrypted else { return }
+        decrypted.open(cipher, in: name(message.conversation), message.id, by: message.sender)
+        message.content = decrypted.content
+        message.attributes = decrypted.attributes
+        message.isEncrypted = decrypted.isEncrypted
+        message.decryptionError = decrypted.error
     }
 
     /// Returns the transient message, decrypted if possible.

@@ -1,9 +1,11 @@
 import ScrollbackModel
 import ScrollbackSync
 
-/// A range of messages read from the device, oldest first, and the gap that interrupts it, if any.
+/// A range of messages read from the device, and the gap that interrupts it, if any.
 struct LocalRun: Sendable {
-    var messages: [Message]
+    private var messages: [Message]
+    /// Whether the messages are in the order in which a run toward older messages reads them.
+    private var isNewestFirst = false
     var gap: GapRequest?
     var older: Seq?
     var newer: Seq?
@@ -65,7 +67,12 @@ struct LocalRun: Sendable {
         _ reader: LocalReader
     ) throws {
         let page = try reader.older(from: top, downTo: end, limit: limit, filter: filter, in: log)
-        messages.insert(contentsOf: page.messages.reversed(), at: 0)
+        if messages.isEmpty {
+            messages = page.messages
+            isNewestFirst = true
+        } else {
+            messages.insert(contentsOf: page.messages.reversed(), at: 0)
+        }
         older = page.older
         newer = newer ?? page.newer
         gap = page.gap.map { Self.request(older: $0, from: top) } ?? gap
@@ -76,7 +83,7 @@ struct LocalRun: Sendable {
         _ reader: LocalReader
     ) throws {
         let page = try reader.newer(from: bottom, to: end, limit: limit, filter: filter, in: log)
-        messages += page.messages
+        messages = messages.isEmpty ? page.messages : messages + page.messages
         newer = page.newer
         older = older ?? page.older
         gap = gap ?? page.gap.map { Self.request(newer: $0) }
@@ -112,10 +119,10 @@ struct LocalRun: Sendable {
             limit: Int(min(100, gap.upperBound - gap.lowerBound + 1)))
     }
 
-    func page(_ query: HistoryQuery) -> HistoryPage {
-        HistoryPage(
-            messages: query.sort == .oldestFirst ? messages : messages.reversed(),
-            older: older.map { Self.older(from: $0, query.anchor) },
+    consuming func page(_ query: HistoryQuery) -> HistoryPage {
+        if isNewestFirst != (query.sort == .newestFirst) { messages.reverse() }
+        return HistoryPage(
+            messages: messages, older: older.map { Self.older(from: $0, query.anchor) },
             newer: newer.map { Self.newer(from: $0, query.anchor) },
             remoteError: nil, gap: gap?.gap)
     }

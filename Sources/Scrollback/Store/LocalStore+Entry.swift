@@ -16,41 +16,43 @@ struct OpenEntry {
 extension LocalReader {
     /// Loads a conversation's entry.
     func entry(of id: ConversationID, numbered number: Int64) throws -> OpenEntry {
-        let rows = try Row.fetchCursor(
-            db.cachedStatement(
-                sql: """
-                    SELECT moved, recentTime, isFrozen, mutedUntil, roamSeq, peerReadSeq, isMember, memberRev, ownRev,
-                        isMuted, notifications, isPinned, isMarkedUnread, removedSeq, addedTime, isRecent, sortTime,
-                        lastSeq, lastRev, hidesLast, missedAfter, head, unread, mentions,
-                        (SELECT timetoken FROM message WHERE message.conversation = number AND seq = lastSeq)
-                    FROM conversation WHERE number = ?
-                    """), arguments: [number])
         var entry = RecentEntry(kind: id.kind)
         var activity = RecentEntry.Activity()
-        if let row = try rows.next() {
-            entry.lastCommit = row[0]
-            entry.recentTime = Timetoken(stored: row[1])
-            entry.isFrozen = row[2]
-            entry.mute = Mute(stored: row[3])
-            entry.newDeviceFloor = row[4]
-            entry.peerReadSeq = row[5]
-            entry.isMember = row[6]
-            entry.membershipRev = row[7]
-            entry.settingsRev = row[8]
-            entry.isMuted = row[9]
-            entry.notifications = (row[10] as String?).flatMap { NotificationLevel(rawValue: $0) }
-            entry.isPinned = row[11]
-            entry.isMarkedUnread = row[12]
-            entry.removedSeq = row[13]
-            entry.addedTime = Timetoken(stored: row[14])
-            entry.isListed = row[15]
-            entry.sortTime = Timetoken(rawValue: UInt64(bitPattern: row[16]))
-            entry.lastSeq = row[17]
-            entry.lastRev = row[18]
-            entry.hidesLast = row[19]
-            entry.missedAfter = row[20]
-            activity = RecentEntry.Activity(head: row[21], unread: row[22], mentions: row[23])
-            entry.lastTime = Timetoken(stored: row[24])
+        try run(
+            """
+            SELECT moved, recentTime, isFrozen, mutedUntil, roamSeq, peerReadSeq, isMember, memberRev, ownRev,
+                isMuted, notifications, isPinned, isMarkedUnread, removedSeq, addedTime, isRecent, sortTime,
+                lastSeq, lastRev, hidesLast, missedAfter, head, unread, mentions,
+                (SELECT timetoken FROM message WHERE message.conversation = number AND seq = lastSeq)
+            FROM conversation WHERE number = ?
+            """
+        ) {
+            $0.add(number)
+        } row: { row in
+            entry.lastCommit = row.integer()
+            entry.recentTime = Timetoken(stored: row.optionalInteger())
+            entry.isFrozen = row.flag()
+            entry.mute = Mute(stored: row.optionalNumber())
+            entry.newDeviceFloor = row.integer()
+            entry.peerReadSeq = row.integer()
+            entry.isMember = row.flag()
+            entry.membershipRev = row.integer()
+            entry.settingsRev = row.integer()
+            entry.isMuted = row.flag()
+            entry.notifications = row.optionalText().flatMap { NotificationLevel(rawValue: $0) }
+            entry.isPinned = row.flag()
+            entry.isMarkedUnread = row.flag()
+            entry.removedSeq = row.integer()
+            entry.addedTime = Timetoken(stored: row.optionalInteger())
+            entry.isListed = row.flag()
+            entry.sortTime = Timetoken(rawValue: row.bits())
+            entry.lastSeq = row.integer()
+            entry.lastRev = row.integer()
+            entry.hidesLast = row.flag()
+            entry.missedAfter = row.optionalInteger()
+            activity = RecentEntry.Activity(head: row.integer(), unread: row.integer(), mentions: row.integer())
+            entry.lastTime = Timetoken(stored: row.optionalInteger())
+            return false
         }
         return OpenEntry(number: number, conversation: id, value: entry, saved: entry, activity: activity)
     }

@@ -177,13 +177,17 @@ extension LocalReader {
         var found: [Message] = []
         found.reserveCapacity(min(limit, 100))
         let order = newestFirst ? "DESC" : "ASC"
+        let takesAll = filter == .all
         try eachMessage(
             in: log.id, number: log.number, epoch: log.state.epoch, where: "seq BETWEEN ? AND ? ORDER BY seq \(order)"
         ) {
             $0.add(range.lowerBound)
             $0.add(range.upperBound)
-        } take: { message in
-            if filter == .all || filter.matches(message, reader: user) { found.append(decrypted(message)) }
+        } take: { (message: consuming Message) in
+            if takesAll || filter.matches(message, reader: user) {
+                messageEncryption?.decrypt(&message)
+                found.append(message)
+            }
             return found.count < limit
         }
         return found

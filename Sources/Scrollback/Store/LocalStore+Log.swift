@@ -1,6 +1,7 @@
 import GRDB
 package import ScrollbackModel
 import ScrollbackSearch
+import SQLiteSupport
 import TextAnalysis
 package import ScrollbackSync
 
@@ -12,25 +13,34 @@ extension LocalReader {
     }
 
     func log(_ number: Int64) throws -> LogState? {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT epoch, view, firstSeq, head, n, rev, latestRev, replayed, baselineSeq, baselineRev
-                FROM conversation WHERE number = ? AND epoch IS NOT NULL
-                """)
-        guard let row = try Row.fetchOne(statement, arguments: [number]) else { return nil }
-        return LogState(
-            epoch: Epoch(rawValue: UInt64(bitPattern: row[0])), view: row[1], firstSeq: row[2], head: row[3],
-            countedIndex: row[4],
-            rev: row[5], latestRev: row[6], replayed: row[7], baseline: .init(seq: row[8], rev: row[9]),
-            gaps: try ranges("gap", number), deletedRanges: try ranges("void", number))
+        let state = try first(
+            """
+            SELECT epoch, view, firstSeq, head, n, rev, latestRev, replayed, baselineSeq, baselineRev
+            FROM conversation WHERE number = ? AND epoch IS NOT NULL
+            """
+        ) {
+            $0.add(number)
+        } read: { row in
+            LogState(
+                epoch: Epoch(rawValue: row.bits()), view: row.integer(), firstSeq: row.integer(), head: row.integer(),
+                countedIndex: row.integer(), rev: row.integer(), latestRev: row.integer(), replayed: row.integer(),
+                baseline: .init(seq: row.integer(), rev: row.integer()), gaps: SeqRangeSet(),
+                deletedRanges: SeqRangeSet())
+        }
+        guard var state else { return nil }
+        state.gaps = try ranges("gap", number)
+        state.deletedRanges = try ranges("void", number)
+        return state
     }
 
     private func ranges(_ table: String, _ number: Int64) throws -> SeqRangeSet {
-        let statement = try db.cachedStatement(
-            sql: "SELECT lower, upper FROM \(table) WHERE conversation = ? ORDER BY upper")
         var set = SeqRangeSet()
-        let rows = try Row.fetchCursor(statement, arguments: [number])
-        while let row = try rows.next() { set.insert((row[0] as Int64)...(row[1] as Int64)) }
+        try run("SELECT lower, upper FROM \(table) WHERE conversation = ? ORDER BY upper") {
+            $0.add(number)
+        } row: { row in
+            set.insert(row.integer()...row.integer())
+            return true
+        }
         return set
     }
 
@@ -289,25 +299,33 @@ extension LocalWriter {
                 .execute(arguments: [number, range.lowerBound, range.upperBound])
         }
         guard !edit.upserts.isEmpty else { return }
-        let statement = try db.cachedStatement(sql: MessageColumns.upsert)
+        let upsert = try db.cachedStatement(sql: MessageColumns.upsert)
         for message in edit.upserts {
-            try statement.execute(arguments: MessageColumns.arguments(message, conversation: number, reader))
+            try reader.run(upsert) { MessageColumns.bind(message, conversation: number, to: &$0) }
         }
     }
 
     private func save(_ log: OpenLog) throws {
         guard let state = log.state, state != log.saved else { return }
-        try db.cachedStatement(
-            sql: """
-                UPDATE conversation SET epoch = ?, view = ?, firstSeq = ?, head = ?, n = ?, rev = ?, latestRev = ?,
-                    replayed = ?, baselineSeq = ?, baselineRev = ?
-                WHERE number = ?
-                """
-        ).execute(arguments: [
-            Int64(bitPattern: state.epoch.rawValue), state.view, state.firstSeq, state.head, state.countedIndex,
-            state.rev,
-            state.latestRev, state.replayed, state.baseline.seq, state.baseline.rev, log.number,
-        ])
+        try reader.run(
+            """
+            UPDATE conversation SET epoch = ?, view = ?, firstSeq = ?, head = ?, n = ?, rev = ?, latestRev = ?,
+                replayed = ?, baselineSeq = ?, baselineRev = ?
+            WHERE number = ?
+            """
+        ) {
+            $0.add(bits: state.epoch.rawValue)
+            $0.add(state.view)
+            $0.add(state.firstSeq)
+            $0.add(state.head)
+            $0.add(state.countedIndex)
+            $0.add(state.rev)
+            $0.add(state.latestRev)
+            $0.add(state.replayed)
+            $0.add(state.baseline.seq)
+            $0.add(state.baseline.rev)
+            $0.add(log.number)
+        }
         try save(state.gaps, over: log.saved?.gaps, in: "gap", log.number)
         try save(state.deletedRanges, over: log.saved?.deletedRanges, in: "void", log.number)
     }

@@ -5,18 +5,24 @@ package import ScrollbackSync
 
 extension LocalReader {
     package func readState(_ number: Int64) throws -> ReadState? {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT epoch, readSeq, unread, mentions, readAtSeq, readAtN, readAtRev, readAtUserRev, readExactSeq,
-                    touchedRev, certainty, pendingReadSeq, pendingReadN
-                FROM conversation WHERE number = ? AND epoch IS NOT NULL
-                """)
-        guard let row = try Row.fetchOne(statement, arguments: [number]) else { return nil }
-        return ReadState(
-            epoch: Epoch(rawValue: UInt64(bitPattern: row[0])), readSeq: row[1], unread: row[2], mentions: row[3],
-            countedAt: .init(seq: row[4], countedIndex: row[5], rev: row[6], userRev: row[7]), knownThrough: row[8],
-            lastCountChangeRev: row[9], certainty: ReadState.Certainty(rawValue: row[10]) ?? .estimated,
-            pendingReadSeq: row[11], pendingReadCountedIndex: row[12])
+        try first(
+            """
+            SELECT epoch, readSeq, unread, mentions, readAtSeq, readAtN, readAtRev, readAtUserRev, readExactSeq,
+                touchedRev, certainty, pendingReadSeq, pendingReadN
+            FROM conversation WHERE number = ? AND epoch IS NOT NULL
+            """
+        ) {
+            $0.add(number)
+        } read: { row in
+            ReadState(
+                epoch: Epoch(rawValue: row.bits()), readSeq: row.integer(), unread: row.integer(),
+                mentions: row.integer(),
+                countedAt: .init(
+                    seq: row.integer(), countedIndex: row.integer(), rev: row.integer(), userRev: row.integer()),
+                knownThrough: row.integer(), lastCountChangeRev: row.integer(),
+                certainty: ReadState.Certainty(rawValue: row.integer()) ?? .estimated,
+                pendingReadSeq: row.optionalInteger(), pendingReadCountedIndex: row.optionalInteger())
+        }
     }
 
     /// Returns the read state of a conversation, or `nil` if its head is not known.
@@ -29,29 +35,30 @@ extension LocalReader {
         var counted = ReadState.RangeCounts(isComplete: !log.gaps.intersects(places))
         if counted.isComplete, Int64(places.count) > ReadState.countedMessages { return nil }
         var left = ReadState.countedMessages
-        let rows = try Row.fetchCursor(
-            db.cachedStatement(
-                sql: """
-                    SELECT sender, type, flags, mentions, seq FROM message
-                    WHERE conversation = ? AND seq BETWEEN ? AND ?
-                    """
-            ), arguments: [number, places.lowerBound, places.upperBound])
-        while let row = try rows.next() {
+        try run(
+            """
+            SELECT seq, sender, type, flags, mentions FROM message WHERE conversation = ? AND seq BETWEEN ? AND ?
+            """
+        ) {
+            $0.add(number)
+            $0.add(places.lowerBound)
+            $0.add(places.upperBound)
+        } row: { row in
             left -= 1
-            if left < 0 { return nil }
-            let traits = MessageType(rawValue: row[1]).traits.restricted(by: MessageTraits(bits: row[2]))
-            if row[0] == user.text {
+            if left < 0 { return false }
+            let seq = row.integer()
+            let isOwn = row.text() == user.text
+            let traits = MessageType(rawValue: row.text()).traits.restricted(by: MessageTraits(bits: row.integer()))
+            if isOwn {
                 counted.own += traits.countsUnread ? 1 : 0
             } else {
                 counted.unread += traits.countsUnread ? 1 : 0
-                let sealed = EncryptedRow.message(number, row[4])
-                if let mentions = try text(row[3], "mentions", of: sealed), try Mentions(json: mentions).includes(user)
-                {
-                    counted.mentions += 1
-                }
+                let mentions = try row.optionalText("mentions", of: .message(number, seq))
+                if let mentions, try Mentions(json: mentions).includes(user) { counted.mentions += 1 }
             }
+            return true
         }
-        return counted
+        return left < 0 ? nil : counted
     }
 
     /// Returns the reads that the server has not confirmed.
@@ -71,20 +78,28 @@ extension LocalReader {
 
 extension LocalWriter {
     func save(_ state: ReadState, number: Int64) throws {
-        try db.cachedStatement(
-            sql: """
-                UPDATE conversation SET readSeq = ?, unread = ?, mentions = ?, readAtSeq = ?, readAtN = ?,
-                    readAtRev = ?, readAtUserRev = ?, readExactSeq = ?, touchedRev = ?, certainty = ?,
-                    pendingReadSeq = ?, pendingReadN = ?
-                WHERE number = ?
-                """
-        ).execute(arguments: [
-            state.readSeq, state.unread, state.mentions, state.countedAt.seq, state.countedAt.countedIndex,
-            state.countedAt.rev,
-            state.countedAt.userRev, state.knownThrough, state.lastCountChangeRev, state.certainty.rawValue,
-            state.pendingReadSeq,
-            state.pendingReadCountedIndex, number,
-        ])
+        try reader.run(
+            """
+            UPDATE conversation SET readSeq = ?, unread = ?, mentions = ?, readAtSeq = ?, readAtN = ?, readAtRev = ?,
+                readAtUserRev = ?, readExactSeq = ?, touchedRev = ?, certainty = ?, pendingReadSeq = ?,
+                pendingReadN = ?
+            WHERE number = ?
+            """
+        ) {
+            $0.add(state.readSeq)
+            $0.add(state.unread)
+            $0.add(state.mentions)
+            $0.add(state.countedAt.seq)
+            $0.add(state.countedAt.countedIndex)
+            $0.add(state.countedAt.rev)
+            $0.add(state.countedAt.userRev)
+            $0.add(state.knownThrough)
+            $0.add(state.lastCountChangeRev)
+            $0.add(state.certainty.rawValue)
+            $0.add(state.pendingReadSeq)
+            $0.add(state.pendingReadCountedIndex)
+            $0.add(number)
+        }
     }
 
     /// Updates the counts to the current state of the log.

@@ -145,13 +145,17 @@ extension LocalWriter {
     ///
     /// Has no effect if there is no index yet, because a new index starts with everything.
     func markUnindexed(_ places: SeqRangeSet, in conversation: Int64) throws {
-        let statement = try db.cachedStatement(
-            sql: """
+        for range in places.ranges {
+            try reader.run(
+                """
                 INSERT INTO unindexed (conversation, lower, upper)
                 SELECT ?, ?, ? WHERE EXISTS (SELECT 1 FROM meta WHERE key = 'search')
-                """)
-        for range in places.ranges {
-            try statement.execute(arguments: [conversation, range.lowerBound, range.upperBound])
+                """
+            ) {
+                $0.add(conversation)
+                $0.add(range.lowerBound)
+                $0.add(range.upperBound)
+            }
         }
     }
 

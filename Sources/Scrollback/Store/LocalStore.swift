@@ -159,12 +159,17 @@ package final class LocalStore: Sendable {
     private func readSynchronously<Answer>(_ body: (LocalReader) throws -> Answer) throws -> Answer {
         try database.unsafeRead { db in
             try Self.checkOpen(db)
-            var answer: Result<Answer, any Error>?
-            try db.inTransaction(.deferred) {
-                answer = .success(try body(reader(of: db)))
-                return .commit
+            let reader = reader(of: db)
+            // GRDB's own transactions compile both statements each time.
+            try reader.run("BEGIN DEFERRED")
+            do {
+                let answer = try body(reader)
+                try reader.run("COMMIT")
+                return answer
+            } catch {
+                try? reader.run("ROLLBACK")
+                throw error
             }
-            return try (answer ?? .failure(ClientCore.closed)).get()
         }
     }
 
@@ -258,8 +263,11 @@ package struct LocalReader {
 
     /// Returns the row number of a conversation, or `nil` if it has no row.
     func number(of id: ConversationID) throws -> Int64? {
-        try Int64.fetchOne(
-            db.cachedStatement(sql: "SELECT number FROM conversation WHERE id = ?"), arguments: [id.description])
+        try first("SELECT number FROM conversation WHERE id = ?") {
+            $0.add(id.description)
+        } read: {
+            $0.integer()
+        }
     }
 }
 

@@ -25,53 +25,59 @@ enum MessageColumns {
         WHERE excluded.rev > message.rev
         """
 
-    static func arguments(
-        _ message: Message, conversation: Int64, _ reader: LocalReader
-    ) throws -> StatementArguments {
-        let attributes = message.attributes
-        let row = EncryptedRow.message(conversation, message.seq)
-        return [
-            conversation, message.seq, message.countedIndex, Int64(bitPattern: message.timetoken.rawValue),
-            message.id.data,
-            message.sender.text, message.type.rawValue,
-            try reader.stored(message.content?.json.text, "content", of: row), message.rev, attributes.flagBits,
-            try reader.stored(attributes.mentions?.json, "mentions", of: row),
-            try reader.stored(attributes.metadata?.text, "metadata", of: row),
-            try reader.stored(attributes.extra?.text, "extra", of: row), attributes.customType,
-            try reader.stored(attributes.push?.text, "push", of: row), attributes.replyTo?.data,
-            message.editedAt?.timeIntervalSinceReferenceDate, message.thread?.data, message.replies?.count,
-            message.replies.map { Int64(bitPattern: $0.lastReplyAt.rawValue) },
-            try reader.stored(message.actions.isEmpty ? nil : message.actions.json, "actions", of: row),
-        ]
+    /// Binds the parameters of ``upsert``.
+    static func bind(_ message: Message, conversation: Int64, to parameters: inout Parameters) {
+        func row() -> EncryptedRow { .message(conversation, message.seq) }
+        parameters.add(conversation)
+        parameters.add(message.seq)
+        parameters.add(message.countedIndex)
+        parameters.add(bits: message.timetoken.rawValue)
+        parameters.add(message.id.uuid)
+        parameters.add(message.sender.text)
+        parameters.add(message.type.rawValue)
+        parameters.add(message.content?.json.text, "content", of: row())
+        parameters.add(message.rev)
+        parameters.add(message.attributes.flagBits)
+        parameters.add(message.attributes.mentions?.json, "mentions", of: row())
+        parameters.add(message.attributes.metadata?.text, "metadata", of: row())
+        parameters.add(message.attributes.extra?.text, "extra", of: row())
+        parameters.add(message.attributes.customType)
+        parameters.add(message.attributes.push?.text, "push", of: row())
+        parameters.add(message.attributes.replyTo?.uuid)
+        parameters.add(message.editedAt)
+        parameters.add(message.thread?.uuid)
+        parameters.add(message.replies?.count)
+        parameters.add(message.replies.map { Int64(bitPattern: $0.lastReplyAt.rawValue) })
+        parameters.add(message.actions.isEmpty ? nil : message.actions.json, "actions", of: row())
     }
 
     static func message(
         _ row: inout Columns, in conversation: ConversationID, number: Int64, epoch: Epoch
     ) throws -> Message {
         let seq = row.integer()
-        let sealed = EncryptedRow.message(number, seq)
+        func sealed() -> EncryptedRow { .message(number, seq) }
         let countedIndex = row.integer()
         let timetoken = Timetoken(rawValue: row.bits())
         guard let id = row.optionalUUID() else { throw ChatError(.localStorage, "A stored message has no ID.") }
         let sender = UserID(known: row.text())
         let type = MessageType(rawValue: row.text())
-        let content = try row.optionalText("content", of: sealed).map {
+        let content = try row.optionalText("content", of: sealed()).map {
             MessageContent(known: type, json: RawJSON(known: $0))
         }
         let rev = row.integer()
         var attributes = MessageAttributes()
         attributes.setFlags(bits: row.integer())
-        attributes.mentions = try row.optionalText("mentions", of: sealed).map { try Mentions(json: $0) }
-        attributes.metadata = try row.optionalText("metadata", of: sealed).map { RawJSON(known: $0) }
-        attributes.extra = try row.optionalText("extra", of: sealed).map { RawJSON(known: $0) }
+        attributes.mentions = try row.optionalText("mentions", of: sealed()).map { try Mentions(json: $0) }
+        attributes.metadata = try row.optionalText("metadata", of: sealed()).map { RawJSON(known: $0) }
+        attributes.extra = try row.optionalText("extra", of: sealed()).map { RawJSON(known: $0) }
         attributes.customType = row.optionalText()
-        attributes.push = try row.optionalText("push", of: sealed).map { RawJSON(known: $0) }
+        attributes.push = try row.optionalText("push", of: sealed()).map { RawJSON(known: $0) }
         attributes.replyTo = row.optionalUUID().map { MessageID($0) }
         let editedAt = row.optionalDate()
         let thread = row.optionalUUID().map { MessageID($0) }
         let replyCount = row.optionalInteger()
         let lastReply = Timetoken(rawValue: row.bits())
-        let actions = try row.optionalText("actions", of: sealed).map { try [ActionSummary](json: $0) }
+        let actions = try row.optionalText("actions", of: sealed()).map { try [ActionSummary](json: $0) }
         return Message(
             conversation: conversation, seq: seq, countedIndex: countedIndex, id: MessageID(id), timetoken: timetoken,
             epoch: epoch,
@@ -90,7 +96,7 @@ extension LocalReader {
     ///   - take: Receives each message and returns whether to continue.
     func eachMessage(
         in conversation: ConversationID, number: Int64, epoch: Epoch, where condition: String,
-        bind: (inout Parameters) -> Void, take: (Message) -> Bool
+        bind: (inout Parameters) -> Void, take: (consuming Message) -> Bool
     ) throws {
         try run("SELECT \(MessageColumns.list) FROM message WHERE conversation = ? AND \(condition)") {
             $0.add(number)
@@ -113,12 +119,30 @@ extension LocalReader {
         return found
     }
 
+    /// Returns the value that `read` reads from the first row, or `nil` if there is no row.
+    func first<Value>(
+        _ sql: String, bind: (inout Parameters) -> Void, read: (inout Columns) throws -> Value
+    ) throws -> Value? {
+        var found: Value?
+        try run(sql, bind: bind) { row in
+            found = try read(&row)
+            return false
+        }
+        return found
+    }
+
     /// Runs a cached statement through SQLite's C functions and passes each row to `row`.
     func run(
-        _ sql: String, bind: (inout Parameters) -> Void, row: (inout Columns) throws -> Bool
+        _ sql: String, bind: (inout Parameters) -> Void = { _ in }, row: (inout Columns) throws -> Bool = { _ in true }
     ) throws {
-        try db.cachedStatement(sql: sql).run(cipher: cipher, bind: bind, row: row) { code, _ in
-            DatabaseError(resultCode: ResultCode(rawValue: code), sql: sql)
+        try run(db.cachedStatement(sql: sql), bind: bind, row: row)
+    }
+
+    func run(
+        _ statement: Statement, bind: (inout Parameters) -> Void, row: (inout Columns) throws -> Bool = { _ in true }
+    ) throws {
+        try statement.run(cipher: cipher, bind: bind, row: row) { code, _ in
+            DatabaseError(resultCode: ResultCode(rawValue: code), sql: statement.sql)
         }
     }
 }

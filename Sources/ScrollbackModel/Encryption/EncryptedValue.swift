@@ -45,7 +45,7 @@ extension EncryptedValue {
     ///
     /// - Parameter allowsFiles: Whether a list of file IDs may accompany the value, as in a content.
     fileprivate init?(_ json: RawJSON, allowsFiles: Bool) {
-        guard json.isObject, json.text.namesMember("encrypted") else { return nil }
+        guard json.mayBeEncrypted, json.text.namesMember("encrypted") else { return nil }
         var found: EncryptedValue?
         var hasOthers = false
         var reader = JSONReader(json.text)
@@ -83,6 +83,24 @@ extension EncryptedValue {
 extension RawJSON {
     /// The encrypted value, if an app's key encrypted this JSON.
     package var encrypted: EncryptedValue? { EncryptedValue(self, allowsFiles: false) }
+
+    /// Whether the JSON is an object whose first member may be one of an encrypted value.
+    ///
+    /// An encrypted value has no other members, so the first byte of a name rules out most objects.
+    package var mayBeEncrypted: Bool {
+        var bytes = text.utf8.makeIterator()
+        guard bytes.next() == UInt8(ascii: "{") else { return false }
+        while let byte = bytes.next() {
+            switch byte {
+            case 0x20, 0x09, 0x0A, 0x0D: continue
+            case UInt8(ascii: "\""):
+                let first = bytes.next()
+                return first == UInt8(ascii: "e") || first == UInt8(ascii: "f") || first == UInt8(ascii: "\\")
+            default: return false
+            }
+        }
+        return false
+    }
 }
 
 extension MessageContent {

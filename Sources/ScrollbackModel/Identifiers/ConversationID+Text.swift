@@ -4,6 +4,10 @@ extension ConversationID: CustomStringConvertible {
     /// - Throws: `invalid-parameter` if the kind is unknown, a part is missing or not an ``Identifier``, or an escape
     ///   is not one of `%25`, `%2F` and `%3A`.
     public init(_ text: String, parameter: String = "conversation") throws(ChatError) {
+        if let plain = Self(plain: text) {
+            self = plain
+            return
+        }
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
             throw .invalidParameter(parameter, "must be KIND:NAME, for example group:swift")
         }
@@ -11,9 +15,9 @@ extension ConversationID: CustomStringConvertible {
             let kinds = ConversationKind.allCases.map(\.rawValue).joined(separator: ", ")
             throw .invalidParameter(parameter, "must begin with one of \(kinds), followed by a colon")
         }
-        // Split by scalars: a name may start with a combining mark, which would form one character with the slash.
-        let parts = text.unicodeScalars[text.utf8.index(after: colon)...]
-            .split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+        // Split by bytes: a name may start with a combining mark, which would form one character with the slash.
+        let parts = text.utf8[text.utf8.index(after: colon)...]
+            .split(separator: UInt8(ascii: "/"), maxSplits: 2, omittingEmptySubsequences: false)
         var names: [Identifier] = []
         for part in parts {
             names.append(try Identifier(try Self.unescape(Substring(part), parameter), parameter: parameter))
@@ -31,6 +35,24 @@ extension ConversationID: CustomStringConvertible {
         case (.group, _): self = .group(names[0])
         case (.room, _): self = .room(names[0])
         }
+    }
+
+    /// Parses the most frequent form: one name of printable ASCII without escapes.
+    private init?(plain text: String) {
+        var text = text
+        let parts = text.withUTF8 { text -> (kind: ConversationKind, name: String)? in
+            guard let colon = text.firstIndex(of: UInt8(ascii: ":")),
+                let kind = ConversationKind(rawValue: String(decoding: text[..<colon], as: UTF8.self))
+            else { return nil }
+            let name = UnsafeBufferPointer(rebasing: text[(colon + 1)...])
+            guard (1...Identifier.maximumBytes).contains(name.count) else { return nil }
+            for byte in name where !(0x20..<0x7F).contains(byte) || byte == 0x25 || byte == 0x2F || byte == 0x3A {
+                return nil
+            }
+            return (kind, String(decoding: name, as: UTF8.self))
+        }
+        guard let (kind, name) = parts else { return nil }
+        self.init(kind, Identifier(known: name))
     }
 
     /// The text form, with `%`, `/` and `:` escaped inside a part.

@@ -12,7 +12,7 @@ public struct ConversationID: Hashable, Sendable {
     /// The channel of a community; in an absolute form, the other user or the service.
     public let part: Identifier?
 
-    private init(_ kind: ConversationKind, _ target: Identifier, _ part: Identifier? = nil) {
+    init(_ kind: ConversationKind, _ target: Identifier, _ part: Identifier? = nil) {
         self.kind = kind
         self.target = target
         self.part = part

@@ -35,6 +35,7 @@ public struct Identifier: Sendable {
         let bytes = text.utf8.count
         if bytes == 0 { return "must not be empty" }
         if bytes > maximumBytes { return "must be at most \(maximumBytes) bytes of UTF-8 but has \(bytes)" }
+        if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return nil }
         var needsNormalizationCheck = false
         for scalar in text.unicodeScalars {
             if scalar.value < 0x7F, scalar.value >= 0x20 { continue }

@@ -22,8 +22,8 @@ extension Date {
                     text[index] = UInt8(0x30 + rest % 10)
                     rest /= 10
                 }
+                text[end + digits] = UInt8(ascii: separator)
                 end += digits + 1
-                text[end - 1] = UInt8(ascii: separator)
             }
             append(year, digits: 4, "-")
             append(month, digits: 2, "-")

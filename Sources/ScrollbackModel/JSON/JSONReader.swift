@@ -34,8 +34,7 @@ package struct JSONReader {
     }
 
     private static func isUTF8(_ bytes: [UInt8]) -> Bool {
-        if bytes.allSatisfy({ $0 < 0x80 }) { return true }
-        return String(validating: bytes, as: UTF8.self) != nil
+        JSONBytes.areASCII(bytes) || String(validating: bytes, as: UTF8.self) != nil
     }
 
     // MARK: Values
@@ -48,37 +47,24 @@ package struct JSONReader {
     ) throws(ChatError) {
         let outer = field
         guard try peek() == UInt8(ascii: "{") else { throw wrongType("an object") }
-        try enter()
-        if try peek() == UInt8(ascii: "}") { return leave(outer) }
-        while true {
-            field = outer
-            guard try peek() == UInt8(ascii: "\"") else { throw syntax("a name in quotes") }
-            let name = try string()
-            guard try peek() == UInt8(ascii: ":") else { throw syntax("a colon") }
-            index += 1
-            field = name
-            try member(name, &self)
-            let next = try peek()
-            guard next == UInt8(ascii: ",") || next == UInt8(ascii: "}") else { throw syntax(", or }") }
-            if next == UInt8(ascii: "}") { return leave(outer) }
-            index += 1
+        try elements(until: UInt8(ascii: "}")) { (reader) throws(ChatError) in
+            reader.field = outer
+            let name = try reader.name()
+            reader.field = name
+            try member(name, &reader)
         }
+        field = outer
     }
 
     /// Reads an array and calls `element` for each element, which the closure must consume.
     package mutating func array(_ element: (inout JSONReader) throws(ChatError) -> Void) throws(ChatError) {
         let outer = field
         guard try peek() == UInt8(ascii: "[") else { throw wrongType("an array") }
-        try enter()
-        if try peek() == UInt8(ascii: "]") { return leave(outer) }
-        while true {
-            field = outer
-            try element(&self)
-            let next = try peek()
-            guard next == UInt8(ascii: ",") || next == UInt8(ascii: "]") else { throw syntax(", or ]") }
-            if next == UInt8(ascii: "]") { return leave(outer) }
-            index += 1
+        try elements(until: UInt8(ascii: "]")) { (reader) throws(ChatError) in
+            reader.field = outer
+            try element(&reader)
         }
+        field = outer
     }
 
     /// Consumes a `null` if it is the next value.
@@ -105,7 +91,7 @@ package struct JSONReader {
         guard Self.startsNumber(try peek()) else { throw wrongType("a whole number") }
         let start = index
         try skipNumber()
-        guard let value = Int64(String(decoding: bytes[start..<index], as: UTF8.self)) else {
+        guard let value = bytes.withUnsafeBytes({ Int64(digits: $0[start..<index]) }) else {
             throw mismatch("a whole number of 64 bits")
         }
         return value
@@ -133,17 +119,14 @@ package struct JSONReader {
         guard try peek() == UInt8(ascii: "\"") else { throw wrongType("a string") }
         index += 1
         let start = index
-        while index < bytes.count {
-            switch bytes[index] {
-            case UInt8(ascii: "\""):
-                defer { index += 1 }
-                return String(decoding: bytes[start..<index], as: UTF8.self)
-            case UInt8(ascii: "\\"): return try escapedString(from: start)
-            case 0..<0x20: throw syntax("no control character inside a string")
-            default: index += 1
-            }
+        skipPlainBytes()
+        if index < bytes.count, bytes[index] == UInt8(ascii: "\"") {
+            defer { index += 1 }
+            return text(from: start)
         }
-        throw syntax("the end of a string")
+        var text = Array(bytes[start..<index])
+        try appendRestOfString(to: &text, copiesPlainBytes: true)
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// Reads the next value as its original bytes.
@@ -156,15 +139,20 @@ package struct JSONReader {
         depthLimit = (depth + RawJSON.maximumDepth, field)
         try skip()
         depthLimit = outer
-        return RawJSON(known: String(decoding: bytes[start..<index], as: UTF8.self))
+        return RawJSON(known: text(from: start))
     }
 
     /// Skips the next value and checks its syntax.
     package mutating func skip() throws(ChatError) {
         switch try peek() {
-        case UInt8(ascii: "{"): try object { (_, value) throws(ChatError) in try value.skip() }
-        case UInt8(ascii: "["): try array { (value) throws(ChatError) in try value.skip() }
-        case UInt8(ascii: "\""): _ = try string()
+        case UInt8(ascii: "{"):
+            try elements(until: UInt8(ascii: "}")) { (reader) throws(ChatError) in
+                try reader.skipName()
+                try reader.skip()
+            }
+        case UInt8(ascii: "["):
+            try elements(until: UInt8(ascii: "]")) { (reader) throws(ChatError) in try reader.skip() }
+        case UInt8(ascii: "\""): try skipString()
         case UInt8(ascii: "t"): try literal("true")
         case UInt8(ascii: "f"): try literal("false")
         case UInt8(ascii: "n"): try literal("null")
@@ -199,10 +187,41 @@ package struct JSONReader {
         index += 1
     }
 
-    private mutating func leave(_ outer: String) {
+    /// Reads the elements of an array or the members of an object, including both brackets.
+    @inline(__always)
+    private mutating func elements(
+        until end: UInt8, _ element: (inout JSONReader) throws(ChatError) -> Void
+    ) throws(ChatError) {
+        try enter()
+        if try peek() != end {
+            while true {
+                try element(&self)
+                let next = try peek()
+                if next == end { break }
+                guard next == UInt8(ascii: ",") else { throw syntax(", or \(Character(Unicode.Scalar(end)))") }
+                index += 1
+            }
+        }
         depth -= 1
         index += 1
-        field = outer
+    }
+
+    private mutating func name() throws(ChatError) -> String {
+        guard try peek() == UInt8(ascii: "\"") else { throw syntax("a name in quotes") }
+        let name = try string()
+        try skipColon()
+        return name
+    }
+
+    private mutating func skipName() throws(ChatError) {
+        guard try peek() == UInt8(ascii: "\"") else { throw syntax("a name in quotes") }
+        try skipString()
+        try skipColon()
+    }
+
+    private mutating func skipColon() throws(ChatError) {
+        guard try peek() == UInt8(ascii: ":") else { throw syntax("a colon") }
+        index += 1
     }
 
     private mutating func skipSpace() {
@@ -215,6 +234,7 @@ package struct JSONReader {
     }
 
     private mutating func peek() throws(ChatError) -> UInt8 {
+        if index < bytes.count, bytes[index] > 0x20 { return bytes[index] }
         skipSpace()
         guard index < bytes.count else { throw syntax("more text") }
         return bytes[index]
@@ -272,19 +292,39 @@ package struct JSONReader {
         return start..<index
     }
 
-    private mutating func escapedString(from start: Int) throws(ChatError) -> String {
-        var text = Array(bytes[start..<index])
-        while index < bytes.count {
+    /// Returns the bytes from `start` to the current position.
+    private func text(from start: Int) -> String {
+        bytes.withUnsafeBytes { String(decoding: UnsafeRawBufferPointer(rebasing: $0[start..<index]), as: UTF8.self) }
+    }
+
+    /// Skips the bytes of a string that stand for themselves.
+    private mutating func skipPlainBytes() {
+        index = bytes.withUnsafeBytes { JSONBytes.endOfPlain($0, from: index) }
+    }
+
+    private mutating func skipString() throws(ChatError) {
+        index += 1
+        var escaped: [UInt8] = []
+        try appendRestOfString(to: &escaped, copiesPlainBytes: false)
+    }
+
+    /// Reads up to and including the quote that ends a string.
+    ///
+    /// - Parameter copiesPlainBytes: Whether to append all bytes or only those that are escaped.
+    private mutating func appendRestOfString(
+        to text: inout [UInt8], copiesPlainBytes: Bool
+    ) throws(ChatError) {
+        while true {
+            let start = index
+            skipPlainBytes()
+            if copiesPlainBytes { text.append(contentsOf: bytes[start..<index]) }
+            guard index < bytes.count else { throw syntax("the end of a string") }
             let byte = bytes[index]
+            guard byte >= 0x20 else { throw syntax("no control character inside a string") }
             index += 1
-            switch byte {
-            case UInt8(ascii: "\""): return String(decoding: text, as: UTF8.self)
-            case UInt8(ascii: "\\"): try unescape(into: &text)
-            case 0..<0x20: throw syntax("no control character inside a string")
-            default: text.append(byte)
-            }
+            if byte == UInt8(ascii: "\"") { return }
+            try unescape(into: &text)
         }
-        throw syntax("the end of a string")
     }
 
     private mutating func unescape(into text: inout [UInt8]) throws(ChatError) {

@@ -60,12 +60,12 @@ package struct JSONWriter {
         var text = text
         text.withUTF8 { utf8 in
             var start = 0
-            for index in 0..<utf8.count where Self.mustEscape(utf8[index]) {
-                bytes.append(contentsOf: utf8[start..<index])
-                escape(utf8[index])
-                start = index + 1
+            while start < utf8.count {
+                let end = JSONBytes.endOfPlain(UnsafeRawBufferPointer(utf8), from: start)
+                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[start..<end]))
+                if end < utf8.count { escape(utf8[end]) }
+                start = end + 1
             }
-            bytes.append(contentsOf: utf8[start...])
         }
         bytes.append(UInt8(ascii: "\""))
     }
@@ -173,10 +173,6 @@ package struct JSONWriter {
 
     private mutating func separate() {
         if needsComma { bytes.append(UInt8(ascii: ",")) }
-    }
-
-    private static func mustEscape(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }
 
     private mutating func escape(_ byte: UInt8) {

@@ -66,7 +66,19 @@ extension Timetoken: CustomStringConvertible {
 extension UInt64 {
     /// Parses decimal digits only; a sign is not allowed.
     init?(digits text: String) {
-        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        self.init(text)
+        var text = text
+        let number = text.withUTF8 { utf8 -> UInt64? in
+            var number: UInt64 = 0
+            for byte in utf8 {
+                guard (0x30...0x39).contains(byte) else { return nil }
+                let (tens, overflows) = number.multipliedReportingOverflow(by: 10)
+                let (sum, exceeds) = tens.addingReportingOverflow(UInt64(byte - 0x30))
+                guard !overflows, !exceeds else { return nil }
+                number = sum
+            }
+            return utf8.isEmpty ? nil : number
+        }
+        guard let number else { return nil }
+        self = number
     }
 }

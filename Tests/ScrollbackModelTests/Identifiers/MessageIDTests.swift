@@ -33,11 +33,26 @@ struct MessageIDTests {
 
     @Test(
         "The error for text that is not a UUID contains the parameter",
-        arguments: ["", "1", "0198f3c27c1e700080000123456789ab", "zz"])
+        arguments: [
+            "", "1", "0198f3c27c1e700080000123456789ab", "zz", "0198f3c2-7c1e-7000-8000-0123456789a",
+            "0198f3c2-7c1e-7000-8000-0123456789abc", "0198f3c2-7c1e-7000-80000-123456789ab",
+            "0198f3c2-7c1e-7000-8000-0123456789ag", " 198f3c2-7c1e-7000-8000-0123456789ab",
+            "+198f3c2-7c1e-7000-8000-0123456789ab", "0x98f3c2-7c1e-7000-8000-0123456789ab",
+            "0198f3c2_7c1e-7000-8000-0123456789ab", "0198f3c2-7c1e-7000-8000-0123456789à",
+        ])
     func refusals(_ text: String) {
         let error = #expect(throws: ChatError.self) { try MessageID(text, parameter: "replyTo") }
         #expect(error?.code == .invalidParameter)
         #expect(error?.parameter == "replyTo")
+    }
+
+    @Test("An ID is parsed as Foundation parses a UUID")
+    func parsing() throws {
+        for _ in 0..<1000 {
+            let uuid = UUID()
+            #expect(try MessageID(uuid.uuidString).uuid == uuid)
+            #expect(try MessageID(uuid.uuidString.lowercased()).uuid == uuid)
+        }
     }
 
     @Test("A time before 1970 gives an ID with the time 0")

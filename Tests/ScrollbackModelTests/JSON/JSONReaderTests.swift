@@ -274,4 +274,37 @@ struct JSONReaderTests {
         try fine.object { (_, value) throws(ChatError) in try value.skip() }
         try fine.end()
     }
+
+    // MARK: Scanning
+
+    @Test("A byte that a string can't contain unescaped is found at every position, between any other bytes")
+    func specialBytes() throws {
+        for length in 1...20 {
+            for position in 0..<length {
+                for filler in [" ", "!", "#", "[", "]", "~", "\u{7F}"] {
+                    let (before, after) = (
+                        String(repeating: filler, count: position),
+                        String(repeating: filler, count: length - position - 1)
+                    )
+                    #expect(try string("\"\(before)\\n\(after)\"") == "\(before)\n\(after)")
+                    #expect(try string("\"\(before)é\(after)\"") == "\(before)é\(after)")
+                    #expect(try string("\"\(before)\"") == before)
+                    for control in ["\u{0}", "\n", "\u{1F}"] {
+                        #expect(throws: ChatError.self) { try string("\"\(before)\(control)\(after)\"") }
+                        #expect(throws: ChatError.self) { try RawJSON("[\"\(before)\(control)\(after)\"]") }
+                    }
+                    var writer = JSONWriter()
+                    writer.value("\(before)\"\(after)")
+                    #expect(writer.text == "\"\(before)\\\"\(after)\"")
+                }
+            }
+        }
+    }
+
+    private func string(_ text: String) throws -> String {
+        var reader = JSONReader(text)
+        let string = try reader.string()
+        try reader.end()
+        return string
+    }
 }

@@ -28,6 +28,17 @@ struct LocalStoreTests {
         #expect(try await store.read { try $0.violations() } == [])
     }
 
+    @Test("A read that throws leaves no transaction open")
+    func failedRead() async throws {
+        for _ in 0..<10 {
+            await #expect(throws: ChatError.self) {
+                try await store.read { _ in throw ChatError(.internalError, "The read fails.") }
+            }
+        }
+        try await apply(.head(head(20, rev: 10)))
+        #expect(try await store.read { try $0.log(of: swift)?.head } == 20)
+    }
+
     @Test("Two changes that arrive in reverse order are both applied", .history(4))
     func reorderedChanges() async throws {
         try await apply(.head(head(10, rev: 10)))
