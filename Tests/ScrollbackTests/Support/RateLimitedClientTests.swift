@@ -32,6 +32,25 @@ struct RateLimitedClientTests {
         await server.close()
     }
 
+    @Test("A client whose settings were refused sends none of them before retryAfter")
+    func pauseAfterRefusal() async throws {
+        // Another setting would be accepted after 100 seconds.
+        let server = try server(.write, 0.01, burst: 5)
+        let groups = try (0..<20).map { try ConversationID("group:g\($0)") }
+        for number in groups.indices { try await server.makeGroup(Identifier("g\(number)"), members: ["alice"]) }
+        let chat = try await server.client("alice")
+        for group in groups { try await chat.conversation(group).markUnread() }
+        #expect(try await eventually { server.requests(of: "alice")["markUnread"] ?? 0 > 5 })
+        for number in 0..<60 { try await chat.conversation(groups[number % 20]).setPinned(number % 40 < 20) }
+        // A request on the same connection: its answer follows the requests of the settings.
+        _ = try await chat.blockedUsers()
+        // The 16 requests of the first round, and one more for each of the 5 that were accepted.
+        let requests = server.requests(of: "alice")
+        let sent = requests.filter { ["markUnread", "settings"].contains($0.key) }.values.reduce(0, +)
+        #expect((6...21).contains(sent), "\(requests)")
+        await server.close()
+    }
+
     @Test("A subscription that the server has no time for waits, and the app sees no error")
     func subscriptions() async throws {
         let server = try server(.read, 4, burst: 8)
