@@ -44,7 +44,8 @@ struct ReaderConnectionsTests {
     func closingWaitsForReads() async throws {
         let folder = try TemporaryFolder()
         let store = try SQLiteStore(directory: folder.url)
-        let (mayEnd, isRunning) = (DispatchSemaphore(value: 0), Atomic<Bool>(false))
+        let mayEnd = DispatchSemaphore(value: 0)
+        let isRunning = Atomic<Bool>(false)
         let order = Mutex<[String]>([])
         Thread.detachNewThread {
             try? store.read { reader in
