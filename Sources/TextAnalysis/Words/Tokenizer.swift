@@ -41,10 +41,12 @@ struct Tokenizer {
         }
     }
 
-    /// Takes the lowercase ASCII letters that follow one that was taken, all at once because most text consists of them.
+    /// Takes the lowercase ASCII letters that follow one that was taken.
     ///
-    /// - Parameter offset: The first byte to take; set to the first one that was not taken. Two bytes before a character
-    ///   of more than one byte are left, because it may combine with the last of them.
+    /// All at once, because most text consists of them.
+    ///
+    /// - Parameter offset: The first byte to take; set to the first one that was not taken. The two bytes before a
+    ///   character of more than one byte are left, because it may combine with the last of them.
     private mutating func takeLowercase(_ utf8: UnsafeBufferPointer<UInt8>, from offset: inout Int) {
         var end = offset
         while end < utf8.count, CharacterClass(ascii: utf8[end]) == .lowercase { end += 1 }
