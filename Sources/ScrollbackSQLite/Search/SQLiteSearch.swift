@@ -27,7 +27,7 @@ package final class SQLiteSearch: MessageIndex {
 
     /// The limits of one step, which is one transaction of the index, in messages or changes, and in approximate bytes.
     private static let batch = 2_000
-    private static let batchBytes = 4 << 20
+    private static let batchBytes = 1 << 20
     /// The maximum number of conversations of one step.
     private static let maximumConversations = 200
     /// The maximum number of waiting searches; further ones are answered from the current index.
