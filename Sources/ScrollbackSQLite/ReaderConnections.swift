@@ -14,7 +14,7 @@ final class ReaderConnections: Sendable {
     }
 
     private struct State {
-        /// The connections that nobody uses, the last used one at the end, because its page cache is the most recent.
+        /// The idle connections. The last used one is at the end, because its page cache is the most recent.
         var idle: [Reader] = []
         var isClosed = false
     }
@@ -36,7 +36,7 @@ final class ReaderConnections: Sendable {
         free = DispatchSemaphore(value: maximumCount)
     }
 
-    /// Calls `body` with a connection that nobody else uses.
+    /// Calls `body` with a connection that no other read uses meanwhile.
     ///
     /// - Throws: `shutting-down` after ``close()``.
     func read<Answer>(_ body: (SQLiteConnection) throws -> Answer) throws -> Answer {
@@ -59,7 +59,7 @@ final class ReaderConnections: Sendable {
         return Reader(queue: queue, connection: connection)
     }
 
-    /// The number of virtual machine steps of the connections that nobody uses now.
+    /// The number of virtual machine steps of the idle connections.
     var steps: Int { state.withLock { $0.idle.reduce(0) { $0 + $1.connection.steps } } }
 
     /// Waits for running reads and closes the connections.
