@@ -14,7 +14,7 @@ final class ReaderConnections: Sendable {
     }
 
     private struct State {
-        /// The idle connections. The last used one is at the end, because its page cache is the most recent.
+        /// The idle connections, with the last used one at the end, because its page cache is the most recent.
         var idle: [Reader] = []
         var isClosed = false
     }

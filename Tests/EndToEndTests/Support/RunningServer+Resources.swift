@@ -3,7 +3,9 @@ import Testing
 
 /// The memory and CPU time of the server, which only Linux reports.
 extension RunningServer {
-    /// Whether the system reports them. On Linux, tests fail if `/proc` is missing, and are not skipped.
+    /// Whether the system reports them.
+    ///
+    /// On Linux, tests fail if `/proc` is missing, and are not skipped.
     #if os(Linux)
         static let reportsResources = true
     #else
