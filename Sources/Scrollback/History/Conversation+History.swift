@@ -165,7 +165,8 @@ extension Conversation {
                 request = gap.query
             } else if let point = run.unknownPoint {
                 let side = max(query.limit, 1)
-                request = HistoryQuery(.around(point, before: side, after: side))
+                let start = try await core.store.read { [id] in try $0.requestPoint(for: point, in: id) }
+                request = HistoryQuery(.around(start, before: side, after: side))
             } else if run.newer == nil, !hasRequestedNewest {
                 // Messages above the local head are unknown until the connection has synced.
                 hasRequestedNewest = true
@@ -176,8 +177,7 @@ extension Conversation {
             do {
                 let page = try await fetch(request)
                 let outcome = try await core.apply(page, to: id)
-                attemptsWithoutProgress =
-                    run.gap != nil && outcome?.changedGaps == true ? 0 : attemptsWithoutProgress + 1
+                attemptsWithoutProgress = outcome?.changedGaps == true ? 0 : attemptsWithoutProgress + 1
             } catch let error where error.allowsLocalFallback {
                 return run.page(query).addingRemoteError(error)
             }

@@ -80,6 +80,17 @@ extension LocalReader {
         }
     }
 
+    /// Returns the point to request from the server if `place` does not find this one.
+    ///
+    /// The server may not have received the latest read of this device yet, and its first unread message would be older.
+    package func requestPoint(for point: HistoryPoint, in id: ConversationID) throws -> HistoryPoint {
+        guard point == .firstUnread, let local = try localLog(of: id), let read = try readState(local.number),
+            read.pendingReadSeq != nil,
+            let gap = local.state.gaps.clipped(to: read.position + 1...Seq.max).ranges.first
+        else { return point }
+        return .seq(gap.lowerBound)
+    }
+
     /// Finds the position of a time, which is only known if there is no gap between the adjacent rows.
     private func place(
         from first: Timetoken, through last: Timetoken, _ number: Int64, _ log: LogState

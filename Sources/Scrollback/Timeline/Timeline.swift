@@ -279,12 +279,13 @@ public final class Timeline: Sendable {
         let side = min(size / 2, Limits.standard.pageSize / 2)
         var found: TimelineWindow?
         do {
-            let page = try await conversation.fetch(HistoryQuery(.around(point, before: side, after: side)))
-            _ = try await core.apply(page, to: conversation.id)
+            let start = try await core.store.read { [id = conversation.id] in try $0.requestPoint(for: point, in: id) }
+            let page = try await conversation.fetch(HistoryQuery(.around(start, before: side, after: side)))
+            let outcome = try await core.apply(page, to: conversation.id)
             let place = try await core.store.read { [id = conversation.id] reader in
                 try reader.localLog(of: id).flatMap { try reader.place(point, in: $0) }
             }
-            if place == nil {
+            if place == nil, outcome?.changedGaps != true {
                 // If the device still can't locate the point, show the server's page.
                 let seqs = page.messages.map(\.seq)
                 found = .newest(count: size)

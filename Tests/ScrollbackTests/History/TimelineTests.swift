@@ -1,6 +1,8 @@
 import Foundation
 import Scrollback
 import ScrollbackTesting
+import ScrollbackWire
+import TestSupport
 import Testing
 
 @Suite("Timelines")
@@ -52,6 +54,29 @@ struct TimelineTests {
         try await chat.markRead()
         try await sendMessages(31...33, bob)
         try await observer.shows { $0.numbers == Array(16...25) && $0.firstUnread == nil }
+        await server.close()
+    }
+
+    @Test("The first unread message follows a read that the server has not received yet")
+    func firstUnreadAfterPendingRead() async throws {
+        let (server, _, _) = try await server(messages: 300)
+        let held = HeldTransport(requests: { $0.type == "read" })
+        held.hold()
+        let alice = try await server.client("alice", configure: held.use)
+        let chat = alice.conversation(group)
+        let read = try await chat.history(.around(.seq(120), before: 0, after: 0)).messages[0]
+        try await chat.markRead(upTo: read.id)
+        #expect(try await eventually { held.heldCount == 1 })
+        let observer = TimelineObserver(chat.timeline(at: .firstUnread, window: 10))
+        try await observer.shows { $0.numbers == Array(116...125) && $0.firstUnreadNumber == 121 }
+        // A page that begins in a gap which is longer than a page.
+        let far = try await chat.history(.around(.seq(200), before: 0, after: 0)).messages[0]
+        try await chat.markRead(upTo: far.id)
+        let page = try await chat.history(.around(.firstUnread, before: 1, after: 2), sort: .oldestFirst)
+        #expect(page.messages.map(\.seq) == [200, 201, 202, 203])
+        #expect(page.remoteError == nil)
+        held.release()
+        try await observer.shows { $0.firstUnread == nil }
         await server.close()
     }
 

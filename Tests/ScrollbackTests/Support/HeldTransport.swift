@@ -4,9 +4,10 @@ import ScrollbackModel
 import ScrollbackWire
 import Synchronization
 
-/// A transport that can hold back some server frames until a test releases them. Other frames pass the held ones.
+/// A transport that can hold back some frames until a test releases them. Other frames pass the held ones.
 final class HeldTransport: Transport {
     private let holdsWelcome: Bool
+    private let holdsRequest: @Sendable (RequestFrame) -> Bool
     private let holds: @Sendable (RequestFrame) -> Bool
     private let state = Mutex(State())
 
@@ -20,9 +21,14 @@ final class HeldTransport: Transport {
 
     /// - Parameters:
     /// - welcome: Whether to hold the server's welcome.
+    /// - holdsRequest: Returns whether to hold a request.
     /// - holds: Returns whether to hold the answer to a request.
-    init(welcome: Bool = false, answersTo holds: @escaping @Sendable (RequestFrame) -> Bool = { _ in false }) {
+    init(
+        welcome: Bool = false, requests holdsRequest: @escaping @Sendable (RequestFrame) -> Bool = { _ in false },
+        answersTo holds: @escaping @Sendable (RequestFrame) -> Bool = { _ in false }
+    ) {
         holdsWelcome = welcome
+        self.holdsRequest = holdsRequest
         self.holds = holds
     }
 
@@ -78,13 +84,20 @@ final class HeldTransport: Transport {
         }
     }
 
-    fileprivate func sent(_ bytes: [UInt8]) {
-        guard let frame = try? RequestFrame(bytes), let ref = frame.ref, holds(frame) else { return }
-        state.withLock { _ = $0.refs.insert(ref) }
+    /// Sends a request through a connection, or holds it.
+    fileprivate func send(_ bytes: [UInt8], through connection: any TransportConnection) {
+        let isHeld = state.withLock { state in
+            guard let frame = try? RequestFrame(bytes), let ref = frame.ref else { return false }
+            if holds(frame) { state.refs.insert(ref) }
+            guard state.isHolding, holdsRequest(frame) else { return false }
+            state.held.append { connection.send(bytes) }
+            return true
+        }
+        if !isHeld { connection.send(bytes) }
     }
 }
 
-/// A client's connection that records the requests whose answers can be held.
+/// A client's connection that lets the transport hold requests.
 private final class HeldConnection: TransportConnection {
     private let connection: any TransportConnection
     private let transport: HeldTransport
@@ -95,8 +108,7 @@ private final class HeldConnection: TransportConnection {
     }
 
     func send(_ frame: [UInt8]) {
-        transport.sent(frame)
-        connection.send(frame)
+        transport.send(frame, through: connection)
     }
 
     func close() {
