@@ -41,7 +41,7 @@ check: dependencies ## Run the checks of CI: format, imports, wording, mutants, 
 	scripts/check-imports.py
 	scripts/check-language.py
 	scripts/check-references.py
-	scripts/mutants.sh --check
+	scripts/mutants.py --check
 	scripts/check-snippets.sh
 	scripts/check-outside-app.sh
 
@@ -49,7 +49,7 @@ format: ## Format all sources
 	swift format format --in-place --recursive --parallel Sources Tests Examples Package.swift
 
 mutants: ## Apply each mutant of Tests/Mutants to a scratch copy and check that a test fails
-	scripts/mutants.sh
+	scripts/mutants.py
 
 bench: dependencies ## Run all benchmarks in a release build
 	$(MAKE) -C Benchmarks
