@@ -82,7 +82,7 @@ extension LocalReader {
 
     /// Returns the point to request from the server if `place` does not find this one.
     ///
-    /// The server may not have received the latest read of this device yet, and its first unread message would be older.
+    /// The server may not have received the latest read of this device yet. Its first unread message would be older.
     package func requestPoint(for point: HistoryPoint, in id: ConversationID) throws -> HistoryPoint {
         guard point == .firstUnread, let local = try localLog(of: id), let read = try readState(local.number),
             read.pendingReadSeq != nil,
