@@ -142,6 +142,29 @@ extension ChatClient {
             try ids.reduce(0) { try $0 + reader.messageCount(in: $1, range) }
         }
     }
+
+    /// Deletes messages before a time from this device only.
+    ///
+    /// The server, other devices and unread counts are not affected. Local pages no longer contain the messages. A
+    /// remote or merged page loads them again, and so does a ``Timeline`` that shows their position. Queued messages
+    /// and drafts stay. A list entry whose last message is deleted shows none until the device connects again or another
+    /// message arrives. To hide messages on all devices of the user, use ``Conversation/clear(through:)``.
+    ///
+    /// - Parameters:
+    ///   - ids: The conversations; a community stands for all of its channels. Conversations that this device doesn't
+    ///     know have no messages to delete.
+    ///   - time: The end of the range; a message with exactly this time stays.
+    /// - Returns: The number of deleted messages.
+    /// - Throws: `local-storage`.
+    @discardableResult
+    public func deleteLocalMessages(in ids: [ConversationID], before time: Timetoken) async throws(ChatError) -> Int64 {
+        let deleted = try await core.store.write { writer in
+            let known = Set(try ids.flatMap(writer.reader.conversations))
+            return try known.map { (id: $0, count: try writer.deleteLocalMessages(before: time, in: $0)) }
+        }
+        core.changes.changed(Set(deleted.lazy.filter { $0.count > 0 }.map(\.id)))
+        return deleted.reduce(0) { $0 + $1.count }
+    }
 }
 
 extension Conversation {

@@ -209,28 +209,35 @@ extension LocalReader {
 
     /// Returns the number of stored messages in a time range; for a community, in all of its channels.
     package func messageCount(in id: ConversationID, _ range: Range<Timetoken>) throws -> Int64 {
-        let numbers: [Int64]
-        if id.isCommunityRoot {
-            let channels = try Row.fetchAll(
-                db, sql: "SELECT number, id FROM conversation WHERE kind = 'community'")
-            numbers = try channels.filter { try ConversationID($0[1] as String).community == id }.map { $0[0] }
-        } else {
-            numbers = try number(of: id).map { [$0] } ?? []
-        }
-        return try numbers.reduce(0) { count, number in
-            // Timetokens increase with sequence numbers, so both ends are found with the primary key.
-            let ends = try [range.lowerBound, range.upperBound].map { try firstSeq(atOrAfter: $0, number) }
-            return try count
-                + (Int64.fetchOne(
-                    db.cachedStatement(
-                        sql: """
-                            SELECT count(*) FROM message
-                            WHERE conversation = ? AND seq >= ? AND seq < ? AND content IS NOT NULL
-                            """), arguments: [number, ends[0], ends[1]]) ?? 0)
+        try conversations(of: id).reduce(0) { count, id in
+            guard let number = try number(of: id) else { return count }
+            let start = try firstSeq(atOrAfter: range.lowerBound, number)
+            let end = try firstSeq(atOrAfter: range.upperBound, number)
+            return try count + messageCount(in: number, start..<max(start, end))
         }
     }
 
-    private func firstSeq(atOrAfter time: Timetoken, _ number: Int64) throws -> Seq {
+    /// Returns the stored channels of a community, and any other conversation itself.
+    package func conversations(of id: ConversationID) throws -> [ConversationID] {
+        guard id.isCommunityRoot else { return [id] }
+        return try String.fetchAll(db, sql: "SELECT id FROM conversation WHERE kind = 'community'")
+            .map { try ConversationID($0) }.filter { $0.community == id }
+    }
+
+    /// Returns the number of stored messages in a range of sequence numbers.
+    func messageCount(in number: Int64, _ places: Range<Seq>) throws -> Int64 {
+        try Int64.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT count(*) FROM message
+                    WHERE conversation = ? AND seq >= ? AND seq < ? AND content IS NOT NULL
+                    """), arguments: [number, places.lowerBound, places.upperBound]) ?? 0
+    }
+
+    /// Returns the lowest sequence number above all stored messages that are older than a time.
+    ///
+    /// Timetokens increase with sequence numbers, so it is found with the primary key.
+    func firstSeq(atOrAfter time: Timetoken, _ number: Int64) throws -> Seq {
         let statement = try db.cachedStatement(
             sql: "SELECT seq, timetoken FROM message WHERE conversation = ? AND seq >= ? ORDER BY seq LIMIT 1")
         var low: Seq = 0

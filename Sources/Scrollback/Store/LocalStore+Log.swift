@@ -262,6 +262,26 @@ extension LocalWriter {
                 && (before.map(input.leavesLastMessageUncertain) ?? true || edits.contains(where: \.erasesEverything)))
     }
 
+    /// Deletes the stored messages that are older than a time from this device.
+    ///
+    /// - Returns: The number of deleted messages.
+    package func deleteLocalMessages(before time: Timetoken, in id: ConversationID) throws -> Int64 {
+        guard let number = try reader.number(of: id), let saved = try reader.log(number) else { return 0 }
+        let end = try reader.firstSeq(atOrAfter: time, number)
+        let deleted = try reader.messageCount(in: number, 0..<end)
+        var log = OpenLog(number: number, state: saved, isLoaded: true, saved: saved)
+        guard let edit = log.state?.forget(through: end - 1) else { return 0 }
+        try writeRows(edit, number: number)
+        log.touch(edit)
+        try save(log)
+        if var read = try reader.readState(number) {
+            read.forgot(through: end - 1)
+            try save(read, number: number)
+        }
+        try markUnindexed(log.touched, in: number)
+        return deleted
+    }
+
     /// Returns the rows that a head shows to be no longer visible to the user: those above its last message.
     ///
     /// For unsubscribed channels, the change that removed them is fetched only when the user looks there. Until then

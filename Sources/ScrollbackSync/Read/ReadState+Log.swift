@@ -62,6 +62,13 @@ extension ReadState {
         markEstimated()
     }
 
+    /// Records that the rows up to a sequence number were deleted from this device.
+    ///
+    /// Exact counts need no correction when messages fill the gap again.
+    package mutating func forgot(through seq: Seq) {
+        if isExact { knownThrough = max(knownThrough, min(seq, countedAt.seq)) }
+    }
+
     /// Corrects the counts for a message that filled a gap.
     ///
     /// The estimate assumed that the message was from another user and did not mention this user.

@@ -87,6 +87,12 @@ extension ModelDevice {
         requests.append(.page(conversation, request, from: sender, isFill: false))
     }
 
+    /// Deletes the rows up to a sequence number.
+    mutating func forget(_ conversation: ConversationID, through seq: Seq) {
+        touched.insert(conversation)
+        disk.logs[conversation]?.apply { $0.forget(through: seq) }
+    }
+
     /// Requests the gap that is nearest to a sequence number.
     mutating func fill(_ conversation: ConversationID, nearest place: Seq, limit: Int, now: Date) -> GapFill.Step {
         guard connection != nil, let state = disk.logs[conversation]?.state else { return .idle }

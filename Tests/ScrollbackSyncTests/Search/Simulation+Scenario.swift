@@ -27,8 +27,15 @@ extension Simulation {
         case 80..<82: try retryOrCancel(device)
         case 82..<88: try disconnect(device)
         case 88: trace?.note("device \(device) crashes"); crash(device)
+        case 89: try forget(device, index)
         default: try connect(device)
         }
+    }
+
+    private mutating func forget(_ device: Int, _ index: Int) throws(Violation) {
+        let seq = Seq(generator.below(Int(server.logs[index].last) + 2))
+        trace?.note("device \(device) deletes its copy of \(index) up to \(seq)")
+        try run(device) { $0.forget(Simulation.conversations[index], through: seq) }
     }
 
     private mutating func send(_ device: Int, _ index: Int) throws(Violation) {

@@ -66,7 +66,7 @@ struct UnreadCountScenario {
 
     mutating func step() async throws {
         let place = place()
-        switch number(0...24) {
+        switch number(0...25) {
         case 0...7: try await sendFromOthers(in: place)
         case 8, 9: try await sendOwn(in: place)
         case 10: try await edit(in: place)
@@ -94,6 +94,7 @@ struct UnreadCountScenario {
         case 23:
             steps.append("an acknowledgement is lost")
             server.loseNextAcknowledgement(of: Self.bob)
+        case 24: try await deleteLocalMessages(in: place)
         default: try await sendFromOthers(in: place)
         }
     }
@@ -280,6 +281,15 @@ struct UnreadCountScenario {
             read(place, through: models[place]?.entries.count ?? 0)
         }
         steps.append("bob reads \(kind?.rawValue ?? "all")")
+    }
+
+    /// Deletes messages from one of Bob's clients, except the last message of the list's entry.
+    private mutating func deleteLocalMessages(in place: ConversationID) async throws {
+        let number = device()
+        let last = try await devices[number].recents[place]?.lastMessage?.timetoken
+        guard let last, let index = entry(in: place), let time = models[place]?.entries[index].timetoken else { return }
+        let deleted = try await devices[number].deleteLocalMessages(in: [place], before: min(time, last))
+        steps.append("device \(number) deletes \(deleted) local messages of \(place), before \(index + 1)")
     }
 
     private mutating func clear(in place: ConversationID) async throws {
