@@ -74,7 +74,9 @@ def build():
 
 
 def test(pattern, timeout=300):
-    return run(["swift", "test", "--skip-build", "--scratch-path", BUILD, "--filter", pattern], COPY, timeout)
+    # Without a limit, all tests start at once and slow each other down.
+    options = ["--skip-build", "--experimental-maximum-parallelization-width", "8", "--scratch-path", BUILD]
+    return run(["swift", "test", *options, "--filter", pattern], COPY, timeout)
 
 
 SOURCES = {}

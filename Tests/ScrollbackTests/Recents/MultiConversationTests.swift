@@ -3,6 +3,7 @@ import Foundation
 import Scrollback
 import ScrollbackEngine
 import ScrollbackTesting
+import ScrollbackWire
 import TestSupport
 import Testing
 
@@ -29,7 +30,7 @@ struct MultiConversationTests {
 
     @Test(
         "A pager runs one call at a time and loads the same page again after an error", .contract("check 6"),
-        .rows(151, 152, 153, 154, 156, 157, 167, 168, 169))
+        .rows(151, 152, 153, 154, 156, 157, 167, 169))
     func pager() async throws {
         let (server, alice) = try await server(["swift": 45])
         let pager = alice.conversation(group).pager(limit: 20, source: .remote)
@@ -63,6 +64,26 @@ struct MultiConversationTests {
         #expect(try await fresh.next().map(\.seq) == Array(1...5))
         #expect(!fresh.hasNext)
         #expect(try await fresh.next().isEmpty, "After the end, a page is empty.")
+        await server.close()
+    }
+
+    @Test("A pager is loading while a page is under way, and refuses another call", .rows(156, 168))
+    func pagerIsLoading() async throws {
+        let held = HeldTransport(answersTo: { $0.type == GetHistory.endpoint.frame })
+        let (server, _) = try await server(["swift": 5])
+        let alice = try await server.client("alice", configure: held.use)
+        let pager = alice.conversation(group).pager(limit: 2, source: .remote)
+        #expect(!pager.isLoading)
+        held.hold()
+        async let page = pager.next()
+        #expect(try await eventually { held.heldCount == 1 })
+        #expect(pager.isLoading)
+        let refusal = await #expect(throws: ChatError.self) { try await pager.next() }
+        #expect(refusal?.code == .queryInProgress)
+        #expect(pager.isLoading, "A refused call doesn't end the other one.")
+        held.release()
+        #expect(try await page.map(\.seq) == [4, 5])
+        #expect(!pager.isLoading)
         await server.close()
     }
 
@@ -148,7 +169,49 @@ struct MultiConversationTests {
         await server.close()
     }
 
-    @Test("Refreshed messages match the server, and missing ones carry an error", .rows(58, 59, 60, 61))
+    @Test("Local messages before a time are deleted on one device only, and load again from the server", .rows(68))
+    func deletesLocalMessages() async throws {
+        let server = try TestServer()
+        try await server.makeCommunity("city", channels: ["a", "b"], members: ["alice"])
+        let devices = [try await server.client("alice"), try await server.client("alice")]
+        let channels = ["a", "b"].map { ConversationID.community("city", channel: $0) }
+        var times: [Timetoken] = []
+        for channel in channels {
+            for number in 1...4 {
+                let sent = try await devices[0].conversation(channel).send(.text("\(number)")).waitUntilSent()
+                times.append(sent.timetoken)
+            }
+        }
+        func local(_ device: ChatClient, _ channel: ConversationID) async throws -> [Int64] {
+            let history = device.conversation(channel)
+            return try await history.history(.latest, sort: .oldestFirst, from: .local).messages.map(\.seq)
+        }
+        for channel in channels {
+            #expect(try await eventually { try await devices[1].recents[channel]?.lastMessage?.seq == 4 })
+            _ = try await devices[1].conversation(channel).history(.earliest)
+        }
+
+        #expect(try await devices[0].deleteLocalMessages(in: [channels[0]], before: times[2]) == 2)
+        #expect(try await local(devices[0], channels[0]) == [3, 4], "A message with exactly this time stays.")
+        #expect(try await local(devices[0], channels[1]) == [1, 2, 3, 4])
+        #expect(try await devices[0].deleteLocalMessages(in: [channels[0]], before: times[2]) == 0)
+        let all: [ConversationID] = [.community("city"), .group("unknown")]
+        #expect(
+            try await devices[0].deleteLocalMessages(in: all, before: times[5]) == 3,
+            "A community includes all of its channels.")
+        #expect(try await local(devices[0], channels[0]) == [])
+        #expect(try await local(devices[0], channels[1]) == [2, 3, 4])
+        for channel in channels {
+            #expect(try await local(devices[1], channel) == [1, 2, 3, 4], "The other device keeps its messages.")
+            #expect(try await devices[0].conversation(channel).recent()?.unread == 0)
+            let merged = try await devices[0].conversation(channel).history(.earliest, sort: .oldestFirst)
+            #expect(merged.messages.map(\.text) == ["1", "2", "3", "4"], "The server still has them.")
+        }
+        #expect(try await devices[0].verifyIntegrity() == [])
+        await server.close()
+    }
+
+    @Test("Refreshed messages match the server, and missing ones carry an error", .rows(59, 60, 61))
     func refresh() async throws {
         let (server, alice) = try await server(["swift": 5, "other": 1])
         let messages = try server.messages(in: group)
@@ -168,6 +231,36 @@ struct MultiConversationTests {
             #expect(
                 await #expect(throws: ChatError.self) { try await alice.refresh(references) }?.parameter == "messages")
         }
+        await server.close()
+    }
+
+    @Test("A refresh replaces a local copy that has missed an edit, a recall or a reaction", .rows(58))
+    func refreshReplacesLocalCopies() async throws {
+        let server = try TestServer()
+        try await server.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
+        let channel = ConversationID.community("city", channel: "open")
+        let (alice, bob) = (try await server.client("alice"), try await server.client("bob"))
+        var ids: [MessageID] = []
+        for text in ["old", "to be recalled", "plain"] {
+            ids.append(try await bob.conversation(channel).send(.text(text)).waitUntilSent().id)
+        }
+        #expect(try await eventually { try await alice.recents[channel]?.lastMessage?.seq == 3 })
+        _ = try await alice.conversation(channel).history(.earliest)
+        // Without a subscription, a channel delivers no changes of its messages.
+        _ = try await bob.conversation(channel).edit(ids[0], to: .text("new")).waitUntilSent()
+        _ = try await bob.conversation(channel).recall(ids[1]).waitUntilSent()
+        _ = try await bob.conversation(channel).react("👍", to: ids[2]).waitUntilSent()
+        func local() async throws -> [Message] {
+            let chat = alice.conversation(channel)
+            return try await chat.history(.earliest, sort: .oldestFirst, from: .local).messages
+        }
+        let stale = try await local()
+        #expect(stale.map(\.text) == ["old", "to be recalled", "plain"])
+        let result = try await alice.refresh(ids.map { MessageReference($0, in: channel) })
+        #expect(result.matched.map(\.id) == [ids[0], ids[2]])
+        let messages = try await local()
+        #expect(messages.first?.text == "new")
+        #expect(messages.first { $0.id == ids[2] }?.actions.isEmpty == false)
         await server.close()
     }
 
@@ -317,7 +410,7 @@ struct MultiConversationTests {
         await server.close()
     }
 
-    @Test("Deleting by ID affects everyone, and clearing up to a message affects only the user", .rows(68, 70, 262))
+    @Test("Deleting by ID affects everyone, and clearing up to a message affects only the user", .rows(70, 262))
     func deletes() async throws {
         let (server, alice) = try await server(["swift": 6])
         let bob = try await server.client("bob")

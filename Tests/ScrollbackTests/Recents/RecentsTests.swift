@@ -331,7 +331,7 @@ struct RecentsTests {
     @Test(
         "A removed entry leaves the total, keeps its messages, and returns with the next message",
         .contract("check 11"),
-        .rows(218, 219, 220, 221))
+        .rows(218, 220, 221))
     func removal() async throws {
         let scene = try await scene()
         for marksRead in [false, true] {
@@ -351,6 +351,26 @@ struct RecentsTests {
             try await until("back", try await scene.all()) {
                 try await $0.recents[group]?.unread == (marksRead ? 1 : 4)
             }
+        }
+        await scene.server.close()
+    }
+
+    @Test("New devices download the messages of a removed entry, unless the removal excludes them", .rows(219))
+    func removalExcludesFromNewDevices() async throws {
+        let scene = try await scene()
+        for (excludes, head, downloaded) in [(false, 3, Array(1...4)), (true, 7, [8])] as [(Bool, Seq, [Seq])] {
+            try await scene.alice.sendMessages(1...3, in: group)
+            try await until("there", [scene.phone]) { try await $0.recents[group]?.lastMessage?.seq == head }
+            try await scene.phone.recents.remove(group, options: .init(excludesFromNewDevices: excludes))
+            try await until("received by the server", [scene.phone]) { _ in
+                try scene.server.engine.head(of: group, by: Caller(user: "bob")).removedSeq == head
+            }
+            try await scene.alice.sendMessages(1...1, in: group)
+            let new = try await scene.server.client("bob")
+            try await until("back", [new]) { try await $0.recents[group]?.unread == 1 }
+            try await new.recents.prefetch()
+            let local = try await new.conversation(group).history(.latest, sort: .oldestFirst, from: .local)
+            #expect(local.messages.map(\.seq) == downloaded)
         }
         await scene.server.close()
     }

@@ -21,11 +21,11 @@ final class HeldTransport: Transport {
 
     /// - Parameters:
     /// - welcome: Whether to hold the server's welcome.
-    /// - holdsRequest: Returns whether to hold a request.
     /// - holds: Returns whether to hold the answer to a request.
+    /// - holdsRequest: Returns whether to hold a request.
     init(
-        welcome: Bool = false, requests holdsRequest: @escaping @Sendable (RequestFrame) -> Bool = { _ in false },
-        answersTo holds: @escaping @Sendable (RequestFrame) -> Bool = { _ in false }
+        welcome: Bool = false, answersTo holds: @escaping @Sendable (RequestFrame) -> Bool = { _ in false },
+        requests holdsRequest: @escaping @Sendable (RequestFrame) -> Bool = { _ in false }
     ) {
         holdsWelcome = welcome
         self.holdsRequest = holdsRequest
