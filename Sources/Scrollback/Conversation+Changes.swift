@@ -141,7 +141,7 @@ extension Conversation {
     ///
     /// - Returns: The number of deleted messages.
     /// - Throws: `forbidden`, also if history deletion is turned off on the server. `unknown-message` if a message of
-    ///   the range doesn't exist. `invalid-parameter` or `unreachable`.
+    ///   the range doesn't exist. `invalid-parameter` if `from` is newer than `to`. `unreachable`.
     @discardableResult
     public func deleteHistory(from: HistoryPoint, to: HistoryPoint) async throws(ChatError) -> Int64 {
         let request = DeleteHistory(

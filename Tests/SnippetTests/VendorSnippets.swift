@@ -274,8 +274,9 @@ struct PubNubSnippets {
     }
 
     func deleteRange(chat: Conversation, start: Timetoken, end: Timetoken) async throws -> Int64 {
-        // Includes end, excludes start.
-        let gone = try await chat.deleteHistory(from: .timetoken(end), to: .timetoken(start))
+        // As PubNub documents it: start is the newer point and is included, and end is excluded.
+        let (older, newer) = (Timetoken(rawValue: end.rawValue + 1), Timetoken(rawValue: start.rawValue + 1))
+        let gone = try await chat.deleteHistory(from: .timetoken(older), to: .timetoken(newer))
         return gone
     }
 

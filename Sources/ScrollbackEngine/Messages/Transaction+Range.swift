@@ -18,6 +18,10 @@ extension Transaction {
             access: subject.access, store: store, reader: request.caller.user, sort: .oldestFirst, filter: .all)
         let lower = try range.from.map { try pages.position($0, "from").newestOlder + 1 } ?? row.firstSeq
         let upper = try range.to.map { try pages.position($0, "to").newestOlder } ?? row.head
+        guard !range.isCrossed, range.from == nil || range.to == nil || lower <= upper + 1 else {
+            throw ChatError.invalidParameter(
+                "from", "must not be newer than to: the range includes from, the older end, and excludes to")
+        }
         guard max(lower, row.firstSeq) <= min(upper, row.head) else {
             try recordEmptyDeletion(of: request, digest, in: &row)
             return 0

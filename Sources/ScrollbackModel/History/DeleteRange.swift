@@ -10,6 +10,24 @@ package struct DeleteRange: Hashable, Sendable {
         self.to = to
     }
 
+    /// Whether the range begins after its end, as far as this can be told without the log.
+    package var isCrossed: Bool {
+        if case (.seq(let from), .seq(let to)) = (from, to) { return from > to }
+        guard let from = from?.time, let to = to?.time else { return false }
+        return from > to
+    }
+
     /// The whole history.
     package static let all = DeleteRange(from: nil, to: nil)
+}
+
+extension HistoryPoint {
+    /// The time of a point that is a time.
+    fileprivate var time: Timetoken? {
+        switch self {
+        case .timetoken(let time): time
+        case .date(let date): Timetoken.millisecond(of: date).lowerBound
+        default: nil
+        }
+    }
 }
