@@ -24,7 +24,7 @@ extension Route {
     }
 
     /// An operation that reads: the work of a request is done in one go, on a thread that may wait for the disk.
-    private init<Request: ReadOperation>(read operation: Request.Type, _ parameters: HTTPParameters) {
+    private init<Operation: ReadOperation>(read operation: Operation.Type, _ parameters: HTTPParameters) {
         self.init(operation, parameters.address) { scope, request, context throws(ChatError) in
             let verified = try await scope.tokens.verify(try scope.bearer(request))
             let owner = WorkOwner(verified.caller)
@@ -34,22 +34,20 @@ extension Route {
             let path = context.parameters
             return try await scope.read(for: owner) { engine in
                 if !parameters.hasBody { try scope.authorize(verified, owner, engine) }
-                var reader = try parameters.reader(of: request, path, body, scope)
-                let operation = try Request(from: &reader)
+                let operation: Operation = try parameters.operation(of: request, path, body, scope)
                 try scope.takeTokens(operation.tokens - 1, of: owner)
                 return respond(try operation.run(engine, verified.caller))
             }
         }
     }
 
-    private init<Request: Executable>(_ operation: Request.Type, _ parameters: HTTPParameters) {
+    private init<Operation: Executable>(_ operation: Operation.Type, _ parameters: HTTPParameters) {
         self.init(operation, parameters.address) { scope, request, context throws(ChatError) in
             // A body may take long to arrive. Users who are erased in the meantime are refused.
             let erasureCount = scope.engine.erasureCount
             let caller = try await scope.caller(request)
             let body = try await parameters.body(of: request, scope)
-            var reader = try parameters.reader(of: request, context.parameters, body, scope)
-            let operation = try Request(from: &reader)
+            let operation: Operation = try parameters.operation(of: request, context.parameters, body, scope)
             // The first token was taken before the body was read.
             try scope.takeTokens(operation.tokens - 1, of: WorkOwner(caller))
             return respond(try await scope.perform(operation, by: caller, erasureCount: erasureCount))
@@ -62,7 +60,11 @@ private struct HTTPParameters {
     let address: Endpoint.Address
     /// The names of the parameters in the path.
     let names: [String]
+    /// The names of the parameters in the query or the body.
+    let known: [String]
     let hasBody: Bool
+    /// Whether unknown members of the body are always refused.
+    let isStrict: Bool
 
     init(of operation: (some Executable).Type, at address: Endpoint.Address) {
         self.address = address
@@ -70,11 +72,10 @@ private struct HTTPParameters {
             segment.hasPrefix("{") ? String(segment.dropFirst().dropLast()) : nil
         }
         self.names = names
-        hasBody =
-            address.method.hasBody
-            && RequestDocumentation(of: operation).parameters.contains {
-                $0.transport != .webSocket && !names.contains($0.name)
-            }
+        known = RequestDocumentation(of: operation).parameters
+            .filter { $0.transport != .webSocket && !names.contains($0.name) }.map(\.name)
+        hasBody = address.method.hasBody && !known.isEmpty
+        isStrict = operation.endpoint.name == PutSettings.endpoint.name
     }
 
     func body(of request: Request, _ scope: RequestScope) async throws(ChatError) -> JSONMembers {
@@ -83,14 +84,33 @@ private struct HTTPParameters {
         return try JSONMembers(&reader)
     }
 
-    func reader(
+    /// Reads an operation from its request.
+    ///
+    /// - Throws: `invalid-parameter` if a parameter is invalid, missing or unknown.
+    func operation<Operation: Executable>(
         of request: Request, _ path: Parameters, _ body: JSONMembers, _ scope: RequestScope
-    ) throws(ChatError) -> RequestReader {
+    ) throws(ChatError) -> Operation {
         var segments: [String: String] = [:]
         for name in names { segments[name] = try scope.segment(name, path) }
-        return RequestReader(
-            path: segments, query: address.method.hasBody ? [:] : try scope.query(request), body: body,
-            limits: scope.engine.limits)
+        let query = try scope.query(request)
+        if address.method.hasBody, let name = query.keys.min() {
+            throw .invalidParameter(name, "can't be in the query of this request: put it into the JSON body")
+        }
+        var reader = RequestReader(path: segments, query: query, body: body, limits: scope.engine.limits)
+        let operation = try Operation(from: &reader)
+        try reader.refuseUnknownNames(
+            besides: known, includingBody: isStrict || request.prefersStrictHandling)
+        return operation
+    }
+}
+
+extension Request {
+    /// Whether the client asks to refuse what the server would ignore: `Prefer: handling=strict` (RFC 7240).
+    fileprivate var prefersStrictHandling: Bool {
+        guard let name = HTTPField.Name("Prefer") else { return false }
+        return headers[values: name].contains { value in
+            value.split(separator: ",").contains { $0.filter { $0 != " " }.lowercased() == "handling=strict" }
+        }
     }
 }
 

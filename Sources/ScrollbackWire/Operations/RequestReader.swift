@@ -16,6 +16,8 @@ package struct RequestReader {
     package let limits: Limits
     let source: Source
     var described: [RequestDocumentation.Parameter] = []
+    /// The unknown members of a body that is read as a whole; `nil` if parameters are read by name.
+    var ignoredMembers: [String]?
 
     enum Source {
         case frame(JSONMembers)

@@ -11,6 +11,8 @@ struct BadRequest: Sendable, CustomTestStringConvertible {
     var path: String
     var body: String?
     var type: String? = "application/json"
+    /// Further fields of the header, each with its end of line.
+    var fields = ""
     var status: Int
     var code: String
     var parameter: String?
@@ -179,7 +181,7 @@ private func nested(_ depth: Int) -> String {
         let parts = [#""id":"\#(id)""#, #""type":"text""#, #""content":{"text":"x"}"#].filter { part in
             !members.hasPrefix(part.prefix { $0 != ":" })
         }
-        return "{" + (parts + [members]).joined(separator: ",") + "}"
+        return "{" + (parts + [members]).filter { !$0.isEmpty }.joined(separator: ",") + "}"
     }
 
     private static func list(_ count: Int) -> String { (0..<count).map { "\"u\($0)\"" }.joined(separator: ",") }
@@ -313,11 +315,56 @@ private func nested(_ depth: Int) -> String {
         .put(crew + "/read", #"{"seq":1,"epoch":"EPOCH"}"#, 403, "not-member", by: .admin),
     ]
 
+    // MARK: Unknown names
+
+    private static let unknownNames: [BadRequest] = [
+        .get(crew + "/messages?start=1", 422, "invalid-parameter", "start"),
+        .get(crew + "/messages?limit=5&Limit=6", 422, "invalid-parameter", "Limit"),
+        .get(crew + "/messages?cursor=x&lmit=5", 422, "invalid-parameter", "lmit"),
+        .get("/v1/conversations?kinds=group", 422, "invalid-parameter", "kinds"),
+        .get("/v1/me?verbose", 422, "invalid-parameter", "verbose"),
+        // Without the unknown name, these would delete everything up to a message.
+        .delete(crew + "/messages?form=seq:1&to=seq:2", 422, "invalid-parameter", "form", by: .admin),
+        .post(crew + "/messages?silent=1", send(""), 422, "invalid-parameter", "silent"),
+        .put("/v1/users/alice?name=x", "{}", 422, "invalid-parameter", "name"),
+        .put("/v1/settings", #"{"readReciepts":true}"#, 422, "invalid-parameter", "readReciepts", by: .admin),
+    ]
+
+    private static let strict: [BadRequest] = [
+        BadRequest.post(crew + "/messages", send(#""mention":{}"#), 422, "invalid-parameter", "mention"),
+        BadRequest.put("/v1/users/alice", #"{"nam":"x"}"#, 422, "invalid-parameter", "nam"),
+    ].map { (request: BadRequest) -> BadRequest in
+        var request = request
+        request.fields = "Prefer: respond-async, handling=strict\r\n"
+        return request
+    }
+
+    @Test
+    func `The error about an unknown name suggests the most similar one, or else lists them`() async throws {
+        let fixture = try ServerFixture.shared
+        func detail(_ query: String) async throws -> String {
+            let answer = try await raw(fixture.alice, "GET", fixture.fill(crew + "/messages?" + query), nil, nil)
+            return answer.json.string("detail") ?? ""
+        }
+        #expect(try await detail("befor=latest").contains("Did you mean before?"))
+        #expect(try await detail("xyz=1").contains("before, after, around"))
+    }
+
+    @Test
+    func `Unknown members of a body are ignored unless the client prefers strict handling`() async throws {
+        let fixture = try ServerFixture.shared
+        let answer = try await raw(
+            fixture.alice, "POST", fixture.fill("/v1/users/fetch"), #"{"users":["bob"],"color":"red"}"#, nil)
+        #expect(answer.status == 200, "\(answer)")
+        let lenient = try await raw(
+            fixture.alice, "POST", fixture.fill("/v1/users/fetch"), #"{"users":["bob"],"color":"red"}"#, nil,
+            fields: "Prefer: handling=lenient\r\n")
+        #expect(lenient.status == 200, "\(lenient)")
+    }
+
     private static let all: [BadRequest] = [
-        notJSON, wrongShapes, namesInBodies, limits, points, combinations, anchors, lists, listParameters, searches,
-        names,
-        conversations, paths,
-        positions, noPositions, BadChanges.all,
+        notJSON, wrongShapes, unknownNames, strict, namesInBodies, limits, points, combinations, anchors, lists,
+        listParameters, searches, names, conversations, paths, positions, noPositions, BadChanges.all,
     ].flatMap { $0 }
 
     @Test(arguments: all)
@@ -332,7 +379,8 @@ private func nested(_ depth: Int) -> String {
             case .admin: fixture.admin
             }
         let answer = try await raw(
-            api, request.method, fixture.fill(request.path), request.body.map(fixture.fill), request.type)
+            api, request.method, fixture.fill(request.path), request.body.map(fixture.fill), request.type,
+            fields: request.fields)
         #expect(answer.status == request.status, "\(answer)")
         #expect(answer.code == request.code, "\(answer)")
         #expect(answer.json.string("parameter") == request.parameter, "\(answer)")
@@ -343,10 +391,11 @@ private func nested(_ depth: Int) -> String {
 
     /// Sends the request over a raw connection, because HTTP libraries would correct the path.
     private func raw(
-        _ api: API, _ method: String, _ path: String, _ body: String?, _ type: String?
+        _ api: API, _ method: String, _ path: String, _ body: String?, _ type: String?, fields: String = ""
     ) async throws -> Answer {
         let connection = try await RawConnection(try ServerFixture.shared.server)
         var head = "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(api.token ?? "")\r\n"
+        head += fields
         if let body {
             head += "Content-Type: \(type ?? "application/json")\r\nContent-Length: \(body.utf8.count)\r\n"
         }

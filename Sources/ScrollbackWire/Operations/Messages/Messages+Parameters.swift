@@ -168,10 +168,12 @@ extension RequestReader {
         var object: JSONReader
         switch source {
         case .http(_, _, let body):
+            var ignored: [String] = []
             for (name, value) in body.members {
                 var value = value
-                _ = try read(name, &value)
+                if try !read(name, &value) { ignored.append(name) }
             }
+            ignoredMembers = ignored
             return
         case .frame(let members):
             guard let member = members[name] else { throw .invalidParameter(name, "is missing") }

@@ -1,0 +1,49 @@
+package import ScrollbackModel
+
+// Names that a request doesn't have. A misspelt filter would otherwise return the wrong page without an error.
+
+extension RequestReader {
+    /// Refuses an HTTP request with names that its operation doesn't have.
+    ///
+    /// Call it after the operation has read its parameters, which can refuse a name with a better reason.
+    ///
+    /// - Parameters:
+    ///   - known: The names of the operation's parameters.
+    ///   - includingBody: Whether to check the members of the JSON body too.
+    package func refuseUnknownNames(besides known: [String], includingBody: Bool) throws(ChatError) {
+        guard case .http(_, let query, let body) = source else { return }
+        if let name = query.keys.sorted().first(where: { !known.contains($0) }) {
+            throw .unknownParameter(name, besides: known)
+        }
+        guard includingBody else { return }
+        // The body of some requests is one object with a schema of its own.
+        let unknown = ignoredMembers ?? body.members.map(\.name).filter { !known.contains($0) }
+        if let name = unknown.first { throw .unknownParameter(name, besides: ignoredMembers == nil ? known : []) }
+    }
+}
+
+extension ChatError {
+    fileprivate static func unknownParameter(_ name: String, besides known: [String]) -> ChatError {
+        let similar = known.map { (name: $0, edits: edits(from: name, to: $0)) }.min { $0.edits < $1.edits }
+        if let similar, similar.edits <= max(1, name.count / 3) {
+            return .invalidParameter(name, "is not a parameter of this request. Did you mean \(similar.name)?")
+        }
+        let list = known.isEmpty ? "" : ", which has: " + known.joined(separator: ", ")
+        return .invalidParameter(name, "is not a parameter of this request\(list)")
+    }
+
+    /// The number of characters to insert, remove or replace, ignoring case.
+    private static func edits(from first: String, to second: String) -> Int {
+        let (first, second) = (Array(first.lowercased().prefix(64)), Array(second.lowercased()))
+        var row = Array(0...second.count)
+        for (index, character) in first.enumerated() {
+            var diagonal = row[0]
+            row[0] = index + 1
+            for (column, other) in second.enumerated() {
+                let edits = min(row[column] + 1, row[column + 1] + 1, diagonal + (character == other ? 0 : 1))
+                (diagonal, row[column + 1]) = (row[column + 1], edits)
+            }
+        }
+        return row[second.count]
+    }
+}
