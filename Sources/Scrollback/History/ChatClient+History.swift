@@ -147,7 +147,7 @@ extension ChatClient {
     ///
     /// The server, other devices and unread counts are not affected. Local pages no longer contain the messages. A
     /// remote or merged page loads them again, and so does a ``Timeline`` that shows their position. Queued messages
-    /// and drafts stay. A list entry whose last message is deleted shows none until the device connects again or another
+    /// and drafts stay. A list entry whose last message is deleted shows none until the device connects again or a new
     /// message arrives. To hide messages on all devices of the user, use ``Conversation/clear(through:)``.
     ///
     /// - Parameters:

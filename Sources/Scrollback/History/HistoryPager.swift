@@ -46,10 +46,11 @@ public final class HistoryPager: Sendable {
 
     /// Returns the next page, or an empty array after the last one.
     ///
-    /// A page can be empty or shorter than the limit although more messages follow. Check ``hasNext`` to find out.
+    /// A page can be empty or shorter than the limit although more messages follow. Check ``hasNext`` to find out. If
+    /// the server can't be reached, a merged page has the messages that are stored on this device up to the first gap.
     ///
     /// - Throws: `query-in-progress` during another call. The errors of
-    ///   ``Conversation/history(_:limit:sort:matching:from:)``, and the remote error of a merged page.
+    ///   ``Conversation/history(_:limit:sort:matching:from:)``, and the remote error of a merged page without messages.
     public func next() async throws(ChatError) -> [Message] {
         if case .cursor = first {
             throw .invalidParameter("anchor", "is a cursor, which has no direction: use another anchor")
@@ -59,7 +60,8 @@ public final class HistoryPager: Sendable {
         var place: Anchor? = anchor
         defer { state.withLock { $0 = State(anchor: place) } }
         let page = try await conversation.history(anchor, limit: limit, sort: sort, matching: filter, from: source)
-        if let remoteError = page.remoteError { throw remoteError }
+        // A merged page has what the device has. The next call requests the rest again.
+        if let remoteError = page.remoteError, page.messages.isEmpty { throw remoteError }
         place = readsForward ? page.newer : page.older
         return page.messages
     }

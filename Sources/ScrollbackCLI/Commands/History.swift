@@ -86,7 +86,9 @@ struct History: AsyncParsableCommand {
 
     private func readWithClient() async throws {
         let client = try await connection.client(for: reader, store: store)
-        if source != .local { try await client.waitUntilOnline() }
+        if source == .remote { try await client.waitUntilOnline() }
+        // Without a connection, a merged page has the messages of the local store.
+        if source == .merged { try? await client.waitUntilOnline() }
         let chat = client.conversation(conversation.id)
         let query = try query()
         let from: HistorySource =

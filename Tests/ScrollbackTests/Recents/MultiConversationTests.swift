@@ -87,6 +87,32 @@ struct MultiConversationTests {
         await server.close()
     }
 
+    @Test("Without a connection, a merged pager returns the stored messages, and continues when it is online")
+    func mergedPagerOffline() async throws {
+        let (server, _) = try await server(["swift": 150])
+        let bob = try await server.client("bob")
+        // The newest message is known. A page that meets the gap below it fills up to 100 messages.
+        _ = try await bob.conversation(group).history(.latest, limit: 8)
+        server.goOffline("bob")
+        for await state in bob.connection { if case .waiting = state { break } }
+        let pager = bob.conversation(group).pager(limit: 60)
+        #expect(try await pager.next().map(\.seq) == Array(91...150))
+        #expect(try await pager.next().map(\.seq) == Array(50...90))
+        #expect(pager.hasNext)
+        let error = await #expect(throws: ChatError.self) { try await pager.next() }
+        #expect(error?.isTemporary == true)
+        server.goOnline("bob")
+        var page: [Message] = []
+        #expect(
+            try await eventually {
+                page = (try? await pager.next()) ?? []
+                return !page.isEmpty
+            })
+        #expect(page.map(\.seq) == Array(1...49))
+        #expect(!pager.hasNext)
+        await server.close()
+    }
+
     @Test("A pager refuses a concurrent call with `queryInProgress`", .rows(156))
     func concurrentPagerCallIsRefused() async throws {
         let (server, alice) = try await server(["swift": 5])
@@ -447,6 +473,14 @@ struct MultiConversationTests {
             }
         }
         #expect(try await delete(.timetoken(times[4]), .timetoken(times[4]), by: admin) == 0)
+        let crossed: [(HistoryPoint, HistoryPoint)] = [
+            (.timetoken(times[5]), .timetoken(times[4])), (.seq(6), .seq(5)), (.seq(6), .timetoken(times[4])),
+            (.latest, .seq(5)), (.timetoken(Timetoken(rawValue: times[4].rawValue + 1)), .timetoken(times[4])),
+        ]
+        for (from, to) in crossed {
+            let error = await #expect(throws: ChatError.self) { try await delete(from, to, by: admin) }
+            #expect(error?.code == .invalidParameter && error?.parameter == "from")
+        }
         #expect(try await delete(.timetoken(times[4]), .timetoken(times[5]), by: admin) == 1, "The start is included.")
         #expect(try server.messages(in: group).map(\.seq) == [1, 2, 3, 4, 6, 7, 8, 9], "The end is excluded.")
         #expect(
