@@ -3,7 +3,8 @@
 
 Mutants that change different files and name different suites are built together, and then the tests of each one run on
 their own. A failure counts if the mutant's "Caught by" names the failed test or its suite. Any other failure may be the
-work of another mutant of the batch, so that the mutant is tried again alone.
+work of another mutant of the batch, so that the mutant is tried again alone. A mutant that makes "a hanging test" of its
+test is tried alone from the start.
 
 Exit status: 0 when every mutant is caught. 1 when one survives, or a patch is stale: it names a test that does not
 exist, does not apply or does not build, or its tests fail without it.
@@ -52,8 +53,15 @@ class Mutant:
         output, status = self.apply("--check")
         return "does not apply:\n" + output if status else None
 
+    @property
+    def hangs(self):
+        return "a hanging test" in self.catchers
+
     def fits(self, batch):
-        return all(not (self.files & other.files or self.suites & other.suites) for other in batch)
+        """Whether the mutant can be built together with others."""
+        return all(
+            not (self.files & other.files or self.suites & other.suites or self.hangs or other.hangs)
+            for other in batch)
 
 
 def run(command, folder, timeout=None, **options):

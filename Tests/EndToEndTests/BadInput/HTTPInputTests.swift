@@ -132,7 +132,7 @@ import Testing
             + #""metadata":{"x":"\#(pad(32_760))"},"sender":"dora","sentAt":"2001-01-01T00:00:00Z"}"#
         let sent = try await fixture.admin.call("POST", "/v1/conversations/group:large/messages", body)
         #expect(sent.status == 201, "\(sent)")
-        let read = try await fixture.admin.call("GET", "/v1/conversations/group:large/messages/\(id)?future=1")
+        let read = try await fixture.admin.call("GET", "/v1/conversations/group:large/messages/\(id)")
         #expect(read.json.string("sender") == "admin")
         #expect((read.json.all["content"] as? [String: String])?["text"] == text)
         #expect(read.json.int("seq") == 1)
