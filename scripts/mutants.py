@@ -3,8 +3,8 @@
 
 Mutants that change different files and name different suites are built together, and then the tests of each one run on
 their own. A failure counts if the mutant's "Caught by" names the failed test or its suite. Any other failure may be the
-work of another mutant of the batch, so that the mutant is tried again alone. A mutant that makes "a hanging test" of its
-test is tried alone from the start.
+work of another mutant of the batch, so that the mutant is tried again alone. A mutant that makes a test hang ("or a
+hanging test") is tried alone from the start.
 
 Exit status: 0 when every mutant is caught. 1 when one survives, or a patch is stale: it names a test that does not
 exist, does not apply or does not build, or its tests fail without it.
