@@ -72,7 +72,7 @@ package final class SQLiteStore: MessageStore {
         } catch {
             throw ChatError(.internalError, "The directory \(directory.path) can't be created.", cause: error)
         }
-        lock = try DirectoryLock(directory, errorCode: .internalError, "only one server can open it at a time")
+        lock = try DirectoryLock(directory, errorCode: .conflict, "only one server can open it at a time")
         let file = directory.appending(component: Self.fileName)
         let path = file.path
         try PrivateFiles.createFile(file, errorCode: .internalError)

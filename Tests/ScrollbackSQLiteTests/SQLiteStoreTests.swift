@@ -91,6 +91,7 @@ import Testing
     @Test func `A second store on the same directory is refused until the first is closed`() throws {
         let store = try SQLiteStore(directory: folder.url)
         let error = #expect(throws: ChatError.self) { try SQLiteStore(directory: folder.url) }
+        #expect(error?.code == .conflict)
         #expect(error?.message.contains("is in use: only one server") == true)
         try store.close()
         try store.close()

@@ -36,7 +36,7 @@ struct Backup: AsyncParsableCommand {
             let manifest = try ScrollbackServer.Backup.write(
                 of: URL(filePath: data, directoryHint: .isDirectory), to: url
             ) { done, total in
-                if progress == nil { progress = Progress("backing up", total: Int(total)) }
+                if progress == nil { progress = Progress("backing up", total: Int(total), isBytes: true) }
                 progress?.show(Int(done))
             }
             progress?.finish(progress?.total ?? 0)

@@ -59,7 +59,8 @@ struct Import: AsyncParsableCommand {
             let name = target ?? url.deletingPathExtension().lastPathComponent
             var importer = Importer(
                 api: try connection.adminAPI(), kind: kind, community: try Identifier(name, parameter: "target"),
-                onlyChannel: channel, countsUnread: countsUnread, progress: Progress("importing", total: data.count))
+                onlyChannel: channel, countsUnread: countsUnread,
+                progress: Progress("importing", total: data.count, isBytes: true))
             try await importer.run(data)
             show(importer)
         }

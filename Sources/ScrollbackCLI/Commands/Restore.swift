@@ -68,7 +68,7 @@ struct Restore: AsyncParsableCommand {
                 URL(filePath: directory, directoryHint: .isDirectory), to: url,
                 erasures: erasures.map { URL(filePath: $0) }, keys: try storeKeyOptions.keysFromEnvironment()
             ) { done, total in
-                if progress == nil { progress = Progress("restoring", total: Int(total)) }
+                if progress == nil { progress = Progress("restoring", total: Int(total), isBytes: true) }
                 progress?.show(Int(done))
             }
             progress?.finish(progress?.total ?? 0)

@@ -98,7 +98,7 @@ struct Verify: AsyncParsableCommand {
         var reading: Progress?
         do {
             _ = try ScrollbackServer.Backup.check(url, keys: keys) { done, total in
-                if reading == nil { reading = Progress("reading", total: Int(total)) }
+                if reading == nil { reading = Progress("reading", total: Int(total), isBytes: true) }
                 reading?.show(Int(done))
             }
             reading?.finish(reading?.total ?? 0)

@@ -72,6 +72,7 @@ enum BadChanges {
             ("?from=", "from"), ("?from=now", "from"), ("?from=seq:0", "from"), ("?from=seq:1&from=seq:2", "from"),
             ("?to=7", "to"), ("?to=timetoken:-1", "to"), ("?from=seq:1&to=", "to"), ("?to=%ZZ", "to"),
             ("?from=2026-02-30T00:00:00Z", "from"), ("?all=true&operation=7", "operation"),
+            ("?from=seq:2&to=seq:1", "from"), ("?from=latest&to=seq:1", "from"),
         ].map { .delete(crew + "/messages" + $0.0, 422, "invalid-parameter", $0.1, by: .admin) } + [
             .delete(crew + "/messages?from=id:\(unknown)", 404, "unknown-message", "from", by: .admin),
             .delete(crew + "/messages?to=id:\(unknown)", 404, "unknown-message", "to", by: .admin),

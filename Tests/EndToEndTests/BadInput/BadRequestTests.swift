@@ -311,6 +311,8 @@ private func nested(_ depth: Int) -> String {
     ].map { .put(crew + "/read", $0.0, $0.1, $0.2, $0.3) }
 
     private static let noPositions: [BadRequest] = [
+        .post("/v1/read", #"{"all":true,"kind":"group"}"#, 422, "invalid-parameter", "all"),
+        .post("/v1/read", #"{"all":false}"#, 422, "invalid-parameter", "conversations"),
         .put("/v1/conversations/room:lobby/read", #"{"seq":0,"epoch":"1"}"#, 422, "invalid-parameter", "conversation"),
         .put(crew + "/read", #"{"seq":1,"epoch":"EPOCH"}"#, 403, "not-member", by: .admin),
     ]

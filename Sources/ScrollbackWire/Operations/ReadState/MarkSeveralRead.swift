@@ -77,7 +77,10 @@ package struct MarkSeveralRead: ClientOperation {
             }
             selection = .marks(marks)
         } else {
-            guard (kind != nil) != (isAll == true) else {
+            guard kind == nil || isAll != true else {
+                throw .invalidParameter("all", "can't be used together with kind")
+            }
+            guard kind != nil || isAll == true else {
                 throw .invalidParameter("conversations", "is missing: give conversations, or kind, or all: true")
             }
             selection = .all(kind: kind, upTo: time)
