@@ -32,9 +32,10 @@ extension ChatError {
         return .invalidParameter(name, "is not a parameter of this request\(list)")
     }
 
-    /// The number of characters to insert, remove or replace, ignoring case.
+    /// The number of characters to insert, remove or replace, ignoring case; 1 if only their order differs.
     private static func edits(from first: String, to second: String) -> Int {
         let (first, second) = (Array(first.lowercased().prefix(64)), Array(second.lowercased()))
+        if first.sorted() == second.sorted() { return first == second ? 0 : 1 }
         var row = Array(0...second.count)
         for (index, character) in first.enumerated() {
             var diagonal = row[0]

@@ -349,6 +349,7 @@ private func nested(_ depth: Int) -> String {
             return answer.json.string("detail") ?? ""
         }
         #expect(try await detail("befor=latest").contains("Did you mean before?"))
+        #expect(try await detail("Lmiit=1").contains("Did you mean limit?"))
         #expect(try await detail("xyz=1").contains("before, after, around"))
     }
 
