@@ -8,7 +8,10 @@ extension FetchQuery {
         if !cursors.isEmpty {
             writer.key("cursors")
             writer.object { writer in
-                for (id, cursor) in cursors { writer.field(id.description, cursor?.rawValue) }
+                for case (let id, let cursor?) in cursors {
+                    writer.key(escaping: id.description)
+                    writer.value(cursor.rawValue)
+                }
             }
         }
         var one = HistoryQuery(anchor, sort: sort, filter: filter).parameters

@@ -35,7 +35,10 @@ struct Count: AsyncParsableCommand {
             let answers = try await connection.api(as: user).object("POST", "/v1/history/counts") { writer in
                 writer.key("since")
                 writer.object { writer in
-                    for id in Set(conversations) { writer.field(id.description, time) }
+                    for id in Set(conversations) {
+                        writer.key(escaping: id.description)
+                        writer.value(time.description)
+                    }
                 }
             } read: { (reader) throws(ChatError) in
                 try CountMessages.Answer(from: &reader)

@@ -80,7 +80,12 @@ extension RawJSON {
         }
         guard isChanged else { return nil }
         var writer = JSONWriter()
-        writer.object { writer in for (name, value) in members { writer.field(name, value) } }
+        writer.object { writer in
+            for (name, value) in members {
+                writer.key(escaping: name)
+                writer.value(value)
+            }
+        }
         return writer.json
     }
 }

@@ -64,7 +64,7 @@ extension PushTexts {
         writer.key("texts")
         writer.object { writer in
             for (language, texts) in phrases.sorted(by: { $0.key < $1.key }) {
-                writer.key(language)
+                writer.key(escaping: language)
                 writer.object { writer in
                     for (phrase, text) in texts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
                         writer.field(phrase.rawValue, text)
@@ -75,11 +75,11 @@ extension PushTexts {
         writer.key("templates")
         writer.object { writer in
             for (id, template) in templates.sorted(by: { $0.key < $1.key }) {
-                writer.key(id)
+                writer.key(escaping: id)
                 writer.object { writer in
                     let texts = template.texts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
                     for (language, text) in texts + (template.fallback.map { [("default", $0)] } ?? []) {
-                        writer.key(language)
+                        writer.key(escaping: language)
                         writer.object { writer in
                             writer.field("title", text.title)
                             writer.field("text", text.text)

@@ -43,12 +43,19 @@ package struct JSONWriter {
         end(UInt8(ascii: "]"))
     }
 
-    /// Writes a member's name without escaping it; all names are fixed or were validated before.
+    /// Writes a member's name that the program fixes, without escaping it.
     package mutating func key(_ name: String) {
         begin(UInt8(ascii: "\""))
         append(name)
         bytes.append(UInt8(ascii: "\""))
         bytes.append(UInt8(ascii: ":"))
+    }
+
+    /// Writes a member's name that comes from data, such as an ID.
+    package mutating func key(escaping name: String) {
+        value(name)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
     }
 
     // MARK: Values

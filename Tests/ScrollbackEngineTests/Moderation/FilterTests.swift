@@ -55,6 +55,16 @@ struct FilterTests {
                 == .conflict)
     }
 
+    @Test("Masked content stays valid JSON, whatever the names of its members")
+    func maskedContentStaysValid() throws {
+        let harness = try harness()
+        try harness.ban(["spam"], .replace)
+        let content = try MessageContent(type: .text, json: RawJSON(#"{"text":"spam","a\",\"b\\":{"\n":1}}"#))
+        let result = try harness.send(Submission(id: harness.newID(), content: content), to: group, by: "alice")
+        #expect(result.content?.text == #"{"text":"****","a\",\"b\\":{"\n":1}}"#)
+        #expect(throws: Never.self) { try RawJSON(result.content?.text ?? "") }
+    }
+
     @Test("A retried edit gets the same masked result")
     func maskedEdit() throws {
         let harness = try harness()

@@ -4,6 +4,18 @@ import Testing
 
 @Suite("JSONWriter")
 struct JSONWriterTests {
+    @Test("A name that comes from data is escaped")
+    func escapedName() throws {
+        var writer = JSONWriter()
+        writer.object { writer in
+            for name in ["a\"b\\c", "plain"] {
+                writer.key(escaping: name)
+                writer.value(Int64(1))
+            }
+        }
+        #expect(writer.text == #"{"a\"b\\c":1,"plain":1}"#)
+    }
+
     @Test("Members and elements are separated by commas at any nesting")
     func structure() throws {
         var writer = JSONWriter()

@@ -49,7 +49,10 @@ package struct CountMessages: ClientOperation {
         package func writeMembers(to writer: inout JSONWriter) {
             writer.key("counts")
             writer.object { writer in
-                for case (let id, .success(let count)) in counts { writer.field(id.description, count) }
+                for case (let id, .success(let count)) in counts {
+                    writer.key(escaping: id.description)
+                    writer.value(count)
+                }
             }
             let failures = counts.filter { if case .failure = $0.count { true } else { false } }
             guard !failures.isEmpty else { return }
@@ -100,7 +103,10 @@ package struct CountMessages: ClientOperation {
     package func writeMembers(to writer: inout JSONWriter) {
         writer.key("since")
         writer.object { writer in
-            for (conversation, time) in since { writer.field(conversation.description, time) }
+            for (conversation, time) in since {
+                writer.key(escaping: conversation.description)
+                writer.value(time.description)
+            }
         }
     }
 }
