@@ -45,9 +45,9 @@ class Mutant:
 
     def problem(self):
         """What makes the patch stale, or None."""
-        missing = [alternative for alternative in self.filter.split("|") if not test_exists(alternative)]
         if not self.filter:
             return "names no tests (# Filter: …)"
+        missing = [alternative for alternative in self.filter.split("|") if not test_exists(alternative)]
         if missing:
             return "names tests that do not exist: " + ", ".join(missing)
         output, status = self.apply("--check")

@@ -50,7 +50,8 @@ public final class HistoryPager: Sendable {
     /// the server can't be reached, a merged page has the messages that are stored on this device up to the first gap.
     ///
     /// - Throws: `query-in-progress` during another call. The errors of
-    ///   ``Conversation/history(_:limit:sort:matching:from:)``, and the remote error of a merged page without messages.
+    ///   ``Conversation/history(_:limit:sort:matching:from:)``, and the remote error of a merged page that has no
+    ///   messages, or that reaches the newest message of this device while the pager reads toward newer ones.
     public func next() async throws(ChatError) -> [Message] {
         if case .cursor = first {
             throw .invalidParameter("anchor", "is a cursor, which has no direction: use another anchor")
@@ -60,9 +61,13 @@ public final class HistoryPager: Sendable {
         var place: Anchor? = anchor
         defer { state.withLock { $0 = State(anchor: place) } }
         let page = try await conversation.history(anchor, limit: limit, sort: sort, matching: filter, from: source)
-        // A merged page has what the device has. The next call requests the rest again.
-        if let remoteError = page.remoteError, page.messages.isEmpty { throw remoteError }
-        place = readsForward ? page.newer : page.older
+        let next = readsForward ? page.newer : page.older
+        // A merged page has what the device has, and the next call requests the rest again. Toward newer messages, only
+        // the server knows where the end is.
+        if let remoteError = page.remoteError, page.messages.isEmpty || readsForward && next == nil {
+            throw remoteError
+        }
+        place = next
         return page.messages
     }
 

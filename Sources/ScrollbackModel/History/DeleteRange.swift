@@ -10,7 +10,7 @@ package struct DeleteRange: Hashable, Sendable {
         self.to = to
     }
 
-    /// Whether the range begins after its end, as far as this can be told without the log.
+    /// Whether the two points, without the log, show that the range begins after its end.
     package var isCrossed: Bool {
         if case (.seq(let from), .seq(let to)) = (from, to) { return from > to }
         guard let from = from?.time, let to = to?.time else { return false }

@@ -96,6 +96,9 @@ struct MultiConversationTests {
         server.goOffline("bob")
         for await state in bob.connection { if case .waiting = state { break } }
         let pager = bob.conversation(group).pager(limit: 60)
+        let forward = bob.conversation(group).pager(from: .after(.seq(100)), limit: 60)
+        await #expect(throws: ChatError.self) { try await forward.next() }
+        #expect(forward.hasNext, "Only the server knows whether newer messages exist.")
         #expect(try await pager.next().map(\.seq) == Array(91...150))
         #expect(try await pager.next().map(\.seq) == Array(50...90))
         #expect(pager.hasNext)
