@@ -24,6 +24,8 @@ extension RequestReader {
 
 extension ChatError {
     fileprivate static func unknownParameter(_ name: String, besides known: [String]) -> ChatError {
+        // A body can have names of any length, which the error must not repeat.
+        let name = String(name.prefix(64))
         let similar = known.map { (name: $0, edits: edits(from: name, to: $0)) }.min { $0.edits < $1.edits }
         if let similar, similar.edits <= max(1, name.count / 3) {
             return .invalidParameter(name, "is not a parameter of this request. Did you mean \(similar.name)?")
@@ -34,7 +36,7 @@ extension ChatError {
 
     /// The number of characters to insert, remove or replace, ignoring case; 1 if only their order differs.
     private static func edits(from first: String, to second: String) -> Int {
-        let (first, second) = (Array(first.lowercased().prefix(64)), Array(second.lowercased()))
+        let (first, second) = (Array(first.lowercased()), Array(second.lowercased()))
         if first.sorted() == second.sorted() { return first == second ? 0 : 1 }
         var row = Array(0...second.count)
         for (index, character) in first.enumerated() {

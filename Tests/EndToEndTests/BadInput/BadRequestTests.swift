@@ -351,6 +351,7 @@ private func nested(_ depth: Int) -> String {
         #expect(try await detail("befor=latest").contains("Did you mean before?"))
         #expect(try await detail("Lmiit=1").contains("Did you mean limit?"))
         #expect(try await detail("xyz=1").contains("before, after, around"))
+        #expect(try await detail(String(repeating: "x", count: 2000) + "=1").utf8.count < 500)
     }
 
     @Test
