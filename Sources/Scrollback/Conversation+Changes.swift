@@ -207,22 +207,14 @@ extension Conversation {
         case through(Int64)
     }
 
-    private func newID() -> MessageID {
-        var generator = SystemRandomNumberGenerator()
-        return MessageID(at: core.clock(), using: &generator)
-    }
+    private func newID() -> MessageID { core.newID() }
 
     private func queue(
         _ request: OutboxRequest, _ operation: MessageID, about message: MessageID?, hiding: Hiding? = nil
     ) async throws(ChatError) -> SendHandle {
-        let now = core.clock()
-        let item = try await core.store.write { [id] writer in
+        try await core.queue(request, operation, about: message, in: id) { [id] writer in
             if let hiding { try Self.hide(hiding, in: id, writer) }
-            return try writer.insert(request, operation, about: message, in: id, now: now)
         }
-        core.changes.changed([id])
-        core.mailbox.post(.queued(item))
-        return SendHandle(id: operation, conversation: id, core: core, changes: message ?? operation)
     }
 
     private static func hide(_ hiding: Hiding, in id: ConversationID, _ writer: LocalWriter) throws {
@@ -244,14 +236,5 @@ extension Conversation {
         guard isUnsent, case .cancelled = try await core.ask({ ClientCore.Input.cancel(id, $0) }) else { return false }
         core.changes.changed([self.id])
         return true
-    }
-}
-
-extension ClientOperation {
-    /// Checks the parameters as the server does.
-    fileprivate func validate() throws(ChatError) {
-        let frame = try RequestFrame(own: frame(ref: 0))
-        var reader = RequestReader(frame: frame.members, limits: .standard)
-        _ = try Self(from: &reader)
     }
 }

@@ -1,4 +1,5 @@
 package import ScrollbackModel
+import ScrollbackWire
 import Synchronization
 
 /// Settings that administrators change while the server runs; the store persists them.
@@ -128,27 +129,6 @@ package struct ServerSettings: Hashable, Sendable {
             return try moderation.read(name, &value)
         }
         return true
-    }
-}
-
-extension RetentionPolicy {
-    package func write(to writer: inout JSONWriter) {
-        switch self {
-        case .days(let days): writer.value(days)
-        case .forever: writer.value("forever")
-        }
-    }
-
-    /// Reads a number of days or `"forever"`.
-    package init(from reader: inout JSONReader, _ parameter: String = "retentionDays") throws(ChatError) {
-        if reader.nextIsString {
-            guard try reader.string() == "forever" else {
-                throw .invalidParameter(parameter, "must be a number of days or \"forever\"")
-            }
-            self = .forever
-        } else {
-            self = try RetentionPolicy.days(reader.number(parameter)).validated(parameter)
-        }
     }
 }
 

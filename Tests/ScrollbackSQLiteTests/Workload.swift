@@ -1,6 +1,7 @@
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
+import ScrollbackWire
 import Synchronization
 
 /// The traffic of a small server over some days, the same for the same seed: members join, send, read and leave.

@@ -57,19 +57,30 @@ extension Driver {
     func cancel(_ id: MessageID) async throws(ChatError) -> Outbox.Cancellation {
         guard let item = outbox[id] else { return .unknown }
         let begun = try await core.store.read { try $0.uploads(of: id).filter { !$0.isDone }.compactMap(\.resource) }
+        let request = try await core.store.read { try $0.request(id) }
         let (cancellation, effects) = outbox.cancel(id, now: now)
         guard await perform(effects) else {
             outbox.restore(item)
             throw ChatError(.localStorage, "The message can't be deleted from this device's store.")
         }
-        if !effects.removed.isEmpty { core.uploads.cancelUploads(begun, in: core) }
+        if !effects.removed.isEmpty {
+            core.uploads.cancelUploads(begun, in: core)
+            if let request { try await undo(request, in: item.conversation) }
+        }
         return cancellation
+    }
+
+    /// Undoes the effect that a request had on the store when it was queued, after it was refused or cancelled.
+    private func undo(_ request: OutboxRequest, in id: ConversationID) async throws(ChatError) {
+        guard case .putConversation(let request) = request, request.mustBeNew else { return }
+        try await core.store.write { try $0.undoCreation(id) }
+        core.changes.changed([id])
     }
 
     func sendAnswered(_ id: MessageID, _ request: OutboxRequest, _ result: Result<[UInt8], ChatError>) async {
         let outcome: Result<OutboxAnswer, ChatError>
         do {
-            outcome = .success(try OutboxAnswer(to: request, try result.get()))
+            outcome = .success(try OutboxAnswer(to: request, result))
         } catch {
             outcome = .failure(error)
         }
@@ -87,6 +98,13 @@ extension Driver {
         }
         if case .failure(let error) = outcome, error.code == .unknownMedia, await reupload(id) { return }
         await perform(outbox.answered(id, outcome, now: now, using: &generator))
+        if let item = outbox[id], item.isFailed {
+            do {
+                try await undo(request, in: item.conversation)
+            } catch {
+                return await storeFailed(error)
+            }
+        }
         // A conversation that the server lost is deleted when its last queued message has failed.
         if case .failure(let error) = outcome, error.code == .unknownConversation { await recoverFromRollback() }
     }
@@ -113,7 +131,7 @@ extension Driver {
     private func store(
         _ answer: OutboxAnswer, to request: OutboxRequest, _ id: MessageID
     ) async throws(ChatError) -> Bool {
-        let user = core.user
+        let (user, now) = (core.user, now)
         let (outcome, outdated) = try await core.store.write { writer -> (LogOutcome?, Message?) in
             guard let request = try writer.reader.request(id) else { return (nil, nil) }
             let input = answer.input(for: request, user)
@@ -123,6 +141,13 @@ extension Driver {
                 return (nil, message)
             }
             try writer.removeFromOutbox(id)
+            switch (answer, request) {
+            case (.done(let conversation), .putConversation(let request)):
+                try writer.saveAccepted(request.settings, of: conversation)
+            case (.done(let conversation), .deleteConversation): try writer.deleteConversation(conversation)
+            case (.profile(let profile), _): try writer.save([profile], of: [profile.id], now: now)
+            default: break
+            }
             return (try input.flatMap { try writer.apply([$0]).first }, nil)
         }
         if let outdated {
@@ -143,6 +168,7 @@ extension Driver {
                 }
             // The message is not stored; observers notice that it left the outbox.
             case (.sent, .send(let request)): core.changes.changed([request.conversation])
+            case (.profile, _): core.changes.changedAnything()
             default: break
             }
             return true

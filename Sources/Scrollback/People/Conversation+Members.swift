@@ -84,10 +84,7 @@ extension Conversation {
     }
 
     /// The ID that identifies the member list: for a community's default channel, the community.
-    var memberListID: ConversationID {
-        guard let community = id.community, community.log == id else { return id }
-        return community
-    }
+    var memberListID: ConversationID { id.administered }
 
     static func check(_ limit: Int) throws(ChatError) {
         guard (1...100).contains(limit) else { throw .invalidParameter("limit", "must be in 1...100", limit: 100) }

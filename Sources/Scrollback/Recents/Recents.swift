@@ -90,6 +90,8 @@ public struct Recents: Sendable {
 
     /// A stream of changes to the list, which starts with `loadedAll` if the list is complete.
     ///
+    /// A new name or picture that this device set is reported when the server has accepted it.
+    ///
     /// The stream buffers as many events as ``ChatClient/Configuration/eventBuffer`` allows, and then reports the
     /// number of dropped ones. It ends when the client is closed.
     public var events: AsyncStream<RecentsEvent> { core.store.recentsEvents.events() }

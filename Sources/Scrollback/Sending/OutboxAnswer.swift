@@ -7,18 +7,30 @@ enum OutboxAnswer: Sendable {
     case sent(SendResult)
     /// The message after the edit.
     case edited(Message)
+    /// The user's profile after the change.
+    case profile(UserProfile)
     /// Accepted; the changed messages arrive as events.
     case done(ConversationID)
 
-    init(to request: OutboxRequest, _ body: [UInt8]) throws(ChatError) {
-        var reader = try JSONReader(body)
+    init(to request: OutboxRequest, _ result: Result<[UInt8], ChatError>) throws(ChatError) {
+        // A conversation that doesn't exist was deleted, by this request or before.
+        if case .deleteConversation(let request) = request, case .failure(let error) = result,
+            error.code == .unknownConversation
+        {
+            self = .done(request.conversation.log)
+            return
+        }
+        var reader = try JSONReader(try result.get())
         switch request {
         case .send: self = .sent(try SendMessage.Answer(from: &reader))
         case .edit: self = .edited(try EditMessage.Answer(from: &reader).message)
+        case .putUser: self = .profile(try PutUser.Answer(from: &reader).profile)
         case .delete(let request): self = .done(request.conversation)
         case .addAction(let request): self = .done(request.conversation)
         case .removeAction(let request): self = .done(request.conversation)
         case .clear(let request): self = .done(request.conversation)
+        case .putConversation(let request): self = .done(request.conversation.log)
+        case .deleteConversation(let request): self = .done(request.conversation.log)
         }
     }
 

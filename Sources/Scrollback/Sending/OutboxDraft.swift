@@ -64,6 +64,18 @@ extension OutboxRequest {
                 writer.field("seq", request.seq)
                 writer.field("epoch", request.epoch)
             }
+        case .putConversation(let request):
+            Self.draft("putConversation") { writer in
+                writer.field("operation", request.operation)
+                if request.mustBeNew { writer.field("mustBeNew", true) }
+                request.settings.writeMembers(to: &writer)
+            }
+        case .deleteConversation: Self.draft("deleteConversation") { _ in }
+        case .putUser(let request):
+            Self.draft("putUser") { writer in
+                writer.field("user", request.user)
+                request.change.writeMembers(to: &writer)
+            }
         }
     }
 
@@ -116,6 +128,19 @@ extension OutboxRequest {
             let seq = try draft.required("seq") { (value) throws(ChatError) in try value.integer() }
             let epoch = try draft.required("epoch") { (value) throws(ChatError) in try value.epoch() }
             self = .clear(ClearConversation(conversation: conversation, seq: seq, epoch: epoch))
+        case "putConversation":
+            let mustBeNew = try draft.optional("mustBeNew") { (value) throws(ChatError) in try value.bool() }
+            var reader = draft.reader
+            self = .putConversation(
+                PutConversation(
+                    conversation: conversation.administered, settings: try ConversationSettings(from: &reader),
+                    mustBeNew: mustBeNew ?? false, operation: try draft.operation()))
+        case "deleteConversation":
+            self = .deleteConversation(DeleteConversation(conversation: conversation.administered))
+        case "putUser":
+            let user = try draft.required("user") { (value) throws(ChatError) in try value.user() }
+            var reader = draft.reader
+            self = .putUser(PutUser(user: user, try ProfileChange(from: &reader)))
         default: throw Self.unknown(kind)
         }
     }
@@ -129,7 +154,7 @@ extension OutboxRequest {
     /// Requests were validated when they were queued.
     ///
     /// Limits may have changed since, and the server validates again.
-    private static let unlimited = Limits(
+    fileprivate static let unlimited = Limits(
         frameBytes: .max, contentBytes: .max, attributeBytes: .max, pageSize: 100)
 
     private static func unknown(_ kind: String) -> ChatError {
@@ -161,6 +186,9 @@ extension OutboxRequest {
 /// Reads the members of a stored request.
 private struct DraftReader {
     let members: JSONMembers
+
+    /// A reader of parameters, for requests that are stored under the names of their parameters.
+    var reader: RequestReader { RequestReader(frame: members, limits: OutboxRequest.unlimited) }
 
     func optional<Value>(
         _ name: String, _ read: (inout JSONReader) throws(ChatError) -> Value

@@ -9,6 +9,24 @@ package enum OutboxRequest: Sendable {
     case addAction(AddAction)
     case removeAction(RemoveAction)
     case clear(ClearConversation)
+    case putConversation(PutConversation)
+    case deleteConversation(DeleteConversation)
+    case putUser(PutUser)
+
+    /// What a change concerns that is not about messages.
+    enum Subject: String {
+        case settings, deletion, profile
+    }
+
+    /// What the request concerns; `nil` for messages.
+    var subject: Subject? {
+        switch self {
+        case .send, .edit, .delete, .addAction, .removeAction, .clear: nil
+        case .putConversation: .settings
+        case .deleteConversation: .deletion
+        case .putUser: .profile
+        }
+    }
 
     private var operation: any ClientOperation {
         switch self {
@@ -18,6 +36,9 @@ package enum OutboxRequest: Sendable {
         case .addAction(let operation): operation
         case .removeAction(let operation): operation
         case .clear(let operation): operation
+        case .putConversation(let operation): operation
+        case .deleteConversation(let operation): operation
+        case .putUser(let operation): operation
         }
     }
 }

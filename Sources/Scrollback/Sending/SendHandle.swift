@@ -2,7 +2,7 @@ public import Foundation
 public import ScrollbackModel
 import ScrollbackSync
 
-/// A handle for a message that is being sent, or for a change to a message.
+/// A handle for a message that is being sent, or for a queued change.
 ///
 /// The client sends queued messages and changes automatically. The handle observes the progress, retries and cancels.
 public struct SendHandle: Sendable, Identifiable {
@@ -11,7 +11,8 @@ public struct SendHandle: Sendable, Identifiable {
     /// The conversation.
     public let conversation: ConversationID
     let core: ClientCore
-    /// The message to which the change applies; `nil` if the handle is for a message.
+    /// The message to which the change applies, or the ID of a change that applies to none; `nil` if the handle is for
+    /// a message.
     var changes: MessageID?
 
     /// The progress of a message or change.
@@ -28,7 +29,7 @@ public struct SendHandle: Sendable, Identifiable {
         case sent(Message)
         /// Failed permanently; call ``SendHandle/retry()`` or ``SendHandle/cancel()``.
         case failed(ChatError)
-        /// Cancelled, sent without being stored, or a change to a message that is not stored on this device.
+        /// Cancelled, sent without being stored, or an accepted change that leaves no message on this device.
         case gone
     }
 
@@ -65,7 +66,7 @@ public struct SendHandle: Sendable, Identifiable {
     /// - Returns: The message; for a change, the changed message.
     /// - Throws: The error of a failure. `cancelled` for the state ``State/gone``. `closed` if the client was closed or
     ///   the waiting task was cancelled. For changes that leave no message on this device, such as a deletion for this
-    ///   user, use ``waitForCompletion()`` instead.
+    ///   user or a new name, use ``waitForCompletion()`` instead.
     public func waitUntilSent() async throws(ChatError) -> Message {
         guard let message = try await outcome() else {
             throw ChatError(.cancelled, "The message was cancelled, or sent without being stored.")

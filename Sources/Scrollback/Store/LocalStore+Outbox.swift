@@ -72,7 +72,8 @@ extension LocalReader {
         try Row.fetchAll(
             db.cachedStatement(
                 sql: """
-                    SELECT id, body FROM outbox WHERE conversation = ? AND kind = 'change' AND state <> 'failed'
+                    SELECT id, body FROM outbox
+                    WHERE conversation = ? AND kind = 'change' AND subject IS NULL AND state <> 'failed'
                     ORDER BY ordinal
                     """), arguments: [id.description]
         ).map { row in
@@ -172,23 +173,25 @@ extension LocalWriter {
     package func insert(
         _ request: OutboxRequest, _ id: MessageID, about message: MessageID?, in conversation: ConversationID, now: Date
     ) throws -> OutboxItem {
-        try insert(id, to: conversation, "change", request.draft, about: message, now: now)
+        try insert(
+            id, to: conversation, "change", request.draft, about: message, subject: request.subject, now: now)
     }
 
     private func insert(
         _ id: MessageID, to conversation: ConversationID, _ kind: String, _ body: String, about message: MessageID?,
-        needsUpload: Bool = false, now: Date
+        subject: OutboxRequest.Subject? = nil, needsUpload: Bool = false, now: Date
     ) throws -> OutboxItem {
         let ordinal = try Int64.fetchOne(db, sql: "SELECT coalesce(max(ordinal), 0) + 1 FROM outbox") ?? 1
         try db.cachedStatement(
             sql: """
                 INSERT INTO outbox (
-                    id, conversation, ordinal, createdAt, state, attempts, isFrozen, kind, body, about, needsUpload)
-                VALUES (?, ?, ?, ?, 'queued', 0, 0, ?, ?, ?, ?)
+                    id, conversation, ordinal, createdAt, state, attempts, isFrozen, kind, body, about, subject,
+                    needsUpload)
+                VALUES (?, ?, ?, ?, 'queued', 0, 0, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             id.data, conversation.description, ordinal, now.timeIntervalSince1970, kind,
-            try reader.stored(body, "body", of: .outbox(id)), message?.data, needsUpload,
+            try reader.stored(body, "body", of: .outbox(id)), message?.data, subject?.rawValue, needsUpload,
         ])
         return OutboxItem(
             id: id, conversation: conversation, ordinal: ordinal, createdAt: now, isMessage: kind == "send",

@@ -44,7 +44,7 @@ extension LocalReader {
     package func recents(
         limit: Int, after place: RecentConversation.Place? = nil, matching filter: RecentsFilter = .all
     ) throws -> [RecentConversation] {
-        var sql = "SELECT \(Self.recentColumns) FROM conversation WHERE isRecent"
+        var sql = "SELECT \(Self.recentColumns) FROM conversation WHERE isRecent AND \(Self.isKept)"
         var arguments: StatementArguments = []
         if let kinds = filter.kinds {
             sql += " AND kind IN (\(kinds.map { "'\($0.rawValue)'" }.sorted().joined(separator: ", ")))"
@@ -57,30 +57,37 @@ extension LocalReader {
         }
         sql += " ORDER BY isPinned DESC, sortTime DESC, number DESC LIMIT ?"
         arguments += [limit]
+        let queued = try queuedSettings()
         return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: arguments)
-            .map { try recent($0, excluding: filter.excludedLastTypes) }
+            .map { try recent($0, excluding: filter.excludedLastTypes, applying: queued) }
     }
 
     package func recent(_ id: ConversationID) throws -> RecentConversation? {
         try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT \(Self.recentColumns) FROM conversation WHERE id = ? AND isRecent"),
+            db.cachedStatement(
+                sql: """
+                    SELECT \(Self.recentColumns) FROM conversation WHERE id = ? AND isRecent AND \(Self.isKept)
+                    """),
             arguments: [id.description]
-        ).map { try recent($0) }
+        ).map { try recent($0, applying: queuedSettings()) }
     }
 
     func recent(numbered number: Int64) throws -> RecentConversation? {
         try Row.fetchOne(
             db.cachedStatement(sql: "SELECT \(Self.recentColumns) FROM conversation WHERE number = ? AND isRecent"),
             arguments: [number]
-        ).map { try recent($0) }
+        ).map { try recent($0, applying: queuedSettings()) }
     }
 
-    private func recent(_ row: Row, excluding types: Set<MessageType> = []) throws -> RecentConversation {
+    private func recent(
+        _ row: Row, excluding types: Set<MessageType> = [],
+        applying queued: [ConversationID: [ConversationSettings]]
+    ) throws -> RecentConversation {
         let id = try ConversationID(row[1] as String)
         let epoch = (row[9] as Int64?).map { Epoch(rawValue: UInt64(bitPattern: $0)) }
         let hidesLast: Bool = row[11]
         let sealed = EncryptedRow.conversation(id)
-        return RecentConversation(
+        var recent = RecentConversation(
             id: id, name: try text(row[2], "name", of: sealed), avatar: try text(row[3], "avatar", of: sealed),
             lastMessage: try hidesLast
                 ? nil : epoch.flatMap { try lastMessage(row[0], row[10], in: id, epoch: $0, excluding: types) },
@@ -91,6 +98,8 @@ extension LocalReader {
             draft: try text(row[14], "body", of: .draft(id)).flatMap { try? Draft(stored: $0) },
             localExtension: try text(row[13], "extension", of: sealed).map { RawJSON(known: $0) },
             place: .init(isPinned: row[7], sortTime: row[12], number: row[0]))
+        if let settings = queued[id] { recent.apply(settings) }
+        return recent
     }
 
     private func lastMessage(
@@ -121,7 +130,8 @@ extension LocalReader {
             db.cachedStatement(
                 sql: """
                     SELECT kind, isMuted, sum(unread), sum(mentions) FROM conversation
-                    WHERE isRecent AND isMember AND (unread > 0 OR mentions > 0) GROUP BY kind, isMuted
+                    WHERE isRecent AND isMember AND (unread > 0 OR mentions > 0) AND \(Self.isKept)
+                    GROUP BY kind, isMuted
                     """))
         while let row = try rows.next() {
             guard let kind = ConversationKind(rawValue: row[0]) else { continue }

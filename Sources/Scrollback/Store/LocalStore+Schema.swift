@@ -178,6 +178,15 @@ extension LocalStore {
             try db.execute(sql: "ALTER TABLE conversation ADD COLUMN notifications TEXT")
         }
         migrator.registerMigration("8", migrate: EncryptionSchema.create)
+        migrator.registerMigration("9") { db in
+            // What a queued change concerns if it is not a message: 'settings' or 'deletion' of the conversation, or
+            // the user's 'profile'.
+            try db.execute(
+                sql: """
+                    ALTER TABLE outbox ADD COLUMN subject TEXT;
+                    CREATE INDEX outboxSubject ON outbox (subject, ordinal) WHERE subject IS NOT NULL;
+                    """)
+        }
         return migrator
     }
 }

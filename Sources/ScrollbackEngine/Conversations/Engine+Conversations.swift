@@ -8,11 +8,15 @@ extension Engine {
     /// Creates or changes a conversation.
     ///
     /// Completes with whether the conversation was created.
+    ///
+    /// - Parameters:
+    ///   - mustBeNew: Whether the conversation must not exist yet.
+    ///   - operation: The ID under which a retry gets the same answer and changes nothing.
     package func putConversation(
-        _ id: ConversationID, _ settings: ConversationSettings, by caller: Caller,
-        completion: @escaping Completion<Bool>
+        _ id: ConversationID, _ settings: ConversationSettings, mustBeNew: Bool = false, operation: MessageID? = nil,
+        by caller: Caller, completion: @escaping Completion<Bool>
     ) {
-        let id = id.absolute(for: caller.user)
+        let request = ChangeRequest(conversation: id.absolute(for: caller.user), caller: caller, operation: operation)
         do {
             try checkTexts([("name", settings.name)])
         } catch {
@@ -21,7 +25,7 @@ extension Engine {
         log.submit(
             for: WorkOwner(caller),
             { [permissions] in
-                try $0.putConversation(id, settings, by: caller, permissions: permissions)
+                try $0.putConversation(request, settings, mustBeNew: mustBeNew, permissions: permissions)
             }, completion: completion)
     }
 

@@ -1,40 +1,6 @@
 import Foundation
 package import ScrollbackModel
-
-/// The settings in a request to create or change a conversation; absent settings stay unchanged.
-package struct ConversationSettings: Hashable, Sendable {
-    package var name: String?
-    package var avatar: String?
-    package var metadata: RawJSON?
-    package var visibility: HistoryVisibility?
-    package var isPrivate: Bool?
-    package var members: [UserID]
-    /// How long messages are retained; `.some(nil)` selects the server's default.
-    package var retention: RetentionPolicy??
-    /// Whether only moderators, owners and administrators may write.
-    package var isFrozen: Bool?
-    /// The maximum number of a room's subscribers; `.some(nil)` removes the limit.
-    package var capacity: Int??
-
-    /// The allowed values of a room's capacity.
-    static let capacities = 1...1_000_000
-
-    package init(
-        name: String? = nil, avatar: String? = nil, metadata: RawJSON? = nil, visibility: HistoryVisibility? = nil,
-        isPrivate: Bool? = nil, members: [UserID] = [], retention: RetentionPolicy?? = nil, isFrozen: Bool? = nil,
-        capacity: Int?? = nil
-    ) {
-        self.name = name
-        self.avatar = avatar
-        self.metadata = metadata
-        self.visibility = visibility
-        self.isPrivate = isPrivate
-        self.members = members
-        self.retention = retention
-        self.isFrozen = isFrozen
-        self.capacity = capacity
-    }
-}
+import ScrollbackWire
 
 extension Transaction {
     /// Creates a conversation whose name lists its users, who become members from the beginning.
@@ -102,16 +68,25 @@ extension Transaction {
 
     /// Creates or changes a conversation.
     ///
+    /// - Parameters:
+    ///   - mustBeNew: Whether the conversation must not exist yet.
     /// - Returns: Whether the conversation was created.
     package func putConversation(
-        _ id: ConversationID, _ settings: ConversationSettings, by caller: Caller, permissions: Permissions
+        _ request: ChangeRequest, _ settings: ConversationSettings, mustBeNew: Bool = false,
+        permissions: Permissions
     ) throws -> Bool {
+        let (id, caller) = (request.conversation, request.caller)
         let known = try conversation(id).flatMap { $0.isDeleted ? nil : $0 }
         let isNew = try known.map { try isNotStarted($0, for: caller.user) } ?? true
+        let digest = request.digest("settings", settings.digestText, mustBeNew ? "new" : "")
+        if let known, let change = try previousChange(request, digest, in: known) { return change.answer == 1 }
         var row: ConversationRow
         var growth = Growth(messageBytes: settings.storedBytes)
         if let known, !isNew {
             try checkMayChange(known, settings, by: caller, permissions: permissions)
+            guard !mustBeNew else {
+                throw ChatError(.conflict, "The conversation \(id) exists already.", parameter: "conversation")
+            }
             try checkGrowth(growth, by: caller)
             row = known
         } else {
@@ -129,8 +104,8 @@ extension Transaction {
         }
         try recordGrowth(growth, by: caller)
         let old = row
-        row.name = settings.name ?? row.name
-        row.avatar = settings.avatar ?? row.avatar
+        row.name = row.name.changed(to: settings.name)
+        row.avatar = row.avatar.changed(to: settings.avatar)
         row.metadata = settings.metadata ?? row.metadata
         if row.name != old.name || row.avatar != old.avatar { row.namedAt = now }
         if let isPrivate = settings.isPrivate, isPrivate != row.isPrivate {
@@ -147,9 +122,13 @@ extension Transaction {
                 if visibility == .sinceJoin { publish(.visibilityReduced(id, head: row.head)) }
             }
         }
-        row.retention = settings.retention.map { $0?.stored } ?? row.retention
+        row.retention = settings.retention.applied(to: row.retention.map { RetentionPolicy(stored: $0) })?.stored
         row.isFrozen = settings.isFrozen ?? row.isFrozen
-        row.capacity = settings.capacity.map { $0.map(Int64.init) } ?? row.capacity
+        row.capacity = settings.capacity.applied(to: row.capacity.map { Int($0) }).map { Int64($0) }
+        if request.operation != nil {
+            // The entry of the change log covers no message, so clients don't see a change of the history.
+            _ = try log(.message, 0...0, in: &row, operation: request.operation, digest: digest, answer: isNew ? 1 : 0)
+        }
         row = try put(row)
         if isNew {
             try addInitialMembers(settings.members, to: row, by: caller)
@@ -185,7 +164,7 @@ extension Transaction {
     /// Checks that the settings apply to this kind of conversation, before anything changes.
     private func check(_ settings: ConversationSettings, for id: ConversationID, by caller: Caller) throws {
         let isChannel = id.kind == .community && !id.isCommunityRoot
-        if case .some(.some(let retention)) = settings.retention { _ = try retention.validated() }
+        if case .set(let retention) = settings.retention { _ = try retention.validated() }
         guard isChannel || settings.isPrivate != true else {
             throw ChatError.invalidParameter("private", "can be set only for channels of a community")
         }
@@ -198,7 +177,7 @@ extension Transaction {
                 throw ChatError.invalidParameter(name, "can't be set for \(id.kind.rawValue) conversations")
             }
         }
-        if case .some(.some(let capacity)) = settings.capacity {
+        if case .set(let capacity) = settings.capacity {
             guard id.kind == .room else { throw ChatError.invalidParameter("capacity", "can be set only for rooms") }
             guard ConversationSettings.capacities.contains(capacity) else {
                 throw ChatError.invalidParameter(
@@ -292,5 +271,14 @@ extension Transaction {
         row.flags = []
         try put(row)
         publish(.conversationDeleted(row.id))
+    }
+}
+
+extension ConversationSettings {
+    /// A text that is the same only for the same settings.
+    fileprivate var digestText: String {
+        var writer = JSONWriter()
+        writer.object { writeMembers(to: &$0) }
+        return writer.text
     }
 }

@@ -1,28 +1,6 @@
 package import ScrollbackModel
 package import ScrollbackWire
 
-/// A change of a user's profile; absent fields stay unchanged.
-package struct ProfileChange: Hashable, Sendable {
-    package var name: String?
-    package var avatar: String?
-    package var metadata: RawJSON?
-    /// Whether other users may only invite the user, and not add them to conversations.
-    package var isInvitationOnly: Bool?
-    /// The user's push preferences, which other users can't see.
-    package var push: PushPreferencesChange?
-
-    package init(
-        name: String? = nil, avatar: String? = nil, metadata: RawJSON? = nil, isInvitationOnly: Bool? = nil,
-        push: PushPreferencesChange? = nil
-    ) {
-        self.name = name
-        self.avatar = avatar
-        self.metadata = metadata
-        self.isInvitationOnly = isInvitationOnly
-        self.push = push
-    }
-}
-
 extension Engine {
     /// Returns the profiles of at most 100 users; users without a profile are left out.
     package func users(_ ids: [UserID]) throws -> [UserProfile] {
@@ -47,6 +25,12 @@ extension Engine {
     /// Returns whether other users may only invite a user, and not add them to conversations.
     package func isInvitationOnly(_ id: UserID) throws -> Bool {
         try store.read { try $0.user(id)?.isInvitationOnly ?? false }
+    }
+
+    /// Returns the part of a user's profile that only they and administrators see.
+    func ownSettings(of user: UserID, by caller: Caller) throws -> ProfileAnswer.Own {
+        ProfileAnswer.Own(
+            isInvitationOnly: try isInvitationOnly(user), push: try pushPreferences(of: user, by: caller))
     }
 
     /// Changes the caller's profile, or any profile if the caller is an administrator.
@@ -75,9 +59,7 @@ extension Engine {
                 // A profile replaces the earlier one, so it needs space but no quota.
                 try transaction.checkGrowth(Growth(), by: caller)
                 if row.state == .erased { row.state = .active }
-                row.profile.name = change.name ?? row.profile.name
-                row.profile.avatar = change.avatar ?? row.profile.avatar
-                row.profile.metadata = change.metadata ?? row.profile.metadata
+                row.profile = change.applied(to: row.profile)
                 row.isInvitationOnly = change.isInvitationOnly ?? row.isInvitationOnly
                 try transaction.store.put(row)
                 if let push = change.push { try transaction.change(push, of: id) }

@@ -18,6 +18,14 @@ public struct UserProfile: Hashable, Sendable, Identifiable {
     }
 }
 
+extension String? {
+    /// Returns the text after a change: `nil` keeps it, and an empty text removes it.
+    package func changed(to new: String?) -> String? {
+        guard let new else { return self }
+        return new.isEmpty ? nil : new
+    }
+}
+
 extension UserProfile {
     private static let longestName = 128
 

@@ -55,6 +55,25 @@ public struct ConversationID: Hashable, Sendable {
 }
 
 extension ConversationID {
+    /// Returns the ID of a group that doesn't exist yet, with 128 random bits.
+    public static func newGroup() -> ConversationID {
+        var generator = SystemRandomNumberGenerator()
+        let digits = (0..<2).map { _ in
+            let part = String(generator.next() as UInt64, radix: 36)
+            return String(repeating: "0", count: 13 - part.count) + part
+        }
+        return .group(Identifier(known: digits.joined()))
+    }
+
+    /// The ID of the conversation that has the settings and the list of members: for the default channel of a
+    /// community, the community.
+    package var administered: ConversationID {
+        guard let community, community.log == self else { return self }
+        return community
+    }
+}
+
+extension ConversationID {
     /// Whether the ID is absolute; stores use absolute IDs only.
     package var isAbsolute: Bool {
         switch kind {

@@ -1,6 +1,7 @@
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
+import ScrollbackWire
 
 /// Sample data for demonstrations: a harbour community with channels, a group, and two weeks of generated messages.
 ///

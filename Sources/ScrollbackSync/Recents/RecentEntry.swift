@@ -63,6 +63,11 @@ package struct RecentEntry: Hashable, Sendable {
     package struct Profile: Hashable, Sendable {
         package let name: String?
         package let avatar: String?
+
+        package init(name: String?, avatar: String?) {
+            self.name = name
+            self.avatar = avatar
+        }
     }
 
     /// What the list uses of the conversation's log and read state.
@@ -119,6 +124,11 @@ package struct RecentEntry: Hashable, Sendable {
             isMember = head.isMember
         }
         apply(settings: ReadSummary(head), pending: pending, isRead: isRead)
+    }
+
+    /// Records a display name and a picture that the server accepted from this device.
+    package mutating func rename(to profile: Profile) {
+        newProfile = profile
     }
 
     /// Records the peer's read position, which only increases, whichever answer reports it.

@@ -390,9 +390,9 @@ final class ChangeScenario {
         let policy = retention.map { RetentionPolicy.days($0) } ?? .forever
         if random.chance(50), reference.kind != .direct {
             try harness.set { $0.retention = .forever }
-            try harness.put(log, .init(retention: .some(policy)))
+            try harness.put(log, .init(retention: .set(policy)))
         } else {
-            if reference.kind != .direct { try harness.put(log, .init(retention: .some(nil))) }
+            if reference.kind != .direct { try harness.put(log, .init(retention: .remove)) }
             try harness.set { $0.retention = policy }
         }
     }

@@ -222,19 +222,19 @@ struct RangeTests {
             (0..<5).map { harness.importedMessage("old \($0)", by: "alice", at: old + Double($0) * 86_400) },
             into: group)
         try harness.send("today", to: group, by: "alice")
-        try harness.put(group, .init(retention: .some(.days(398))))
+        try harness.put(group, .init(retention: .set(.days(398))))
         #expect(try await harness.engine.expire() == 1)
         #expect(
             try harness.page(.earliest, of: group, by: "alice").texts.sorted() == ["old 2", "old 3", "old 4", "today"])
         #expect(try await harness.engine.expire() == 0)
         try await harness.engine.sweep()
-        try harness.put(group, .init(retention: .some(.forever)))
+        try harness.put(group, .init(retention: .set(.forever)))
         harness.clock.advance(by: 1_000 * 86_400)
         #expect(try await harness.engine.expire() == 0)
         #expect(try seqs("alice") == [3, 4, 5, 6])
         // The server's retention is shorter than the age of all messages.
         try harness.set { $0.retention = .days(30) }
-        try harness.put(group, .init(retention: .some(nil)))
+        try harness.put(group, .init(retention: .remove))
         #expect(try await harness.engine.expire() == 1)
         #expect(try seqs("alice") == [])
         #expect(try harness.unread(group, "bob") == Counts(0))
@@ -279,7 +279,7 @@ struct RangeTests {
         try harness.set { $0.countWindowDays = 30 }
         #expect(try count(1_000) == 30)
         #expect(try count(10) == 10)
-        try harness.put(group, .init(retention: .some(.days(100))))
+        try harness.put(group, .init(retention: .set(.days(100))))
         #expect(try count(1_000) == 40)
         #expect(try count(0) == 0)
     }

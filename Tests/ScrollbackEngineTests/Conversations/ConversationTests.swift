@@ -2,6 +2,7 @@ import ContractRows
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
+import ScrollbackWire
 import Testing
 
 @Suite("Conversations and members")
@@ -185,7 +186,8 @@ struct ConversationTests {
             _ = try transaction.append(late, permissions: .standard)
             try transaction.deleteConversation(group, by: EngineHarness.admin, permissions: .standard)
             _ = try transaction.putConversation(
-                group, .init(members: ["bob"]), by: EngineHarness.admin, permissions: .standard)
+                ChangeRequest(conversation: group, caller: EngineHarness.admin), .init(members: ["bob"]),
+                permissions: .standard)
             let new = AppendRequest(
                 conversation: group, sender: Caller(user: "bob"),
                 submission: Submission(id: MessageID(high: 1, low: 3), content: .text("new")))

@@ -318,8 +318,9 @@ struct VisibilityTests {
         try harness.change { transaction in
             for index in 1...499 {
                 _ = try transaction.putConversation(
-                    .community("c", channel: Identifier(known: "x\(index)")), .init(), by: EngineHarness.admin,
-                    permissions: .standard)
+                    ChangeRequest(
+                        conversation: .community("c", channel: Identifier(known: "x\(index)")),
+                        caller: EngineHarness.admin), .init(), permissions: .standard)
             }
         }
         for index in 1...499 {

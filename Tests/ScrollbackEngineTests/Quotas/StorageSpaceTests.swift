@@ -1,6 +1,7 @@
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
+import ScrollbackWire
 import Synchronization
 import Testing
 

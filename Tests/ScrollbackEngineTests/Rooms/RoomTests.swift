@@ -47,7 +47,7 @@ struct RoomTests {
 
     @Test("A full room refuses subscriptions until a user leaves, and a repeated subscription succeeds")
     func capacity() throws {
-        let harness = try harness(.init(capacity: .some(2)))
+        let harness = try harness(.init(capacity: .set(2)))
         let sessions = SessionHarness(harness)
         let devices = ["a", "b", "c"].map { sessions.device($0) }
         for device in devices.dropLast() { #expect(try device.error(device.request(Subscribe([room]))) == nil) }
@@ -64,7 +64,7 @@ struct RoomTests {
         // A sender needs no subscription.
         try harness.send("said", to: room, by: "d")
         #expect(try devices[2].texts == ["said"])
-        try harness.put(room, .init(capacity: .some(nil)))
+        try harness.put(room, .init(capacity: .remove))
         let late = sessions.device("late")
         #expect(try late.error(late.request(Subscribe([room]))) == nil)
     }
@@ -72,8 +72,8 @@ struct RoomTests {
     @Test("Only rooms have a capacity, which must be in range")
     func capacityIsChecked() throws {
         let harness = try harness()
-        #expect(refusal { try harness.put(room, .init(capacity: .some(0))) }?.parameter == "capacity")
-        #expect(refusal { try harness.put(.group("g"), .init(capacity: .some(5))) }?.parameter == "capacity")
+        #expect(refusal { try harness.put(room, .init(capacity: .set(0))) }?.parameter == "capacity")
+        #expect(refusal { try harness.put(.group("g"), .init(capacity: .set(5))) }?.parameter == "capacity")
     }
 
     @Test("Above a room's rate, low messages are dropped before normal ones, high ones never, and all are stored")

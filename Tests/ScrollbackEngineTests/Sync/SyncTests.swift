@@ -36,8 +36,9 @@ struct SyncTests {
         try harness.change { transaction in
             for index in 1...10 {
                 _ = try transaction.putConversation(
-                    .group(Identifier(known: "g\(index)")), .init(members: ["alice"]), by: EngineHarness.admin,
-                    permissions: .standard)
+                    ChangeRequest(
+                        conversation: .group(Identifier(known: "g\(index)")), caller: EngineHarness.admin),
+                    .init(members: ["alice"]), permissions: .standard)
             }
         }
         let new = (1...10).map { "group:g\($0)" }

@@ -178,7 +178,7 @@ struct HistoryExtentTests {
         try await server.makeGroup("own", members: ["alice"])
         try await server.set { $0.retention = policy }
         try await server.perform {
-            $0.putConversation(own, ConversationSettings(retention: .some(.forever)), by: admin, completion: $1)
+            $0.putConversation(own, ConversationSettings(retention: .set(.forever)), by: admin, completion: $1)
         }
         let alice = try await server.client("alice")
         for id in [group, own] { _ = try await alice.conversation(id).send(.text("old")).waitUntilSent() }

@@ -247,7 +247,7 @@ struct RandomScenario {
         let keeps = number(1...3)
         _ = try await server.perform {
             $0.putConversation(
-                Self.group, ConversationSettings(retention: .some(.days(keeps))), by: Self.admin, completion: $1)
+                Self.group, ConversationSettings(retention: .set(.days(keeps))), by: Self.admin, completion: $1)
         }
         server.advance(by: Double(number(1...30)) * 3600)
         // Expiry works in whole hours, so the hour must not change between the two clock readings.

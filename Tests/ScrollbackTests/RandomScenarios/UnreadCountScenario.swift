@@ -223,7 +223,7 @@ struct UnreadCountScenario {
         let admin = Caller(user: "root", isAdmin: true)
         _ = try await server.perform {
             $0.putConversation(
-                name(place), ConversationSettings(retention: .some(.days(1))), by: admin, completion: $1)
+                name(place), ConversationSettings(retention: .set(.days(1))), by: admin, completion: $1)
         }
         server.advance(by: Double(number(1...30)) * 3600)
         // Expiry works in whole hours, so the hour must not change between the two clock readings.
@@ -238,7 +238,7 @@ struct UnreadCountScenario {
         models[place] = model
         _ = try await server.perform {
             $0.putConversation(
-                name(place), ConversationSettings(retention: .some(.forever)), by: admin, completion: $1)
+                name(place), ConversationSettings(retention: .set(.forever)), by: admin, completion: $1)
         }
         steps.append("\(place): old ones are gone")
     }

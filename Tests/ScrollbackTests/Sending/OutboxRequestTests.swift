@@ -41,6 +41,21 @@ struct OutboxRequestTests {
         #"{"version":1,"request":"clear","seq":9,"epoch":"18446744073709551615"}"#,
     ]
 
+    /// Frames and stored texts of changes that are not about messages.
+    private static let settings = #""name":"Swift","frozen":true,"retentionDays":30,"members":["bob"]"#
+    private static let newFrames = [
+        #"{"type":"putConversation","ref":0,"conversation":"group:g",\#(settings),"mustBeNew":true,\#(key)}"#,
+        #"{"type":"putConversation","ref":0,"conversation":"group:g","retentionDays":"default",\#(key)}"#,
+        #"{"type":"deleteConversation","ref":0,"conversation":"group:g"}"#,
+        #"{"type":"putUser","ref":0,"user":"alice","name":"Alice","invitationOnly":true}"#,
+    ]
+    private static let newDrafts = [
+        #"{"version":1,"request":"putConversation",\#(key),"mustBeNew":true,\#(settings)}"#,
+        #"{"version":1,"request":"putConversation",\#(key),"retentionDays":"default"}"#,
+        #"{"version":1,"request":"deleteConversation"}"#,
+        #"{"version":1,"request":"putUser","user":"alice","name":"Alice","invitationOnly":true}"#,
+    ]
+
     private static let message =
         #""id":"\#(id)","type":"text","content":{"text":"a"},"metadata":{"k":1},"priority":"low"}"#
 
@@ -50,7 +65,7 @@ struct OutboxRequestTests {
 
     private func frame(_ request: OutboxRequest) -> String { String(decoding: request.frame(ref: 0), as: UTF8.self) }
 
-    @Test("A change keeps its meaning and its stored text", arguments: zip(frames, drafts))
+    @Test("A change keeps its meaning and its stored text", arguments: zip(frames + newFrames, drafts + newDrafts))
     func changes(frame text: String, draft: String) throws {
         let request = try open(draft)
         #expect(request.draft == draft)

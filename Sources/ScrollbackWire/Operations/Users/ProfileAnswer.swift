@@ -1,18 +1,31 @@
 package import ScrollbackModel
-package import ScrollbackWire
 
 /// A user's profile.
-package struct ProfileAnswer: OperationAnswer {
+package struct ProfileAnswer: DecodableAnswer {
     package static let schema: JSONSchema? = .component("Profile")
 
     package var profile: UserProfile
-    /// What only the user and administrators see, or `nil` for other callers.
+    /// What only the user and administrators see, or `nil` for other callers and in an answer that a client received.
     package var own: Own?
 
     /// The settings of the user.
     package struct Own: Sendable {
         var isInvitationOnly: Bool
         var push: PushPreferences
+
+        package init(isInvitationOnly: Bool, push: PushPreferences) {
+            self.isInvitationOnly = isInvitationOnly
+            self.push = push
+        }
+    }
+
+    package init(profile: UserProfile, own: Own? = nil) {
+        self.profile = profile
+        self.own = own
+    }
+
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        self.init(profile: try UserProfile(from: &reader))
     }
 
     package func writeMembers(to writer: inout JSONWriter) {
@@ -21,13 +34,5 @@ package struct ProfileAnswer: OperationAnswer {
         writer.field("invitationOnly", own.isInvitationOnly)
         writer.key("push")
         own.push.write(to: &writer)
-    }
-}
-
-extension Engine {
-    /// Returns the part of a user's profile that only they and administrators see.
-    func ownSettings(of user: UserID, by caller: Caller) throws -> ProfileAnswer.Own {
-        ProfileAnswer.Own(
-            isInvitationOnly: try isInvitationOnly(user), push: try pushPreferences(of: user, by: caller))
     }
 }
