@@ -41,6 +41,7 @@ check: dependencies ## Run the checks of CI: format, imports, wording, mutants, 
 	scripts/check-imports.py
 	scripts/check-language.py
 	scripts/check-references.py
+	scripts/check-push-options.py
 	scripts/mutants.py --check
 	scripts/check-snippets.sh
 	scripts/check-outside-app.sh

@@ -114,6 +114,13 @@ struct PayloadTests {
         #expect(all["title"] == "Swift" && all["body"] == "Bob: hello" && all["badge"] == "7" && all["tag"] == "n1")
         let long = notification(service: .fcm, text: PushText(body: String(repeating: "é", count: 9000)))
         #expect(try #require(FCM.body(for: long, mode: .notification, now: now)).count <= 4096 + 6)
+        let titled = notification(
+            service: .fcm, text: PushText(title: String(repeating: "é", count: 9000), body: "Bob: hello"))
+        for (mode, member) in [(FCM.Mode.notification, "notification"), (.data, "data")] {
+            let message = try #require(FCM.body(for: titled, mode: mode, now: now)?.json?["message"] as? NSDictionary)
+            let title = try #require((message[member] as? NSDictionary)?["title"] as? String)
+            #expect(title.utf8.count <= 256 && title.hasSuffix("é…"))
+        }
     }
 
     @Test("FCM: the interruption level sets the priority on Android", .rows(136))

@@ -79,4 +79,37 @@ struct MessageOperationTests {
         #expect(RequestDocumentation(of: GetHistory.self).parameters.count == 19)
         #expect(!RequestDocumentation(of: FetchHistory.self).parameters.contains { $0.name == "cursor" })
     }
+
+    @Test("Unknown push options are refused with the nearest name, but only if the client prefers strict handling")
+    func unknownPushOptions() throws {
+        func refusal(_ push: String, isStrict: Bool = true) throws -> ChatError? {
+            var json = JSONReader(
+                #"{"id":"0198f3c2-7c1e-7000-8000-0123456789ab","type":"text","content":{"text":"x"},"push":\#(push)}"#)
+            let body = try JSONMembers(&json)
+            var reader = RequestReader(
+                path: ["conversation": "group:swift"], query: [:], body: body, limits: .standard)
+            #expect(try SendMessage(from: &reader).submission.attributes.push?.text == push)
+            do throws(ChatError) {
+                try reader.refuseUnknownNames(besides: [], includingBody: isStrict)
+                return nil
+            } catch { return error }
+        }
+        #expect(try refusal(#"{"pushTitle":"t"}"#, isStrict: false) == nil)
+        #expect(try refusal(#"{"title":"t","ios":{"threadID":"i"}}"#) == nil)
+        for (push, parameter, nearest) in [
+            (#"{"pushTitle":"t"}"#, "push.pushTitle", "push.title"),
+            (#"{"templateId":"i"}"#, "push.templateId", "push.templateID"),
+            (#"{"iOSConfig":{}}"#, "push.iOSConfig", "push.ios"),
+            (
+                #"{"android":{"huawei":{"categoryHW":"IM"}}}"#, "push.android.huawei.categoryHW",
+                "push.android.huawei.category"
+            ),
+        ] {
+            let error = try refusal(push)
+            #expect(error?.code == .invalidParameter && error?.parameter == parameter)
+            #expect(error?.message.contains("Did you mean \(nearest)?") == true, "\(String(describing: error))")
+        }
+        let listed = try refusal(#"{"sound":"bell"}"#)
+        #expect(listed?.message.contains("push, which has: title, text, data") == true)
+    }
 }

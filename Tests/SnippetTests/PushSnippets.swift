@@ -84,6 +84,61 @@ struct PushSnippets {
         }
     }
 
+    func appearance(chat: Conversation) async throws {
+        var options = PushOptions(title: "Tides", text: "High water at 07:10", data: "stations/7")
+        options.ios = PushOptions.IOS()
+        options.ios?.threadID = "tides"
+        options.ios?.interruption = .timeSensitive
+        options.android = PushOptions.Android()
+        options.android?.notificationID = "station 7"  // Replaces the station's previous notification.
+        try await chat.send(.text("high water at 07:10"), push: options)
+    }
+
+    /// The example of Documentation/push-options.md.
+    func everyOption(chat: Conversation, image: URL) async throws -> PushOptions {
+        var ios = PushOptions.IOS()
+        ios.threadID = "orders"
+        ios.collapseID = "order-17"
+        ios.imageURL = image
+        ios.interruption = .timeSensitive
+
+        var huawei = PushOptions.Android.Huawei()
+        huawei.channel = "orders"
+        huawei.imageURL = image
+        huawei.category = "EXPRESS"
+        huawei.importance = .normal
+        var honor = PushOptions.Android.Honor()
+        honor.imageURL = image
+        honor.importance = .normal
+        var fcm = PushOptions.Android.FCM()
+        fcm.collapseKey = "orders"
+        fcm.imageURL = image
+        fcm.channel = "orders"
+
+        var android = PushOptions.Android()
+        android.notificationID = "17"
+        android.xiaomi = PushOptions.Android.Channel(channel: "134567")
+        android.huawei = huawei
+        android.honor = honor
+        android.oppo = PushOptions.Android.Channel(channel: "orders")
+        android.vivo = PushOptions.Android.Vivo(type: .system, category: "IM")
+        android.fcm = fcm
+
+        var harmony = PushOptions.Harmony()
+        harmony.imageURL = image
+        harmony.category = "EXPRESS"
+
+        var options = PushOptions(title: "Order 17", text: "Your order is on its way", data: "orders/17")
+        options.templateID = "order-update"
+        options.hidesTitle = true
+        options.forcesDetail = true
+        options.ios = ios
+        options.android = android
+        options.harmony = harmony
+        try await chat.send(.text("The parcel has left the warehouse."), push: options)
+        return options
+    }
+
     @Test("A registered device gets pushes, a tap opens the message, and signing out stops pushes")
     func pushes() async throws {
         let stage = try await Stage()
@@ -130,5 +185,21 @@ struct PushSnippets {
         try await recalled(client: bob) { removed.append($0) }
         #expect(removed == [message])
         await server.close()
+    }
+
+    @Test("The example with every push option is the same in Swift and in JSON")
+    func everyOptionInBothForms() async throws {
+        let stage = try await Stage()
+        try await appearance(chat: stage.chat)
+        let image = try #require(URL(string: "https://shop.example/17.png"))
+        let options = try await everyOption(chat: stage.chat, image: image)
+        let package = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
+        let page = try String(contentsOf: package.appending(path: "Documentation/push-options.md"), encoding: .utf8)
+        let section = try #require(page.components(separatedBy: "\n### HTTP\n").dropFirst().first)
+        let block = try #require(section.components(separatedBy: "```json\n").dropFirst().first)
+        let json = try #require(block.components(separatedBy: "\n```").first)
+        struct Example: Decodable { var push: PushOptions }
+        #expect(try JSONDecoder().decode(Example.self, from: Data(json.utf8)).push == options)
+        await stage.server.close()
     }
 }

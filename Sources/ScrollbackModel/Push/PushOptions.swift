@@ -26,6 +26,10 @@ public struct PushOptions: Hashable, Sendable, Codable {
     /// The options for HarmonyOS.
     public var harmony: Harmony?
 
+    enum CodingKeys: String, CodingKey, CaseIterable {
+        case title, text, data, templateID, hidesTitle, forcesDetail, ios, android, harmony
+    }
+
     /// Creates options; further options are set as properties.
     public init(title: String? = nil, text: String? = nil, data: String? = nil) {
         self.title = title
@@ -45,6 +49,10 @@ public struct PushOptions: Hashable, Sendable, Codable {
         public var imageURL: URL?
         /// The interruption level: `interruption-level`, and its closest equivalent on other services.
         public var interruption: Interruption?
+
+        enum CodingKeys: String, CodingKey, CaseIterable {
+            case threadID, collapseID, imageURL, interruption
+        }
 
         /// The values of `interruption-level` in iOS 15 and later.
         public enum Interruption: String, Hashable, Sendable, Codable {
@@ -73,10 +81,18 @@ public struct PushOptions: Hashable, Sendable, Codable {
         /// The options for Firebase Cloud Messaging.
         public var fcm: FCM?
 
+        enum CodingKeys: String, CodingKey, CaseIterable {
+            case notificationID, xiaomi, huawei, honor, oppo, vivo, fcm
+        }
+
         /// A notification channel.
         public struct Channel: Hashable, Sendable, Codable {
             /// The ID of the channel.
             public var channel: String
+
+            enum CodingKeys: String, CodingKey, CaseIterable {
+                case channel
+            }
 
             /// Creates a channel.
             public init(channel: String) {
@@ -95,6 +111,10 @@ public struct PushOptions: Hashable, Sendable, Codable {
             /// The importance: `low` is silent, `normal` makes a sound.
             public var importance: Importance?
 
+            enum CodingKeys: String, CodingKey, CaseIterable {
+                case channel, imageURL, category, importance
+            }
+
             /// Creates empty options.
             public init() {}
         }
@@ -105,6 +125,10 @@ public struct PushOptions: Hashable, Sendable, Codable {
             public var imageURL: URL?
             /// The importance: `low` is for marketing, `normal` is for services.
             public var importance: Importance?
+
+            enum CodingKeys: String, CodingKey, CaseIterable {
+                case imageURL, importance
+            }
 
             /// Creates empty options.
             public init() {}
@@ -121,6 +145,10 @@ public struct PushOptions: Hashable, Sendable, Codable {
             public var type: Kind
             /// The category.
             public var category: String?
+
+            enum CodingKeys: String, CodingKey, CaseIterable {
+                case type, category
+            }
 
             /// The message types of vivo.
             public enum Kind: String, Hashable, Sendable, Codable {
@@ -143,6 +171,10 @@ public struct PushOptions: Hashable, Sendable, Codable {
             /// The notification channel.
             public var channel: String?
 
+            enum CodingKeys: String, CodingKey, CaseIterable {
+                case collapseKey, imageURL, channel
+            }
+
             /// Creates empty options.
             public init() {}
         }
@@ -157,6 +189,10 @@ public struct PushOptions: Hashable, Sendable, Codable {
         public var imageURL: URL?
         /// The category in upper case.
         public var category: String?
+
+        enum CodingKeys: String, CodingKey, CaseIterable {
+            case imageURL, category
+        }
 
         /// Creates empty options.
         public init() {}

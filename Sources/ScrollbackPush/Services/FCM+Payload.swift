@@ -38,7 +38,7 @@ extension FCM {
                 writer.field(name, text)
             }
             guard mode == .data else { return }
-            writer.field("title", notification.text.title)
+            writer.field("title", notification.text.title?.truncated(256))
             writer.field("body", text)
             writer.field("badge", String(notification.badge))
             writer.field("tag", tag(of: notification))
@@ -48,7 +48,7 @@ extension FCM {
         if mode == .notification {
             writer.key("notification")
             writer.object { writer in
-                writer.field("title", notification.text.title)
+                writer.field("title", notification.text.title?.truncated(256))
                 writer.field("body", text)
             }
         }

@@ -18,6 +18,8 @@ package struct RequestReader {
     var described: [RequestDocumentation.Parameter] = []
     /// The unknown members of a body that is read as a whole; `nil` if parameters are read by name.
     var ignoredMembers: [String]?
+    /// The push options of the message in the body.
+    var pushOptions: RawJSON?
 
     enum Source {
         case frame(JSONMembers)

@@ -335,6 +335,11 @@ private func nested(_ depth: Int) -> String {
     private static let strict: [BadRequest] = [
         BadRequest.post(crew + "/messages", send(#""mention":{}"#), 422, "invalid-parameter", "mention"),
         BadRequest.put("/v1/users/alice", #"{"nam":"x"}"#, 422, "invalid-parameter", "nam"),
+        BadRequest.post(
+            crew + "/messages", send(#""push":{"pushTitle":"x"}"#), 422, "invalid-parameter", "push.pushTitle"),
+        BadRequest.post(
+            crew + "/messages", send(#""push":{"android":{"oppo":{"channel":"a","chanel":"b"}}}"#), 422,
+            "invalid-parameter", "push.android.oppo.chanel"),
     ].map { (request: BadRequest) -> BadRequest in
         var request = request
         request.fields = "Prefer: respond-async, handling=strict\r\n"

@@ -170,4 +170,45 @@ struct ContentTypeTests {
         }
         #expect(try PushOptions(RawJSON(#"{"newer":{}}"#)) == PushOptions())
     }
+
+    @Test func `Every option is a known member of push, and others are found at every depth`() throws {
+        let every = RawJSON(
+            known: #"""
+                {"title":"t","text":"t","data":"d","templateID":"i","hidesTitle":true,"forcesDetail":true,
+                "ios":{"threadID":"i","collapseID":"i","imageURL":"https://a.example","interruption":"active"},
+                "android":{"notificationID":"1","xiaomi":{"channel":"c"},
+                "huawei":{"channel":"c","imageURL":"https://a.example","category":"IM","importance":"low"},
+                "honor":{"imageURL":"https://a.example","importance":"low"},"oppo":{"channel":"c"},
+                "vivo":{"type":"system","category":"IM"},
+                "fcm":{"collapseKey":"k","imageURL":"https://a.example","channel":"c"}},
+                "harmony":{"imageURL":"https://a.example","category":"IM"}}
+                """#)
+        #expect(try PushOptions.unknownMember(of: every) == nil)
+        // No member gets lost, so each name is the name of a property.
+        let written = try PushOptions(every).json()
+        let (given, found) = try (members(of: every), members(of: written))
+        #expect(given == found)
+        for (json, object, name) in [
+            (#"{"pushTitle":"t"}"#, "push", "pushTitle"), (#"{"title":"t","Text":"x"}"#, "push", "Text"),
+            (#"{"ios":{"threadId":"i"}}"#, "push.ios", "threadId"),
+            (#"{"android":{"oppo":{"channel":"c","chanel":1}}}"#, "push.android.oppo", "chanel"),
+            (#"{"ios":null,"android":{"huawei":null,"hw":{}},"newer":1}"#, "push.android", "hw"),
+            (#"{"harmony":{"imageURL":"https://a.example","image":[{"a":1}]}}"#, "push.harmony", "image"),
+        ] {
+            let unknown = try PushOptions.unknownMember(of: RawJSON(json))
+            #expect(unknown?.object == object && unknown?.name == name, "\(json): \(String(describing: unknown))")
+            #expect(unknown?.known.isEmpty == false)
+        }
+    }
+
+    /// Returns the paths and values of all members of a JSON object.
+    private func members(of json: RawJSON) throws -> [String: String] {
+        var paths: [String: String] = [:]
+        func add(_ value: Any, _ path: String) {
+            guard let object = value as? [String: Any] else { return paths[path] = "\(value)" }
+            for (name, member) in object { add(member, "\(path).\(name)") }
+        }
+        add(try JSONSerialization.jsonObject(with: Data(json.text.utf8)), "push")
+        return paths
+    }
 }

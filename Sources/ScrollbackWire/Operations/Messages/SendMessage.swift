@@ -29,6 +29,7 @@ package struct SendMessage: ClientOperation {
         try request.body(frameMember: "message", Self.schema, example: Self.example) {
             (name, value) throws(ChatError) in try fields.read(name, &value)
         }
+        request.pushOptions = fields.attributes.push
         submission = try Submission(from: fields, limits: request.limits)
     }
 
