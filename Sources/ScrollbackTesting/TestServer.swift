@@ -164,7 +164,8 @@ public final class TestServer: Sendable {
         let admin = Caller(user: "admin", isAdmin: true)
         try await server.perform { engine, completion in
             engine.putConversation(
-                .room(name), ConversationSettings(name: name.text, capacity: capacity.map { .set($0) } ?? .keep), by: admin,
+                .room(name), ConversationSettings(name: name.text, capacity: capacity.map { .set($0) } ?? .keep),
+                by: admin,
                 completion: completion)
         }
     }

@@ -33,6 +33,19 @@ extension Conversation {
         }
     }
 
+    /// Fetches the conversation's settings from the server.
+    ///
+    /// - Returns: The settings that this kind of conversation has, without the members; see ``members(after:limit:)``.
+    /// - Throws: `unknown-conversation` if the user can't see the conversation. `not-member` for a former member.
+    ///   `unreachable` or `timeout`.
+    public func settings() async throws(ChatError) -> ConversationSettings {
+        let answer = try await core.perform(GetConversation(conversation: id.administered))
+        guard let settings = answer.settings else {
+            throw ChatError(.notMember, "Only members see the settings of \(id).")
+        }
+        return settings
+    }
+
     /// Changes the conversation's settings, which requires the owner role.
     ///
     /// - Parameter settings: The settings to change. Settings that are not given stay as they are.

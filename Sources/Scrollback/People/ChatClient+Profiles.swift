@@ -39,7 +39,7 @@ extension ChatClient {
         return handle
     }
 
-    /// Returns the profiles of users, from this device if it has them from the last hour, and otherwise from the server.
+    /// Returns the profiles of users, from this device if it has them from the last hour, or else from the server.
     ///
     /// - Parameter users: At most 1,000 users.
     /// - Returns: The profiles of the users who have one. Without a connection, those that this device knows.

@@ -163,6 +163,20 @@ extension Engine {
         return ListPage(members, after: members.count == limit ? members.last?.id : nil)
     }
 
+    /// Returns a conversation's head with the caller's state in it, and its settings.
+    ///
+    /// Former members don't get the settings, which can have changed since their membership ended.
+    package func conversation(
+        _ id: ConversationID, by caller: Caller
+    ) throws -> (head: ConversationHead, settings: ConversationSettings?) {
+        let id = id.absolute(for: caller.user)
+        return try store.read { store in
+            let access = try access(to: id, for: caller, in: store)
+            let settings = access.end == nil ? access.conversation.settings : nil
+            return (try head(of: access, for: caller.user, in: store), settings)
+        }
+    }
+
     /// Returns a conversation's head with the caller's state in it.
     package func head(of id: ConversationID, by caller: Caller) throws -> ConversationHead {
         let id = id.absolute(for: caller.user)
@@ -255,6 +269,19 @@ extension Engine {
         let now = clock()
         return try places.filter(\.hasMutes).compactMap { try store.mute(of: user, in: $0.number) }
             .filter { $0.isActive(at: now) }.max { $0.end < $1.end }
+    }
+}
+
+extension ConversationRow {
+    /// The settings that this kind of conversation has, so that a request with them changes nothing.
+    fileprivate var settings: ConversationSettings {
+        let isNamed = id.kind.traits.membership == .named
+        return ConversationSettings(
+            name: name, avatar: avatar, metadata: metadata, visibility: visibility,
+            isPrivate: id.kind == .community && !id.isCommunityRoot ? isPrivate : nil,
+            retention: retention.map { .set(RetentionPolicy(stored: $0)) } ?? .remove,
+            isFrozen: isNamed ? nil : isFrozen,
+            capacity: id.kind == .room ? capacity.map { .set(Int($0)) } ?? .remove : .keep)
     }
 }
 
