@@ -71,7 +71,8 @@ class PublicNames:
         self.commands, self.options = self.read_commands()
         with open(os.path.join(root, "Documentation/operations.md"), encoding="utf-8") as file:
             self.options |= set(re.findall(r"`(--[a-z-]+)", file.read()))
-        self.values = set(re.findall(r"\"([a-z]\w*)\"", self.text("ScrollbackWire") + self.text("ScrollbackModel")))
+        wire = "".join(map(self.text, ["ScrollbackWire", "ScrollbackModel", "ScrollbackEngine/Operations"]))
+        self.values = set(re.findall(r"\"([a-z]\w*)\"", wire))
         self.words = (
             {name for members in self.members.values() for name in members}
             | {label for labels in self.labels.values() for label in labels}

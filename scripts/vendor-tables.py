@@ -40,7 +40,7 @@ from public_names import PublicNames  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FOLDER = "Documentation/vendors"
-VENDORS = {"pubnub": "PubNub"}
+VENDORS = {"sendbird": "Sendbird", "pubnub": "PubNub"}
 COLUMNS = ["name", "type", "kind", "scrollback", "note"]
 KINDS = {
     "type": "Types",
@@ -199,7 +199,8 @@ class Tables:
 
     def check_vendor_cell(self, path, number, cell, known):
         for span in SPAN.findall(cell):
-            inner = re.sub(r"\([^)]*\)", "", span)
+            # Without arguments, and without the variable of `query.hasNext`.
+            inner = re.sub(r"^[a-z]\w*\.(?=\w)", "", re.sub(r"\([^)]*\)", "", span))
             for word in re.split(r"[ ,=.]+", inner):
                 if re.fullmatch(r"[A-Za-z_]\w+(?::\w*)*:?|RC:\w+", word) and base(word) not in known:
                     self.problem(path, number, f"`{word}` has no line in the table of names")
