@@ -40,7 +40,7 @@ from public_names import PublicNames  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FOLDER = "Documentation/vendors"
-VENDORS = {"sendbird": "Sendbird", "pubnub": "PubNub"}
+VENDORS = {"sendbird": "Sendbird", "nim": "NIM", "pubnub": "PubNub"}
 COLUMNS = ["name", "type", "kind", "scrollback", "note"]
 KINDS = {
     "type": "Types",
@@ -53,7 +53,7 @@ KINDS = {
     "error": "Errors",
 }
 # Words in vendors' columns that look like names of an API, and are none.
-PROSE = re.compile(r"\b(?:SDKs|PubNub|RongCloud|HarmonyOS|iOS|MiB|KiB|IDs|UIDs|APNs)\b")
+PROSE = re.compile(r"\b(?:SDKs|NetEase|PubNub|RongCloud|HarmonyOS|iOS|MiB|KiB|IDs|UIDs|APNs)\b")
 # Names of an API: `targetId`, `RCMessage`, `NIMSession`, `BaseMessage`, `RC:TxtMsg`, `didUpdate…`.
 API_WORD = re.compile(r"(?<![\w`./#-])(?:[a-z]+[A-Z]\w*|[A-Z]{2,}[a-z]\w*|[A-Z][a-z]+[A-Z]\w*|RC:\w+)")
 NUMBER = re.compile(r"(?<![\w,.-])\d{3,6}(?![\w,.-]\w)")
@@ -217,6 +217,9 @@ class Tables:
         text = re.sub(r"\]\([^)]*\)", "]", text)
         for word in API_WORD.findall(PROSE.sub("", SPAN.sub("", text))):
             if word in known or may_be_ours and word in self.names.words:
+                continue
+            # Prose and comments abbreviate: `didUpdate`, and `messageIds` of `messagesInSession:messageIds:`.
+            if may_be_ours and any(re.search(rf"(?:^|:){word}(?=[A-Z:(]|$)", name) for name in known):
                 continue
             self.problem(path, number, f"{word} is neither in the table of names nor a public name of Scrollback")
 
