@@ -40,7 +40,7 @@ from public_names import PublicNames  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FOLDER = "Documentation/vendors"
-VENDORS = {"sendbird": "Sendbird", "nim": "NIM", "pubnub": "PubNub"}
+VENDORS = {"rongcloud": "RongCloud", "sendbird": "Sendbird", "nim": "NIM", "pubnub": "PubNub"}
 COLUMNS = ["name", "type", "kind", "scrollback", "note"]
 KINDS = {
     "type": "Types",
