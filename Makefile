@@ -36,12 +36,14 @@ fuzz: dependencies ## Search inputs that crash a decoder of untrusted bytes, a m
 coverage: dependencies ## Run the unit tests and print the line coverage of each module
 	scripts/coverage.py
 
-check: dependencies ## Run the checks of CI: format, imports, wording, mutants, documentation examples, an outside app
+check: dependencies ## Run the checks of CI: format, imports, wording, tables, mutants, examples, an outside app
 	swift format lint --strict --recursive --parallel Sources Tests Examples Package.swift
 	scripts/check-imports.py
 	scripts/check-language.py
 	scripts/check-references.py
 	scripts/check-push-options.py
+	scripts/vendor-tables.py --self-test
+	scripts/vendor-tables.py --check
 	scripts/mutants.py --check
 	scripts/check-snippets.sh
 	scripts/check-outside-app.sh

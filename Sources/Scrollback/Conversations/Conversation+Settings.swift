@@ -3,7 +3,7 @@ import ScrollbackWire
 
 // Creating, changing and deleting a conversation. Each call returns once the request is stored durably on this device,
 // which shows its effect immediately. The outbox sends the request before later messages and changes of the
-// conversation, across restarts. If the server refuses it, the effect is undone. The returned handle reports the result.
+// conversation, across restarts. If the server refuses it, the effect is undone. The handle reports the result.
 
 extension Conversation {
     /// Creates the conversation.

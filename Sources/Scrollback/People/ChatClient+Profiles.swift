@@ -19,8 +19,8 @@ extension ChatClient {
     ///
     /// - Parameters:
     ///   - name: The new display name, at most 128 bytes of UTF-8. An empty text removes it, `nil` keeps it.
-    ///   - avatar: The new `http` or `https` URL of the picture, at most 2,048 bytes of UTF-8. An empty text removes it,
-    ///     `nil` keeps it.
+    ///   - avatar: The new `http` or `https` URL of the picture, at most 2,048 bytes of UTF-8. An empty text removes
+    ///     it, `nil` keeps it.
     ///   - metadata: A new application-defined JSON object of at most 32 KiB; `nil` keeps the current one.
     ///   - isInvitationOnly: Whether other users may only invite this user, and not add them to groups and communities;
     ///     `nil` keeps the setting.
