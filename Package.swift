@@ -255,6 +255,10 @@ let package = Package(
             name: "offline-app", dependencies: ["OfflineWeek", "Scrollback", "ScrollbackSync"],
             path: "Tests/OfflineApp",
             swiftSettings: strict),
+        // The example, which a test runs.
+        .executableTarget(
+            name: "GroupChat", dependencies: ["Scrollback"], path: "Examples/GroupChat/Sources/GroupChat",
+            swiftSettings: strict),
         // Tests with the real server program, real sockets and the real SDK.
         .testTarget(
             name: "ScrollbackServerTests",
@@ -276,7 +280,7 @@ let package = Package(
             dependencies: [
                 "ContractRows", "OfflineWeek", "PictureFixtures", "Scrollback", "ScrollbackEngine", "ScrollbackModel",
                 "ScrollbackPictureScaling", "ScrollbackSQLite", "ScrollbackServer", "ScrollbackWire", "SQLiteSupport",
-                "TestSupport", "offline-app",
+                "GroupChat", "TestSupport", "offline-app",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),

@@ -67,6 +67,14 @@ extension SQLiteReader {
         try connection.first(Self.actionByTime) { $0.add(conversation, timetoken) }
     }
 
+    private static let pinnedBelow = Statement(
+        "SELECT seq FROM action WHERE conversation = ? AND type = 'pin' AND seq < ? ORDER BY seq DESC"
+    ) { $0.integer() }
+
+    func pins(in conversation: Int64, below seq: Seq?, limit: Int) throws -> [Seq] {
+        try connection.all(Self.pinnedBelow, limit: limit) { $0.add(conversation, seq ?? .max) }
+    }
+
     private static let lastAction = Statement(
         "SELECT timetoken FROM action WHERE conversation = ? ORDER BY timetoken DESC LIMIT 1"
     ) { $0.timetoken() }

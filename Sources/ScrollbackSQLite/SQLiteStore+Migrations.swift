@@ -4,7 +4,7 @@ import SQLiteSupport
 
 extension SQLiteStore {
     /// The newest schema that this version supports.
-    static let schemaVersion = 12
+    static let schemaVersion = 13
 
     /// Migrates a file to the newest schema, with one transaction per numbered migration.
     ///
@@ -23,6 +23,9 @@ extension SQLiteStore {
         migrator.registerMigration("10", migrate: createUsageTable)
         migrator.registerMigration("11", migrate: addMembershipEnds)
         migrator.registerMigration("12", migrate: createIncarnationTable)
+        migrator.registerMigration("13") { database in
+            try database.execute(sql: "CREATE INDEX action_pin ON action (conversation, seq) WHERE type = 'pin'")
+        }
         let found = try pool.read { try migrator.appliedIdentifiers($0).compactMap { Int($0) }.max() ?? 0 }
         guard found <= schemaVersion else {
             throw ChatError(

@@ -178,6 +178,32 @@ final class EngineHarness: Sendable {
         }
     }
 
+    @discardableResult
+    func pin(_ id: MessageID, in conversation: ConversationID, by caller: Caller) throws -> MessageAction {
+        try act(MessageAction.pin, MessageAction.pin, on: id, in: conversation, by: caller)
+    }
+
+    @discardableResult
+    func act(
+        _ type: String, _ value: String, on id: MessageID, in conversation: ConversationID,
+        operation: MessageID? = nil, by caller: Caller
+    ) throws -> MessageAction {
+        try done {
+            engine.addAction(
+                to: id, in: conversation, type: type, value: value, operation: operation, by: caller, completion: $0)
+        }
+    }
+
+    /// Removes the caller's own action, or the pin of any user.
+    func removeAction(
+        _ type: String, _ value: String, from id: MessageID, in conversation: ConversationID, by caller: Caller
+    ) throws {
+        try done {
+            engine.removeAction(
+                from: id, .own(type: type, value: value), in: conversation, by: caller, completion: $0)
+        }
+    }
+
     func unreact(_ action: MessageAction, in conversation: ConversationID, by caller: Caller) throws {
         try done {
             engine.removeAction(

@@ -3,10 +3,10 @@ import Scrollback
 import ScrollbackTesting
 import Testing
 
-struct Poll: CustomContent {
-    static let type: MessageType = "com.example.poll"
-    var text: String  // Shown by apps that don't support polls.
-    var choices: [String]
+struct Recipe: CustomContent {
+    static let type: MessageType = "com.example.recipe"
+    var text: String  // Shown by apps that don't support recipes.
+    var ingredients: [String]
 }
 
 /// The examples of the articles on sending and changing messages.
@@ -57,12 +57,12 @@ struct SendingSnippets {
     }
 
     func custom(chat: Conversation) async throws {
-        try await chat.send(.custom(Poll(text: "tea or coffee?", choices: ["tea", "coffee"])))
+        try await chat.send(.custom(Recipe(text: "Mint tea", ingredients: ["mint", "water"])))
     }
 
     func read(message: Message, show: Show<String>) throws {
-        if let poll = try message.content?.custom(Poll.self) {
-            show("\(poll.text) \(poll.choices.joined(separator: ", "))")
+        if let recipe = try message.content?.custom(Recipe.self) {
+            show("\(recipe.text): \(recipe.ingredients.joined(separator: ", "))")
         } else if let quote = message.content?.quote {
             show("\(quote.sender) said: \(quote.content.text ?? "")")
         } else if let place = message.content?.location {
@@ -141,7 +141,7 @@ struct SendingSnippets {
     func react(chat: Conversation, id: MessageID) async throws {
         try await chat.react("👍", to: id)
         try await chat.unreact("👍", from: id)
-        try await chat.addAction(type: "com.example.vote", value: "tea", to: id)
+        try await chat.addAction(type: "com.example.drink", value: "tea", to: id)
     }
 
     func votes(chat: Conversation, message: Message, show: Show<String>) async throws {
@@ -202,7 +202,7 @@ struct SendingSnippets {
         #expect(
             received == [
                 "build 7 is done", "high water at 07:10", "alice said: build 7 is done", "54.33, 10.15",
-                "tea or coffee? tea, coffee",
+                "Mint tea: mint, water",
             ])
         #expect(try await eventually { try await stage.bobsChat.recent()?.unread == 4 })
         await stage.server.close()

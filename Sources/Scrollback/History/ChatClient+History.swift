@@ -197,9 +197,14 @@ extension Conversation {
 
     /// Returns a message from this device, or from the server if it is not stored here.
     ///
+    /// Changes that are not sent yet are applied.
+    ///
     /// - Throws: `unknown-message`, or `unreachable` if the message is not stored here and the server can't be reached.
     public func message(_ id: MessageID) async throws(ChatError) -> Message {
-        if let known = try await core.store.read({ [name = self.id] in try $0.message(id, in: name) }) { return known }
+        let known = try await core.store.read { [name = self.id, user = core.user] in
+            try $0.changedMessage(id, in: name, by: user)
+        }
+        if let known { return known }
         let page = try await history(.around(.id(id), before: 0, after: 0), from: .remote)
         guard let message = page.messages.first else {
             throw ChatError(

@@ -18,9 +18,16 @@ extension Message {
             message.actions = []
             message.attributes = MessageAttributes(traits: attributes.traits)
         case .addAction(let request) where request.id == id && !isDeleted:
+            if request.action.type == MessageAction.vote, content?.poll?.allowsSeveralVotes == false {
+                for vote in actions where vote.type == MessageAction.vote && vote.senders.contains(user) {
+                    message.actions.remove(vote.type, vote.value, user)
+                }
+            }
             message.actions.add(request.action.type, request.action.value, user)
         case .removeAction(let request) where request.id == id:
-            if case .own(let type, let value) = request.action { message.actions.remove(type, value, user) }
+            guard case .own(let type, let value) = request.action else { break }
+            // Everyone who may pin can remove the pin of another user.
+            message.actions.remove(type, value, type == MessageAction.pin ? pinnedBy ?? user : user)
         default: break
         }
         return message

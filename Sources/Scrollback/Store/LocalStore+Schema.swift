@@ -185,6 +185,7 @@ extension LocalStore {
                 sql: """
                     ALTER TABLE outbox ADD COLUMN subject TEXT;
                     CREATE INDEX outboxSubject ON outbox (subject, ordinal) WHERE subject IS NOT NULL;
+                    CREATE INDEX messagePinned ON message (conversation, seq) WHERE flags & 64;
                     """)
         }
         return migrator

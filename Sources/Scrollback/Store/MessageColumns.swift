@@ -11,6 +11,11 @@ enum MessageColumns {
         replyTo, editedAt, thread, replyCount, lastReply, actions
         """
 
+    /// The bit of `flags` for pinned messages, for which there is an index.
+    ///
+    /// The pin itself is among the actions, which can be encrypted.
+    static let pinnedBit: Int64 = 64
+
     /// Inserts a row, or replaces one with a lower revision.
     static let upsert = """
         INSERT INTO message (conversation, \(list))
@@ -37,7 +42,7 @@ enum MessageColumns {
         parameters.add(message.type.rawValue)
         parameters.add(message.content?.json.text, "content", of: row())
         parameters.add(message.rev)
-        parameters.add(message.attributes.flagBits)
+        parameters.add(message.attributes.flagBits | (message.isPinned ? pinnedBit : 0))
         parameters.add(message.attributes.mentions?.json, "mentions", of: row())
         parameters.add(message.attributes.metadata?.text, "metadata", of: row())
         parameters.add(message.attributes.extra?.text, "extra", of: row())

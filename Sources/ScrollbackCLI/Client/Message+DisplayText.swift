@@ -14,6 +14,11 @@ extension Message {
         if let quote = content.quote {
             return "“\(quote.content.text ?? "[\(quote.content.type)]")” — \(quote.text)"
         }
+        if let results = pollResults {
+            let options = results.map { "\($0.id) \($0.option) (\($0.votes))" }
+            let kind = content.poll?.isClosed == true ? "closed poll" : "poll"
+            return "[\(kind)] \(content.text ?? "") \(options.joined(separator: ", "))"
+        }
         if let text = content.text { return text }
         if let place = content.location {
             return "[location\(place.name.map { " \($0)," } ?? "") \(place.latitude), \(place.longitude)]"

@@ -12,6 +12,7 @@ struct Send: AsyncParsableCommand {
               scrollback send group:albatross "Tide is at 07:10" --as alice
               scrollback send group:albatross "@bob, see?" --as alice --mention bob
               scrollback send group:albatross --image tide.jpg --as alice
+              scrollback send group:albatross "Which day?" --option Saturday --option Sunday --as alice
 
             With keys in SCROLLBACK_CIPHER_KEYS (NAME=BASE64,…, the first encrypts), messages are encrypted before \
             they are sent. `history`, `chat`, `edit` and `listen` then decrypt messages.
@@ -24,6 +25,14 @@ struct Send: AsyncParsableCommand {
 
     @Option(name: .customLong("as"), help: "The user who sends the message.", transform: ScrollbackCLI.user)
     var sender: UserID
+
+    @Option(
+        name: .customLong("option"),
+        help: ArgumentHelp("An option of a poll, whose question is the text. Give 2 to 20.", valueName: "option"))
+    var options: [String] = []
+
+    @Flag(help: "Whether a user can vote for several options of the poll.")
+    var several = false
 
     @OptionGroup var file: FileOptions
 
@@ -44,6 +53,7 @@ struct Send: AsyncParsableCommand {
         guard (text == nil) != (file.given == nil) else {
             throw ValidationError("Send either a text or one file: --image, --gif, --file, --voice or --video.")
         }
+        guard options.isEmpty || text != nil else { throw ValidationError("--option requires the poll's question.") }
         if id != nil, file.given != nil { throw ValidationError("--id can be used only for texts.") }
     }
 
@@ -56,7 +66,8 @@ struct Send: AsyncParsableCommand {
             if let attachment = file.given {
                 try await send(attachment, attributes)
             } else if let text {
-                try await send(.text(text), attributes, api)
+                let poll = Poll(question: text, options: options, allowsSeveralVotes: several)
+                try await send(options.isEmpty ? .text(text) : .poll(poll), attributes, api)
             }
         }
     }

@@ -57,6 +57,7 @@ package struct Permissions: Hashable, Sendable {
         .deleteOthers: [.direct: .admin, .group: .moderator, .community: .moderator, .room: .admin, .system: .admin],
         .deleteHistory: [.direct: .admin, .group: .admin, .community: .admin, .room: .admin, .system: .admin],
         .act: [.direct: .member, .group: .member, .community: .member, .room: .anyone, .system: .member],
+        .pin: [.direct: .member, .group: .member, .community: .moderator, .room: .moderator, .system: .admin],
         .listMembers: [.direct: .member, .group: .member, .community: .member, .room: .nobody, .system: .member],
         .addMember: [.direct: .nobody, .group: .moderator, .community: .moderator, .room: .nobody, .system: .nobody],
         .invite: [.direct: .nobody, .group: .moderator, .community: .moderator, .room: .nobody, .system: .nobody],

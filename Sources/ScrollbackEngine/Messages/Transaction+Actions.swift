@@ -19,8 +19,13 @@ extension Transaction {
             return action(Timetoken(rawValue: UInt64(bitPattern: known.answer)))
         }
         var message = try message(id, of: subject)
-        guard permissions[.act, row.id.kind].isMet(by: subject.access.role, isAdmin: request.caller.isAdmin) else {
-            throw ChatError(.forbidden, "You need permission to add actions in \(row.id).")
+        let isPin = type == MessageAction.pin
+        guard
+            permissions[isPin ? .pin : .act, row.id.kind].isMet(
+                by: subject.access.role, isAdmin: request.caller.isAdmin)
+        else {
+            throw ChatError(
+                .forbidden, "You need permission to \(isPin ? "pin messages" : "add actions") in \(row.id).")
         }
         try checkMayWrite(request.caller, in: row, role: subject.access.role)
         guard !message.isDeleted else {
@@ -29,11 +34,18 @@ extension Transaction {
         guard
             try store.action(at: message.seq, sender, type: type, value: value, in: row.number) == nil
         else { throw ChatError(.conflict, "You have already added this action to the message.", parameter: "value") }
+        if isPin { try checkPin(value, of: message, in: row) }
+        let replaced =
+            type == MessageAction.vote ? try checkVote(value, in: message, by: sender, of: row) : nil
         let growth = Growth(messageBytes: type.utf8.count + value.utf8.count + Self.rowBytes)
         try checkGrowth(growth, by: request.caller)
         try recordGrowth(growth, by: request.caller)
         let time = timetoken(after: try store.lastAction(in: row.number) ?? Timetoken(rawValue: 0))
         let new = ActionRow(seq: message.seq, timetoken: time, sender: sender, type: type, value: value)
+        if let replaced {
+            try store.removeAction(at: replaced.timetoken, in: row.number)
+            try remove(replaced, from: &message, in: row)
+        }
         try store.insert(new, in: row.number)
         try recordParticipant(in: row.number, as: sender)
         message.count(new)
@@ -57,6 +69,7 @@ extension Transaction {
         let action =
             switch reference {
             case .at(let timetoken): try store.action(at: timetoken, in: row.number)
+            case .own(MessageAction.pin, MessageAction.pin): try pin(of: message, in: row)
             case .own(let type, let value):
                 try store.action(at: message.seq, request.caller.user, type: type, value: value, in: row.number)
             }
@@ -65,10 +78,12 @@ extension Transaction {
             throw ChatError(
                 .unknownMessage, "The message does not have this action.", parameter: isByTime ? "timetoken" : "action")
         }
-        let needed: Permission = action.sender == request.caller.user ? .act : .deleteOthers
+        let isOwn = action.sender == request.caller.user
+        let needed: Permission = action.type == MessageAction.pin ? .pin : isOwn ? .act : .deleteOthers
         guard permissions[needed, row.id.kind].isMet(by: subject.access.role, isAdmin: request.caller.isAdmin) else {
-            throw ChatError(.forbidden, "You need permission to remove other users' actions in \(row.id).")
+            throw ChatError(.forbidden, "You need permission to remove this action in \(row.id).")
         }
+        if action.type == MessageAction.vote, let poll = message.poll { try checkIsOpen(poll) }
         try store.removeAction(at: action.timetoken, in: row.number)
         try remove(action, from: &message, in: row)
         try change(&message, in: &row, operation: request.operation, digest: digest)
@@ -83,9 +98,19 @@ extension MessageRow {
             if actions[index].senders.count < ActionSummary.maximumSenders {
                 actions[index].senders.append(action.sender)
             }
-        } else if actions.count < ActionSummary.maximum {
+        } else if isAlwaysCounted(action.type) || otherCount < ActionSummary.maximum {
             actions.append(ActionSummary(type: action.type, value: action.value, count: 1, senders: [action.sender]))
         }
+    }
+
+    /// The number of summaries that the maximum applies to.
+    fileprivate var otherCount: Int { actions.count { !isAlwaysCounted($0.type) } }
+
+    /// Whether the message carries the summaries of a type however many others it has.
+    ///
+    /// Otherwise many reactions could hide the votes of a poll. The server bounds the number of options and pins.
+    fileprivate func isAlwaysCounted(_ type: String) -> Bool {
+        type == MessageAction.pin || type == MessageAction.vote && poll != nil
     }
 }
 
@@ -93,7 +118,7 @@ extension Transaction {
     /// Removes an action from the message's summaries, and fills the free space from the message's other actions.
     func remove(_ action: ActionRow, from message: inout MessageRow, in row: ConversationRow) throws {
         guard let index = message.actions.firstIndex(where: { action.isCounted(in: $0) }) else { return }
-        let wasFull = message.actions.count == ActionSummary.maximum
+        let wasFull = message.otherCount == ActionSummary.maximum && !message.isAlwaysCounted(action.type)
         message.actions[index].count -= 1
         let summary = message.actions[index]
         if summary.count == 0 {

@@ -28,6 +28,7 @@ extension Transaction {
             throw ChatError.invalidParameter("type", "must be \(message.type), because an edit can't change the type")
         }
         try edit.content.checkIsNotEvent(byAdmin: request.caller.isAdmin)
+        try checkEdit(edit.content, of: message)
         try filterResult.check()
         let edit = edit.applying(filterResult)
         try checkReferences(

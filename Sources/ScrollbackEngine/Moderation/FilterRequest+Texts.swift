@@ -5,14 +5,17 @@ extension FilterRequest {
     /// Replaces the texts of a message or edit that users see.
     ///
     /// These are the members that search finds (``SearchableText/members``), in the content and in quoted copies at any
-    /// depth, and the push texts of the message and of its mentions. Other members have meaning only for apps.
+    /// depth, the options of a poll, and the push texts of the message and of its mentions. Other members have meaning
+    /// only for apps.
     ///
     /// - Parameter change: Returns the replacement, or `nil` to keep the text.
     /// - Returns: The content and the attributes if they changed; all other members are identical.
     func mappingTexts(
         _ change: (String) -> String?
     ) throws(ChatError) -> (content: RawJSON?, attributes: MessageAttributes?) {
-        let content = try content.json.mapping(Set(SearchableText.members), quote: ["message", "content"], change)
+        var names = Set(SearchableText.members)
+        if content.type == .poll { names.insert(Poll.optionsMember) }
+        let content = try content.json.mapping(names, quote: ["message", "content"], change)
         var attributes = attributes
         attributes.push = try attributes.push.map { (push) throws(ChatError) in
             try push.mapping(["title", "text"], quote: [], change) ?? push
@@ -44,7 +47,7 @@ extension RawJSON {
     /// Returns the object with some of its strings changed and all else identical, or `nil` if no string changes.
     ///
     /// - Parameters:
-    ///   - names: The members that are texts.
+    ///   - names: The members that are texts or lists of texts.
     ///   - quote: The path to a nested object with the same members.
     fileprivate func mapping(
         _ names: Set<String>, quote: [String], _ change: (String) -> String?
@@ -70,6 +73,11 @@ extension RawJSON {
                     member = writer.json
                     isChanged = true
                 }
+            } else if depth == 0, names.contains(name), member.text.hasPrefix("["),
+                let changed = try member.mappingElements(change)
+            {
+                member = changed
+                isChanged = true
             } else if member.isObject, depth < quote.count, name == quote[depth],
                 let changed = try member.mapping(names, quote: quote, depth: (depth + 1) % quote.count, change)
             {
@@ -86,6 +94,28 @@ extension RawJSON {
                 writer.value(value)
             }
         }
+        return writer.json
+    }
+
+    /// Returns the list with some of its strings changed, or `nil` if no string changes.
+    private func mappingElements(_ change: (String) -> String?) throws(ChatError) -> RawJSON? {
+        var reader = JSONReader(text)
+        var isChanged = false
+        var elements: [RawJSON] = []
+        try reader.array { (element) throws(ChatError) in
+            let isText = element.nextIsString
+            elements.append(try element.raw())
+            guard isText, let last = elements.last else { return }
+            var text = JSONReader(last.text)
+            guard let changed = change(try text.string()) else { return }
+            isChanged = true
+            var writer = JSONWriter()
+            writer.value(changed)
+            elements[elements.count - 1] = writer.json
+        }
+        guard isChanged else { return nil }
+        var writer = JSONWriter()
+        writer.array(elements) { $0.value($1) }
         return writer.json
     }
 }

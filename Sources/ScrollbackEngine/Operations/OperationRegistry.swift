@@ -29,6 +29,7 @@ package enum OperationRegistry {
     private static let messages: [any Executable.Type] = [
         SendMessage.self, EditMessage.self, DeleteMessage.self, DeleteMessages.self, DeleteHistory.self,
         ClearConversation.self, AddAction.self, RemoveAction.self, ListActions.self, ListMessageActions.self,
+        ListPins.self,
         GetMessage.self, GetHistory.self, FetchHistory.self, CountMessages.self, RefreshMessages.self,
         SearchMessages.self, SearchConversation.self, ImportHistory.self,
     ]

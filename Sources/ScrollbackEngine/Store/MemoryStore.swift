@@ -292,6 +292,11 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
         actions[conversation]?.first { $0.timetoken == timetoken }
     }
 
+    func pins(in conversation: Int64, below seq: Seq?, limit: Int) -> [Seq] {
+        let pinned = (actions[conversation] ?? []).filter { $0.type == MessageAction.pin }.map(\.seq)
+        return Array(pinned.filter { seq == nil || $0 < seq ?? 0 }.sorted(by: >).prefix(limit))
+    }
+
     func lastAction(in conversation: Int64) -> Timetoken? { actions[conversation]?.map(\.timetoken).max() }
 
     func user(_ id: UserID) -> UserRow? { users[id] }

@@ -102,6 +102,10 @@ package protocol StoreReader: ModerationReader, PeopleReader, AdminReader, PushR
     func actions(at seq: Seq?, in conversation: Int64, after: Timetoken?, limit: Int) throws -> [ActionRow]
     func action(at seq: Seq, _ sender: UserID, type: String, value: String, in conversation: Int64) throws -> ActionRow?
     func action(at timetoken: Timetoken, in conversation: Int64) throws -> ActionRow?
+    /// Returns the sequence numbers of pinned messages, those of newer messages first.
+    ///
+    /// - Parameter seq: The sequence number below which to return them; `nil` for all.
+    func pins(in conversation: Int64, below seq: Seq?, limit: Int) throws -> [Seq]
     /// Returns the newest time of any action in a conversation.
     func lastAction(in conversation: Int64) throws -> Timetoken?
 

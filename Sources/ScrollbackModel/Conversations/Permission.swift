@@ -22,6 +22,8 @@ package enum Permission: String, CaseIterable, Sendable {
     case deleteHistory
     /// Attach reactions and other actions to messages.
     case act
+    /// Pin messages for everyone, and unpin them.
+    case pin
     case listMembers
     case addMember
     /// Invite users, who then can join by themselves.

@@ -26,6 +26,10 @@ public struct MessageAction: Hashable, Sendable {
 
     /// The type of reactions.
     public static let reaction = "reaction"
+    /// The type of votes in a poll; on other messages it has no meaning of its own.
+    public static let vote = "vote"
+    /// The type and the value of the action that pins a message for everyone.
+    public static let pin = "pin"
 
     /// The maximum lengths of a type and a value in bytes.
     package static let longest = (type: 64, value: 128)
@@ -64,6 +68,8 @@ public struct ActionSummary: Hashable, Sendable {
     }
 
     /// The maximum number of summaries that a message carries.
+    ///
+    /// Pins and the votes of a poll are not counted.
     public static let maximum = 32
     /// The maximum number of senders in a summary.
     public static let maximumSenders = 20

@@ -48,6 +48,7 @@ public struct MessageContent: Hashable, Sendable {
         case .image, .gif, .file, .voice, .video:
             if let name = try Media(json).name { try DisplayText.check(name, "name") }
         case .location: _ = try Location(json)
+        case .poll: _ = try Poll(json)
         case .command: _ = try Command(json)
         case _ where type.isCustom: try checkListedFiles()
         default: break

@@ -7,7 +7,7 @@ public struct MessageType: RawRepresentable, Hashable, Sendable {
 
     /// The types that this version defines.
     package static let builtIn: [MessageType] = [
-        .text, .image, .gif, .file, .voice, .video, .location, .reference, .command, .notice,
+        .text, .image, .gif, .file, .voice, .video, .location, .poll, .reference, .command, .notice,
     ]
 
     /// Creates a type without validating its name; ``init(_:parameter:)`` validates it.
@@ -41,6 +41,8 @@ public struct MessageType: RawRepresentable, Hashable, Sendable {
 
     /// Text that quotes a message: a ``Quote``.
     public static let reference = MessageType(rawValue: "reference")
+    /// A poll: a ``Poll``.
+    public static let poll = MessageType(rawValue: "poll")
     /// A geographic location: a ``Location``.
     public static let location = MessageType(rawValue: "location")
 

@@ -221,6 +221,28 @@ extension StoreConformance {
                 try expect(try store.change(MessageID(7), in: row.number) == nil, "a dropped operation is found")
             }
         },
+        Case("Pinned messages are found by position, newest first") { store in
+            let row = try store.makeConversation(.group("a"), messages: 5)
+            let other = try store.makeConversation(.group("b"), messages: 5)
+            func action(_ seq: Seq, _ type: String) -> ActionRow {
+                ActionRow(
+                    seq: seq, timetoken: Timetoken(rawValue: UInt64(10 * seq) + (type == MessageAction.pin ? 1 : 0)),
+                    sender: "alice", type: type, value: MessageAction.pin)
+            }
+            try store.transaction { store in
+                for seq: Seq in [4, 1, 3] { try store.insert(action(seq, MessageAction.pin), in: row.number) }
+                for seq: Seq in [1, 2] { try store.insert(action(seq, MessageAction.reaction), in: row.number) }
+                try store.insert(action(5, MessageAction.pin), in: other.number)
+            }
+            try store.read { store in
+                try expectEqual(try store.pins(in: row.number, below: nil, limit: .max), [4, 3, 1])
+                try expectEqual(try store.pins(in: row.number, below: nil, limit: 2), [4, 3])
+                try expectEqual(try store.pins(in: row.number, below: 3, limit: .max), [1])
+                try expectEqual(try store.pins(in: row.number, below: 1, limit: .max), [])
+            }
+            try store.transaction { try $0.removeAction(at: action(3, MessageAction.pin).timetoken, in: row.number) }
+            try expectEqual(try store.read { try $0.pins(in: row.number, below: nil, limit: .max) }, [4, 1])
+        },
         Case("Actions are found by message, by value and by timetoken, and values are compared as bytes") { store in
             let row = try store.makeConversation(.group("a"), messages: 3)
             let all = UnusualNames.all.enumerated().map { offset, value in

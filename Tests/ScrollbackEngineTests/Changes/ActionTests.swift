@@ -19,9 +19,7 @@ struct ActionTests {
     }
 
     private func act(_ type: String, _ value: String, by caller: Caller) throws -> MessageAction {
-        try harness.done {
-            harness.engine.addAction(to: message.id, in: group, type: type, value: value, by: caller, completion: $0)
-        }
+        try harness.act(type, value, on: message.id, in: group, by: caller)
     }
 
     private func summaries() throws -> [ActionSummary] {

@@ -35,6 +35,7 @@ struct PermissionsTests {
         ],
         .deleteHistory: [.direct: "admin", .group: "admin", .community: "admin", .room: "admin", .system: "admin"],
         .act: [.direct: "member", .group: "member", .community: "member", .room: "anyone", .system: "member"],
+        .pin: [.direct: "member", .group: "member", .community: "moderator", .room: "moderator", .system: "admin"],
         .listMembers: [.direct: "member", .group: "member", .community: "member", .room: "nobody", .system: "member"],
         .addMember: [
             .direct: "nobody", .group: "moderator", .community: "moderator", .room: "nobody", .system: "nobody",
@@ -154,6 +155,7 @@ struct PermissionsTests {
         case .deleteOthers: try harness.delete(ownMessage(of: EngineHarness.admin.user), in: id, by: caller)
         case .deleteHistory: #expect(try harness.delete(.all, of: id, by: caller) > 0)
         case .act: try harness.react("👍", to: ownMessage(of: EngineHarness.admin.user), in: id, by: caller)
+        case .pin: try harness.pin(ownMessage(of: EngineHarness.admin.user), in: id, by: caller)
         case .listMembers: _ = try harness.engine.members(of: id, after: nil, limit: 10, by: caller)
         case .addMember: #expect(try harness.join(id, "newcomer", by: caller))
         case .invite: try harness.invite("newcomer", to: id, by: caller)
