@@ -62,6 +62,7 @@ private enum FormerMemberUse: Sendable {
         ("GET /v1/search", .asks(["/v1/search?text=zzmark", "/v1/search?text=mine"], [200])),
         ("GET /v1/conversations/{conversation}/search", .asks(["\(p)/search?text=zzmark"], [200])),
         ("GET /v1/conversations/{conversation}/actions", .one("\(p)/actions", 200)),
+        ("GET /v1/conversations/{conversation}/pins", .one("\(p)/pins", 200)),
         (
             "GET /v1/conversations/{conversation}/messages/{id}/actions",
             .asks(["\(p)/messages/{REACTED}/actions", "\(p)/messages/{OWN}/actions"], [200])
@@ -174,6 +175,10 @@ private enum FormerMemberUse: Sendable {
         ("heads", .one(#""conversations":["{P}"]"#, 200)),
         ("fetch", .one(#""conversations":["{P}"]"#, 200)), ("counts", .one(#""since":{"{P}":"1"}"#, 200)),
         ("refresh", .one(#""messages":[\#(references)]"#, 200)), ("search", .one(#""text":"zzmark""#, 200)),
+        ("conversation", .one(c, 200)), ("pins", .one(c, 200)),
+        // The group's scene has no community.
+        ("channels", .one(#""target":"{TAG}""#, 200, 404)), ("putUser", own),
+        ("putConversation", .one(#"\#(c),"metadata":{},\#(operation)"#, 403)), ("deleteConversation", .one(c, 403)),
         ("history", .asks([c, #"\#(c),"include":["actions"]"#], [200])), ("actions", .one(c, 200)),
         ("subscribe", .one(#""conversations":["{P}"]"#, 403)),
         ("unsubscribe", .one(#""conversations":["{P}"]"#, 200)), ("typing", .one(#"\#(c),"isTyping":true"#, 403)),

@@ -39,7 +39,10 @@ import Testing
         "bans": #""conversation":"{G}""#, "ban": #""conversation":"{G}","user":"{OUT}""#,
         "unban": #""conversation":"{G}","user":"{OUT}""#, "pushDevices": "", "pushPreferences": "",
         "putPushDevice": #""device":"phone","service":"fcm","token":"{FRESH}""#, "dropPushDevice": #""device":"phone""#,
-        "setPushPreferences": #""push":{"language":"de"}"#,
+        "setPushPreferences": #""push":{"language":"de"}"#, "putUser": #""user":"{ME}","name":"Me""#,
+        "conversation": #""conversation":"{G}""#, "pins": #""conversation":"{G}""#, "channels": #""target":"{TAG}""#,
+        "putConversation": #""conversation":"{G}","name":"new",\#(operation)"#,
+        "deleteConversation": #""conversation":"{G}""#,
     ]
 
     /// Requests that fail with status 404 for an authorized caller, because the ban or invitation does not exist.

@@ -101,6 +101,7 @@ private struct RouteCase: Sendable {
             "\(message)/actions", #"{"type":"reaction","value":"y"}"#),
         "GET /v1/conversations/{conversation}/messages/{id}/actions": RouteCase("\(message)/actions"),
         "GET /v1/conversations/{conversation}/actions": RouteCase("\(g)/actions"),
+        "GET /v1/conversations/{conversation}/pins": RouteCase("\(g)/pins"),
         "DELETE /v1/conversations/{conversation}/messages/{id}/actions/{timetoken}": RouteCase(
             "\(message)/actions/{ACTION}"),
         "POST /v1/history/fetch": RouteCase("/v1/history/fetch", #"{"conversations":["{G}"]}"#),

@@ -50,6 +50,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         group deleteOthers      404  403    200       200   403  200
         group deleteHistory     404  403    403       403   403  200
         group act               404  201    201       201   403  201
+        group pin               404  201    201       201   403  201
 
         community create         403  403    403       403   403  201
         community createChannel  404  403    403       201   403  201
@@ -79,6 +80,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         community deleteOthers   404  403    200       200   403  200
         community deleteHistory  404  403    403       403   403  200
         community act            404  201    201       201   403  201
+        community pin            404  403    201       201   403  201
 
         private createChannel    404  403    403       201   403  201
         private read             404  200    200       200   200  200
@@ -107,6 +109,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         private deleteOthers     404  403    200       200   403  200
         private deleteHistory    404  403    403       403   403  200
         private act              404  201    201       201   403  201
+        private pin              404  403    201       201   403  201
 
         room create             403  -      -         -     -    201
         room read               200  -      -         -     -    200
@@ -132,6 +135,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         room deleteOthers       403  -      -         -     -    200
         room deleteHistory      403  -      -         -     -    200
         room act                201  -      -         -     -    201
+        room pin                403  -      -         -     -    201
 
         direct create           403  201    -         -     -    201
         direct read             404  200    -         -     -    200
@@ -157,6 +161,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         direct deleteOthers     404  403    -         -     -    200
         direct deleteHistory    404  403    -         -     -    200
         direct act              404  201    -         -     -    201
+        direct pin              404  201    -         -     -    201
 
         system create           403  403    -         -     -    201
         system read             404  200    -         -     -    200
@@ -182,6 +187,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         system deleteOthers     404  403    -         -     -    200
         system deleteHistory    404  403    -         -     -    200
         system act              404  201    -         -     -    201
+        system pin              404  403    -         -     -    201
         """)
 
     private static func parse(_ text: String) -> [PermissionCase] {
@@ -351,6 +357,10 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
                 return try await api.call(
                     "POST", path + "/messages/\(adminMessage.uuidString.lowercased())/actions",
                     #"{"type":"reaction","value":"👍"}"#)
+            case "pin":
+                return try await api.call(
+                    "POST", path + "/messages/\(adminMessage.uuidString.lowercased())/actions",
+                    #"{"type":"pin","value":"pin"}"#)
             case "ban": return try await api.call("PUT", path + "/bans/\(member)", "{}")
             case "mute":
                 return try await api.call("PUT", path + "/members/\(member)", #"{"mutedUntil":"forever"}"#)

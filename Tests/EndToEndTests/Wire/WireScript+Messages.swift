@@ -55,6 +55,22 @@ extension WireScript {
             => second:timetoken
         bob/phone action <<{in},"id":"{m5}","operation":"{m110}", "action":{"type":"reaction","value":"+"} ||
             {in},"id":"{m4}","operation":"{m111}","action":{"type":"seen","value":"1"}>>
+        # Pins and polls
+        alice POST {crew}/messages/{m4}/actions <<{"type":"pin","value":"pin"} || {"type":"pin","value":"pin"} ||
+            {"type":"pin","value":"red"}>>
+        bob POST {crew}/messages {"id":"{m90}","type":"poll","content":{"text":"Which day?","options":["Sat","Sun"]}}
+        bob POST {crew}/messages <<{"id":"{m91}","type":"poll","content":{"text":"?","options":["Sat"]}} ||
+            {"id":"{m91}","type":"poll","content":{"options":["Sat","Sun"]}}>>
+        bob/phone action <<{in},"id":"{m90}","operation":"{m92}","action":{"type":"vote","value":"0"} ||
+            {in},"id":"{m90}","operation":"{m93}","action":{"type":"vote","value":"1"} ||
+            {in},"id":"{m90}","operation":"{m94}","action":{"type":"vote","value":"2"}>>
+        bob GET {crew}/pins<< || ?limit=1 || ?cursor=1 || ?cursor=x>>
+        bob/phone pins <<{in} || {in},"limit":0>>
+        bob PATCH {crew}/messages/{m90} <<{"type":"poll","content":{"text":"?","options":["Sat","Sun"]}} ||
+            {"type":"poll","content":{"text":"Which day?","options":["Sat","Sun"],"closed":true}}>>
+        bob/phone action {in},"id":"{m90}","operation":"{m95}","action":{"type":"vote","value":"0"}
+        bob/phone removeAction {in},"id":"{m4}","operation":"{m96}","action":{"type":"pin","value":"pin"}
+        # More actions
         alice GET {crew}/messages/{m5}/actions<< || ?limit=1>>
         alice GET {crew}/actions<< || ?limit=5&cursor={act}>>
         alice/phone actions <<{in} || {in},"id":"{m5}","after":"{act}","limit":1>>

@@ -86,6 +86,15 @@ extension WireScript {
         <<alice GET /v1/conversations/group:book || root GET /v1/conversations/community:town%2Fnews>>
         bob GET /v1/communities/town/channels
         alice GET /v1/communities/town/channels?<<limit=1 || limit=1&cursor=default>>
+        alice/phone conversation <<{in} || "conversation":"group:none">>
+        alice/phone channels <<"target":"town","limit":1 || "target":"town","cursor":"default" || "limit":1>>
+        alice/phone putConversation <<"conversation":"group:ride","operation":"{m120}","name":"Ride","mustBeNew":true ||
+            "conversation":"group:ride","operation":"{m120}","name":"Ride","mustBeNew":true ||
+            "conversation":"group:ride","operation":"{m120}","name":"Other" ||
+            "conversation":"group:ride","operation":"{m121}","name":"Ride","mustBeNew":true ||
+            "conversation":"group:ride","operation":"{m121}","name":"" || "conversation":"group:ride","name":"Ride">>
+        alice PUT /v1/conversations/group:ride {"mustBeNew":true}
+        <<bob/phone || alice/phone || alice/phone>> deleteConversation "conversation":"group:ride"
         # Errors of conversations
         <<- || carol>> GET {crew}
         alice GET /v1/conversations/<<group:none || crew || %FF>>
@@ -168,6 +177,7 @@ extension WireScript {
         <<root PUT /v1/users/bob {"name":"Robert"} || bob POST /v1/users/fetch {"users":["alice","bob","carol"]}>>
         <<bob/phone users "users":["alice","bob","carol"] || alice GET /v1/users/alice/export>>
         root GET /v1/users/carol/export
+        alice/phone putUser <<"user":"alice","avatar":"" || "user":"bob","name":"Mine" || "user":"alice","name":7>>
         # Errors of profiles
         - GET /v1/me
         alice <<GET /v1/me [Authorization: Basic YTpi] || GET /v1/me [Authorization: Bearer none]>>
