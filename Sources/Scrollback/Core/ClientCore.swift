@@ -28,6 +28,7 @@ package final class ClientCore: Sendable {
     let push = StateSource<Push.State>()
     let subscriptions = StateSources<Conversation.Subscription.State>(.waiting)
     let events: EventCenter<ClientEvent>
+    let ownProfile = OwnProfile()
     let mailbox = Mailbox<Input>()
     package let search: SearchIndexer
     let pace: SendPace?

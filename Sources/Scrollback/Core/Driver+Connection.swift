@@ -124,6 +124,7 @@ extension Driver {
         isConfirming = false
         hasRestartedSync = false
         core.setSyncStatus(isResumed: false, subscribed: [])
+        core.ownProfile.invalidate()
         settingsInFlight = []
         settingsArePaused = false
         settingsWindow = Self.maximumSettingsWindow

@@ -131,7 +131,7 @@ extension Driver {
     private func store(
         _ answer: OutboxAnswer, to request: OutboxRequest, _ id: MessageID
     ) async throws(ChatError) -> Bool {
-        let (user, now) = (core.user, now)
+        let user = core.user
         let (outcome, outdated) = try await core.store.write { writer -> (LogOutcome?, Message?) in
             guard let request = try writer.reader.request(id) else { return (nil, nil) }
             let input = answer.input(for: request, user)
@@ -145,7 +145,6 @@ extension Driver {
             case (.done(let conversation), .putConversation(let request)):
                 try writer.saveAccepted(request.settings, of: conversation)
             case (.done(let conversation), .deleteConversation): try writer.deleteConversation(conversation)
-            case (.profile(let profile), _): try writer.save([profile], of: [profile.id], now: now)
             default: break
             }
             return (try input.flatMap { try writer.apply([$0]).first }, nil)
@@ -159,6 +158,10 @@ extension Driver {
         }
         guard let outcome else {
             switch (answer, request) {
+            // The answer can be older than the newest announcement of the profile, which has the change.
+            case (.done, .putUser):
+                core.ownProfile.invalidate()
+                core.changes.changedAnything()
             case (.done(let conversation), _):
                 core.changes.changed([conversation])
                 await recheck([conversation])
@@ -168,7 +171,6 @@ extension Driver {
                 }
             // The message is not stored; observers notice that it left the outbox.
             case (.sent, .send(let request)): core.changes.changed([request.conversation])
-            case (.profile, _): core.changes.changedAnything()
             default: break
             }
             return true

@@ -131,9 +131,7 @@ extension Driver {
                 }
                 core.events.send(.conversation(id, isDeleted: isDeleted))
             case .user(let profile):
-                let now = now
-                try await core.store.write { try $0.save([profile], of: [profile.id], now: now) }
-                core.changes.changedAnything()
+                try await core.saveAnnouncedProfile(profile)
             case .resync: try await restartSync()
             }
         } catch {

@@ -1,15 +1,19 @@
+import Foundation
 public import ScrollbackModel
 import ScrollbackWire
 
 extension ChatClient {
     /// Returns the user's own profile, including changes that the server has not accepted yet.
     ///
-    /// It comes from this device, or from the server if the device has none from the last hour.
+    /// While the client is connected, it is the server's current profile. Otherwise it is the one that this device knows.
     ///
     /// - Throws: `local-storage`.
     public func profile() async throws(ChatError) -> UserProfile {
-        let own = try await profiles(of: [user])[user] ?? UserProfile(id: user)
-        return try await core.store.read { try $0.applyingQueuedChanges(to: own) }
+        try await core.refreshOwnProfile()
+        return try await core.store.read { [user] reader in
+            let stored = try reader.profiles([user], fetchedSince: .distantPast).profiles[user]
+            return try reader.applyingQueuedChanges(to: stored ?? UserProfile(id: user))
+        }
     }
 
     /// Changes the user's own profile, on all of their devices and for everyone who sees them.

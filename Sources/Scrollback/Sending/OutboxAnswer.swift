@@ -7,9 +7,7 @@ enum OutboxAnswer: Sendable {
     case sent(SendResult)
     /// The message after the edit.
     case edited(Message)
-    /// The user's profile after the change.
-    case profile(UserProfile)
-    /// Accepted; the changed messages arrive as events.
+    /// Accepted; the changes arrive as events.
     case done(ConversationID)
 
     init(to request: OutboxRequest, _ result: Result<[UInt8], ChatError>) throws(ChatError) {
@@ -24,7 +22,7 @@ enum OutboxAnswer: Sendable {
         switch request {
         case .send: self = .sent(try SendMessage.Answer(from: &reader))
         case .edit: self = .edited(try EditMessage.Answer(from: &reader).message)
-        case .putUser: self = .profile(try PutUser.Answer(from: &reader).profile)
+        case .putUser(let request): self = .done(.direct(request.user))
         case .delete(let request): self = .done(request.conversation)
         case .addAction(let request): self = .done(request.conversation)
         case .removeAction(let request): self = .done(request.conversation)
