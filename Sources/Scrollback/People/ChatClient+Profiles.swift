@@ -5,7 +5,7 @@ import ScrollbackWire
 extension ChatClient {
     /// Returns the user's own profile, including changes that the server has not accepted yet.
     ///
-    /// While the client is connected, it is the server's current profile. Otherwise it is the one that this device knows.
+    /// While the client is connected, it is the server's current profile. Otherwise it is the one this device knows.
     ///
     /// - Throws: `local-storage`.
     public func profile() async throws(ChatError) -> UserProfile {
