@@ -135,6 +135,7 @@ struct FilterCondition {
             add(types.contains(nil) ? "customType IS NULL OR customType IN" : "customType IN", types.compactMap { $0 })
         }
         if filter.mentionsMe { sql += " AND mentions IS NOT NULL" }
+        if filter.excludesReplies { sql += " AND thread IS NULL" }
         // An empty list matches nothing, so no index is necessary.
         if filter.types?.isEmpty == true || filter.customTypes?.isEmpty == true || filter.senders?.isEmpty == true {
             return

@@ -138,6 +138,7 @@ package struct HistoryParameters {
                 "thread", .text, .component("MessageID"),
                 "Only the replies in the thread that starts with this message."
             ),
+            Parameter("excludesReplies", .flag, .boolean, "No replies of threads. Not together with `thread`."),
             Parameter(
                 "include", .list, .array(.choice(["actions", "metadata"]), count: 0...longestList),
                 "`actions` adds the first 100 actions of each message. Messages always have their metadata.",
@@ -182,6 +183,7 @@ package struct HistoryParameters {
         filter.mentionsMe = try flag("mentionsMe") ?? false
         filter.hasMedia = try flag("hasMedia") ?? false
         filter.thread = try one("thread").map { (text) throws(ChatError) in try MessageID(text, parameter: "thread") }
+        filter.excludesReplies = try flag("excludesReplies") ?? false
         filter = try filter.validated()
         let anchor = try anchor()
         if case .around = anchor, values["limit"] != nil {
@@ -373,6 +375,7 @@ extension HistoryQuery {
         if filter.mentionsMe { values["mentionsMe"] = ["true"] }
         if filter.hasMedia { values["hasMedia"] = ["true"] }
         values["thread"] = filter.thread.map { [$0.description] }
+        if filter.excludesReplies { values["excludesReplies"] = ["true"] }
         if includesActions { values["include"] = ["actions"] }
         return HistoryParameters(values)
     }

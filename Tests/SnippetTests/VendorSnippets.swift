@@ -112,6 +112,7 @@ struct SendbirdSnippets {
             .types([.text]),  // messageTypeFilter .user
             .hasMedia,  // messageTypeFilter .file
             .senders(["bob", "carol"]),  // senderUserIdsFilter
+            .noReplies,  // replyType .none
         ]
     }
 

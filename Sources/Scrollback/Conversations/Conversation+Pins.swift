@@ -96,7 +96,7 @@ extension Conversation {
         try await removeAction(type: MessageAction.vote, value: Self.value(of: option), from: id)
     }
 
-    /// Closes the user's own poll, so that nobody can vote or withdraw a vote.
+    /// Closes the user's own poll, so that votes are final.
     ///
     /// - Throws: `unknown-message` if the message is not stored on this device. `invalid-parameter` if it is no poll.
     ///   `local-storage`. The server can still refuse it with `forbidden`.

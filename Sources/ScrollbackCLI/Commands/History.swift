@@ -158,6 +158,9 @@ struct FilterOptions: ParsableArguments {
     @Option(help: "Only replies in the thread of the message with this ID.")
     var thread: String?
 
+    @Flag(help: "No replies of threads.")
+    var excludesReplies = false
+
     var parameters: [String: [String]] {
         var parameters: [String: [String]] = [:]
         // A single value is repeated, so that a comma in it is not parsed as a separator.
@@ -171,6 +174,7 @@ struct FilterOptions: ParsableArguments {
         if mentionsMe { parameters["mentionsMe"] = ["true"] }
         if hasMedia { parameters["hasMedia"] = ["true"] }
         parameters["thread"] = thread.map { [$0] }
+        if excludesReplies { parameters["excludesReplies"] = ["true"] }
         return parameters
     }
 }

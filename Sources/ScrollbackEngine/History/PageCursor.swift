@@ -99,6 +99,7 @@ extension MessageFilter {
             if mentionsMe { writer.field("mentionsMe", true) }
             if hasMedia { writer.field("hasMedia", true) }
             writer.field("thread", thread)
+            if excludesReplies { writer.field("excludesReplies", true) }
         }
     }
 
@@ -118,6 +119,7 @@ extension MessageFilter {
             case "senders": filter.senders = Set(try list(&value).map { UserID(known: $0) })
             case "mentionsMe": filter.mentionsMe = try value.bool()
             case "hasMedia": filter.hasMedia = try value.bool()
+            case "excludesReplies": filter.excludesReplies = try value.bool()
             case "thread": filter.thread = try MessageID(try value.string(), parameter: "thread")
             default: try value.skip()
             }

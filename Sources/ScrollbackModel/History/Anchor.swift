@@ -104,11 +104,14 @@ public struct MessageFilter: Hashable, Sendable {
     public var hasMedia: Bool
     /// Only replies in the thread that starts with this message.
     public var thread: MessageID?
+    /// No replies: only messages that are in no thread or start one.
+    public var excludesReplies: Bool
 
     /// Creates a filter; omitted arguments filter nothing.
     public init(
         types: Set<MessageType>? = nil, excludedTypes: Set<MessageType>? = nil, customTypes: Set<String?>? = nil,
-        senders: Set<UserID>? = nil, mentionsMe: Bool = false, hasMedia: Bool = false, thread: MessageID? = nil
+        senders: Set<UserID>? = nil, mentionsMe: Bool = false, hasMedia: Bool = false, thread: MessageID? = nil,
+        excludesReplies: Bool = false
     ) {
         self.types = types
         self.excludedTypes = excludedTypes
@@ -117,6 +120,7 @@ public struct MessageFilter: Hashable, Sendable {
         self.mentionsMe = mentionsMe
         self.hasMedia = hasMedia
         self.thread = thread
+        self.excludesReplies = excludesReplies
     }
 
     /// Matches every message.
@@ -133,6 +137,8 @@ public struct MessageFilter: Hashable, Sendable {
     public static var hasMedia: MessageFilter { .init(hasMedia: true) }
     /// Matches replies in the thread that starts with a message.
     public static func thread(_ root: MessageID) -> MessageFilter { .init(thread: root) }
+    /// Matches messages that are no replies.
+    public static var noReplies: MessageFilter { .init(excludesReplies: true) }
 
     /// Returns whether a message matches the filter for `reader`.
     public func matches(_ message: Message, reader: UserID) -> Bool {
@@ -142,6 +148,7 @@ public struct MessageFilter: Hashable, Sendable {
         if let senders, !senders.contains(message.sender) { return false }
         if hasMedia, !message.type.isMedia { return false }
         if let thread, message.thread != thread { return false }
+        if excludesReplies, message.thread != nil { return false }
         if mentionsMe, message.attributes.mentions?.includes(reader) != true { return false }
         return true
     }
@@ -154,7 +161,8 @@ public struct MessageFilter: Hashable, Sendable {
 
     /// Returns the filter if it is valid.
     ///
-    /// - Throws: `invalid-parameter` if a set is empty or has more than 100 elements.
+    /// - Throws: `invalid-parameter` if a set is empty or has more than 100 elements, or if replies are both selected
+    ///   and excluded.
     package func validated() throws(ChatError) -> MessageFilter {
         let sets: [(String, Int?)] = [
             ("types", types?.count), ("excludedTypes", excludedTypes?.count), ("customTypes", customTypes?.count),
@@ -163,6 +171,9 @@ public struct MessageFilter: Hashable, Sendable {
         for case (let name, let count?) in sets {
             if count == 0 { throw .invalidParameter(name, "must not be an empty list; omit it instead") }
             if count > 100 { throw .invalidParameter(name, "must have at most 100 entries", limit: 100) }
+        }
+        guard thread == nil || !excludesReplies else {
+            throw .invalidParameter("excludesReplies", "can't be combined with thread, which selects replies")
         }
         return self
     }

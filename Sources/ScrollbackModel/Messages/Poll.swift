@@ -9,7 +9,7 @@ public struct Poll: Hashable, Sendable {
     public var options: [String]
     /// Whether a user can vote for several options.
     public var allowsSeveralVotes: Bool
-    /// Whether the poll is closed, so that nobody can vote or withdraw a vote.
+    /// Whether the poll is closed, so that votes are final.
     public var isClosed: Bool
 
     /// Creates a poll, which is open.

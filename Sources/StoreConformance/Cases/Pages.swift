@@ -153,7 +153,8 @@ extension StoreConformance {
         .senders(["alice"]), .senders(["عَلي", "Alice"]), .senders([]), .senders(["nobody"]), .mentionsMe,
         MessageFilter(types: [.text], senders: ["alice"], mentionsMe: true),
         MessageFilter(excludedTypes: [.notice], customTypes: [nil, "a"], senders: ["alice", "bob"]), .hasMedia,
-        .types([.image, .file]), .thread(MessageID(3)), .thread(MessageID(999)),
+        .types([.image, .file]), .thread(MessageID(3)), .thread(MessageID(999)), .noReplies,
+        MessageFilter(senders: ["alice"], mentionsMe: true, excludesReplies: true),
         MessageFilter(types: [.image], senders: ["alice"], hasMedia: true),
         MessageFilter(customTypes: ["a"], mentionsMe: true, thread: MessageID(3)),
     ]

@@ -145,7 +145,8 @@ extension ChangeScenario {
 
     private func randomFilter() -> MessageFilter {
         random.pick([
-            .all, .all, .types([.image, .notice]), .hasMedia, .init(excludedTypes: [.text]), .customTypes(["a"]),
+            .all, .all, .types([.image, .notice]), .hasMedia, .noReplies, .init(excludedTypes: [.text]),
+            .customTypes(["a"]),
             .customTypes([nil, "b"]), .senders(["alice", "dave"]), .mentionsMe,
             .thread(reference.entries.randomElement(using: &random)?.thread ?? harness.newID()),
         ])

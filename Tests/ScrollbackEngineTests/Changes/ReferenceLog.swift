@@ -167,6 +167,7 @@ struct ReferenceLog {
         if let senders = filter.senders, !senders.contains(entry.sender) { return false }
         if filter.hasMedia, entry.type != .image, entry.type != .video { return false }
         if let thread = filter.thread, entry.thread != thread { return false }
+        if filter.excludesReplies, entry.thread != nil { return false }
         // An edit must not be revealed by the filters that match it.
         if entry.isEditedLater, filter.customTypes != nil || filter.hasMedia { return false }
         if filter.mentionsMe, entry.mentions?.includes(reader) != true { return false }

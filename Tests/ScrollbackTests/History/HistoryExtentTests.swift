@@ -126,8 +126,14 @@ struct HistoryExtentTests {
         #expect(first.replies?.count == 1 && first.replies?.lastReplyAt == reply.timetoken)
         #expect(first.actions.map(\.value) == ["👍"])
         #expect(second.attributes.replyTo == root.id && second.thread == root.id)
-        let thread = try await chat.history(.latest, limit: 10, matching: .thread(root.id), from: .remote)
+        let thread = try await chat.history(.latest, limit: 10, matching: .thread(root.id), from: source)
         #expect(thread.messages.map(\.id) == [reply.id], "A thread filter returns only replies.")
+        let others = try await chat.history(.latest, limit: 10, matching: .noReplies, from: source)
+        #expect(others.messages.map(\.id) == [root.id], "Replies can be left out.")
+        let both = await #expect(throws: ChatError.self) {
+            try await chat.history(matching: .init(thread: root.id, excludesReplies: true), from: source)
+        }
+        #expect(both?.parameter == "excludesReplies")
         await server.close()
     }
 

@@ -391,7 +391,7 @@ struct RandomScenario {
     }
 
     private mutating func filter() -> MessageFilter {
-        switch number(0...9) {
+        switch number(0...10) {
         case 0: .types([.text])
         case 1: .types([.image, .notice])
         case 2: MessageFilter(excludedTypes: [.text])
@@ -400,7 +400,8 @@ struct RandomScenario {
         case 5: .senders(["alice"])
         case 6: .mentionsMe
         case 7: .hasMedia
-        case 8: reference.entries.randomElement(using: &random).map { .thread($0.thread ?? $0.id) } ?? .all
+        case 8: .noReplies
+        case 9: reference.entries.randomElement(using: &random).map { .thread($0.thread ?? $0.id) } ?? .all
         default: .all
         }
     }

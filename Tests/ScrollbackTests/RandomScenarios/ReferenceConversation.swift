@@ -59,6 +59,7 @@ struct ReferenceConversation {
         if let types = filter.excludedTypes, types.contains(entry.type) { return false }
         if let types = filter.customTypes, !types.contains(customType) { return false }
         if let senders = filter.senders, !senders.contains(entry.sender) { return false }
+        if filter.excludesReplies, entry.thread != nil { return false }
         if filter.mentionsMe, mentions?.includes(reader) != true { return false }
         if filter.hasMedia, ![.image, .gif, .file, .voice, .video].contains(entry.type) { return false }
         if let thread = filter.thread, entry.thread != thread { return false }
