@@ -118,13 +118,13 @@ struct CommunityTests {
         let (alice, carol) = (try await server.client("alice"), try await server.client("carol"))
         let chat = alice.conversation(secret)
         let sending = try await chat.send(.text("let me in"))
-        let error = await #expect(throws: ChatError.self) { try await sending.waitUntilSent() }
-        #expect(error?.code == .unknownConversation)
+        let error = try await #require(throws: ChatError.self) { try await sending.waitUntilSent() }
+        #expect(error.code == .unknownConversation)
         #expect(try server.messages(in: secret).isEmpty)
         // The sender still has the failed message, which is neither part of the history nor listed.
         for await view in chat.timeline(at: .latest).views {
             guard case .pending(let pending)? = view.items.first else { continue }
-            #expect(pending.id == sending.id && error.map { pending.state == .failed($0) } == true)
+            #expect(pending.id == sending.id && pending.state == .failed(error))
             #expect(view.items.count == 1)
             break
         }

@@ -69,7 +69,7 @@ struct RequestTimeoutTests {
         async let retried = withRequestOptions(RequestOptions(timeout: .seconds(1), retries: 10)) {
             try await chat.history(from: .remote)
         }
-        #expect(try await eventually { server.historyRequests(of: "alice") - before >= 4 })
+        try #require(try await eventually { server.historyRequests(of: "alice") - before >= 4 })
         held.release()
         #expect(try await retried.messages.map(\.text) == ["hi"])
         await server.close()
@@ -102,7 +102,7 @@ struct RequestTimeoutTests {
         let chat = alice.conversation(group)
         held.hold()
         let sending = try await chat.send(.text("hello"))
-        #expect(try await eventually { (server.requests(of: "alice")["send"] ?? 0) >= 2 })
+        try #require(try await eventually { (server.requests(of: "alice")["send"] ?? 0) >= 2 })
         #expect(try server.messages(in: group).map(\.text) == ["hi", "hello"])
         held.release()
         // The outcome of the first attempt is unknown to the client, so it reports no error.

@@ -447,7 +447,7 @@ struct FilesTests {
             for (reported, shown) in [(0.0, 0.0), (0.25, 0.25), (0.5, 0.5), (7, 1), (-1, 0), (0.75, 0.75)] {
                 uploader.steps.continuation.yield(reported)
                 let isShown = try await eventually { states.withLock { $0.last } == .uploading(shown) }
-                #expect(isShown, "\(reported)")
+                try #require(isShown, "\(reported)")
             }
             uploader.steps.continuation.finish()
             let media = try #require(try await sending.waitUntilSent().content?.media)
