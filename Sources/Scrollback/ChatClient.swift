@@ -77,6 +77,10 @@ public final class ChatClient: Sendable {
         package var transport: (any Transport)?
         package var mediaTransport: (any MediaTransport)?
         package var uploadChunkSize = Uploads.chunkSize
+        /// The timeout of the client's own requests.
+        ///
+        /// ``RequestOptions`` have the timeout of the app's requests.
+        package var requestTimeout = RequestOptions.standard.timeout
         package var clock: @Sendable () -> Date = { Date() }
 
         /// Creates a configuration; all other properties have their default values.
@@ -139,7 +143,8 @@ public final class ChatClient: Sendable {
             token: configuration.token, clock: configuration.clock, logger: Logger(label: "scrollback.client"),
             eventCapacity: configuration.eventBuffer, pace: pace,
             media: configuration.mediaTransport ?? Self.mediaTransport(configuration), mediaSettings: media,
-            uploadChunkSize: configuration.uploadChunkSize, sharesPresence: configuration.sharesPresence,
+            uploadChunkSize: configuration.uploadChunkSize, requestTimeout: configuration.requestTimeout,
+            sharesPresence: configuration.sharesPresence,
             syncsReadState: configuration.syncsReadState, pushInbox: configuration.pushInbox)
         try await core.start()
         return ChatClient(core: core, configuration: configuration)

@@ -267,6 +267,31 @@ struct VendorPayloadTests {
         #expect(own["notifyId"] as? Int == 17)
         let plain = try shown { _ in }
         #expect(plain["image"] == nil && plain["category"] as? String == "WORK")
+        // The service accepts only https images.
+        let insecure = try shown { options in
+            options.harmony = PushOptions.Harmony()
+            options.harmony?.imageURL = URL(string: "http://example.com/a.png")
+        }
+        #expect(insecure["image"] == nil && insecure["body"] as? String == "Bob: hello")
+    }
+
+    @Test("HarmonyOS: a category must be in upper case", .rows(143), arguments: ["travel", "Travel", "TRAVEL"])
+    func harmonyCategory(_ category: String) throws {
+        var options = PushOptions()
+        options.harmony = PushOptions.Harmony()
+        options.harmony?.category = category
+        guard category != "TRAVEL" else {
+            #expect(try PushOptions(options.json()) == options)
+            return
+        }
+        for error in [
+            #expect(throws: ChatError.self) { try options.json() },
+            #expect(throws: ChatError.self) {
+                try PushOptions(RawJSON(#"{"harmony":{"category":"\#(category)"}}"#))
+            },
+        ] {
+            #expect(error?.code == .invalidParameter && error?.parameter == "push.harmony.category")
+        }
     }
 
     // MARK: Xiaomi

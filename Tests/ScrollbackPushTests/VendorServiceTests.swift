@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
@@ -113,7 +114,9 @@ struct VendorServiceTests {
         #expect(try await result(10_205) == .refused("10205 w"))
     }
 
-    @Test("HarmonyOS: the reason of an illegal token determines its removal, and a push with a refused image is resent")
+    @Test(
+        "HarmonyOS: the reason of an illegal token determines its removal, and a push with a refused image is resent",
+        .rows(143))
     func harmony() async throws {
         func result(_ code: String, _ message: String = "w", status: Int = 200) async throws -> PushOutcome {
             try await outcome(.harmony, status, #"{"code":"\#(code)","msg":"\#(message)","requestId":"r"}"#)
@@ -146,6 +149,7 @@ struct VendorServiceTests {
         let services = PushServices(over: transport, clock: { [clock] in clock.now })
         #expect(try await services.send(shown, with: Self.credentials(.harmony)) == .sent)
         #expect(transport.requests.count == 2)
+        #expect(!String(decoding: transport.requests[1].body, as: UTF8.self).contains("image"))
     }
 
     @Test("Xiaomi: temporary codes delay the push, and unknown devices are removed")

@@ -1,6 +1,7 @@
 import Foundation
 import ScrollbackModel
 import ScrollbackSearch
+import TestSupport
 import TextAnalysis
 import Testing
 
@@ -9,19 +10,9 @@ struct LogLine: Decodable, Sendable {
     var channel: String
     var text: String
 
-    /// Reads a chat log.
-    ///
-    /// - Returns: The lines, or an empty array if the file is missing. In CI, a missing file fails the test.
+    /// Reads a chat log. The test must have the trait `needs(.chatLog(…))`.
     static func all(of name: String) throws -> [LogLine] {
-        let package = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
-        let files = [package.deletingLastPathComponent(), package].map {
-            $0.appending(path: "shared/data/chatlogs/\(name)")
-        }
-        guard let file = files.first(where: { FileManager.default.fileExists(atPath: $0.path) }) else {
-            try #require(ProcessInfo.processInfo.environment["CI"] == nil, "The chat log \(name) is missing.")
-            print("Skipped: the chat log \(name) is not on this machine.")
-            return []
-        }
+        let file = URL(filePath: try Requirement.chatLog(name).path())
         let decoder = JSONDecoder()
         return try Data(contentsOf: file).split(separator: UInt8(ascii: "\n")).map {
             try decoder.decode(LogLine.self, from: $0)

@@ -40,6 +40,8 @@ package final class ClientCore: Sendable {
     let downloads = Downloads()
     /// The size of an upload request's body, in bytes.
     let uploadChunkSize: Int
+    /// The timeout of the client's own requests, such as those of the outbox.
+    let requestTimeout: Duration
     let sharesPresence: Bool
     let syncsReadState: Bool
     let pushInbox: PushInbox?
@@ -62,6 +64,8 @@ package final class ClientCore: Sendable {
         case tick
         case request(any FrameRequest, timeout: Duration, Reply<[UInt8]>)
         case requestTimedOut(ref: Int64, generation: Int)
+        /// A request waited for the connection for the whole time of its timeout.
+        case waitTimedOut(Int)
         /// An item was added to the outbox.
         case queued(OutboxItem)
         /// The upload of a message's files ended.
@@ -94,7 +98,7 @@ package final class ClientCore: Sendable {
         user: UserID, store: LocalStore, server: URL, device: String, transport: any Transport,
         token: @escaping @Sendable () async throws -> String, clock: @escaping @Sendable () -> Date, logger: Logger,
         eventCapacity: Int, pace: SendPace?, media: any MediaTransport, mediaSettings: MediaSettings,
-        uploadChunkSize: Int,
+        uploadChunkSize: Int, requestTimeout: Duration,
         sharesPresence: Bool = false, syncsReadState: Bool = true, pushInbox: PushInbox? = nil
     ) {
         self.user = user
@@ -111,6 +115,7 @@ package final class ClientCore: Sendable {
         self.media = media
         self.mediaSettings = mediaSettings
         self.uploadChunkSize = uploadChunkSize
+        self.requestTimeout = requestTimeout
         self.sharesPresence = sharesPresence
         self.syncsReadState = syncsReadState
         self.pushInbox = pushInbox

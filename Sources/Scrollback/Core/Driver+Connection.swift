@@ -87,7 +87,7 @@ extension Driver {
             requestSubscriptions(to: ids)
         }
         requestPresence(watched.keys.sorted())
-        for (request, timeout, reply) in waiting { send(request, .reply(reply), timeout: timeout) }
+        for one in waiting { send(one.request, .reply(one.reply), timeout: ContinuousClock.now.duration(to: one.end)) }
         waiting = []
         await perform(outbox.connected(now: now))
         await sendSettings()
@@ -110,11 +110,13 @@ extension Driver {
     func failWaiting(_ error: ChatError) {
         let unanswered = waiting
         waiting = []
-        for (_, _, reply) in unanswered { reply(.failure(error)) }
+        for one in unanswered { one.reply(.failure(error)) }
     }
 
     /// Closes the connection, and fails all requests that wait for an answer.
-    func disconnect() {
+    func disconnect(
+        _ error: ChatError = ChatError(.unreachable, "The connection was lost before the server answered.")
+    ) {
         openConnection?.close()
         openConnection = nil
         resume.disconnected()
@@ -136,7 +138,7 @@ extension Driver {
         let unanswered = requests.values
         requests = [:]
         for case .reply(let reply) in unanswered {
-            reply(.failure(ChatError(.unreachable, "The connection was lost before the server answered.")))
+            reply(.failure(error))
         }
     }
 

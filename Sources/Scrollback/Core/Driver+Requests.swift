@@ -9,11 +9,11 @@ extension Driver {
     func ask(_ request: any FrameRequest, _ timeout: Duration, _ reply: @escaping ClientCore.Reply<[UInt8]>) async {
         switch lifecycle.phase {
         case .online: send(request, .reply(reply), timeout: timeout)
-        case .opening, .authenticating: waiting.append((request, timeout, reply))
+        case .opening, .authenticating: wait(request, timeout, reply)
         case .waiting:
             await reconnectNow()
             if lifecycle.phase == .opening {
-                waiting.append((request, timeout, reply))
+                wait(request, timeout, reply)
             } else {
                 reply(.failure(ChatError(.unreachable, "The server can't be reached.")))
             }
@@ -23,13 +23,21 @@ extension Driver {
         }
     }
 
-    func send(_ request: any FrameRequest, _ purpose: Request, timeout: Duration = RequestOptions.standard.timeout) {
+    static let timeout = ChatError(.timeout, "The server did not answer in time.")
+
+    private func wait(_ request: any FrameRequest, _ timeout: Duration, _ reply: @escaping ClientCore.Reply<[UInt8]>) {
+        lastWaiting += 1
+        waiting.append(WaitingRequest(number: lastWaiting, request: request, end: .now + timeout, reply: reply))
+        post(.waitTimedOut(lastWaiting), after: timeout)
+    }
+
+    func send(_ request: any FrameRequest, _ purpose: Request, timeout: Duration? = nil) {
         guard let connection else { return }
         lastRef += 1
         let ref = lastRef
         requests[ref] = purpose
         connection.send(request.frame(ref: ref))
-        post(.requestTimedOut(ref: ref, generation: lifecycle.generation), after: timeout)
+        post(.requestTimedOut(ref: ref, generation: lifecycle.generation), after: timeout ?? core.requestTimeout)
     }
 
     func decode(_ bytes: [UInt8]) -> ServerFrame? {

@@ -29,7 +29,8 @@ final class Driver {
     var lastRef: Int64 = 0
     var requests: [Int64: Request] = [:]
     /// Requests that arrived while the client was connecting.
-    var waiting: [(any FrameRequest, timeout: Duration, ClientCore.Reply<[UInt8]>)] = []
+    var waiting: [WaitingRequest] = []
+    var lastWaiting = 0
     /// Conversations with a setting in flight to the server.
     var settingsInFlight: Set<ConversationID> = []
     /// Whether settings wait for the retry after a temporary error.
@@ -79,6 +80,16 @@ final class Driver {
         case nothing
     }
 
+    /// A request that waits for the connection.
+    ///
+    /// Its timeout includes this time.
+    struct WaitingRequest {
+        var number: Int
+        var request: any FrameRequest
+        var end: ContinuousClock.Instant
+        var reply: ClientCore.Reply<[UInt8]>
+    }
+
     init(core: ClientCore, outbox: Outbox, push: PushRegistration) {
         self.core = core
         self.outbox = outbox
@@ -126,7 +137,7 @@ final class Driver {
     private func end(_ rest: ArraySlice<ClientCore.Input>) {
         let unhandled = Array(rest) + core.mailbox.close()
         _ = lifecycle.disconnect()
-        disconnect()
+        disconnect(ClientCore.closed)
         failWaiting(ClientCore.closed)
         for input in unhandled {
             switch input {
@@ -160,7 +171,10 @@ final class Driver {
         case .request(let request, let timeout, let reply): await ask(request, timeout, reply)
         case .requestTimedOut(let ref, let generation):
             guard generation == lifecycle.generation else { break }
-            await answered(ref, .failure(ChatError(.timeout, "The server did not answer in time.")))
+            await answered(ref, .failure(Self.timeout))
+        case .waitTimedOut(let number):
+            guard let index = waiting.firstIndex(where: { $0.number == number }) else { break }
+            waiting.remove(at: index).reply(.failure(Self.timeout))
         case .queued(let item):
             if item.isMessage { ownTyping.sent(to: item.conversation) }
             await perform(

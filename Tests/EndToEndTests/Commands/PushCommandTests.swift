@@ -1,6 +1,7 @@
 import Foundation
 import Scrollback
 import ScrollbackModel
+import TestSupport
 import Testing
 
 /// The push commands, by which operators check the connection to the push services.
@@ -30,9 +31,11 @@ struct PushCommandTests {
         return Ended(code, output, errors: errors)
     }
 
-    @Test("A test push reaches one or all devices, even of an online user, and prints a line or an object for each")
+    @Test(
+        "A test push reaches one or all devices, even of an online user, and prints a line or an object for each",
+        .needs(.standIns))
     func testPushReachesDevices() async throws {
-        guard let standIn = try await PushStandIn.start("apns") else { return }
+        let standIn = try await PushStandIn.start("apns")
         let push = try await PushServer.start(["apns": standIn])
         let devices = try await standIn.devices(2)
         for (name, device) in zip(["phone", "tablet"], devices) {
@@ -65,9 +68,9 @@ struct PushCommandTests {
         try await push.server.terminate()
     }
 
-    @Test("A test push that fails or has no device exits with 1 and prints the reason")
+    @Test("A test push that fails or has no device exits with 1 and prints the reason", .needs(.standIns))
     func failedTestPushExitsWithOne() async throws {
-        guard let standIn = try await PushStandIn.start("apns") else { return }
+        let standIn = try await PushStandIn.start("apns")
         let push = try await PushServer.start(["apns": standIn])
         let devices = try await standIn.devices(3)
         try await push.register("alice", "apns", devices[0])

@@ -6,9 +6,11 @@ import Testing
 
 @Suite("Real chat logs")
 struct RealLogImportTests {
-    @Test("An imported community of real channels is read back byte for byte after repeated kills")
+    @Test(
+        "An imported community of real channels is read back byte for byte after repeated kills",
+        .needs(.chatLog("gitter-freecodecamp.jsonl")))
     func importedCommunitySurvivesKills() async throws {
-        guard let log = try ChatLog.find("gitter-freecodecamp.jsonl") else { return }
+        let log = try ChatLog.find("gitter-freecodecamp.jsonl")
         let only = Run.isLong ? nil : "Casual"
         let linesByChannel = try log.lines(of: only)
         if Run.isLong {
@@ -43,9 +45,11 @@ struct RealLogImportTests {
         try await verify(server.data)
     }
 
-    @Test("Imported groups of real channels are read back byte for byte by command after repeated kills")
+    @Test(
+        "Imported groups of real channels are read back byte for byte by command after repeated kills",
+        .needs(.chatLog("irc-ubuntu.jsonl")))
     func importedGroupsSurviveKills() async throws {
-        guard let log = try ChatLog.find("irc-ubuntu.jsonl") else { return }
+        let log = try ChatLog.find("irc-ubuntu.jsonl")
         let only = Run.isLong ? nil : "rust"
         let linesByChannel = try log.lines(of: only)
         if Run.isLong {

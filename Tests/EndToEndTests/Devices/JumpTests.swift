@@ -2,15 +2,16 @@ import ContractRows
 import Foundation
 import Scrollback
 import ScrollbackModel
+import TestSupport
 import Testing
 
 @Suite("Jumps into a long channel")
 struct JumpTests {
     @Test(
         "After a jump into the middle of a long channel, pages and a timeline reach both ends across the gap",
-        .rows(7, 23, 55))
+        .rows(7, 23, 55), .needs(.chatLog("irc-ubuntu.jsonl")))
     func pagesAndTimelineReachBothEndsAfterJump() async throws {
-        guard let log = try ChatLog.find("irc-ubuntu.jsonl") else { return }
+        let log = try ChatLog.find("irc-ubuntu.jsonl")
         let lines = try #require(try log.lines(of: "ubuntu")["ubuntu"])
         let head = Int64(lines.count)
         #expect(head == 27_439)

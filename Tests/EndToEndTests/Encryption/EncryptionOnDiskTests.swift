@@ -81,14 +81,9 @@ struct EncryptionOnDiskTests {
         #expect(try await RunningServer.command(["verify", server.data.path]).code == 0)
     }
 
-    @Test("Another implementation decrypts messages by the documented format")
+    @Test("Another implementation decrypts messages by the documented format", .needs(.standIns))
     func anotherImplementationDecryptsMessages() async throws {
-        let package = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
-        let python = package.appending(path: ".build/push-stand-ins/bin/python").path
-        guard FileManager.default.isExecutableFile(atPath: python) else {
-            try #require(!Run.isCI, "The Python package cryptography is missing. Run scripts/push-stand-ins.sh.")
-            return print("Skipped: the Python package cryptography is not installed. Run scripts/push-stand-ins.sh.")
-        }
+        let python = try Requirement.standIns.path()
         let server = try await server()
         let alice = try await client(server, "alice", encrypts: true)
         let sent = try await alice.conversation(.direct("bob")).send(

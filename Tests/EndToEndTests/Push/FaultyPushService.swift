@@ -27,11 +27,9 @@ struct FaultyStandIn: FaultyPushService {
     let service: String
     let standIn: PushStandIn
 
-    /// Starts a stand-in.
-    ///
-    /// - Returns: `nil` if the stand-ins are not installed.
-    init?(_ service: String) async throws {
-        guard let standIn = try await PushStandIn.start(service) else { return nil }
+    /// Starts a stand-in. The test must have the trait `needs(.standIns)`.
+    init(_ service: String) async throws {
+        let standIn = try await PushStandIn.start(service)
         self.service = service
         self.standIn = standIn
     }

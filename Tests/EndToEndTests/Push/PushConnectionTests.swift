@@ -1,5 +1,6 @@
 import Foundation
 import ScrollbackModel
+import TestSupport
 import Testing
 
 /// Connections to Apple's service. The server opens a few, with many concurrent requests on each.
@@ -13,10 +14,8 @@ struct PushConnectionTests {
         let tokens: [String]
 
         /// Starts a stand-in and a server, and pushes to `group:g0`.
-        ///
-        /// - Returns: `nil` if the stand-ins are not installed.
-        init?(groups: Int, people: Int) async throws {
-            guard let service = try await FaultyStandIn("apns") else { return nil }
+        init(groups: Int, people: Int) async throws {
+            let service = try await FaultyStandIn("apns")
             self.service = service
             push = try await service.startServer()
             alice = try await push.server.api("alice")
@@ -45,11 +44,11 @@ struct PushConnectionTests {
         }
     }
 
-    @Test("A burst uses more than one and at most four connections, and sends each push once")
+    @Test("A burst uses more than one and at most four connections, and sends each push once", .needs(.standIns))
     func burstUsesUpToFourConnections() async throws {
         // More pushes than the 200 concurrent requests on one connection before the server opens another one.
         let (groups, people) = (6, 64)
-        guard let scene = try await Scene(groups: groups, people: people) else { return }
+        let scene = try await Scene(groups: groups, people: people)
         #expect(try await scene.connections() == [1: people])
         try await scene.service.standIn.fail(next: [
             ["kind": "hangAfter", "seconds": 8, "count": (groups - 1) * people]
@@ -64,10 +63,12 @@ struct PushConnectionTests {
         try await scene.push.server.terminate()
     }
 
-    @Test("A connection that is closed is replaced, and no push is lost", arguments: ["goaway", "reset"])
+    @Test(
+        "A connection that is closed is replaced, and no push is lost", .needs(.standIns),
+        arguments: ["goaway", "reset"])
     func closedConnectionIsReplaced(how: String) async throws {
         let people = 60
-        guard let scene = try await Scene(groups: 3, people: people) else { return }
+        let scene = try await Scene(groups: 3, people: people)
         // The connection closes in the middle of a page: some requests wait for a response, others are not yet
         // accepted.
         let underWay = 20

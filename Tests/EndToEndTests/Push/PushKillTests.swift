@@ -1,5 +1,6 @@
 import Foundation
 import ScrollbackModel
+import TestSupport
 import Testing
 
 /// Pushes by a server that is killed repeatedly, to services with faults.
@@ -18,15 +19,16 @@ struct PushKillTests {
     /// The maximum number of concurrent pushes of a server: pages of pushes, including second devices, and retries.
     private static let mostUnderWay = 8 * 110 + 200
 
-    private func open(_ service: String) async throws -> (any FaultyPushService)? {
+    private func open(_ service: String) async throws -> any FaultyPushService {
         if service == "webhook" { return try await FaultyPushWebhook() }
         return try await FaultyStandIn(service)
     }
 
     @Test(
-        "Each due push arrives, and duplicates result only from a kill or a cut connection", arguments: services)
+        "Each due push arrives, and duplicates result only from a kill or a cut connection", .needs(.standIns),
+        arguments: services)
     func pushesSurviveServerKills(service name: String) async throws {
-        guard let service = try await open(name) else { return }
+        let service = try await open(name)
         let (groups, people, kills) = Self.scale(name)
         let push = try await service.startServer()
         let names = (0..<people).map { "user\($0)" }

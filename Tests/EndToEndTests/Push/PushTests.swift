@@ -11,7 +11,7 @@ struct PushTests {
         "apns", "fcm", "webpush", "huawei", "harmonyos", "honor", "xiaomi", "oppo", "vivo",
     ]
 
-    private func standIn(_ service: String, _ settings: [String: Any] = [:]) async throws -> PushStandIn? {
+    private func standIn(_ service: String, _ settings: [String: Any] = [:]) async throws -> PushStandIn {
         try await PushStandIn.start(service, settings: settings)
     }
 
@@ -22,9 +22,9 @@ struct PushTests {
 
     @Test(
         "Each service accepts messages of every kind and with every option, and no rule is violated",
-        .rows(121, 122, 133, 134, 135, 136, 142), arguments: services)
+        .rows(121, 122, 133, 134, 135, 136, 142), .needs(.standIns), arguments: services)
     func servicesAcceptEveryKindOfMessage(service: String) async throws {
-        guard let standIn = try await standIn(service) else { return }
+        let standIn = try await standIn(service)
         let push = try await PushServer.start([service: standIn])
         try await push.makeGroup("swift", members: ["alice", "bob"])
         try await push.register("bob", service, device(standIn, service)[0])
@@ -75,9 +75,9 @@ struct PushTests {
         try await push.server.terminate()
     }
 
-    @Test("OPPO pushes share requests, and an invalid ID is removed and does not delay others")
+    @Test("OPPO pushes share requests, and an invalid ID is removed and does not delay others", .needs(.standIns))
     func oppoPushesShareRequests() async throws {
-        guard let standIn = try await standIn("oppo") else { return }
+        let standIn = try await standIn("oppo")
         let push = try await PushServer.start(["oppo": standIn])
         let names = (0..<200).map { "user\($0)" }
         for (name, device) in zip(names, try await device(standIn, "oppo", count: names.count)) {
@@ -102,9 +102,10 @@ struct PushTests {
         try await push.server.terminate()
     }
 
-    @Test("A user gets no pushes while the app is in the foreground, but gets them in the background")
+    @Test(
+        "A user gets no pushes while the app is in the foreground, but gets them in the background", .needs(.standIns))
     func presence() async throws {
-        guard let standIn = try await standIn("apns") else { return }
+        let standIn = try await standIn("apns")
         let push = try await PushServer.start(["apns": standIn])
         try await push.makeGroup("swift", members: ["alice", "bob"])
         try await push.register("bob", "apns", device(standIn, "apns")[0])
@@ -123,9 +124,11 @@ struct PushTests {
     }
 
     /// OPPO's responses do not report such devices.
-    @Test("Devices that a service no longer knows are removed", arguments: services.filter { $0 != "oppo" })
+    @Test(
+        "Devices that a service no longer knows are removed", .needs(.standIns),
+        arguments: services.filter { $0 != "oppo" })
     func unknownDevicesAreRemoved(service: String) async throws {
-        guard let standIn = try await standIn(service) else { return }
+        let standIn = try await standIn(service)
         let push = try await PushServer.start([service: standIn])
         try await push.makeGroup("swift", members: ["alice", "bob"])
         let devices = try await device(standIn, service, count: 2)
@@ -166,9 +169,9 @@ struct PushTests {
 
     @Test(
         "A push replaces the notification with its identifier, which recalls share with their message",
-        .rows(134, 137), arguments: services)
+        .rows(134, 137), .needs(.standIns), arguments: services)
     func replaced(service: String) async throws {
-        guard let standIn = try await standIn(service) else { return }
+        let standIn = try await standIn(service)
         let push = try await PushServer.start([service: standIn])
         try await push.makeGroup("swift", members: ["alice", "bob"])
         try await push.register("bob", service, device(standIn, service)[0])
@@ -207,9 +210,10 @@ struct PushTests {
     }
 
     @Test(
-        "A recalled message's notification is withdrawn if the service supports it", arguments: ["harmonyos", "xiaomi"])
+        "A recalled message's notification is withdrawn if the service supports it", .needs(.standIns),
+        arguments: ["harmonyos", "xiaomi"])
     func recallWithdrawsNotification(service: String) async throws {
-        guard let standIn = try await standIn(service) else { return }
+        let standIn = try await standIn(service)
         let push = try await PushServer.start([service: standIn])
         try await push.makeGroup("swift", members: ["alice", "bob"])
         try await push.register("bob", service, device(standIn, service)[0])
@@ -242,9 +246,11 @@ struct PushTests {
         #expect(try await standIn.refused() == [])
     }
 
-    @Test("Credentials are neither in settings nor in the log, and an invalid change names its parameter")
+    @Test(
+        "Credentials are neither in settings nor in the log, and an invalid change names its parameter",
+        .needs(.standIns))
     func secrets() async throws {
-        guard let standIn = try await standIn("apns") else { return }
+        let standIn = try await standIn("apns")
         let push = try await PushServer.start(["apns": standIn])
         let key = try standIn.file("keyFile").split(separator: "\n")[1]
         let settings = try await push.admin.call("GET", "/v1/settings")
@@ -259,9 +265,11 @@ struct PushTests {
         #expect(!push.server.log.contains(key))
     }
 
-    @Test("Credentials from a file are used and reloaded, and are in no response, log or data directory")
+    @Test(
+        "Credentials from a file are used and reloaded, and are in no response, log or data directory",
+        .needs(.standIns))
     func file() async throws {
-        guard let standIn = try await standIn("apns") else { return }
+        let standIn = try await standIn("apns")
         let push = try await PushServer.start(["apns": standIn], inFile: true)
         try await push.makeGroup("swift", members: ["alice", "bob"])
         try await push.register("bob", "apns", device(standIn, "apns")[0])

@@ -2,6 +2,7 @@ import ContractRows
 import Foundation
 import Scrollback
 import ScrollbackModel
+import TestSupport
 import Testing
 
 /// Checks that texts and names in every script keep their bytes.
@@ -13,9 +14,9 @@ struct ByteTests {
 
     @Test(
         "Real messages in other scripts keep their bytes over HTTP, on the device and in search results",
-        .contract("check 14"))
+        .contract("check 14"), .needs(.chatLog("gitter-freecodecamp.jsonl")))
     func realMessagesKeepTheirBytes() async throws {
-        guard let log = try ChatLog.find("gitter-freecodecamp.jsonl") else { return }
+        let log = try ChatLog.find("gitter-freecodecamp.jsonl")
         let lines = try log.linesBeyondASCII(step: Run.isLong ? 1 : 6)
         #expect(lines.count == (Run.isLong ? 8_564 : 1_428))
         // All rooms are merged into one conversation, which needs fewer requests.

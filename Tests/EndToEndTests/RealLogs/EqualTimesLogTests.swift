@@ -2,15 +2,16 @@ import ContractRows
 import Foundation
 import Scrollback
 import ScrollbackModel
+import TestSupport
 import Testing
 
 @Suite("A real log with equal times")
 struct EqualTimesLogTests {
     @Test(
         "Pages of an odd size return every message of a log with equal times once, in order",
-        .contract("check 1"), .rows(171))
+        .contract("check 1"), .rows(171), .needs(.chatLog("irc-ubuntu.jsonl")))
     func pagesReturnEveryMessageOnce() async throws {
-        guard let log = try ChatLog.find("irc-ubuntu.jsonl") else { return }
+        let log = try ChatLog.find("irc-ubuntu.jsonl")
         let only = Run.isLong ? nil : "ubuntu-meeting"
         let linesByChannel = try log.lines(of: only)
         let groups = linesByChannel.values.map { lines in

@@ -8,9 +8,10 @@ import Testing
 extension RecentsLogTests {
     @Test(
         "Recents are loaded once on each device, and reads and removals in bulk reach every device",
-        .contract("check 15"), .rows(184, 185, 186, 205, 206, 213, 214, 215, 218, 220, 221))
+        .contract("check 15"), .rows(184, 185, 186, 205, 206, 213, 214, 215, 218, 220, 221),
+        .needs(.chatLog("chitchat-p2p.jsonl")))
     func bulkReadsAndRemovalsReachEveryDevice() async throws {
-        guard let log = try ChatLog.find("chitchat-p2p.jsonl") else { return }
+        let log = try ChatLog.find("chitchat-p2p.jsonl")
         var generator = SplitMix64(printingSeedFor: "bulk of \(log.file.lastPathComponent)")
         let server = try await RunningServer.start()
         var whole = RecentsReference()

@@ -13,12 +13,12 @@ import Testing
 struct RecentsLogTests {
     @Test(
         "Each user's list has all of the user's sessions, newest first, and the messages of others are unread",
-        .rows(182, 185, 204, 205, 209))
+        .rows(182, 185, 204, 205, 209), .needs(.chatLog("chitchat-p2p.jsonl")),
+        .needs(.chatLog("gitter-freecodecamp.jsonl")), .needs(.chatLog("irc-ubuntu.jsonl")))
     func listHasAllSessionsOfTheUser() async throws {
-        guard let log = try ChatLog.find("chitchat-p2p.jsonl"),
-            let community = try ChatLog.find("gitter-freecodecamp.jsonl"),
-            let groups = try ChatLog.find("irc-ubuntu.jsonl")
-        else { return }
+        let log = try ChatLog.find("chitchat-p2p.jsonl")
+        let community = try ChatLog.find("gitter-freecodecamp.jsonl")
+        let groups = try ChatLog.find("irc-ubuntu.jsonl")
         var generator = SplitMix64(printingSeedFor: "people of \(log.file.lastPathComponent)")
         let server = try await RunningServer.start()
         var reference = RecentsReference()
@@ -46,9 +46,9 @@ struct RecentsLogTests {
 
     @Test(
         "Sessions of the same two users are one direct conversation by time, unread for the respective recipient",
-        .rows(182, 204, 205, 209))
+        .rows(182, 204, 205, 209), .needs(.chatLog("chitchat-p2p.jsonl")))
     func pairSessionsFormOneDirectConversation() async throws {
-        guard let log = try ChatLog.find("chitchat-p2p.jsonl") else { return }
+        let log = try ChatLog.find("chitchat-p2p.jsonl")
         var generator = SplitMix64(printingSeedFor: "pairs of \(log.file.lastPathComponent)")
         let server = try await RunningServer.start()
         var whole = RecentsReference()

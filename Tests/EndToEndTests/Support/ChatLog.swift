@@ -1,10 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The kind of this test run.
 enum Run {
     static let isLong = ProcessInfo.processInfo.environment["SCROLLBACK_LONG"] != nil
-    static let isCI = ProcessInfo.processInfo.environment["CI"] != nil
 }
 
 /// A file of real chat logs, which is not part of the repository.
@@ -18,19 +18,9 @@ struct ChatLog: Sendable {
 
     let file: URL
 
-    /// Finds a chat log.
-    ///
-    /// - Returns: The chat log, or `nil` if this machine doesn't have it. In CI, a missing chat log fails the test.
-    static func find(_ name: String) throws -> ChatLog? {
-        let package = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
-        let folders = [package.deletingLastPathComponent(), package]
-        for folder in folders {
-            let file = folder.appending(path: "shared/data/chatlogs/\(name)")
-            if FileManager.default.fileExists(atPath: file.path) { return ChatLog(file: file) }
-        }
-        try #require(!Run.isCI, "The chat log \(name) is missing. CI runs require it.")
-        print("Skipped: the chat log \(name) is not on this machine.")
-        return nil
+    /// Finds a chat log. The test must have the trait `needs(.chatLog(…))`.
+    static func find(_ name: String) throws -> ChatLog {
+        ChatLog(file: URL(filePath: try Requirement.chatLog(name).path()))
     }
 
     /// Returns the lines of each channel, or of only one channel, in the order of the file.

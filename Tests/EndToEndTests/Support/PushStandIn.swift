@@ -14,18 +14,15 @@ final class PushStandIn: Sendable {
 
     /// Starts a stand-in.
     ///
+    /// The test must have the trait `needs(.standIns)`.
+    ///
     /// - Parameter settings: The settings of the stand-in, as its README lists them.
-    /// - Returns: The stand-in, or `nil` if it is not installed. In CI, a missing stand-in fails the test.
-    static func start(_ service: String, settings: [String: Any] = [:]) async throws -> PushStandIn? {
-        let package = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
-        let python = package.appending(path: ".build/push-stand-ins/bin/python").path
-        guard FileManager.default.isExecutableFile(atPath: python) else {
-            try #require(!Run.isCI, "The push service stand-ins are missing. Run scripts/push-stand-ins.sh.")
-            print("Skipped: the push service stand-ins are not installed. Run scripts/push-stand-ins.sh.")
-            return nil
-        }
-        return try await PushStandIn(service, python, package.appending(path: "Tests/PushStandIns"), settings)
+    static func start(_ service: String, settings: [String: Any] = [:]) async throws -> PushStandIn {
+        try await PushStandIn(
+            service, Requirement.standIns.path(), package.appending(path: "Tests/PushStandIns"), settings)
     }
+
+    private static let package = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
 
     private init(_ service: String, _ python: String, _ home: URL, _ settings: [String: Any]) async throws {
         folder = try TemporaryFolder()

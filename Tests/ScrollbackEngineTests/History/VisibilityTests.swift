@@ -33,7 +33,7 @@ struct VisibilityTests {
 
     @Test(
         "No entry point returns messages from outside a member's spans, and no gap is requested forever", .history(5),
-        .rows(46, 47, 170))
+        .rows(46, 170))
     func entryPointsReturnOnlyVisibleMessages() throws {
         let (harness, ids) = try harness()
         let bob = Caller(user: "bob")
@@ -98,6 +98,46 @@ struct VisibilityTests {
         try harness.read(group, to: 121, by: "bob")
         #expect(try harness.unread(group, "bob") == Counts(2, 2))
         #expect(try harness.page(.around(.firstUnread, before: 0, after: 0), of: group, by: "bob").seqs == [122])
+    }
+
+    @Test(
+        "Without membership, a user reads neither a group nor a private channel, unless the permission allows everyone",
+        .rows(47))
+    func readingWithoutMembership() throws {
+        let secret = ConversationID.community("c", channel: "secret")
+        let store = MemoryStore(generation: 1)
+        let harness = try EngineHarness(store: store)
+        try harness.make(group, members: ["alice"])
+        try harness.make(.community("c"), members: ["alice", "bob"])
+        try harness.put(secret, .init(isPrivate: true, members: ["alice"]))
+        var ids: [ConversationID: MessageID] = [:]
+        for id in [group, secret] {
+            let submission = harness.submission("one")
+            ids[id] = submission.id
+            try harness.send(submission, to: id, by: "alice")
+        }
+        func requests(_ id: ConversationID) -> [(EngineHarness) throws -> Void] {
+            let bob = Caller(user: "bob")
+            let message = ids[id] ?? harness.newID()
+            return [
+                { _ = try $0.page(of: id, by: "bob") }, { _ = try $0.engine.message(message, in: id, by: bob) },
+                { _ = try $0.head(id, "bob") },
+            ]
+        }
+        for id in [group, secret] {
+            for request in requests(id) {
+                #expect(refusal { try request(harness) }?.code == .unknownConversation, "\(id)")
+            }
+        }
+        var permissions = Permissions.standard
+        for kind in [ConversationKind.group, .community] { permissions[.read, kind] = .anyone }
+        let open = try EngineHarness(store: store, permissions: permissions)
+        for id in [group, secret] {
+            for request in requests(id) { #expect(refusal { try request(open) } == nil, "\(id)") }
+            #expect(try open.page(of: id, by: "bob").seqs == [1])
+            // Reading does not include writing.
+            #expect(refusal { try open.send("hi", to: id, by: "bob") } != nil, "\(id)")
+        }
     }
 
     @Test("Wider visibility changes the view and makes older messages readable", .history(5), .rows(46, 170))

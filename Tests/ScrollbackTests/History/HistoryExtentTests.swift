@@ -234,6 +234,25 @@ struct HistoryExtentTests {
         await server.close()
     }
 
+    @Test(
+        "A new device reads the history of direct conversations and groups from the server, unless it is turned off",
+        .rows(6), arguments: [ConversationID.direct("bob"), .group("swift")])
+    func historyIsOnByDefault(_ id: ConversationID) async throws {
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let alice = try await server.client("alice")
+        for number in 1...3 { _ = try await alice.conversation(id).send(.text("\(number)")).waitUntilSent() }
+        for (reader, id) in [("alice" as UserID, id), ("bob", id == .direct("bob") ? .direct("alice") : id)] {
+            let chat = try await server.client(reader).conversation(id)
+            #expect(try await chat.history(from: .remote).messages.map(\.text) == ["3", "2", "1"], "\(reader)")
+        }
+        try await server.set { $0.allowsHistory = false }
+        let new = try await server.client("alice")
+        let error = await #expect(throws: ChatError.self) { try await new.conversation(id).history(from: .remote) }
+        #expect(error?.code == .persistenceDisabled)
+        await server.close()
+    }
+
     // MARK: Requests
 
     @Test("Anchors after the newest or before the oldest message are refused by name", .rows(40))
@@ -255,7 +274,7 @@ struct HistoryExtentTests {
         await server.close()
     }
 
-    @Test("Request options set the timeout and the number of retries", .rows(248))
+    @Test("Request options set the number of retries, and values out of range are refused", .rows(248))
     func requestOptions() async throws {
         let server = try TestServer()
         try await server.makeGroup("swift", members: ["alice"])

@@ -54,6 +54,78 @@ struct PrefetchTests {
         await server.close()
     }
 
+    @Test("By default, 7 days, 100 conversations and 100 messages are prefetched, and no message of a room", .rows(224))
+    func standardLimits() async throws {
+        let server = try TestServer()
+        let groups = (1...101).map { Identifier(known: "g\($0)") }
+        for name in groups { try await server.makeGroup(name, members: ["alice", "bob"]) }
+        try await server.makeRoom("lobby")
+        let alice = try await server.client("alice")
+        for name in groups { _ = try await alice.conversation(.group(name)).send(.text("1")) }
+        try await alice.sendMessages(1...3, in: .room("lobby"))
+        await alice.waitForOutbox()
+        // A week passes for all but the last ones.
+        server.advance(by: 6 * 86_400)
+        for name in groups.dropFirst() { _ = try await alice.conversation(.group(name)).send(.text("2")) }
+        await alice.waitForOutbox()
+        try await alice.sendMessages(1...101, in: .group(groups[100]))
+        server.advance(by: 86_400)
+        for name in groups.dropFirst() { _ = try await alice.conversation(.group(name)).send(.text("3")) }
+        await alice.waitForOutbox()
+        let device = try await server.client("bob")
+        try await device.ready()
+        #expect(try await eventually { try await device.recents.view(limit: 200).conversations.count == 101 })
+        // The oldest conversation is older than seven days, and all others are newer.
+        #expect(try await device.recents.prefetch() == 100)
+        #expect(try await held(.group(groups[0]), on: device) == 1)
+        #expect(try await held(.group(groups[1]), on: device) == 3)
+        // Of 104 messages, the newest 100.
+        let full = device.conversation(.group(groups[100]))
+        #expect(try await full.history(limit: 100, from: .local).messages.last?.seq == 5)
+        #expect(try await full.history(.before(.seq(5)), from: .local).messages.isEmpty)
+        #expect(try await held(.room("lobby"), on: device) == 0)
+        // With one more conversation of this week, the last in the list is left out.
+        _ = try await alice.conversation(.group(groups[0])).send(.text("4")).waitUntilSent()
+        let another = try await server.client("bob")
+        try await another.ready()
+        #expect(try await eventually { try await another.recents.view(limit: 200).conversations.count == 101 })
+        #expect(try await another.recents.prefetch() == 100)
+        #expect(try await held(.group(groups[1]), on: another) == 1)
+        #expect(try await held(.group(groups[0]), on: another) == 2)
+        await server.close()
+    }
+
+    @Test(
+        "After 40 days, a device gets the missed messages of the replayed days by itself, and all others on demand",
+        .rows(224), arguments: [7, 60])
+    func longAbsence(replayDays: Int) async throws {
+        let server = try TestServer()
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        try await server.set { $0.replayDays = replayDays }
+        let (alice, bob) = (try await server.client("alice"), try await server.client("bob"))
+        try await alice.sendMessages(1...1, in: group)
+        #expect(try await eventually { try await held(group, on: bob) == 1 })
+        server.goOffline("bob")
+        try await alice.sendMessages(2...150, in: group)
+        server.advance(by: 40 * 86_400)
+        try await alice.sendMessages(151...160, in: group)
+        server.goOnline("bob")
+        let chat = bob.conversation(group)
+        let oldest = Seq(replayDays == 7 ? 151 : 1)
+        let isReplayed = try await eventually {
+            try await bob.core.store.read { [group] in try $0.storedSeqs(in: group).filter { $0 > 1 } }
+                == Array(max(2, oldest)...160)
+        }
+        #expect(isReplayed)
+        #expect(server.historyRequests(of: "bob") == 0, "The client got them without a request of the app.")
+        #expect(try await chat.recent()?.unread == 160)
+        let newest = try await chat.history(limit: 100).messages
+        let others = try await chat.history(.before(.seq(61)), limit: 100).messages
+        #expect((newest + others).map(\.seq) == (1...160).reversed().map { Seq($0) })
+        #expect((server.historyRequests(of: "bob") == 0) == (replayDays == 60))
+        await server.close()
+    }
+
     @Test("Messages up to the new-device floor are not prefetched, and later ones are", .rows(222, 224))
     func prefetchStopsAtNewDeviceFloor() async throws {
         let server = try TestServer()

@@ -81,6 +81,52 @@ struct AttachmentTests {
         }
     }
 
+    /// The first quantization table of a JPEG file, in the order of the file.
+    private func quantization(_ data: Data) throws -> [Int] {
+        let bytes = Array(data)
+        let place = try #require(bytes.indices.dropLast(1).first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xDB })
+        return bytes[(place + 5)..<(place + 69)].map { Int($0) }
+    }
+
+    @Test("By default, images have a JPEG quality of 85 percent, and thumbnails of 30 percent", .rows(99, 100))
+    func standardQuality() async throws {
+        let policy = ImagePolicy()
+        #expect(policy.longestSide == 1080 && policy.thumbnailLongestSide == 240)
+        #expect(policy.quality == 0.85 && policy.thumbnailQuality == 0.3)
+        let data = try PictureFixture.named("photo-1600x1200.jpg")
+        func made(_ change: (inout ChatClient.Configuration) -> Void = { _ in }) async throws -> [Data] {
+            var files: [Data] = []
+            try await withClient(change) { client, _ in
+                let sending = try await client.conversation(chat).send(.image(.data(data)))
+                let media = try #require(try await sent(sending, client).0.media)
+                let thumbnail = try #require(try await client.media.thumbnail(for: media))
+                files = [try Data(contentsOf: await client.media.file(for: media)), try Data(contentsOf: thumbnail)]
+            }
+            return files
+        }
+        let standard = try await made()
+        #expect(
+            try await made {
+                $0.media.images.quality = 0.85
+                $0.media.images.thumbnailQuality = 0.3
+            } == standard)
+        for (image, thumbnail) in [(0.86, 0.31), (0.84, 0.29)] {
+            let other = try await made {
+                $0.media.images.quality = image
+                $0.media.images.thumbnailQuality = thumbnail
+            }
+            #expect(other[0] != standard[0] && other[1] != standard[1])
+        }
+        #if os(Linux)
+            // The start of the standard's table of luminance, which libjpeg scales by the quality.
+            let table = [16, 11, 12, 14, 12, 10, 16, 14]
+            for (file, percent) in zip(standard, [85, 30]) {
+                let scale = percent < 50 ? 5000 / percent : 200 - 2 * percent
+                #expect(try quantization(file).prefix(8) == table.map { ($0 * scale + 50) / 100 }[...], "\(percent)")
+            }
+        #endif
+    }
+
     @Test(
         "An original image is sent unchanged except for its location metadata, which is removed by default", .rows(98))
     func original() async throws {

@@ -424,6 +424,38 @@ struct FilesTests {
         var title: String
     }
 
+    /// An uploader that reports what a test tells it to.
+    private final class SteppedUploader: MediaUploader {
+        let steps = AsyncStream<Double>.makeStream()
+
+        func upload(_ file: OutgoingFile, progress: @escaping @Sendable (Double) -> Void) async throws -> URL {
+            for await step in steps.stream { progress(step) }
+            guard let url = URL(string: "https://files.example.com/\(file.size)") else { throw CancellationError() }
+            return url
+        }
+    }
+
+    @Test("The progress that a custom uploader reports is the progress of the message, within 0 and 1", .rows(110))
+    func ownUploaderReportsProgress() async throws {
+        let uploader = SteppedUploader()
+        try await withGroup(uploader: uploader) { _, alice, _ in
+            let sending = try await alice.conversation(group).send(.file(.data(Self.bytes(1000))))
+            let states = Mutex<[SendHandle.State]>([])
+            let listener = Task {
+                for await state in sending.states { states.withLock { $0.append(state) } }
+            }
+            for (reported, shown) in [(0.0, 0.0), (0.25, 0.25), (0.5, 0.5), (7, 1), (-1, 0), (0.75, 0.75)] {
+                uploader.steps.continuation.yield(reported)
+                let isShown = try await eventually { states.withLock { $0.last } == .uploading(shown) }
+                try #require(isShown, "\(reported)")
+            }
+            uploader.steps.continuation.finish()
+            let media = try #require(try await sending.waitUntilSent().content?.media)
+            #expect(media.source == .remote(try #require(URL(string: "https://files.example.com/1000"))))
+            await listener.value
+        }
+    }
+
     @Test("An error of a custom uploader fails the message until it is retried", .rows(112))
     func ownUploaderRefuses() async throws {
         try await withGroup(uploader: Uploader(failing: [Refusal()])) { _, alice, _ in

@@ -273,6 +273,62 @@ struct PushTests {
         await server.close()
     }
 
+    @Test(
+        "The data of the configuration, or else of the arguments, arrives with a push and only with a push",
+        .rows(126, 130))
+    func pushData() async throws {
+        let (server, alice, _) = try await away()
+        let carol = try await server.client("carol")
+        try await server.setMember("carol", of: group, true)
+        try await carol.push.register(.apns(other))
+        await until(.registered, carol)
+        let argument = PushOptions(title: "argued", text: "argument", data: "of the argument")
+        var configuration = PushOptions(title: "configured")
+        for own in ["of the configuration", nil] {
+            configuration.data = own
+            _ = try await alice.conversation(group).send(
+                .text("hello"), push: configuration.withDefaults(from: argument)
+            ).waitUntilSent()
+        }
+        let pushes = try await server.pushes(to: "bob")
+        #expect(pushes.map(\.title) == ["configured", "configured"] && pushes.map(\.text) == ["argument", "argument"])
+        let payloads = try pushes.map { try JSONSerialization.jsonObject(with: Data($0.payload.utf8)) }
+        #expect(
+            payloads.map { ($0 as? [String: Any])?["appData"] as? String }
+                == ["of the configuration", "of the argument"])
+        // Carol is connected.
+        #expect(try await server.pushes(to: "carol") == [])
+        await server.close()
+    }
+
+    @Test("A silent message causes no push, and reaches connected, returning and new devices", .rows(148))
+    func silentMessageIsDelivered() async throws {
+        let (server, alice, bob) = try await away()
+        let carol = try await server.client("carol")
+        try await server.setMember("carol", of: group, true)
+        try await carol.ready()
+        let silent = MessageTraits(notifies: false)
+        for id in [group, .direct("bob")] {
+            _ = try await alice.conversation(id).send(.text("psst"), traits: silent).waitUntilSent()
+        }
+        #expect(try await server.pushes(to: "bob") == [])
+        #expect(try await eventually { try await carol.texts(in: group) == ["psst"] })
+        server.goOnline("bob")
+        let new = try await server.client("bob")
+        for device in [bob, new] {
+            for id in [group, .direct("alice")] {
+                let isThere = try await eventually { try await device.recents[id]?.unread == 1 }
+                #expect(isThere, "\(id)")
+                #expect(try await eventually { try await device.texts(in: id) == ["psst"] })
+            }
+        }
+        // A push of the next message shows that pushes are on.
+        server.goOffline("bob")
+        _ = try await alice.conversation(group).send(.text("hello")).waitUntilSent()
+        #expect(try await server.pushes(to: "bob").map(\.text) == ["Alice: hello"])
+        await server.close()
+    }
+
     @Test("Connected users and users who muted a conversation get no push, and a direct push names the peer")
     func pushesAreOnlyForOfflineUsers() async throws {
         let (server, alice, bob) = try await away()

@@ -73,6 +73,47 @@ struct SendingTests {
         }
     }
 
+    @Test("A text that is not stored reaches connected clients only, without a trace in history or counts", .rows(256))
+    func textThatIsNotStored() async throws {
+        try await withGroup { server, alice, bob in
+            let chat = alice.conversation(group)
+            let before = try await chat.send(.text("before")).waitUntilSent()
+            let laptop = try await server.client("bob")
+            server.goOffline("alice")
+            let sending = try await chat.send(.text("not stored"), traits: MessageTraits(isStored: false))
+            let streams = [bob.events, laptop.events]
+            server.goOnline("alice")
+            try await sending.waitForCompletion()
+            for events in streams {
+                for await event in events {
+                    if case .message(let message) = event, message.id == sending.id {
+                        Issue.record("The server has stored the message.")
+                        break
+                    }
+                    guard case .transient(let message) = event else { continue }
+                    #expect(message.content.text == "not stored" && message.sender == "alice")
+                    #expect(message.id == sending.id && message.conversation == group)
+                    break
+                }
+            }
+            try #require(try server.messages(in: group).map(\.id) == [before.id])
+            // A message after it takes the next position.
+            let next = try await chat.send(.text("after")).waitUntilSent()
+            #expect(next.seq == before.seq + 1)
+            let new = try await server.client("bob")
+            for device in [alice, bob, laptop, new] {
+                #expect(
+                    try await eventually {
+                        try await device.conversation(group).history().messages.map(\.text) == ["after", "before"]
+                    })
+                #expect(try await device.conversation(group).search("stored", from: .remote).hits.isEmpty)
+            }
+            #expect(try await new.conversation(group).recent()?.unread == 2)
+            #expect(
+                try await alice.messageCounts(since: [group: Timetoken(rawValue: 0)]) == [group: 2])
+        }
+    }
+
     @Test("A refused command reaches others once after a retry, and so does a new one with its content", .rows(95))
     func refusedCommandIsSentAgain() async throws {
         try await withGroup { server, alice, bob in

@@ -1,0 +1,50 @@
+package import Foundation
+package import Testing
+
+/// A file outside of the repository that some tests need: a program that a script installs, or test data.
+package struct Requirement: Sendable {
+    /// The file.
+    package let file: URL
+    /// What is missing without the file, as a sentence.
+    fileprivate let reason: String
+
+    /// Whether this is a run of CI, where nothing may be missing. `.ci/run` sets the environment variable `CI`.
+    package static let isCI = ProcessInfo.processInfo.environment["CI"] != nil
+
+    private static let root = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
+
+    /// The Python environment of the stand-ins for push services, which also has the packages of other tests.
+    package static let standIns = Requirement(
+        file: root.appending(path: ".build/push-stand-ins/bin/python"),
+        reason: "The stand-ins of other services are not installed. Run scripts/push-stand-ins.sh.")
+
+    /// A file of real chat logs.
+    package static func chatLog(_ name: String) -> Requirement {
+        let files = [root.deletingLastPathComponent(), root].map {
+            $0.appending(path: "shared/data/chatlogs/\(name)")
+        }
+        let known = files.first { FileManager.default.fileExists(atPath: $0.path) }
+        return Requirement(file: known ?? files[0], reason: "The chat log \(name) is not on this machine.")
+    }
+
+    fileprivate var isMet: Bool { FileManager.default.isReadableFile(atPath: file.path) }
+
+    /// Returns the path of the file.
+    ///
+    /// - Throws: An error if the file is missing. Outside of CI, tests with the trait `needs` are skipped before.
+    package func path() throws -> String {
+        guard isMet else { throw Missing(description: reason) }
+        return file.path
+    }
+
+    private struct Missing: Error, CustomStringConvertible {
+        let description: String
+    }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// Skips a test with a reason if this machine lacks a file that it needs. In CI, the test runs and fails.
+    package static func needs(_ requirement: Requirement) -> Self {
+        .enabled(if: Requirement.isCI || requirement.isMet, "\(requirement.reason)")
+    }
+}
