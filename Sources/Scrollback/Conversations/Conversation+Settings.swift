@@ -28,7 +28,7 @@ extension Conversation {
     @discardableResult
     public func create(_ settings: ConversationSettings = .init()) async throws(ChatError) -> SendHandle {
         let time = Timetoken(core.clock())
-        return try await put(settings, mustBeNew: true) { [id] writer in
+        return try await put(settings, exists: false) { [id] writer in
             if id.kind.traits.hasRecents { _ = try writer.addRecent(id, at: time, showsLast: true) }
         }
     }
@@ -57,7 +57,7 @@ extension Conversation {
         guard settings.members.isEmpty else {
             throw .invalidParameter("members", "can be set only when a conversation is created: use add(_:as:)")
         }
-        return try await put(settings, mustBeNew: false)
+        return try await put(settings, exists: true)
     }
 
     /// Deletes the conversation and all its messages for everyone, which requires the owner role.
@@ -73,12 +73,12 @@ extension Conversation {
     }
 
     private func put(
-        _ settings: ConversationSettings, mustBeNew: Bool,
+        _ settings: ConversationSettings, exists: Bool,
         _ apply: @escaping @Sendable (LocalWriter) throws -> Void = { _ in }
     ) async throws(ChatError) -> SendHandle {
         let operation = core.newID()
         let request = PutConversation(
-            conversation: id.administered, settings: settings, mustBeNew: mustBeNew, operation: operation)
+            conversation: id.administered, settings: settings, exists: exists, operation: operation)
         try request.validate()
         return try await core.queue(.putConversation(request), operation, in: id, apply)
     }

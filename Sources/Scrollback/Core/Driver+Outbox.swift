@@ -72,7 +72,7 @@ extension Driver {
 
     /// Undoes the effect that a request had on the store when it was queued, after it was refused or cancelled.
     private func undo(_ request: OutboxRequest, in id: ConversationID) async throws(ChatError) {
-        guard case .putConversation(let request) = request, request.mustBeNew else { return }
+        guard case .putConversation(let request) = request, request.exists == false else { return }
         try await core.store.write { try $0.undoCreation(id) }
         core.changes.changed([id])
     }

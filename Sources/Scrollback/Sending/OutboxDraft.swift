@@ -67,7 +67,7 @@ extension OutboxRequest {
         case .putConversation(let request):
             Self.draft("putConversation") { writer in
                 writer.field("operation", request.operation)
-                if request.mustBeNew { writer.field("mustBeNew", true) }
+                writer.field("exists", request.exists)
                 request.settings.writeMembers(to: &writer)
             }
         case .deleteConversation: Self.draft("deleteConversation") { _ in }
@@ -129,12 +129,12 @@ extension OutboxRequest {
             let epoch = try draft.required("epoch") { (value) throws(ChatError) in try value.epoch() }
             self = .clear(ClearConversation(conversation: conversation, seq: seq, epoch: epoch))
         case "putConversation":
-            let mustBeNew = try draft.optional("mustBeNew") { (value) throws(ChatError) in try value.bool() }
+            let exists = try draft.optional("exists") { (value) throws(ChatError) in try value.bool() }
             var reader = draft.reader
             self = .putConversation(
                 PutConversation(
                     conversation: conversation.administered, settings: try ConversationSettings(from: &reader),
-                    mustBeNew: mustBeNew ?? false, operation: try draft.operation()))
+                    exists: exists, operation: try draft.operation()))
         case "deleteConversation":
             self = .deleteConversation(DeleteConversation(conversation: conversation.administered))
         case "putUser":

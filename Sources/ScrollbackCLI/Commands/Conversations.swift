@@ -79,7 +79,7 @@ struct Conversations: AsyncParsableCommand {
                 let api = try await connection.api(as: user)
                 try await api.perform("PUT", ServerAPI.path(id)) { writer in
                     settings.writeMembers(to: &writer)
-                    writer.field("mustBeNew", true)
+                    writer.field("exists", false)
                 }
                 guard connection.json else { return Output.line("created \(id)") }
                 Output.json { $0.field("conversation", id) }
@@ -138,11 +138,10 @@ struct Conversations: AsyncParsableCommand {
             try await reporting {
                 let settings = try options.settings()
                 let api = try await connection.api(as: user)
-                // PUT creates a conversation that doesn't exist.
-                _ = try await api.object("GET", ServerAPI.path(conversation.id)) { (reader) throws(ChatError) in
-                    try reader.skip()
+                try await api.perform("PUT", ServerAPI.path(conversation.id)) { writer in
+                    settings.writeMembers(to: &writer)
+                    writer.field("exists", true)
                 }
-                try await api.perform("PUT", ServerAPI.path(conversation.id)) { settings.writeMembers(to: &$0) }
                 guard connection.json else { return Output.line("changed \(conversation.id)") }
                 Output.json { $0.field("conversation", conversation.id) }
             }

@@ -10,10 +10,10 @@ extension Engine {
     /// Completes with whether the conversation was created.
     ///
     /// - Parameters:
-    ///   - mustBeNew: Whether the conversation must not exist yet.
+    ///   - exists: Whether the conversation must exist; `nil` creates or changes it.
     ///   - operation: The ID under which a retry gets the same answer and changes nothing.
     package func putConversation(
-        _ id: ConversationID, _ settings: ConversationSettings, mustBeNew: Bool = false, operation: MessageID? = nil,
+        _ id: ConversationID, _ settings: ConversationSettings, exists: Bool? = nil, operation: MessageID? = nil,
         by caller: Caller, completion: @escaping Completion<Bool>
     ) {
         let request = ChangeRequest(conversation: id.absolute(for: caller.user), caller: caller, operation: operation)
@@ -25,7 +25,7 @@ extension Engine {
         log.submit(
             for: WorkOwner(caller),
             { [permissions] in
-                try $0.putConversation(request, settings, mustBeNew: mustBeNew, permissions: permissions)
+                try $0.putConversation(request, settings, exists: exists, permissions: permissions)
             }, completion: completion)
     }
 

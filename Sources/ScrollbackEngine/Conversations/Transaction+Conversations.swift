@@ -69,27 +69,28 @@ extension Transaction {
     /// Creates or changes a conversation.
     ///
     /// - Parameters:
-    ///   - mustBeNew: Whether the conversation must not exist yet.
+    ///   - exists: Whether the conversation must exist; `nil` creates or changes it.
     /// - Returns: Whether the conversation was created.
     package func putConversation(
-        _ request: ChangeRequest, _ settings: ConversationSettings, mustBeNew: Bool = false,
+        _ request: ChangeRequest, _ settings: ConversationSettings, exists: Bool? = nil,
         permissions: Permissions
     ) throws -> Bool {
         let (id, caller) = (request.conversation, request.caller)
         let known = try conversation(id).flatMap { $0.isDeleted ? nil : $0 }
         let isNew = try known.map { try isNotStarted($0, for: caller.user) } ?? true
-        let digest = request.digest("settings", settings.digestText, mustBeNew ? "new" : "")
+        let digest = request.digest("settings", settings.digestText, exists.map { "\($0)" } ?? "")
         if let known, let change = try previousChange(request, digest, in: known) { return change.answer == 1 }
         var row: ConversationRow
         var growth = Growth(messageBytes: settings.storedBytes)
         if let known, !isNew {
             try checkMayChange(known, settings, by: caller, permissions: permissions)
-            guard !mustBeNew else {
+            guard exists != false else {
                 throw ChatError(.conflict, "The conversation \(id) exists already.", parameter: "conversation")
             }
             try checkGrowth(growth, by: caller)
             row = known
         } else {
+            guard exists != true else { throw Access.unknown(id) }
             try checkMayCreate(id, by: caller, permissions: permissions)
             try check(settings, for: id, by: caller)
             growth[.groups] = id.kind.traits.membership == .named ? 0 : 1

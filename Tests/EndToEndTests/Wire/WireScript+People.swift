@@ -88,12 +88,13 @@ extension WireScript {
         alice GET /v1/communities/town/channels?<<limit=1 || limit=1&cursor=default>>
         alice/phone conversation <<{in} || "conversation":"group:none">>
         alice/phone channels <<"target":"town","limit":1 || "target":"town","cursor":"default" || "limit":1>>
-        alice/phone putConversation <<"conversation":"group:ride","operation":"{m120}","name":"Ride","mustBeNew":true ||
-            "conversation":"group:ride","operation":"{m120}","name":"Ride","mustBeNew":true ||
+        alice/phone putConversation <<"conversation":"group:ride","operation":"{m120}","name":"Ride","exists":false ||
+            "conversation":"group:ride","operation":"{m120}","name":"Ride","exists":false ||
             "conversation":"group:ride","operation":"{m120}","name":"Other" ||
-            "conversation":"group:ride","operation":"{m121}","name":"Ride","mustBeNew":true ||
+            "conversation":"group:ride","operation":"{m121}","name":"Ride","exists":false ||
+            "conversation":"group:rode","operation":"{m122}","name":"Rode","exists":true ||
             "conversation":"group:ride","operation":"{m121}","name":"" || "conversation":"group:ride","name":"Ride">>
-        alice PUT /v1/conversations/group:ride {"mustBeNew":true}
+        alice PUT /v1/conversations/group:ride {"exists":false}
         <<bob/phone || alice/phone || alice/phone>> deleteConversation "conversation":"group:ride"
         # Errors of conversations
         <<- || carol>> GET {crew}

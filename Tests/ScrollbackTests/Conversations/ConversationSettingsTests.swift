@@ -172,6 +172,17 @@ struct ConversationSettingsTests {
         await scene.server.close()
     }
 
+    @Test("A change never creates a conversation")
+    func changeOfNothing() async throws {
+        let server = try TestServer(users: ["alice"])
+        let alice = try await server.client("alice")
+        let change = try await alice.conversation(.group("typo")).update(ConversationSettings(name: "Name"))
+        let error = await #expect(throws: ChatError.self) { try await change.waitForCompletion() }
+        #expect(error?.code == .unknownConversation)
+        #expect(throws: ChatError.self) { try server.engine.head(of: .group("typo"), by: Caller(user: "alice")) }
+        await server.close()
+    }
+
     // MARK: Deleting
 
     @Test("A deleted conversation disappears at once, and returns if the server refuses the deletion")

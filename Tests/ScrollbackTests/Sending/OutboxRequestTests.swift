@@ -44,13 +44,13 @@ struct OutboxRequestTests {
     /// Frames and stored texts of changes that are not about messages.
     private static let settings = #""name":"Swift","frozen":true,"retentionDays":30,"members":["bob"]"#
     private static let newFrames = [
-        #"{"type":"putConversation","ref":0,"conversation":"group:g",\#(settings),"mustBeNew":true,\#(key)}"#,
+        #"{"type":"putConversation","ref":0,"conversation":"group:g",\#(settings),"exists":false,\#(key)}"#,
         #"{"type":"putConversation","ref":0,"conversation":"group:g","retentionDays":"default",\#(key)}"#,
         #"{"type":"deleteConversation","ref":0,"conversation":"group:g"}"#,
         #"{"type":"putUser","ref":0,"user":"alice","name":"Alice","invitationOnly":true}"#,
     ]
     private static let newDrafts = [
-        #"{"version":1,"request":"putConversation",\#(key),"mustBeNew":true,\#(settings)}"#,
+        #"{"version":1,"request":"putConversation",\#(key),"exists":false,\#(settings)}"#,
         #"{"version":1,"request":"putConversation",\#(key),"retentionDays":"default"}"#,
         #"{"version":1,"request":"deleteConversation"}"#,
         #"{"version":1,"request":"putUser","user":"alice","name":"Alice","invitationOnly":true}"#,

@@ -43,36 +43,39 @@ package struct PutConversation: ClientOperation {
 
     package var conversation: ConversationID
     package var settings: ConversationSettings
-    /// Whether the conversation must not exist yet.
-    package var mustBeNew: Bool
+    /// Whether the conversation must exist; `nil` creates or changes it.
+    package var exists: Bool?
     /// The key that makes a retry harmless.
     ///
     /// WebSocket requests must have it.
     package var operation: MessageID?
 
     package init(
-        conversation: ConversationID, settings: ConversationSettings, mustBeNew: Bool = false,
+        conversation: ConversationID, settings: ConversationSettings, exists: Bool? = nil,
         operation: MessageID? = nil
     ) {
         self.conversation = conversation
         self.settings = settings
-        self.mustBeNew = mustBeNew
+        self.exists = exists
         self.operation = operation
     }
 
     package init(from request: inout RequestReader) throws(ChatError) {
         conversation = try request.required("conversation")
         settings = try ConversationSettings(from: &request)
-        let mustBeNew: Bool? = try request.optional(
-            "mustBeNew", "If true, the request fails with `conflict` when the conversation exists.")
-        self.mustBeNew = mustBeNew ?? false
+        exists = try request.optional(
+            "exists",
+            """
+            Whether the conversation must exist. `false` refuses to change one with `conflict`, and `true` refuses to \
+            create one with `unknown-conversation`.
+            """)
         operation = try request.operation()
     }
 
     package func writeMembers(to writer: inout JSONWriter) {
         writer.field("conversation", conversation)
         settings.writeMembers(to: &writer)
-        if mustBeNew { writer.field("mustBeNew", true) }
+        writer.field("exists", exists)
         writer.field("operation", operation)
     }
 }
