@@ -19,7 +19,7 @@ struct MessageTypeTests {
         "Other types are refused with the most similar built-in type",
         arguments: [
             ("texxt", "text"), ("Text", "text"), ("RC:TxtMsg", "text"), ("RC:ImgMsg", "image"), ("picture", "image"),
-            ("vidoe", "video"), ("FILE", "file"), ("Command", "command"), ("app:", "gif"), ("poll", "file"),
+            ("vidoe", "video"), ("FILE", "file"), ("Command", "command"), ("app:", "gif"), ("polls", "poll"),
             ("a..b", "gif"),
             ("RC:a.b", "gif"), (".text", "text"),
         ])
