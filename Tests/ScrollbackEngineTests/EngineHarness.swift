@@ -333,5 +333,5 @@ func refusal(_ body: () throws -> Void, sourceLocation: SourceLocation = #_sourc
 }
 
 extension MessageType {
-    static let poll = MessageType(rawValue: "app:poll")
+    static let appPoll = MessageType(rawValue: "app:poll")
 }

@@ -76,7 +76,7 @@ struct MessageOperationTests {
             edit.filter { $0.transport != .http }.map(\.name) == ["conversation", "id", "edit", "operation"])
         let send = RequestDocumentation(of: SendMessage.self).parameters
         #expect(send.map(\.name) == ["conversation", "message"] && send.last?.isBody == true)
-        #expect(RequestDocumentation(of: GetHistory.self).parameters.count == 19)
+        #expect(RequestDocumentation(of: GetHistory.self).parameters.count == 20)
         #expect(!RequestDocumentation(of: FetchHistory.self).parameters.contains { $0.name == "cursor" })
     }
 

@@ -8,7 +8,7 @@ enum Sample {
     static let otherID = MessageID(high: 0x0198_f3c2_7c1e_7001, low: 0x8000_0123_4567_89ab)
     static let epoch = Epoch(rawValue: .max)
     static let time = Timetoken(rawValue: 17_952_552_001_230_007)
-    static let poll = MessageType(rawValue: "com.example.poll")
+    static let examplePoll = MessageType(rawValue: "com.example.poll")
 
     static let attributes = MessageAttributes(
         mentions: .everyone(also: ["bob", "مرحبا😀"], pushText: "look \"here\""),
@@ -24,8 +24,8 @@ enum Sample {
     static let fullMessage = Message(
         conversation: .community("a/b", channel: "c:d%"), seq: 1 << 52, countedIndex: 0, id: id, timetoken: time,
         epoch: epoch,
-        sender: "مرحبا😀", type: poll,
-        content: MessageContent(known: poll, json: RawJSON(known: #"{ "q":"?" , "n":1e2}"#)),
+        sender: "مرحبا😀", type: examplePoll,
+        content: MessageContent(known: examplePoll, json: RawJSON(known: #"{ "q":"?" , "n":1e2}"#)),
         rev: 7, attributes: attributes, editedAt: Date(timeIntervalSince1970: 1_795_255_260.5))
 
     static let operation = MessageID(high: 0x0198_F3C2_7C1E_7000, low: 0x8000_0123_4567_89AC)
@@ -116,7 +116,7 @@ enum Sample {
     ]
 
     static let filter = MessageFilter(
-        types: [.text, poll], excludedTypes: [.notice], customTypes: [nil, "a,b"], senders: ["alice", "b,c"],
+        types: [.text, examplePoll], excludedTypes: [.notice], customTypes: [nil, "a,b"], senders: ["alice", "b,c"],
         mentionsMe: true)
 
     static let logSync = LogSync(

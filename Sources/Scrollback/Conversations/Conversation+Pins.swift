@@ -34,32 +34,40 @@ extension Conversation {
         do {
             var found: [Message] = []
             var next: Int64?
+            var rev: Int64?
             repeat {
                 let page = try await core.perform(
                     ListPins(conversation: id, below: next, limit: Limits.standard.pageSize))
                 found += page.messages
+                rev = rev ?? page.rev
                 next = page.next
             } while next != nil
-            return try await pinned(found, error: nil)
+            return PinnedMessages(messages: try await pinned(found, at: rev ?? 0))
         } catch {
             guard error.isTemporary else { throw error }
-            return try await pinned([], error: error)
+            return PinnedMessages(messages: try await pinned([], at: 0), remoteError: error)
         }
     }
 
-    /// Returns the pinned messages among the server's and those that are stored here, with the queued changes.
-    private func pinned(_ found: [Message], error: ChatError?) async throws(ChatError) -> PinnedMessages {
-        let messages = try await core.store.read { [id, user = core.user] reader in
+    /// Returns the pinned messages of the server's list and of this device, with the queued changes.
+    ///
+    /// - Parameters:
+    ///   - found: The server's list.
+    ///   - rev: The revision of the newest change that the list includes. Newer rows of this device are used instead.
+    private func pinned(_ found: [Message], at rev: Int64) async throws(ChatError) -> [Message] {
+        try await core.store.read { [id, user = core.user] reader in
+            var messages = Dictionary(found.map { ($0.id, $0) }) { $1 }
+            for message in try reader.pinnedMessages(in: id) where message.rev > rev { messages[message.id] = message }
             let changes = try reader.pendingChanges(in: id)
-            // Without the server's list, the device's own pins count. Messages with queued changes can be pinned now.
-            var candidates = error == nil ? found : try reader.pinnedMessages(in: id)
-            for case .addAction(let change) in changes where !candidates.contains(where: { $0.id == change.id }) {
-                if let message = try reader.asStored.message(change.id, in: id) { candidates.append(message) }
+            for case .addAction(let change) in changes where messages[change.id] == nil {
+                messages[change.id] = try reader.asStored.message(change.id, in: id)
             }
-            return candidates.map { reader.decrypted($0.applying(changes, by: user)) }.filter(\.isPinned)
-                .sorted { $0.seq > $1.seq }
+            return try messages.values.map { message in
+                let stored = try reader.asStored.message(message.id, in: id)
+                let newest = stored.flatMap { $0.rev > message.rev ? $0 : nil } ?? message
+                return reader.decrypted(newest.applying(changes, by: user))
+            }.filter(\.isPinned).sorted { $0.seq > $1.seq }
         }
-        return PinnedMessages(messages: messages, remoteError: error)
     }
 }
 

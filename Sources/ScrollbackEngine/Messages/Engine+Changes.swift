@@ -205,10 +205,9 @@ extension Engine {
     /// - Parameters:
     ///   - seq: The sequence number below which to return messages; `nil` for all.
     ///   - limit: The maximum number of messages.
-    /// - Returns: The messages, and the value of `below` for the next page.
     package func pins(
         of id: ConversationID, below seq: Seq?, limit: Int, by caller: Caller
-    ) throws -> (messages: [Message], next: Seq?) {
+    ) throws -> ListPins.Answer {
         try checkLimit(limit)
         try checkHistory(by: caller)
         let name = id.log.absolute(for: caller.user)
@@ -216,20 +215,24 @@ extension Engine {
             let access = try access(to: name, for: caller, in: store)
             let number = access.conversation.number
             let places = try store.pins(in: number, below: seq, limit: limit)
-            var messages: [Message] = []
+            var answer = ListPins.Answer(
+                messages: [], rev: access.state.rev, next: places.count == limit ? places.last : nil)
             var bytes = 0
             for place in places {
-                if bytes >= ResponseBudget.answerBytes { return (messages, place + 1) }
+                if bytes >= ResponseBudget.answerBytes {
+                    answer.next = place + 1
+                    break
+                }
                 guard access.visible.contains(place), let row = try store.message(at: place, in: number) else {
                     continue
                 }
                 let message = try access.message(row, in: store)
                 // A message can have been pinned after the membership of a former member ended.
                 guard message.isPinned else { continue }
-                messages.append(message)
+                answer.messages.append(message)
                 bytes += row.weight
             }
-            return (messages, places.count == limit ? places.last : nil)
+            return answer
         }
     }
 }

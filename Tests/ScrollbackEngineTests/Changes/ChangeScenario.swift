@@ -151,7 +151,7 @@ final class ChangeScenario {
         ])
         let customType: MessageEdit.Change<String> = random.pick([.keep, .keep, .remove, .set("b")])
         let text = "edited \(steps.count)"
-        let type = random.chance(5) ? MessageType.poll : entry.type
+        let type = random.chance(5) ? MessageType.appPoll : entry.type
         let edit = MessageEdit(
             MessageContent(known: type, json: MessageContent.text(text).json), mentions: mentions,
             customType: customType)

@@ -131,7 +131,7 @@ struct EditAndDeleteTests {
     @Test("A tombstone can't be edited, and an edit keeps the type")
     func refusedEdits() throws {
         let message = try sent()
-        let poll = MessageEdit(MessageContent(known: .poll, json: MessageContent.text("hi").json))
+        let poll = MessageEdit(MessageContent(known: .appPoll, json: MessageContent.text("hi").json))
         #expect(
             refusal {
                 let _: Message = try harness.done {

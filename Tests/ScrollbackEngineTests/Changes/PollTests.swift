@@ -29,9 +29,8 @@ struct PollTests {
     }
 
     private func edit(_ id: MessageID, to poll: Poll) throws {
-        _ = try harness.done {
-            harness.engine.edit(id, in: group, MessageEdit(try! .poll(poll)), by: alice, completion: $0)
-        }
+        let edit = MessageEdit(try .poll(poll))
+        _ = try harness.done { harness.engine.edit(id, in: group, edit, by: alice, completion: $0) }
     }
 
     private func votes(_ id: MessageID) throws -> [Int64]? {

@@ -15,7 +15,7 @@ struct MessageContentTests {
 
     @Test("Content must be an object", arguments: ["[]", "1", #""x""#, "null"])
     func notAnObject(_ json: String) {
-        let error = #expect(throws: ChatError.self) { try MessageContent(type: .poll, json: RawJSON(json)) }
+        let error = #expect(throws: ChatError.self) { try MessageContent(type: .examplePoll, json: RawJSON(json)) }
         #expect(error?.parameter == "content")
     }
 
@@ -25,7 +25,7 @@ struct MessageContentTests {
     func textWithoutText(_ json: String) throws {
         let error = #expect(throws: ChatError.self) { try MessageContent(type: .text, json: RawJSON(json)) }
         #expect(error?.parameter == "content")
-        #expect(try MessageContent(type: .poll, json: RawJSON(json)).json.text == json)
+        #expect(try MessageContent(type: .examplePoll, json: RawJSON(json)).json.text == json)
     }
 
     @Test("The name of a type has 1 to 64 letters, digits, colons, periods, hyphens or underscores")
@@ -126,5 +126,5 @@ struct MessageContentTests {
 
 extension MessageType {
     fileprivate static let image = MessageType(rawValue: "image")
-    fileprivate static let poll = MessageType(rawValue: "com.example.poll")
+    fileprivate static let examplePoll = MessageType(rawValue: "com.example.poll")
 }

@@ -45,7 +45,7 @@ struct PinAndPollTests {
                     return pinned.messages.map(\.id) == [text.id] && pinned.remoteError == nil && votes == [0, 1]
                 })
         }
-        #expect(try await again.pendingCount() == 0)
+        #expect(try await eventually { try await again.pendingCount() == 0 })
         // Bob unpins what Alice pinned; offline, the device's own copy shows it.
         try await bob.conversation(id).unpin(text.id).waitForCompletion()
         #expect(try await eventually { try await again.conversation(id).message(text.id).isPinned == false })

@@ -3,7 +3,6 @@ package import ScrollbackWire
 
 extension ListPins: ReadOperation {
     package func run(_ engine: Engine, _ caller: Caller) throws -> Answer {
-        let (messages, next) = try engine.pins(of: conversation, below: below, limit: limit, by: caller)
-        return Answer(messages: messages, next: next)
+        try engine.pins(of: conversation, below: below, limit: limit, by: caller)
     }
 }

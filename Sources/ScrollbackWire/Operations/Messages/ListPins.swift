@@ -11,20 +11,25 @@ package struct ListPins: ClientOperation {
     package struct Answer: DecodableAnswer {
         package static let schema: JSONSchema? = .object([
             .init("messages", .array(.component("Message"))),
+            .init("rev", .integer(), "The revision of the newest change that the list includes."),
             .init("cursor", .string(), isRequired: false, "Pass it to get the next page. Absent on the last page."),
         ])
 
         package var messages: [Message]
+        /// The revision of the newest change that the list includes.
+        package var rev: Int64
         /// The next page has the messages below this sequence number.
         package var next: Seq?
 
-        package init(messages: [Message], next: Seq?) {
+        package init(messages: [Message], rev: Int64, next: Seq?) {
             self.messages = messages
+            self.rev = rev
             self.next = next
         }
 
         package init(from reader: inout JSONReader) throws(ChatError) {
             var messages: [Message]?
+            var rev: Int64?
             var next: Seq?
             try reader.object { (name, value) throws(ChatError) in
                 switch name {
@@ -32,16 +37,18 @@ package struct ListPins: ClientOperation {
                     messages = try value.list(name, limit: Limits.standard.pageSize) { (message) throws(ChatError) in
                         try Message(from: &message)
                     }
+                case "rev": rev = try value.integer()
                 case "cursor": next = try value.null() ? nil : Self.cursor(value.string())
                 default: try value.skip()
                 }
             }
-            self.init(messages: try messages.required("messages"), next: next)
+            self.init(messages: try messages.required("messages"), rev: try rev.required("rev"), next: next)
         }
 
         package func writeMembers(to writer: inout JSONWriter) {
             writer.key("messages")
             writer.array(messages) { $1.write(to: &$0) }
+            writer.field("rev", rev)
             writer.field("cursor", next.map(String.init))
         }
 
