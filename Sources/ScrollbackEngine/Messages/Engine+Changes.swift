@@ -1,4 +1,5 @@
 package import ScrollbackModel
+package import ScrollbackWire
 import Synchronization
 
 // Changes of messages after they were sent. Requests complete in the order of the calls, after the change is durable or
@@ -205,7 +206,7 @@ extension Engine {
     /// - Parameters:
     ///   - seq: The sequence number below which to return messages; `nil` for all.
     ///   - limit: The maximum number of messages.
-    package func pins(
+    package func pinnedMessages(
         of id: ConversationID, below seq: Seq?, limit: Int, by caller: Caller
     ) throws -> ListPins.Answer {
         try checkLimit(limit)

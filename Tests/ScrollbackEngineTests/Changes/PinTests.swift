@@ -25,7 +25,7 @@ struct PinTests {
         var texts: [String?] = []
         var next: Seq?
         repeat {
-            let page = try harness.engine.pins(of: group, below: next, limit: limit, by: caller)
+            let page = try harness.engine.pinnedMessages(of: group, below: next, limit: limit, by: caller)
             texts += page.messages.map(\.text)
             next = page.next
         } while next != nil
@@ -50,7 +50,7 @@ struct PinTests {
         try harness.delete([ids[2]], in: group, by: alice)
         #expect(try pinned(by: bob).isEmpty)
         #expect(
-            refusal { _ = try harness.engine.pins(of: group, below: nil, limit: 101, by: bob) }?.parameter == "limit")
+            refusal { _ = try harness.engine.pinnedMessages(of: group, below: nil, limit: 101, by: bob) }?.parameter == "limit")
     }
 
     @Test("A conversation has at most 100 pinned messages")

@@ -3,6 +3,7 @@ import Scrollback
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackTesting
+import ScrollbackWire
 import TestSupport
 import Testing
 
@@ -142,7 +143,7 @@ private struct SharedChangeScenario {
                 }
             }
         }
-        let pins = try engine.pins(of: Self.group, below: nil, limit: 100, by: caller).messages.map(\.id)
+        let pins = try engine.pinnedMessages(of: Self.group, below: nil, limit: 100, by: caller).messages.map(\.id)
         let head = try engine.head(of: Self.group, by: caller)
         let profiles = try engine.users(["alice", "bob"])
         guard profiles[1].name == name else { return "bob is \(profiles[1].name ?? ""), not \(name)" }
