@@ -50,7 +50,8 @@ struct PinTests {
         try harness.delete([ids[2]], in: group, by: alice)
         #expect(try pinned(by: bob).isEmpty)
         #expect(
-            refusal { _ = try harness.engine.pinnedMessages(of: group, below: nil, limit: 101, by: bob) }?.parameter == "limit")
+            refusal { _ = try harness.engine.pinnedMessages(of: group, below: nil, limit: 101, by: bob) }?.parameter
+                == "limit")
     }
 
     @Test("A conversation has at most 100 pinned messages")

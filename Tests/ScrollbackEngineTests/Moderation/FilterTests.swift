@@ -88,7 +88,8 @@ struct FilterTests {
         let quote = MessageContent.reference(
             Quote("about spam", id: quoted.id, sender: "alice", content: .text("spam, \u{1F600} he said")))
         let place = try MessageContent.location(Location(latitude: 1, longitude: 2, name: "spam street"))
-        let own = try MessageContent(type: .appPoll, json: RawJSON(known: #"{ "n" : 1.0, "text" : "spam" , "x":"spam"}"#))
+        let own = try MessageContent(
+            type: .appPoll, json: RawJSON(known: #"{ "n" : 1.0, "text" : "spam" , "x":"spam"}"#))
         var stored: [String?] = []
         for content in [quote, place, own] {
             let submission = Submission(id: harness.newID(), content: content)
