@@ -66,10 +66,17 @@ class Mutant:
 
 def run(command, folder, timeout=None, **options):
     """Runs a command; returns its output and its exit status, or None if it ran for too long."""
-    command = command if timeout is None else ["timeout", "-k", "5", str(timeout), *command]
-    result = subprocess.run(
-        command, cwd=folder, text=True, errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
-    return result.stdout, None if timeout and result.returncode in (124, 137) else result.returncode
+    process = subprocess.Popen(
+        command, cwd=folder, text=True, errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        start_new_session=True, **options)
+    try:
+        return process.communicate(timeout=timeout)[0], process.returncode
+    except BaseException as reason:
+        # The test program has a process group of its own, but belongs to the session of the command.
+        subprocess.run(["pkill", "-KILL", "-s", str(process.pid)], check=False)
+        if not isinstance(reason, subprocess.TimeoutExpired):
+            raise
+        return process.communicate()[0], None
 
 
 def log(name, output):
