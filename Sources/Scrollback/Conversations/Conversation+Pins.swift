@@ -16,7 +16,7 @@ extension Conversation {
         try await addAction(type: MessageAction.pin, value: MessageAction.pin, to: id)
     }
 
-    /// Unpins a message, whoever pinned it.
+    /// Unpins a message, also one that another user pinned.
     ///
     /// - Throws: `local-storage`. The server can still refuse it: `forbidden`, or `unknown-message` if the message is
     ///   not pinned.

@@ -63,7 +63,7 @@ extension Transaction {
         }
     }
 
-    /// Returns the action that pins a message, whoever added it.
+    /// Returns the action that pins a message, of any user.
     func pin(of message: MessageRow, in row: ConversationRow) throws -> ActionRow? {
         guard let user = message.actions.first(where: { $0.type == MessageAction.pin })?.senders.first else {
             return nil

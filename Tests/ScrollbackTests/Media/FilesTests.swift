@@ -424,7 +424,7 @@ struct FilesTests {
         var title: String
     }
 
-    /// An uploader that reports what a test tells it to.
+    /// An uploader that reports the values a test sets.
     private final class SteppedUploader: MediaUploader {
         let steps = AsyncStream<Double>.makeStream()
 

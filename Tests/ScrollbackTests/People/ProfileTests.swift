@@ -33,7 +33,7 @@ struct ProfileTests {
         #expect(try await eventually { try await again.pendingCount() == 0 })
         #expect(try await again.profile() == expected)
         #expect(
-            try await bob.profiles(of: ["alice", "bob", "nobody"]).mapValues(\.name) == [
+            try await bob.profiles(of: ["alice", "bob", "unknown"]).mapValues(\.name) == [
                 "alice": "Alicja 🦊", "bob": "Bob",
             ])
         try await again.updateProfile(name: "").waitForCompletion()
