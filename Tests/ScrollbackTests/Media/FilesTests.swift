@@ -147,6 +147,8 @@ struct FilesTests {
         server.goOnline("alice")
         let media = try #require(try await sending.waitUntilSent().content?.media)
         #expect(try await server.engine.bytes(of: try #require(media.id), by: alice) == Array(data))
+        // Without this, the file could come from another upload, which begins when the server does not know the file.
+        #expect(try server.engine.upload(row.id, by: "alice").state == .done)
         await server.close()
     }
 
