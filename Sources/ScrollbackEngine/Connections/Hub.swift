@@ -14,6 +14,7 @@ package final class Hub: Sendable {
 
     private let shards: [Shard]
     private let connectionsByUser = Mutex<[UserID: [any Connection]]>([:])
+    private let connectionCount = Atomic<Int>(0)
     private let accessReductionCount = Atomic<Int>(0)
     /// The channels with new heads of which their community's members have not been notified yet.
     private let channelsWithNewHeads = Mutex<[ConversationID: HeadAnnouncement]>([:])
@@ -38,10 +39,13 @@ package final class Hub: Sendable {
 
     // MARK: Subscriptions
 
+    /// Returns the number of a new connection, in the order in which connections are accepted.
+    func nextConnectionNumber() -> Int { connectionCount.add(1, ordering: .relaxed).newValue }
+
     /// Registers a connection of a user.
     ///
-    /// - Returns: The connections registered before. If two connections of one device open at once, exactly one
-    ///   replaces the other.
+    /// - Returns: The connections registered before. If two connections of one device open at once, exactly one of them
+    ///   finds the other.
     @discardableResult
     package func add(_ connection: any Connection) -> [any Connection] {
         let user = connection.user

@@ -74,6 +74,8 @@ package final class Session: Connection {
     package let lane: any Lane
     let services: SessionServices
     package let transport: any SessionTransport
+    /// The place of the connection in the order in which connections were accepted.
+    private let number: Int
     let state = Mutex(State())
     /// The user, set by `hello`; it stays set after the session ends, because the hub finds the session by it.
     ///
@@ -160,6 +162,7 @@ package final class Session: Connection {
         self.services = services
         self.lane = lane
         self.transport = transport
+        number = services.engine.hub.nextConnectionNumber()
         let now = services.engine.clock()
         state.withLock { state in
             state.connectedAt = now
@@ -415,6 +418,8 @@ package final class Session: Connection {
         guard isWithinLimit(among: others, caller) else { return }
         for other in others {
             guard let other = other as? Session, other.device == hello.device else { continue }
+            // The device gave up this connection before it opened the other one, whose hello was processed first.
+            guard other.number < number else { return close(.replaced) }
             other.close(.replaced)
         }
         do {

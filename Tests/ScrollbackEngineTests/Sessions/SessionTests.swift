@@ -258,11 +258,26 @@ struct SessionTests {
             let devices = (0..<4).map { _ in sessions.connect() }
             DispatchQueue.concurrentPerform(iterations: 4) { devices[$0].hello("alice") }
             #expect(devices.count { $0.closes.isEmpty } == 1)
+            #expect(devices[3].closes.isEmpty)
             #expect(devices.flatMap(\.closes).allSatisfy { $0 == .replaced })
             #expect(harness.engine.hub.connections(of: "alice").count == 1)
             for device in devices { device.session.disconnected() }
             #expect(harness.engine.hub.isEmpty)
         }
+    }
+
+    @Test("A connection that a device gave up does not replace its new one, even if its hello is processed later")
+    func abandonedConnection() throws {
+        let harness = try harness()
+        let sessions = SessionHarness(harness)
+        let (abandoned, current) = (sessions.connect(), sessions.connect())
+        current.hello("alice")
+        abandoned.hello("alice")
+        #expect(current.closes.isEmpty)
+        #expect(abandoned.closes == [.replaced])
+        try harness.send("hi", to: group, by: "bob")
+        #expect(try current.texts == ["hi"])
+        #expect(harness.engine.hub.connections(of: "alice").count == 1)
     }
 
     @Test("Revoking a user's tokens closes the user's connections with 4010, even during hello")

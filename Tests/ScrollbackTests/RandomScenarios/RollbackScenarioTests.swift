@@ -228,11 +228,8 @@ private struct RollbackScenario {
     private func differences() async throws -> [String] {
         var found: [String] = []
         for device in devices {
-            let isAtRest = try await device.core.store.read { reader in
-                try reader.outbox().allSatisfy(\.isFailed) && reader.unconfirmedMessages(limit: 1).isEmpty
-                    && reader.outdatedConversations().isEmpty
-            }
-            guard isAtRest, device.core.isCurrent(Self.group) else { return ["\(device.user) is not at rest"] }
+            let unfinished = try await unfinishedWork(of: device)
+            guard unfinished.isEmpty else { return ["\(device.user) is not at rest: \(unfinished)"] }
             let new = try await server.client(device.user)
             do {
                 for id in [Self.group, .direct(device.user == "bob" ? "alice" : "bob")] {
@@ -251,6 +248,17 @@ private struct RollbackScenario {
             await new.close()
         }
         return found
+    }
+
+    /// What a device still has to do before its state can be compared.
+    private func unfinishedWork(of device: ChatClient) async throws -> [String] {
+        var work = try await device.core.store.read { reader in
+            try reader.outbox().filter { !$0.isFailed }.map { "\($0.id) in \($0.conversation) is \($0.state)" }
+                + reader.unconfirmedMessages(limit: 10).map { "\($0) is unconfirmed" }
+                + reader.outdatedConversations().map { "\($0) is outdated" }
+        }
+        if !device.core.isCurrent(Self.group) { work.append("a sync pass is not complete") }
+        return work
     }
 
     private func differences(
