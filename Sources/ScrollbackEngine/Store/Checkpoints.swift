@@ -27,6 +27,8 @@ package final class Checkpoints: Sendable {
     package struct Rollback: Hashable, Sendable {
         /// The generation of the store when the rollback was found.
         package var generation: UInt64
+        /// The incarnation that a client has seen.
+        package var seenIncarnation: MessageID
         /// The commit that a client has seen.
         package var seenCommit: Int64
         /// The newest commit of the store.
@@ -120,8 +122,8 @@ package final class Checkpoints: Sendable {
         func rollback(lostAfter: Timetoken) -> Finding {
             .rolledBack(
                 Rollback(
-                    generation: current.generation, seenCommit: seen.commit, lastCommit: lastCommit,
-                    lostAfter: lostAfter))
+                    generation: current.generation, seenIncarnation: seen.lineage.incarnation,
+                    seenCommit: seen.commit, lastCommit: lastCommit, lostAfter: lostAfter))
         }
         if seen.lineage.generation != current.generation,
             let last = incarnations.lastIndex(where: { $0.generation == seen.lineage.generation })
@@ -133,7 +135,12 @@ package final class Checkpoints: Sendable {
             // The store went back before this incarnation and then began another one. That is the first one that began
             // later. If the clock went back too, everything may be lost.
             let other = incarnations.first { $0.id > seen.lineage.incarnation }
-            return rollback(lostAfter: other?.newest ?? Timetoken(rawValue: 0))
+            let lostAfter = other?.newest ?? Timetoken(rawValue: 0)
+            // If the current generation began later too, no client has seen it in the lost part of the store, and
+            // another generation would change nothing.
+            let start = incarnations.first { $0.generation == current.generation }
+            guard let start, start.id > seen.lineage.incarnation else { return rollback(lostAfter: lostAfter) }
+            return .earlierGeneration(lostAfter: lostAfter)
         }
         guard index + 1 < incarnations.count else {
             // A virtual machine that is resumed from a snapshot continues its incarnation.

@@ -15,7 +15,8 @@ extension Engine {
             guard try transaction.store.incarnations().last?.generation == rollback.generation else { return }
             try self.begin(
                 .renewing(
-                    at: date, commit: transaction.commit, newest: transaction.newest, lostAfter: rollback.lostAfter),
+                    at: date, after: rollback.seenIncarnation, commit: transaction.commit,
+                    newest: transaction.newest, lostAfter: rollback.lostAfter),
                 in: transaction, after: rollback)
         } completion: { result in
             completion(result)

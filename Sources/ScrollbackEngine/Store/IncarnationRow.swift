@@ -60,8 +60,13 @@ extension MessageStore {
 
 extension IncarnationRow {
     /// Creates an incarnation with a new random generation.
-    static func renewing(at date: Date, commit: Int64, newest: Timetoken, lostAfter: Timetoken) -> IncarnationRow {
-        IncarnationRow(
+    ///
+    /// - Parameter other: An incarnation that the store lost. The new one is later even if the clock went back.
+    static func renewing(
+        at date: Date, after other: MessageID? = nil, commit: Int64, newest: Timetoken, lostAfter: Timetoken
+    ) -> IncarnationRow {
+        let date = max(date, other.map { $0.time + 0.002 } ?? date)
+        return IncarnationRow(
             id: .incarnation(at: date), generation: .random(in: .min ... .max), firstCommit: commit, newest: newest,
             lostAfter: lostAfter)
     }
@@ -72,5 +77,11 @@ extension MessageID {
     static func incarnation(at date: Date) -> MessageID {
         var generator = SystemRandomNumberGenerator()
         return MessageID(at: date, using: &generator)
+    }
+
+    /// The time in the first 48 bits.
+    fileprivate var time: Date {
+        let milliseconds = withUnsafeBytes(of: uuid.uuid) { $0.prefix(6).reduce(0) { $0 << 8 | UInt64($1) } }
+        return Date(timeIntervalSince1970: Double(milliseconds) / 1000)
     }
 }

@@ -257,7 +257,10 @@ private struct RollbackScenario {
                 + reader.unconfirmedMessages(limit: 10).map { "\($0) is unconfirmed" }
                 + reader.outdatedConversations().map { "\($0) is outdated" }
         }
-        if !device.core.isCurrent(Self.group) { work.append("a sync pass is not complete") }
+        if !device.core.isCurrent(Self.group) {
+            let state = await device.connection.first { _ in true }
+            work.insert("the connection is \(state.map { "\($0)" } ?? "closed")", at: 0)
+        }
         return work
     }
 
