@@ -33,7 +33,7 @@ struct FileSnippets {
     func others(chat: Conversation, wave: Data, tides: URL, recording: URL) async throws {
         try await chat.send(.gif(.data(wave, name: "wave.gif")))
         try await chat.send(.file(.file(tides)), mentioning: .users(["bob"]))
-        try await chat.send(.voice(.file(recording), duration: 4.2))
+        try await chat.send(.voice(.file(recording), duration: 4.2, waveform: [0, 12, 58, 90, 31]))
     }
 
     func video(chat: Conversation, film: URL, firstPicture: Data) async throws {

@@ -19,7 +19,7 @@ public struct MediaAttachment: Sendable {
     enum Kind: Sendable {
         case image(original: Bool, keepsLocation: Bool)
         case gif, file
-        case voice(duration: TimeInterval)
+        case voice(duration: TimeInterval, waveform: [Int]?)
         case video(duration: TimeInterval?, pixels: Media.Size?, poster: Data?)
         case custom(MessageContent, MessageTraits)
     }
@@ -61,8 +61,11 @@ public struct MediaAttachment: Sendable {
     /// - Parameters:
     ///   - source: An audio file.
     ///   - duration: The duration in seconds.
-    public static func voice(_ source: Source, duration: TimeInterval) -> MediaAttachment {
-        MediaAttachment(kind: .voice(duration: duration), sources: [source])
+    ///   - waveform: The loudness over the duration, for display: 1 to 200 values from 0 to 100, evenly spaced.
+    public static func voice(
+        _ source: Source, duration: TimeInterval, waveform: [Int]? = nil
+    ) -> MediaAttachment {
+        MediaAttachment(kind: .voice(duration: duration, waveform: waveform), sources: [source])
     }
 
     /// A video.

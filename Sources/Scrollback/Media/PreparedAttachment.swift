@@ -36,9 +36,10 @@ actor AttachmentProcessor {
             return try image(attachment.sources[0], original: original, keepsLocation: keepsLocation)
         case .gif: return try gif(attachment.sources[0])
         case .file: return try plain(.file, attachment.sources[0])
-        case .voice(let duration):
+        case .voice(let duration, let waveform):
             try Self.check(duration)
-            return try plain(.voice, attachment.sources[0], duration: duration)
+            if let waveform { _ = try Media.waveform(waveform) }
+            return try plain(.voice, attachment.sources[0], duration: duration, waveform: waveform)
         case .video(let duration, let pixels, let poster):
             if let duration { try Self.check(duration) }
             return try await video(attachment.sources[0], duration, pixels, poster)
@@ -127,18 +128,19 @@ actor AttachmentProcessor {
 
     /// Prepares a file that is sent unchanged.
     private func plain(
-        _ type: MessageType, _ source: MediaAttachment.Source, duration: TimeInterval? = nil, pixels: Media.Size? = nil,
-        thumbnail: ScaledPicture? = nil
+        _ type: MessageType, _ source: MediaAttachment.Source, duration: TimeInterval? = nil, waveform: [Int]? = nil,
+        pixels: Media.Size? = nil, thumbnail: ScaledPicture? = nil
     ) throws(ChatError) -> PreparedAttachment {
         guard let (stored, name) = try store(source) else {
-            return try remote(type, source, duration: duration, pixels: pixels)
+            return try remote(type, source, duration: duration, waveform: waveform, pixels: pixels)
         }
         guard stored.type.isAllowed(in: type) else {
             throw ChatError(
                 .invalidMedia, "A message of type \(type) can't contain a file of type \(stored.type.mediaType).",
                 parameter: "source")
         }
-        let media = Media(.hosted(MediaID()), name: name, pixels: pixels, duration: duration)
+        let media = Media(
+            .hosted(MediaID()), name: name, pixels: pixels, duration: duration, waveform: waveform)
         return try hosted(type, media, stored, thumbnail: thumbnail)
     }
 
@@ -189,7 +191,8 @@ actor AttachmentProcessor {
     }
 
     private func remote(
-        _ type: MessageType, _ source: MediaAttachment.Source, duration: TimeInterval? = nil, pixels: Media.Size? = nil
+        _ type: MessageType, _ source: MediaAttachment.Source, duration: TimeInterval? = nil, waveform: [Int]? = nil,
+        pixels: Media.Size? = nil
     ) throws(ChatError) -> PreparedAttachment {
         guard case .remote(let url, let size) = source else {
             throw ChatError(.internalError, "Only a remote file can be sent without an upload.")
@@ -197,7 +200,8 @@ actor AttachmentProcessor {
         guard size ?? 0 >= 0 else { throw .invalidParameter("size", "must be at least 0 bytes") }
         let place = try Media.url(url.absoluteString, parameter: "source")
         return PreparedAttachment(
-            content: .media(type, Media(.remote(place), size: size, pixels: pixels, duration: duration)))
+            content: .media(
+                type, Media(.remote(place), size: size, pixels: pixels, duration: duration, waveform: waveform)))
     }
 
     /// Returns a stored copy of a local file, or `nil` for a file on the web.
@@ -208,9 +212,7 @@ actor AttachmentProcessor {
         case .remote: return nil
         case .file(let file):
             let name = try Self.name(of: file)
-            let stored = try files.store(contentsOf: file, atMost: settings.largestFile)
-            guard stored.size > 0 else { throw .emptyFile }
-            return (stored, name)
+            return (try files.store(contentsOf: file, atMost: settings.largestFile), name)
         case .data(let data, let name):
             try Self.check(Int64(data.count), atMost: settings.largestFile)
             let name = try name.map(Media.name)
@@ -226,12 +228,12 @@ actor AttachmentProcessor {
         switch source {
         case .remote: return nil
         case .data(let data, let name):
-            try Self.check(Int64(data.count), atMost: limit)
+            try Self.checkImage(data, atMost: limit)
             return (data, try name.map(Media.name))
         case .file(let file):
             let name = try Self.name(of: file)
             let data = try LocalFiles.bytes(of: file, atMost: limit)
-            try Self.check(Int64(data.count), atMost: limit)
+            try Self.checkImage(data, atMost: limit)
             return (data, name)
         }
     }
@@ -244,8 +246,12 @@ actor AttachmentProcessor {
         return try Media.name(Media.shortened(file.lastPathComponent))
     }
 
+    private static func checkImage(_ data: Data, atMost limit: Int64) throws(ChatError) {
+        guard !data.isEmpty else { throw .emptyImage }
+        try check(Int64(data.count), atMost: limit)
+    }
+
     private static func check(_ size: Int64, atMost limit: Int64) throws(ChatError) {
-        guard size > 0 else { throw .emptyFile }
         guard size <= limit else { throw .mediaTooLarge(limit: limit) }
     }
 
@@ -257,7 +263,8 @@ actor AttachmentProcessor {
 }
 
 extension ChatError {
-    fileprivate static let emptyFile = ChatError(.invalidMedia, "The file is empty.", parameter: "source")
+    fileprivate static let emptyImage = ChatError(
+        .invalidMedia, "The file is empty, so it is not an image. Send it with `.file`.", parameter: "source")
 
     fileprivate init(picture error: PictureError, parameter: String = "source") {
         self.init(.invalidMedia, error.message, parameter: parameter, cause: error)

@@ -36,13 +36,15 @@ public struct Media: Hashable, Sendable {
     public var pixels: Size?
     /// The duration of a voice message or a video in seconds.
     public var duration: TimeInterval?
+    /// The loudness of a voice message over its duration, for display: 1 to 200 values from 0 to 100, evenly spaced.
+    public var waveform: [Int]?
     /// The size of the thumbnail, if the file has one.
     public var thumbnail: Size?
 
     /// Creates a media value.
     public init(
         _ source: Source, name: String? = nil, mediaType: String? = nil, size: Int64? = nil, pixels: Size? = nil,
-        duration: TimeInterval? = nil, thumbnail: Size? = nil
+        duration: TimeInterval? = nil, waveform: [Int]? = nil, thumbnail: Size? = nil
     ) {
         self.source = source
         self.name = name
@@ -50,6 +52,7 @@ public struct Media: Hashable, Sendable {
         self.size = size
         self.pixels = pixels
         self.duration = duration
+        self.waveform = waveform
         self.thumbnail = thumbnail
     }
 
@@ -72,6 +75,7 @@ extension MessageContent {
 extension Media {
     private static let longestName = 255
     private static let longestURL = 2048
+    private static let longestWaveform = 200
     /// A placeholder until the file's ID is read.
     private static let placeholderID = MediaID(MessageID(high: 0, low: 0).uuid)
 
@@ -86,6 +90,10 @@ extension Media {
         writer.field("width", pixels?.width)
         writer.field("height", pixels?.height)
         writer.field("duration", duration)
+        if let waveform {
+            writer.key("waveform")
+            writer.array(waveform) { $0.value($1) }
+        }
         if let thumbnail {
             writer.key("thumbnail")
             writer.object {
@@ -118,6 +126,10 @@ extension Media {
                 let duration = try value.double()
                 guard duration >= 0 else { throw value.mismatch("0 or more") }
                 media.duration = duration
+            case "waveform":
+                var values: [Int] = []
+                try value.array { (value) throws(ChatError) in values.append(Int(clamping: try value.integer())) }
+                media.waveform = try Self.waveform(values)
             case "thumbnail":
                 try value.object { (member, value) throws(ChatError) in
                     switch member {
@@ -148,6 +160,14 @@ extension Media {
             guard let width, let height else { return nil }
             return Size(width: width, height: height)
         }
+    }
+
+    package static func waveform(_ values: [Int]) throws(ChatError) -> [Int] {
+        guard (1...longestWaveform).contains(values.count), values.allSatisfy((0...100).contains) else {
+            throw .invalidParameter(
+                "waveform", "must have 1...\(longestWaveform) values from 0 to 100", limit: longestWaveform)
+        }
+        return values
     }
 
     package static func name(_ text: String) throws(ChatError) -> String {

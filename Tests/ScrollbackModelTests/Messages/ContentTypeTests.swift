@@ -68,7 +68,8 @@ struct ContentTypeTests {
                 == Media(
                     .hosted(MediaID(id.uuid)), name: "a.jpg", mediaType: "image/jpeg", size: 12,
                     pixels: .init(width: 3, height: 4), thumbnail: .init(width: 3, height: 4)))
-        let remote = Media(.remote(URL(string: "https://example.org/a%20b.mp4")!), duration: 1.5)
+        let remote = Media(
+            .remote(URL(string: "https://example.org/a%20b.mp4")!), duration: 1.5, waveform: [0, 50, 100])
         #expect(try roundTrip(.media(.video, remote)).media == remote)
         #expect(MessageContent.text("x").media == nil)
     }
@@ -81,6 +82,15 @@ struct ContentTypeTests {
             (.gif, #"{"url":"https://"}"#, "url"), (.gif, #"{"url":"javascript:alert(1)"}"#, "url"),
             (.voice, #"{"url":"https://x/y","media":"0198f3c2-7c1e-7000-8000-0123456789ab"}"#, "content"),
             (.voice, #"{"url":"https://x/y","duration":-1}"#, "duration"),
+            (.voice, #"{"url":"https://x/y","waveform":[]}"#, "waveform"),
+            (.voice, #"{"url":"https://x/y","waveform":[0,101]}"#, "waveform"),
+            (.voice, #"{"url":"https://x/y","waveform":[-1]}"#, "waveform"),
+            (.voice, #"{"url":"https://x/y","waveform":[0.5]}"#, "waveform"),
+            (
+                .voice,
+                "{\"url\":\"https://x/y\",\"waveform\":[\(Array(repeating: "0", count: 201).joined(separator: ","))]}",
+                "waveform"
+            ),
             (.video, #"{"url":"https://x/y","size":-1}"#, "size"),
             (.video, #"{"url":"https://x/y","size":"1"}"#, "size"),
             (.image, #"{"url":"https://x/y","width":0}"#, "width"),

@@ -66,6 +66,29 @@ struct FilesTests {
         }
     }
 
+    @Test("An empty file is sent and downloaded, and an empty image or voice message is refused")
+    func emptyFile() async throws {
+        try await withGroup { server, alice, bob in
+            let folder = try TemporaryFolder()
+            let file = folder.url.appending(path: "empty.txt")
+            try Data().write(to: file)
+            for source in [MediaAttachment.Source.file(file), .data(Data(), name: "empty.txt")] {
+                let sent = try await alice.conversation(group).send(.file(source)).waitUntilSent()
+                let media = try #require(sent.content?.media)
+                #expect(media.size == 0 && media.name == "empty.txt")
+                #expect(try Data(contentsOf: await bob.media.file(for: media)).isEmpty)
+                for attachment in [
+                    MediaAttachment.image(source), .image(source, original: true), .gif(source),
+                    .voice(source, duration: 1),
+                ] {
+                    await #expect(
+                        performing: { try await alice.conversation(group).send(attachment) },
+                        throws: { ($0 as? ChatError)?.code == .invalidMedia })
+                }
+            }
+        }
+    }
+
     @Test("A message with a file that its sender may not read, or with a wrong size or type, is refused")
     func forged() async throws {
         try await withGroup { server, alice, _ in
