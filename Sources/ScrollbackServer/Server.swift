@@ -101,8 +101,12 @@ package struct Server: Sendable {
             }, searchTime: SearchTime(limit: options.searchLimit), observe: { metrics.record($0) })
         pushCredentials = options.pushCredentials.map { PushCredentialsFile($0, for: gateway) }
         try pushCredentials?.load(into: engine, logger: logger)
-        tokens = try await TokenService(directory: options.directory, trust: options.tokenTrust)
-        tokens.externalKeys?.log(logger)
+        let tokens = try await TokenService(
+            directory: options.directory, trust: options.tokenTrust,
+            download: .overHTTP(trustingAlso: options.tokenAuthorities))
+        self.tokens = tokens
+        await tokens.reloadIfChanged(logger: logger)
+        metrics.observe(tokens)
         if !AdminKey.exists(in: options.directory) { try await AdminKey.write(in: options.directory, tokens) }
         // A restored backup may contain users that were erased after it was made.
         let erased = try await engine.restartMissingErasures()

@@ -20,6 +20,9 @@ package struct ServerOptions: Sendable {
     package var key: String?
     /// Settings for accepting tokens of an external issuer.
     package var tokenTrust: TokenTrust?
+    /// The path of a PEM file with certificate authorities for the URL of the issuer's keys, in addition to the
+    /// system's.
+    package var tokenAuthorities: String?
     /// The rate limits of each user; a class without a rate has no limit.
     package var rates = RateLimiter.standard
     /// How long a search may run.

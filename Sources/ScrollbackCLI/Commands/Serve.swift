@@ -40,12 +40,17 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: """
-            Public keys of external token issuers: a PEM file, a JWK Set, or a directory of *.pem and *.json files. \
-            Reloaded when they change.
+            Public keys of external token issuers: a PEM file, a JWK Set, a directory of *.pem and *.json files, or \
+            the https URL of a JWK Set or of an issuer's metadata (…/.well-known/openid-configuration). Reloaded when \
+            they change.
             """)
     var tokenKeys: String?
 
-    @Option(help: "The required value of iss in external tokens (default: any).")
+    @Option(
+        help: """
+            The required value of iss in external tokens (default: any, or the issuer that the metadata name). \
+            Required for the URL of a JWK Set.
+            """)
     var tokenIssuer: String?
 
     @Option(help: "A required value in aud of external tokens (default: reject tokens with aud).")
@@ -114,6 +119,7 @@ struct Serve: AsyncParsableCommand {
             options.certificate = tlsCertificate ?? settings.string(forKey: "tls.certificate")
             options.key = tlsKey ?? settings.string(forKey: "tls.key")
             options.tokenTrust = try tokenTrust(settings)
+            options.tokenAuthorities = settings.string(forKey: "token.authorities")
             try rates.apply(to: &options, settings)
             let everyoneRate = everyoneRate ?? settings.double(forKey: "everyone.rate") ?? options.everyoneRate ?? 0
             guard everyoneRate >= 0 else { throw ChatError.invalidParameter("everyone-rate", "must be at least 0") }
@@ -178,7 +184,7 @@ struct Serve: AsyncParsableCommand {
         where value == "" {
             throw .invalidParameter(name, "must not be empty")
         }
-        return TokenTrust(keys: keys, issuer: issuer, audience: audience, mayGrantAdmin: mayGrantAdmin ?? false)
+        return try TokenTrust(keys: keys, issuer: issuer, audience: audience, mayGrantAdmin: mayGrantAdmin ?? false)
     }
 
     private func readMetricsToken(_ path: String) throws(ChatError) -> String {

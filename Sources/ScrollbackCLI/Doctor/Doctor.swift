@@ -34,7 +34,7 @@ struct Doctor: AsyncParsableCommand {
                 connection.hasKey
                 ? [.skipped("data directory", "With an administrator token, the server is on another machine.")]
                 : DirectoryChecks(directory: connection.directory).run()
-            findings += await KeyChecks(path: tokenKeys).run()
+            findings += await KeyChecks(place: tokenKeys).run()
             findings += PushChecks(path: pushCredentials).run()
             findings += await ServerChecks(address: try connection.address, token: try? connection.adminToken()).run()
             report(findings)

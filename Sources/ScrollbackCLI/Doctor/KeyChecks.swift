@@ -4,8 +4,8 @@ import ScrollbackServer
 
 /// Checks the public keys of external token issuers in the same way as a server start.
 struct KeyChecks {
-    /// The path of a file or directory, or `nil` for the path in the environment.
-    let path: String?
+    /// The path of a file or directory, or a URL, or `nil` for the one in the environment.
+    let place: String?
 
     private static let check = "token keys"
 
@@ -13,9 +13,11 @@ struct KeyChecks {
     ///
     /// - Returns: The finding, or an empty array if no external keys are configured.
     func run() async -> [Finding] {
-        guard let path = path ?? ProcessInfo.processInfo.environment["SCROLLBACK_TOKEN_KEYS"] else { return [] }
+        let environment = ProcessInfo.processInfo.environment
+        guard let place = place ?? environment["SCROLLBACK_TOKEN_KEYS"] else { return [] }
         do {
-            let keys = try await TokenKeys.read(path)
+            let download = KeyDownload.overHTTP(trustingAlso: environment["SCROLLBACK_TOKEN_AUTHORITIES"])
+            let keys = try await TokenKeys.read(KeyLocation(place), download: download)
             guard keys.ignoredKeys.isEmpty else {
                 return [
                     .warning(
@@ -28,7 +30,10 @@ struct KeyChecks {
             return [
                 .failed(
                     Self.check, error.message,
-                    fix: "Fix the file. A server does not start with it, and a running server keeps its previous keys.")
+                    fix: place.contains("://")
+                        ? "Fix the URL or the issuer. Until then, the server keeps its previous keys, if it has any."
+                        : "Fix the file. A server does not start with it, and a running server keeps its previous keys."
+                )
             ]
         }
     }

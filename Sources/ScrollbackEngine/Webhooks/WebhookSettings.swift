@@ -112,17 +112,7 @@ package struct WebhookSettings: Hashable, Sendable {
     }
 
     private static func check(_ url: String, _ secret: String, of name: String) throws(ChatError) {
-        guard url.utf8.count <= 2048, url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
-            let parts = URLComponents(string: url), ["http", "https"].contains(parts.scheme),
-            parts.host?.isEmpty == false, parts.port.map({ (1...65_535).contains($0) }) ?? true
-        else {
-            throw .invalidParameter(
-                "webhooks.\(name).url", "must be an http or https URL with a host, of at most 2048 bytes")
-        }
-        guard parts.user == nil, parts.password == nil, parts.fragment == nil else {
-            throw .invalidParameter(
-                "webhooks.\(name).url", "must not have a user name, a password or a fragment")
-        }
+        _ = try URLComponents(endpoint: url, of: "webhooks.\(name).url")
         guard (16...256).contains(secret.utf8.count) else {
             throw .invalidParameter(
                 "webhooks.\(name).secret",

@@ -1,13 +1,12 @@
 import Foundation
 import JWTKit
 import ScrollbackEngine
-import ScrollbackModel
+package import ScrollbackModel
 import ScrollbackWire
 
 /// Settings for accepting tokens that an external issuer signs, in addition to the server's own tokens.
 package struct TokenTrust: Sendable {
-    /// The path of a file with public keys (PEM or a JWK Set), or of a directory with such files.
-    package var keys: String
+    package var keys: KeyLocation
     /// The required value of the claim `iss`, or `nil` to accept any issuer.
     package var issuer: String?
     /// A value that the claim `aud` must contain.
@@ -17,11 +16,26 @@ package struct TokenTrust: Sendable {
     /// Whether an external token may contain the scope `admin`.
     package var mayGrantAdmin: Bool
 
-    package init(keys: String, issuer: String? = nil, audience: String? = nil, mayGrantAdmin: Bool = false) {
-        self.keys = keys
+    /// Creates settings.
+    ///
+    /// - Parameter keys: A path or a URL; see ``KeyLocation/init(_:)``.
+    /// - Throws: `invalid-parameter` if the URL is not valid, or if `issuer` is missing for the URL of a JWK Set or
+    ///   present for a discovery URL, which names the issuer.
+    package init(
+        keys: String, issuer: String? = nil, audience: String? = nil, mayGrantAdmin: Bool = false
+    ) throws(ChatError) {
+        self.keys = try KeyLocation(keys)
         self.issuer = issuer
         self.audience = audience
         self.mayGrantAdmin = mayGrantAdmin
+        guard case .url(let url) = self.keys else { return }
+        guard (url.issuer == nil) == (issuer != nil) else {
+            throw .invalidParameter(
+                "token-issuer",
+                url.issuer == nil
+                    ? "is required with the URL of a JWK Set, because several issuers can share a set"
+                    : "must be left out, because the metadata at the URL in token-keys name the issuer")
+        }
     }
 }
 

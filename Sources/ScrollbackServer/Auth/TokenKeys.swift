@@ -11,7 +11,7 @@ package struct KeyFile: Hashable, Sendable {
     /// The maximum file size in bytes.
     ///
     /// A set with many keys has a few hundred KiB.
-    private static let maximumBytes = 1 << 20
+    static let maximumBytes = 1 << 20
 
     /// Reads the file at `path`, or all files `*.pem` and `*.json` of the directory at `path`, sorted by name.
     ///
@@ -52,15 +52,26 @@ package struct KeyFile: Hashable, Sendable {
         .invalidParameter("token-keys", "\(path) \(reason)")
     }
 
+    fileprivate typealias Keys = (keys: [(id: String?, key: PublicKey)], ignoredKeys: [String])
+
     /// Parses the keys of the file: a JWK Set if the file starts with a brace, otherwise one PEM key with the file's
     /// name as `kid`.
-    fileprivate func keys() throws(ChatError) -> (keys: [(id: String?, key: PublicKey)], ignoredKeys: [String]) {
+    fileprivate func keys() throws(ChatError) -> Keys {
         let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        do throws(KeyError) {
-            guard text.hasPrefix("{") else {
-                let name = URL(filePath: path).deletingPathExtension().lastPathComponent
+        guard text.hasPrefix("{") else {
+            let name = URL(filePath: path).deletingPathExtension().lastPathComponent
+            do {
                 return ([(name, try PublicKey(pem: text))], [])
+            } catch {
+                throw Self.fault(path, error.reason)
             }
+        }
+        return try set()
+    }
+
+    /// Parses the keys of a JWK Set.
+    fileprivate func set() throws(ChatError) -> Keys {
+        do {
             let set = try JWKSet(data)
             return (set.keys, set.ignoredKeys.map { "\($0) (\(path))" })
         } catch {
@@ -84,31 +95,46 @@ package struct TokenKeys: Sendable {
     /// Descriptions of the keys that are ignored because they have another purpose or algorithm.
     package let ignoredKeys: [String]
 
-    /// Reads the keys of a file or directory.
+    /// Reads the keys of a file, a directory or a URL.
     ///
-    /// - Throws: `invalid-parameter` with the path and what is wrong with the file.
-    package static func read(_ path: String) async throws(ChatError) -> TokenKeys {
-        try await TokenKeys(KeyFile.all(at: path))
+    /// - Throws: `invalid-parameter` with the path or URL and the reason.
+    package static func read(
+        _ location: KeyLocation, download: KeyDownload = .overHTTP()
+    ) async throws(ChatError) -> TokenKeys {
+        switch location {
+        case .files(let path): try await TokenKeys(KeyFile.all(at: path))
+        case .url(let url): try await TokenKeys(published: download.published(at: url).file)
+        }
     }
 
     package init(_ files: [KeyFile]) async throws(ChatError) {
+        var found: [(path: String, KeyFile.Keys)] = []
+        for file in files { found.append((file.path, try file.keys())) }
+        try await self.init(found)
+    }
+
+    /// Parses the JWK Set that an issuer publishes.
+    init(published file: KeyFile) async throws(ChatError) {
+        try await self.init([(file.path, file.set())])
+    }
+
+    private init(_ found: [(path: String, KeyFile.Keys)]) async throws(ChatError) {
         var keys: [TokenKey] = []
         var ignoredKeys: [String] = []
         var paths: [String: String] = [:]
-        for file in files {
-            let found = try file.keys()
+        for (path, found) in found {
             ignoredKeys += found.ignoredKeys
             for (id, key) in found.keys {
-                if let id, let other = paths.updateValue(file.path, forKey: id) {
+                if let id, let other = paths.updateValue(path, forKey: id) {
                     throw KeyFile.fault(
-                        file.path, "has the key \"\(id)\", which \(other) also has: give each key a unique kid")
+                        path, "has the key \"\(id)\", which \(other) also has: give each key a unique kid")
                 }
                 keys.append(TokenKey(id: id, algorithm: key.algorithm, verifier: await key.verifier()))
             }
         }
         guard !keys.isEmpty else {
             throw KeyFile.fault(
-                files.map(\.path).joined(separator: ", "),
+                found.map(\.path).joined(separator: ", "),
                 "has no key for RS256, ES256 or EdDSA"
                     + (ignoredKeys.isEmpty ? "" : ": \(ignoredKeys.joined(separator: "; "))"))
         }
@@ -121,6 +147,8 @@ package struct TokenKeys: Sendable {
         keys.map { "\($0.algorithm.rawValue) \($0.id.map { "\"\($0)\"" } ?? "without a kid")" }
             .joined(separator: ", ")
     }
+
+    func contains(_ kid: String) -> Bool { keys.contains { $0.id == kid } }
 
     /// Returns the key for a token.
     ///

@@ -12,7 +12,9 @@ import Synchronization
 package final class TokenService: Sendable {
     private let directory: URL
     private let trust: TokenTrust?
+    private let download: KeyDownload
     private let clock: @Sendable () -> Date
+    private let fetcher: KeyFetcher
     private let state: Mutex<State>
 
     private struct State {
@@ -24,6 +26,10 @@ package final class TokenService: Sendable {
         /// If new files are invalid, the previous keys remain.
         var externalKeys: TokenKeys?
         var files: [KeyFile] = []
+        /// The required value of the claim `iss`, or `nil` to accept any issuer.
+        var issuer: String?
+        /// Keys that are in use, and that the log does not contain yet.
+        var unloggedKeys: TokenKeys?
         /// The last logged error of each file, so that the server logs an error only once.
         var loggedErrors: [String: String] = [:]
         /// A counter that increases with each change of keys.
@@ -35,12 +41,17 @@ package final class TokenService: Sendable {
             generation += 1
             cachedTokens.removeAll()
         }
+
+        mutating func use(_ keys: TokenKeys, of files: [KeyFile]) {
+            (externalKeys, unloggedKeys, self.files) = (keys, keys, files)
+            keysChanged()
+        }
     }
 
     /// A token whose signature was verified.
     private enum SignedToken {
         case own(Claims, kid: String)
-        case external(ExternalClaims, TokenTrust)
+        case external(ExternalClaims)
     }
 
     /// The maximum number of cached tokens.
@@ -57,21 +68,28 @@ package final class TokenService: Sendable {
     /// - Parameters:
     ///   - directory: The data directory. If it has no `secrets.json`, the service creates the file.
     ///   - trust: Settings for external tokens, or `nil` to accept only the server's own tokens.
+    ///   - download: Downloads the keys if `trust` has their URL. If the first download fails, the service refuses
+    ///     external tokens until one succeeds.
     ///   - clock: Returns the current time.
     package init(
-        directory: URL, trust: TokenTrust? = nil, clock: @escaping @Sendable () -> Date = { Date() }
+        directory: URL, trust: TokenTrust? = nil, download: KeyDownload = .overHTTP(),
+        clock: @escaping @Sendable () -> Date = { Date() }
     ) async throws {
         self.directory = directory
         self.trust = trust
+        self.download = download
         self.clock = clock
+        fetcher = KeyFetcher(clock: clock)
         let keys = try SigningKeys.open(in: directory, now: clock())
         let collection = await Self.collection(of: keys)
         var state = State(keys: keys, collection: collection, modifiedAt: Self.modificationDate(of: directory))
-        if let trust {
-            state.files = try KeyFile.all(at: trust.keys)
-            state.externalKeys = try await TokenKeys(state.files)
+        state.issuer = trust?.issuer
+        if case .files(let path)? = trust?.keys {
+            let files = try KeyFile.all(at: path)
+            state.use(try await TokenKeys(files), of: files)
         }
         self.state = Mutex(state)
+        await startFetchIfDue()?.value
     }
 
     private static func modificationDate(of directory: URL) -> Date? {
@@ -91,12 +109,13 @@ package final class TokenService: Sendable {
 
     // MARK: Reloading keys
 
-    /// The keys of external issuers, or `nil` if external tokens are not accepted.
-    package var externalKeys: TokenKeys? { state.withLock { $0.externalKeys } }
+    /// The numbers of downloads of an issuer's keys since the start.
+    var fetchCounts: (successes: Int, failures: Int) { fetcher.counts }
 
-    /// Reloads `secrets.json` and the external keys if they changed.
+    /// Reloads `secrets.json` and the external keys if they changed, and logs the external keys.
     ///
-    /// If a file can't be loaded, the service logs the error once and keeps using the previous keys.
+    /// If a file can't be loaded, the service logs the error once and keeps using the previous keys. Keys at a URL are
+    /// downloaded in the background.
     package func reloadIfChanged(logger: Logger) async {
         do {
             try await reloadSecrets()
@@ -104,22 +123,34 @@ package final class TokenService: Sendable {
         } catch {
             logFailure(ChatError(wrapping: error).message, of: "secrets.json", logger)
         }
-        guard let trust else { return }
-        do {
-            try await reloadKeys(trust)?.log(logger)
-        } catch {
-            logFailure(ChatError(wrapping: error).message, of: "the token keys", logger)
+        switch trust?.keys {
+        case nil: break
+        case .files(let path)?:
+            do {
+                try await reloadKeys(at: path)
+            } catch {
+                logFailure(ChatError(wrapping: error).message, of: "the token keys", logger)
+            }
+        case .url?:
+            logFailure(fetcher.fault?.message, of: "the token keys", logger)
+            startFetchIfDue()
         }
+        let keys = state.withLock { state in
+            defer { state.unloggedKeys = nil }
+            return state.unloggedKeys
+        }
+        keys?.log(logger)
     }
 
     private func logFailure(_ fault: String?, of what: String, _ logger: Logger) {
-        let hasChanged = state.withLock { state in
+        let last = state.withLock { state in
             defer { state.loggedErrors[what] = fault }
-            return state.loggedErrors[what] != fault
+            return state.loggedErrors[what]
         }
-        guard hasChanged, let fault else { return }
+        guard last != fault else { return }
+        guard let fault else { return logger.notice("The server can load \(what) again.") }
         logger.error(
-            "Can't load \(what) after a change. The server keeps using the previous version.",
+            "Can't load \(what). The server keeps using the previous version, if there is one.",
             metadata: ["reason": "\(fault)"])
     }
 
@@ -139,12 +170,11 @@ package final class TokenService: Sendable {
     /// Compares the files' content, not their modification times. Orchestrators mount files behind symbolic links, and
     /// two changes within one second can have the same time.
     ///
-    /// - Returns: The new keys, or `nil` if nothing changed.
     /// - Throws: The reason why the files are invalid, once for the same content.
-    private func reloadKeys(_ trust: TokenTrust) async throws(ChatError) -> TokenKeys? {
+    private func reloadKeys(at path: String) async throws(ChatError) {
         let files: [KeyFile]
         do {
-            files = try KeyFile.all(at: trust.keys)
+            files = try KeyFile.all(at: path)
         } catch {
             // Once the files are readable again, load them even if their content did not change.
             state.withLock { $0.files = [] }
@@ -154,14 +184,31 @@ package final class TokenService: Sendable {
             defer { state.files = files }
             return state.files != files
         }
-        guard isNew else { return nil }
+        guard isNew else { return }
         let keys = try await TokenKeys(files)
         state.withLock { state in
-            state.externalKeys = keys
+            state.use(keys, of: files)
             state.loggedErrors["the token keys"] = nil
-            state.keysChanged()
         }
-        return keys
+    }
+
+    /// Starts a download of the external keys if they are at a URL and a download is due.
+    @discardableResult
+    private func startFetchIfDue() -> Task<Void, Never>? {
+        guard case .url(let url)? = trust?.keys else { return nil }
+        return fetcher.startIfDue { [self] () throws(ChatError) in try await fetchKeys(at: url) }
+    }
+
+    /// Downloads the external keys, and uses them if they changed.
+    private func fetchKeys(at url: KeyURL) async throws(ChatError) {
+        let published = try await download.published(at: url)
+        let isNew = state.withLock { $0.files != [published.file] }
+        guard isNew else { return }
+        let keys = try await TokenKeys(published: published.file)
+        state.withLock { state in
+            state.use(keys, of: [published.file])
+            if let issuer = published.issuer { state.issuer = issuer }
+        }
     }
 
     // MARK: Issuing
@@ -219,7 +266,9 @@ package final class TokenService: Sendable {
             // Ignore scopes of newer server versions. Unknown scopes must not turn into `.all`.
             let scopes = claims.scopes.map { Scopes(Set($0.compactMap { Scope(rawValue: $0) })) } ?? .all
             return try Self.verified(claims, scopes)
-        case .external(let claims, let trust):
+        case .external(let claims):
+            guard var trust else { throw Self.invalidTokenError }
+            trust.issuer = state.withLock { $0.issuer }
             return try trust.verified(claims, now: clock(), allowsExpired: allowsExpired)
         }
     }
@@ -288,11 +337,31 @@ package final class TokenService: Sendable {
             guard isKnown else { throw Self.invalidTokenError }
             return .own(try await claims(of: token, by: collection), kid: kid)
         }
-        guard let trust, let keys = externalKeys, let algorithm = KeyAlgorithm(named: header.algorithm) else {
-            throw Self.invalidTokenError
+        guard let trust, let algorithm = KeyAlgorithm(named: header.algorithm) else { throw Self.invalidTokenError }
+        do throws(ChatError) {
+            return .external(try await claims(of: token, header, algorithm))
+        } catch {
+            // The issuer may have published another key since the last download.
+            guard case .url(let url) = trust.keys, !isKnown(header.kid) else { throw error }
+            let isFetched = try await fetcher.fetchForUnknownKey { [self] () throws(ChatError) in
+                try await fetchKeys(at: url)
+            }
+            guard isFetched else { throw error }
+            return .external(try await claims(of: token, header, algorithm))
         }
-        let key = try keys.key(of: header, algorithm)
-        return .external(try await claims(of: token, by: key.verifier), trust)
+    }
+
+    private func isKnown(_ kid: String?) -> Bool {
+        guard let kid else { return false }
+        return state.withLock { $0.externalKeys?.contains(kid) ?? false }
+    }
+
+    /// Returns the claims of an external token after verifying its signature with the key that its header selects.
+    private func claims(
+        of token: String, _ header: TokenHeader, _ algorithm: KeyAlgorithm
+    ) async throws(ChatError) -> ExternalClaims {
+        guard let keys = state.withLock({ $0.externalKeys }) else { throw Self.invalidTokenError }
+        return try await claims(of: token, by: keys.key(of: header, algorithm).verifier)
     }
 
     /// A deliberately unspecific error: details could help an attacker, and tokens must not appear in logs.

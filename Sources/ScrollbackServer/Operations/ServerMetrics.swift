@@ -38,6 +38,7 @@ final class ServerMetrics: Sendable {
     private let maximumSockets: Meter
     private let queuedBytes: Meter
     private let rateLimited: SampledTotals
+    private let keyFetches: SampledTotals
     /// For each pool of threads, the number of reads that wait.
     private let readsWaiting: [Meter]
     private let readsRefused: SampledTotals
@@ -132,6 +133,8 @@ final class ServerMetrics: Sendable {
         rateLimited = SampledTotals(
             "scrollback_rate_limited_total", "Requests refused because their user exceeded a rate limit.", new)
         new.fairness()
+        keyFetches = SampledTotals(
+            "scrollback_token_key_fetches_total", "Downloads of a token issuer's keys by outcome.", new)
         new.declare("scrollback_reads_waiting", .gauge, "Reads that wait for a thread.")
         readsWaiting = WorkPool.allCases.map { [new] in
             Meter(label: "scrollback_reads_waiting", dimensions: [("pool", $0.rawValue)], factory: new.factory)
@@ -174,6 +177,17 @@ final class ServerMetrics: Sendable {
                 readsRefused.increase(
                     to: WorkPool.allCases.map { ([("pool", $0.rawValue)], pools[$0].refusals.load(ordering: .relaxed)) }
                 )
+            }
+        }
+    }
+
+    /// Also samples the downloads of a token issuer's keys.
+    func observe(_ tokens: TokenService) {
+        samples.withLock {
+            $0.append { [keyFetches] _, _ in
+                let counts = tokens.fetchCounts
+                keyFetches.increase(
+                    to: [([("outcome", "fetched")], counts.successes), ([("outcome", "failed")], counts.failures)])
             }
         }
     }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct KeyFileTests {
     @Test func `A PEM file, a JWK Set and a directory of both provide keys, each with its kid`() async throws {
         func summary(_ name: String) async throws -> String {
-            try await TokenKeys.read(TokenKeyFiles.path(name)).summary
+            try await TokenKeys.read(.files(TokenKeyFiles.path(name))).summary
         }
         #expect(try await summary("good") == #"EdDSA "ed25519", ES256 "p256", RS256 "rsa""#)
         #expect(try await summary("good/p256.pem") == #"ES256 "p256""#)
@@ -30,12 +30,12 @@ import Testing
             atPath: folder.url.appending(component: "linked.pem").path,
             withDestinationPath: TokenKeyFiles.path("good/ed25519.pem"))
         #expect(
-            try await TokenKeys.read(folder.url.path).summary
+            try await TokenKeys.read(.files(folder.url.path)).summary
                 == #"EdDSA "linked", ES256 "phone.app", RS256 "web-rsa", ES256 "web-p256", EdDSA "web-ed25519""#)
     }
 
     @Test func `Keys in a JWK Set that can't verify tokens are skipped with a reason`() async throws {
-        let keys = try await TokenKeys.read(TokenKeyFiles.path("set.json"))
+        let keys = try await TokenKeys.read(.files(TokenKeyFiles.path("set.json")))
         #expect(keys.ignoredKeys.count == 5)
         for (reason, start) in zip(
             keys.ignoredKeys,
@@ -73,7 +73,7 @@ import Testing
         async throws
     {
         let path = TokenKeyFiles.path("bad/\(name)")
-        let error = await #expect(throws: ChatError.self) { try await TokenKeys.read(path) }
+        let error = await #expect(throws: ChatError.self) { try await TokenKeys.read(.files(path)) }
         #expect(error?.code == .invalidParameter && error?.parameter == "token-keys")
         #expect(
             error?.message.contains(path) == true && error?.message.contains(fault) == true,
@@ -84,13 +84,13 @@ import Testing
 
     @Test func `A directory without keys and two files with the same kid are refused`() async throws {
         let folder = try TemporaryFolder()
-        let empty = await #expect(throws: ChatError.self) { try await TokenKeys.read(folder.url.path) }
+        let empty = await #expect(throws: ChatError.self) { try await TokenKeys.read(.files(folder.url.path)) }
         #expect(empty?.message.contains("no *.pem or *.json file") == true)
         try FileManager.default.copyItem(
             atPath: TokenKeyFiles.path("good/p256.pem"), toPath: folder.url.appending(component: "web-rsa.pem").path)
         try FileManager.default.copyItem(
             atPath: TokenKeyFiles.path("set.json"), toPath: folder.url.appending(component: "set.json").path)
-        let twice = await #expect(throws: ChatError.self) { try await TokenKeys.read(folder.url.path) }
+        let twice = await #expect(throws: ChatError.self) { try await TokenKeys.read(.files(folder.url.path)) }
         #expect(twice?.message.contains(#"the key "web-rsa", which \#(folder.url.path)/set.json also has"#) == true)
     }
 }

@@ -29,7 +29,7 @@ enum TokenKeyFiles {
         let temporary = try TemporaryFolder()
         return try await TokenService(
             directory: folder ?? temporary.url,
-            trust: TokenTrust(keys: keys, issuer: issuer, audience: audience, mayGrantAdmin: mayGrantAdmin),
+            trust: try TokenTrust(keys: keys, issuer: issuer, audience: audience, mayGrantAdmin: mayGrantAdmin),
             clock: { now.addingTimeInterval(seconds) })
     }
 }

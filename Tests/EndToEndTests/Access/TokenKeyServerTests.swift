@@ -146,11 +146,55 @@ import Testing
         #expect(answer.status == 401 && answer.code == "invalid-token", "\(answer)")
     }
 
+    @Test(.needs(.standIns))
+    func `Tokens of an OpenID Connect provider work, also after the provider has a new key and while it is down`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let first = try await IdentityProvider.start(in: folder.url)
+        let server = try await RunningServer.start(
+            ["--token-keys", first.discovery, "--token-audience", "chat"], folder: folder)
+        #expect(server.log.contains("Accepting tokens signed with external keys"), "\(server.log)")
+        let old = try await first.idToken(for: "alice", client: "chat")
+        #expect(try await status(server, old) == (200, nil))
+        let socket = try await TestSocket.signedIn(server, "alice", token: old)
+        #expect(try await socket.request(#""type":"ping""#).string("type") == "result")
+        let other = try await first.idToken(for: "alice", client: "mail")
+        #expect(try await status(server, other) == (401, "invalid-token"))
+
+        first.stop()
+        let port = try #require(first.url.port)
+        #expect(try await status(server, old) == (200, nil))
+        let second = try await IdentityProvider.start(port: port, in: folder.url)
+        let new = try await second.idToken(for: "bob", client: "chat")
+        try await eventually("the server has fetched the new key", within: 60) {
+            try await status(server, new) == (200, nil) ? true : nil
+        }
+        #expect(try await status(server, old) == (401, "invalid-token"))
+        let metrics = try await server.admin().call("GET", "/metrics").text
+        #expect(metrics.contains(#"scrollback_token_key_fetches_total{outcome="fetched"} "#), "\(metrics)")
+    }
+
+    @Test(.needs(.standIns)) func `A server starts without its token issuer, logs the reason and answers 503`()
+        async throws
+    {
+        let server = try await RunningServer.start(
+            ["--token-keys", "http://127.0.0.1:1/keys", "--token-issuer", "https://id.example"])
+        #expect(server.log.contains("http://127.0.0.1:1/keys can't be read"), "\(server.log)")
+        let token = try await TokenIssuer.issue("rsa", "RS256", kid: "rsa", TokenIssuer.claims("alice"))
+        let answer = try await API(server: server.url, token: token).call("GET", "/v1/me")
+        #expect(answer.status == 503 && answer.code == "overloaded", "\(answer)")
+        #expect(answer.headers["retry-after"] == "10")
+        #expect(try await server.admin().call("GET", "/v1/me").status == 200)
+    }
+
     @Test func `Options for external tokens are refused without token keys`() async throws {
         for (arguments, parameter) in [
             (["--token-issuer", "x"], "token-issuer"), (["--token-audience", "x"], "token-audience"),
             (["--token-admin"], "token-admin"), (["--token-keys", ""], "token-keys"),
             (["--token-keys", "/nowhere"], "token-keys /nowhere does not exist"),
+            (["--token-keys", "http://id.example/keys", "--token-issuer", "x"], "token-keys must be an https URL"),
+            (["--token-keys", "https://id.example/keys"], "token-issuer is required"),
         ] {
             let folder = try TemporaryFolder()
             let ended = try await RunningServer.command(
@@ -200,5 +244,8 @@ import Testing
         let bad = try await doctor(["--token-keys", TokenKeyFiles.path("bad/weak.pem")])
         #expect(bad.code == 1 && bad.finding?.string("outcome") == "failed", "\(bad)")
         #expect(bad.finding?.string("detail")?.contains("1024 bits") == true)
+        let down = try await doctor(["--token-keys", "http://127.0.0.1:1/keys"])
+        #expect(down.finding?.string("outcome") == "failed", "\(down)")
+        #expect(down.finding?.string("detail")?.contains("http://127.0.0.1:1/keys can't be read") == true)
     }
 }

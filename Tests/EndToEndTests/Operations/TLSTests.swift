@@ -3,6 +3,7 @@ import Foundation
 import NIOSSL
 import Scrollback
 import ScrollbackModel
+import ScrollbackServer
 import TestSupport
 import Testing
 
@@ -101,14 +102,33 @@ import Testing
     }
 
     /// Starts a server that accepts every TLS version up to `version`.
-    private func stub(upTo version: TLSVersion, _ chain: URL, _ key: URL) async throws -> StubServer {
+    private func stub(
+        upTo version: TLSVersion, _ chain: URL, _ key: URL, body: String = "{}"
+    ) async throws -> StubServer {
         var tls = TLSConfiguration.makeServerConfiguration(
             certificateChain: try NIOSSLCertificate.fromPEMFile(chain.path).map { .certificate($0) },
             privateKey: .privateKey(try NIOSSLPrivateKey(file: key.path, format: .pem)))
         tls.minimumTLSVersion = .tlsv1
         tls.maximumTLSVersion = version
         return try await StubServer(tls: try NIOSSLContext(configuration: tls)) { _ in
-            StubServer.Reply(status: 200, body: "{}")
+            StubServer.Reply(status: 200, body: body)
+        }
+    }
+
+    @Test func `The server downloads an issuer's keys only with a trusted certificate and TLS 1.2`() async throws {
+        let folder = try TemporaryFolder()
+        try makeCertificate(in: folder.url)
+        let (chain, key) = (folder.url.appending(component: "chain.pem"), folder.url.appending(component: "chain.key"))
+        let set = try String(contentsOfFile: TokenKeyFiles.path("set.json"), encoding: .utf8)
+        let older = try await stub(upTo: .tlsv11, chain, key, body: set)
+        let newer = try await stub(upTo: .tlsv12, chain, key, body: set)
+        let trusting = KeyDownload.overHTTP(trustingAlso: chain.path)
+        let keys = try await TokenKeys.read(KeyLocation(newer.address + "/keys"), download: trusting)
+        #expect(keys.summary.contains(#"RS256 "web-rsa""#))
+        for (server, download) in [(newer, KeyDownload.overHTTP()), (older, trusting)] {
+            await #expect(throws: ChatError.self) {
+                try await TokenKeys.read(KeyLocation(server.address + "/keys"), download: download)
+            }
         }
     }
 

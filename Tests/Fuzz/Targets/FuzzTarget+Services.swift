@@ -179,7 +179,7 @@ private enum Fixed {
         let file = folder.appending(component: "keys.json")
         try Data(set.utf8).write(to: file)
         return Tokens(
-            service: try await TokenService(directory: folder, trust: TokenTrust(keys: file.path), clock: { now }),
+            service: try await TokenService(directory: folder, trust: try TokenTrust(keys: file.path), clock: { now }),
             key: key)
     }
 }
