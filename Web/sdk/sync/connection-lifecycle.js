@@ -1,0 +1,348 @@
+// @ts-check
+import { ScrollbackError } from "../model/errors.js";
+import { Backoff } from "./backoff.js";
+
+/** @typedef {import("../model/text.js").UserID} UserID */
+/** @typedef {import("./backoff.js").Random} Random */
+
+/**
+ * An action that the owner of a connection must execute, in order.
+ *
+ * - `requestToken`: request a token; report the result with `tokenReceived`.
+ * - `open`: open a connection; report the result with `opened` or `openFailed`.
+ * - `sendHello`: send the hello frame on the connection that was opened.
+ * - `sendActivity`: send the app's activity, which changed since the hello frame.
+ * - `resume`: resume the session: request what was missed, and send everything that waits.
+ * - `scheduleHeartbeat`: call `heartbeat` after this number of seconds.
+ * - `retryRequests`: send the requests again that failed temporarily.
+ * - `disconnect`: close the connection, if it is open, and discard all state that depends on it.
+ * - `publishPhase`: publish the current phase.
+ * - `wake`: call `tick` at this time.
+ *
+ * @typedef {{ type: "requestToken", generation: number }
+ *   | { type: "open", generation: number, token: string }
+ *   | { type: "sendHello", token: string, isActive: boolean }
+ *   | { type: "sendActivity", isActive: boolean }
+ *   | { type: "scheduleHeartbeat", generation: number, after: number }
+ *   | { type: "wake", at: number }
+ *   | { type: "resume" | "sendPing" | "retryRequests" | "disconnect" | "publishPhase" }} ConnectionAction
+ */
+
+/**
+ * The phase of a connection.
+ *
+ * - `idle`: the client is not connected, and does not try to connect
+ * - `opening`: a token is requested, or a connection is being opened
+ * - `authenticating`: the connection is open, and the server has not answered the hello frame
+ * - `waiting`: the client reconnects at this time
+ * - `rejected`: the server rejected the client, which does not reconnect
+ *
+ * @typedef {{ type: "idle" | "opening" | "authenticating" | "online" } | { type: "waiting", until: number }
+ *   | { type: "rejected", error: ScrollbackError }} ConnectionPhase
+ */
+
+/**
+ * The state machine for the life cycle of a client's connection.
+ *
+ * It requests a token, opens a connection, authenticates, checks that the server still answers, and reconnects after a
+ * failure. Each attempt has a number, its generation. Results of earlier generations are ignored.
+ */
+export class ConnectionLifecycle {
+  /** @type {UserID} */
+  #user;
+  #backoff = new Backoff();
+  /** Whether a new token was requested because the server rejected the previous one. */
+  #hasRefreshedToken = false;
+  #token = "";
+  /** The time between two heartbeats in seconds. */
+  #heartbeatInterval = 30;
+  #lastReceivedAt = -Infinity;
+  #isActive = true;
+  /** Whether the app was active when the hello frame was sent. */
+  #sentActivity = true;
+  #lastImmediateReconnect = -Infinity;
+  /** The time at which requests that failed temporarily are retried. @type {number | null} */
+  #retryAt = null;
+
+  /** @type {ConnectionPhase} */
+  phase = { type: "idle" };
+  generation = 0;
+
+  /** @param {UserID} user */
+  constructor(user) {
+    this.#user = user;
+  }
+
+  get isOnline() {
+    return this.phase.type === "online";
+  }
+
+  // Connecting
+
+  /**
+   * Connects now, unless an attempt or a connection exists.
+   *
+   * @returns {ConnectionAction[]}
+   */
+  connect() {
+    const canConnect = ["idle", "waiting", "rejected"].includes(this.phase.type);
+    return canConnect ? this.#open() : [];
+  }
+
+  /**
+   * Reconnects without waiting for the backoff to end, at most once a second.
+   *
+   * @param {number} now
+   * @returns {ConnectionAction[]}
+   */
+  reconnectNow(now) {
+    if (this.phase.type !== "waiting" || now - this.#lastImmediateReconnect < 1000) return [];
+    this.#lastImmediateReconnect = now;
+    return this.#open();
+  }
+
+  /**
+   * Handles the answer of the token provider.
+   *
+   * @param {number} generation
+   * @param {string | ScrollbackError} result
+   * @param {number} now
+   * @param {Random} random
+   * @returns {ConnectionAction[]}
+   */
+  tokenReceived(generation, result, now, random) {
+    if (generation !== this.generation || this.phase.type !== "opening") return [];
+    // A failing token provider is a temporary condition.
+    if (result instanceof ScrollbackError) return this.#wait(result.retryAfter, null, now, random);
+    this.#token = result;
+    return [{ type: "open", generation, token: result }];
+  }
+
+  /**
+   * Handles an open connection.
+   *
+   * @param {number} generation
+   * @param {number} now
+   * @returns {ConnectionAction[]} No actions if the connection belongs to an earlier generation; the caller must then
+   *   close it.
+   */
+  opened(generation, now) {
+    if (generation !== this.generation || this.phase.type !== "opening") return [];
+    this.phase = { type: "authenticating" };
+    this.#lastReceivedAt = now;
+    this.#sentActivity = this.#isActive;
+    return [{ type: "sendHello", token: this.#token, isActive: this.#isActive }, this.#scheduleHeartbeat()];
+  }
+
+  /**
+   * @param {number} generation
+   * @param {ScrollbackError} error
+   * @param {number} now
+   * @param {Random} random
+   * @returns {ConnectionAction[]}
+   */
+  openFailed(generation, error, now, random) {
+    return generation === this.generation ? this.drop(now, random, error.retryAfter) : [];
+  }
+
+  /**
+   * Handles the server's `welcome`.
+   *
+   * @param {UserID} user The user that the token belongs to.
+   * @param {number} heartbeat The time between two heartbeats in seconds.
+   * @returns {ConnectionAction[]}
+   */
+  welcomed(user, heartbeat) {
+    if (this.phase.type !== "authenticating") return [];
+    if (user !== this.#user) {
+      const message = `The token belongs to ${user}, but the client was opened for ${this.#user}.`;
+      return this.#reject(new ScrollbackError("invalid-token", message));
+    }
+    this.phase = { type: "online" };
+    this.#heartbeatInterval = Math.max(1, heartbeat);
+    this.#backoff.reset();
+    this.#hasRefreshedToken = false;
+    /** @type {ConnectionAction[]} */
+    const activity = this.#isActive === this.#sentActivity ? [] : [{ type: "sendActivity", isActive: this.#isActive }];
+    return [{ type: "publishPhase" }, ...activity, { type: "resume" }];
+  }
+
+  /** @returns {ConnectionAction[]} */
+  #open() {
+    this.generation += 1;
+    this.phase = { type: "opening" };
+    return [{ type: "publishPhase" }, { type: "requestToken", generation: this.generation }];
+  }
+
+  /**
+   * @param {number | undefined} retryAfter
+   * @param {number | null} spread
+   * @param {number} now
+   * @param {Random} random
+   * @returns {ConnectionAction[]}
+   */
+  #wait(retryAfter, spread, now, random) {
+    const until = now + (retryAfter === undefined ? this.#backoff.next(random, spread) : retryAfter * 1000);
+    this.phase = { type: "waiting", until };
+    return [{ type: "publishPhase" }, { type: "wake", at: until }];
+  }
+
+  // While connected
+
+  /**
+   * Handles a frame from the server.
+   *
+   * @param {number} now
+   */
+  received(now) {
+    this.#lastReceivedAt = now;
+  }
+
+  /**
+   * Sets whether the app is in the foreground, which reconnects immediately.
+   *
+   * @param {boolean} isActive
+   * @param {number} now
+   * @returns {ConnectionAction[]}
+   */
+  setActive(isActive, now) {
+    this.#isActive = isActive;
+    if (this.isOnline) return [{ type: "sendActivity", isActive }];
+    return isActive ? this.reconnectNow(now) : [];
+  }
+
+  /**
+   * Sends a heartbeat, or drops a connection on which nothing arrived for two heartbeats.
+   *
+   * @param {number} generation
+   * @param {number} now
+   * @param {Random} random
+   * @returns {ConnectionAction[]}
+   */
+  heartbeat(generation, now, random) {
+    const isOpen = this.isOnline || this.phase.type === "authenticating";
+    if (generation !== this.generation || !isOpen) return [];
+    if (now - this.#lastReceivedAt >= this.#heartbeatInterval * 2000) return this.drop(now, random);
+    return this.isOnline ? [{ type: "sendPing" }, this.#scheduleHeartbeat()] : [this.#scheduleHeartbeat()];
+  }
+
+  /**
+   * Schedules a retry of requests that failed temporarily on a connection that stays open.
+   *
+   * The delay is at least the requested one, also if a shorter one was scheduled before. The jitter keeps clients from
+   * retrying at the same time.
+   *
+   * @param {number} delay The delay in milliseconds.
+   * @param {number} now
+   * @param {Random} random
+   * @returns {number | null} The time to call {@link ConnectionLifecycle.tick}, or `null` if a retry is already
+   *   scheduled at that time or later.
+   */
+  retryRequests(delay, now, random) {
+    if (!this.isOnline || (this.#retryAt !== null && this.#retryAt >= now + delay)) return null;
+    this.#retryAt = now + delay * (1 + 0.5 * random());
+    return this.#retryAt;
+  }
+
+  /**
+   * Handles the passing of time.
+   *
+   * @param {number} now
+   * @returns {ConnectionAction[]}
+   */
+  tick(now) {
+    if (this.phase.type === "waiting" && this.phase.until <= now) return this.#open();
+    if (this.#retryAt === null || this.#retryAt > now) return [];
+    this.#retryAt = null;
+    return [{ type: "retryRequests" }];
+  }
+
+  /** @returns {ConnectionAction} */
+  #scheduleHeartbeat() {
+    return { type: "scheduleHeartbeat", generation: this.generation, after: this.#heartbeatInterval };
+  }
+
+  // Disconnecting
+
+  /**
+   * Handles a connection that the server or the network closed.
+   *
+   * @param {number} generation
+   * @param {number | null} code The server's WebSocket close code, if it sent one.
+   * @param {string} reason
+   * @param {number} now
+   * @param {Random} random
+   * @returns {ConnectionAction[]}
+   */
+  closed(generation, code, reason, now, random) {
+    if (generation !== this.generation) return [];
+    switch (code) {
+      case 4001:
+        // The token may be revoked or signed with a retired key: request a new one once.
+        if (this.#hasRefreshedToken) return this.#reject(new ScrollbackError("invalid-token", reason));
+        this.#hasRefreshedToken = true;
+        return [...this.disconnect(), ...this.#open()];
+      case 4003:
+        return [...this.disconnect(), ...this.#open()];
+      case 4008:
+        return this.isOnline ? [...this.disconnect(), ...this.#open()] : this.drop(now, random);
+      case 4009: {
+        const message = "Another connection with the same device ID replaced this one.";
+        return this.#reject(new ScrollbackError("closed", message));
+      }
+      case 4010:
+        return this.#reject(signedOut(reason));
+      case 1012:
+        return [...this.disconnect(), ...this.#wait(undefined, 5000, now, random)];
+      default:
+        return this.drop(now, random);
+    }
+  }
+
+  /**
+   * Drops the connection, if any, and reconnects after a delay.
+   *
+   * @param {number} now
+   * @param {Random} random
+   * @param {number} [retryAfter] The delay in seconds that the server requested.
+   * @returns {ConnectionAction[]}
+   */
+  drop(now, random, retryAfter) {
+    return [...this.disconnect(), ...this.#wait(retryAfter, null, now, random)];
+  }
+
+  /**
+   * Ends the connection, and ignores all later results.
+   *
+   * @returns {ConnectionAction[]}
+   */
+  disconnect() {
+    this.generation += 1;
+    this.phase = { type: "idle" };
+    this.#retryAt = null;
+    return [{ type: "disconnect" }];
+  }
+
+  /**
+   * @param {ScrollbackError} error
+   * @returns {ConnectionAction[]}
+   */
+  #reject(error) {
+    const actions = this.disconnect();
+    this.phase = { type: "rejected", error };
+    return [...actions, { type: "publishPhase" }];
+  }
+}
+
+/**
+ * Returns the reason for a sign-out by the server. The close reason starts with an error code if a new token would not
+ * help.
+ *
+ * @param {string} reason
+ */
+function signedOut(reason) {
+  for (const code of ["user-deactivated", "banned"]) {
+    if (reason.startsWith(`${code}: `)) return new ScrollbackError(code, reason.slice(code.length + 2));
+  }
+  return new ScrollbackError("token-revoked", "The server signed this device out.");
+}
