@@ -1,0 +1,258 @@
+// @ts-check
+import { ConversationID } from "../model/conversation-id.js";
+import { decodeList, decodeObject } from "../model/decode.js";
+import { ScrollbackError } from "../model/errors.js";
+import { newMessageID } from "../model/message-id.js";
+import { userID } from "../model/text.js";
+import { outboxCount } from "../store/outbox.js";
+import { profiles, saveProfiles } from "../store/people.js";
+import { recents, unreadTotals } from "../store/recents.js";
+import { Store } from "../store/store.js";
+import { decodeProfile } from "../wire/frames.js";
+import { maximumUsers } from "../wire/requests.js";
+import { Conversation, decodeSearch } from "./conversation.js";
+import { Core } from "./core.js";
+import { LiveView } from "./live-view.js";
+
+/** @typedef {import("../model/message-content.js").JSONObject} JSONObject */
+/** @typedef {import("../store/recents.js").RecentConversation} RecentConversation */
+/** @typedef {import("../wire/frames.js").UserProfile} UserProfile */
+/** @typedef {import("./core.js").ClientEvent} ClientEvent */
+
+/**
+ * The list of recent conversations.
+ *
+ * @typedef {object} RecentsView
+ * @property {readonly RecentConversation[]} conversations Pinned ones first, then by the time of the last message.
+ * @property {number} totalUnread The unread messages of all conversations that are not muted, for a badge.
+ * @property {number} totalMentions The unread mentions of all conversations.
+ */
+
+/** @type {RecentsView} */
+const emptyList = Object.freeze({ conversations: [], totalUnread: 0, totalMentions: 0 });
+
+/**
+ * The options of {@link ChatClient.open}.
+ *
+ * @typedef {object} ClientOptions
+ * @property {string | URL} server The address of the server, such as `https://chat.example.org`.
+ * @property {string} user The user of the tokens.
+ * @property {string | (() => string | Promise<string>)} token A token, or a function that returns one. The client calls
+ *   it for each connection, so that it can return a new token after the last one expired.
+ * @property {boolean} [sharesPresence] Whether other users may see when this user is online. The default is `false`.
+ */
+
+/**
+ * A client of one user of one server.
+ *
+ * Several tabs of a browser share one connection and one outbox: each opens a client of its own.
+ */
+export class ChatClient {
+  #core;
+
+  /**
+   * Opens the client: its local store, and the connection, which is established in the background. The stored
+   * conversations can be shown immediately, also without a network.
+   *
+   * @param {ClientOptions} options
+   * @returns {Promise<ChatClient>}
+   * @throws {ScrollbackError} `invalid-parameter` for an invalid option. `local-storage` if the browser offers no
+   *   storage here.
+   */
+  static async open({ server, user, token, sharesPresence = false }) {
+    const address = URL.parse(String(server), globalThis.location?.href);
+    if (address === null || !["http:", "https:"].includes(address.protocol)) {
+      throw ScrollbackError.invalidParameter("server", "must be an http or https URL");
+    }
+    const provider = typeof token === "string" ? () => Promise.resolve(token) : async () => await token();
+    const options = { server: address, user: userID(user), token: provider, sharesPresence };
+    return new ChatClient(await Core.open(options));
+  }
+
+  /** @param {Core} core */
+  constructor(core) {
+    this.#core = core;
+  }
+
+  get user() {
+    return this.#core.user;
+  }
+
+  /** The state of the connection, which all tabs share. */
+  get connection() {
+    return this.#core.connection;
+  }
+
+  /** The state of the browser's storage: show its `loss` and its `error` to the user. */
+  get storage() {
+    return this.#core.storage;
+  }
+
+  /** Connects again after the server rejected the client, for example with a token of the right user. */
+  connect() {
+    this.#core.post({ type: "connect" });
+  }
+
+  /** Closes the client in this tab. Queued messages stay, and the other tabs stay connected. */
+  async close() {
+    await this.#core.close();
+  }
+
+  /**
+   * Asks the browser not to delete the data by itself. Browsers may ask the user.
+   *
+   * @returns {Promise<boolean>} Whether the browser promised it.
+   */
+  async requestPersistence() {
+    const isPersistent = await navigator.storage?.persist?.() ?? false;
+    this.#core.storage.set({ ...this.#core.storage.value, isPersistent });
+    return isPersistent;
+  }
+
+  /**
+   * Closes the client and deletes its data from this browser.
+   *
+   * @param {{discardsUnsent?: boolean}} [options] Whether to delete messages that were not sent yet.
+   * @throws {ScrollbackError} `conflict` if messages or changes were not sent yet, unless `discardsUnsent` is set.
+   */
+  async signOut({ discardsUnsent = false } = {}) {
+    const unsent = await this.unsentCount();
+    if (unsent > 0 && !discardsUnsent) {
+      throw new ScrollbackError("conflict", `${unsent} messages or changes were not sent. Set discardsUnsent.`);
+    }
+    await this.#core.close();
+    await Store.delete({ user: this.#core.user, server: this.#core.server.href });
+  }
+
+  /** Returns the number of messages and changes that the server has not acknowledged. */
+  unsentCount() {
+    return this.#core.store.read(outboxCount);
+  }
+
+  // Conversations
+
+  /**
+   * Returns the list of recent conversations, which reads nothing until it is observed.
+   *
+   * @param {{limit?: number}} [options]
+   * @returns {LiveView<RecentsView>}
+   */
+  recents({ limit = 100 } = {}) {
+    const core = this.#core;
+    return new LiveView(core, "recents", emptyList, () =>
+      core.store.read(async (transaction) => {
+        const { unread, mentions } = await unreadTotals(transaction);
+        const conversations = await recents(transaction, limit);
+        return { conversations, totalUnread: unread, totalMentions: mentions };
+      }));
+  }
+
+  /**
+   * Returns a conversation.
+   *
+   * @param {string} id `direct:bob`, `group:swift`, `community:city/general`, `room:lobby` or `system:billing`.
+   * @returns {Conversation}
+   * @throws {ScrollbackError} `invalid-parameter`
+   */
+  conversation(id) {
+    const parsed = ConversationID.parse(id);
+    return new Conversation(this.#core, ConversationID.log(ConversationID.relative(parsed, this.user)));
+  }
+
+  /**
+   * Creates a group. It works offline, like a message: messages to the group wait for it.
+   *
+   * @param {JSONObject & {members?: string[], name?: string}} settings The settings of
+   *   `PUT /v1/conversations/{conversation}`.
+   * @returns {Promise<Conversation>}
+   */
+  async createGroup(settings) {
+    const id = ConversationID.newGroup(crypto.getRandomValues(new Uint8Array(16)));
+    const operation = newMessageID(Date.now(), crypto.getRandomValues(new Uint8Array(10)));
+    await this.#core.queue(id, operation, { type: "putConversation", operation, exists: false, settings });
+    return new Conversation(this.#core, id);
+  }
+
+  /**
+   * Searches the messages of all conversations on the server.
+   *
+   * @param {string} text
+   * @param {{limit?: number, cursor?: string, sort?: "newestFirst" | "bestFirst", signal?: AbortSignal}} [options]
+   */
+  async search(text, { signal, ...options } = {}) {
+    return decodeSearch(await this.#core.request({ type: "search", text, ...options }, { signal }));
+  }
+
+  // Users
+
+  /**
+   * Returns the profiles of up to 100 users, from the store or, if they are unknown or old, from the server.
+   *
+   * @param {string[]} users
+   * @param {{signal?: AbortSignal}} [options]
+   * @returns {Promise<ReadonlyMap<string, UserProfile>>}
+   */
+  async profiles(users, { signal } = {}) {
+    if (users.length > maximumUsers) {
+      throw ScrollbackError.invalidParameter("users", "must name at most 100 users", maximumUsers);
+    }
+    const { store } = this.#core;
+    const { known, outdated } = await store.read((transaction) => profiles(transaction, users, Date.now()));
+    if (outdated.length === 0) return known;
+    const body = await this.#core.request({ type: "users", users: outdated }, { signal });
+    const found = decodeList(body["users"], "users", decodeProfile);
+    await store.write((transaction) => saveProfiles(transaction, found, outdated, Date.now()));
+    return new Map([...known, ...found.map((profile) => /** @type {const} */ ([profile.user, profile]))]);
+  }
+
+  /**
+   * The known presence of the users that this tab watches with {@link ChatClient.watchPresence}.
+   */
+  get presence() {
+    return this.#core.presence;
+  }
+
+  /**
+   * Watches the presence of users. It requires the server's setting `presence`.
+   *
+   * @param {string[]} users
+   * @returns {() => void} A function that ends it.
+   */
+  watchPresence(users) {
+    this.#core.watchPresence(users);
+    return () => this.#core.unwatchPresence(users);
+  }
+
+  /**
+   * Blocks or unblocks a user.
+   *
+   * @param {string} user
+   * @param {boolean} isBlocked
+   */
+  async setBlocked(user, isBlocked) {
+    await this.#core.request({ type: isBlocked ? "block" : "unblock", user });
+  }
+
+  /**
+   * Calls a function with each event: new and changed messages, members and invitations. Use it for notifications;
+   * screens observe a timeline or the list instead.
+   *
+   * @param {(event: ClientEvent) => void} listener
+   * @returns {() => void} A function that ends it.
+   */
+  onEvent(listener) {
+    return this.#core.onEvent(listener);
+  }
+
+  /**
+   * Sends a request of the protocol that this SDK has no method for, and returns the members of its answer.
+   *
+   * @param {{type: string} & Record<string, unknown>} request The members of the frame, without `ref`.
+   * @param {{signal?: AbortSignal, timeout?: number}} [options]
+   * @returns {Promise<JSONObject>}
+   */
+  request(request, options = {}) {
+    decodeObject(request, "request");
+    return this.#core.request(request, options);
+  }
+}

@@ -1,0 +1,679 @@
+// @ts-check
+import { ConversationID } from "../model/conversation-id.js";
+import { decodeList, decodeMessage, decodeObject, decodePage, decodeText } from "../model/decode.js";
+import { ScrollbackError } from "../model/errors.js";
+import { standardLimits } from "../model/limits.js";
+import { MessageContent } from "../model/message-content.js";
+import { newMessageID } from "../model/message-id.js";
+import { checkMentions } from "../model/message.js";
+import { utf8Length } from "../model/text.js";
+import { saveDraft } from "../store/drafts.js";
+import { messageWithID, pointToRequest } from "../store/history.js";
+import { apply } from "../store/log.js";
+import { outboxItemOf, replaceUnsent } from "../store/outbox.js";
+import { recent } from "../store/recents.js";
+import { OpenConversation } from "../store/records.js";
+import { applySetting, markRead, removeRecent } from "../store/settings.js";
+import { encodeJSON } from "../wire/json.js";
+import { getHistory } from "../wire/requests.js";
+import { LiveView } from "./live-view.js";
+import { localRun } from "./local-run.js";
+import { editedAttributes } from "./pending-changes.js";
+import { SendHandle } from "./send-handle.js";
+import { Timeline } from "./timeline.js";
+
+/** @typedef {import("../model/conversation-head.js").StateChange} StateChange */
+/** @typedef {import("../model/conversation-kind.js").NotificationLevel} NotificationLevel */
+/** @typedef {import("../model/log.js").LogPage} LogPage */
+/** @typedef {import("../model/message-content.js").JSONObject} JSONObject */
+/** @typedef {import("../model/message.js").Mentions} Mentions */
+/** @typedef {import("../model/message.js").Message} Message */
+/** @typedef {import("../model/message.js").MessageAttributes} MessageAttributes */
+/** @typedef {import("../store/database.js").Transaction} Transaction */
+/** @typedef {import("../store/drafts.js").Draft} Draft */
+/** @typedef {import("../store/outbox.js").OutboxRequest} OutboxRequest */
+/** @typedef {import("../store/recents.js").RecentConversation} RecentConversation */
+/** @typedef {import("../wire/requests.js").HistoryPoint} HistoryPoint */
+/** @typedef {import("../wire/requests.js").HistoryQuery} HistoryQuery */
+/** @typedef {import("./core.js").Core} Core */
+
+/**
+ * A page of history.
+ *
+ * @typedef {object} HistoryPage
+ * @property {Message[]} messages In the requested order.
+ * @property {HistoryQuery | null} older The query for the next older page; `null` if there is none.
+ * @property {HistoryQuery | null} newer The query for the next newer page; `null` if there is none.
+ * @property {ScrollbackError | null} remoteError Why the server could not fill a gap; the page then ends there.
+ */
+
+/**
+ * A member of a conversation.
+ *
+ * @typedef {{user: string, role: string}} Member
+ */
+
+/** The members of a query that filter messages. @type {(keyof HistoryQuery)[]} */
+const filters = [
+  "types",
+  "excludedTypes",
+  "customTypes",
+  "senders",
+  "mentionsMe",
+  "hasMedia",
+  "thread",
+  "excludesReplies",
+];
+
+const newID = () => newMessageID(Date.now(), crypto.getRandomValues(new Uint8Array(10)));
+
+/** A conversation as the client's user sees it. */
+export class Conversation {
+  /**
+   * @param {Core} core
+   * @param {string} id
+   */
+  constructor(core, id) {
+    this.core = core;
+    this.id = id;
+  }
+
+  // Screens
+
+  /**
+   * Returns a timeline of this conversation, which reads nothing until it is observed.
+   *
+   * @param {{at?: HistoryPoint, window?: number}} [options] `at` is the initial position: the newest end, the first
+   *   unread message, or a message. `window` is the number of messages, at least 2; up to twice as many while scrolling.
+   * @returns {Timeline}
+   */
+  timeline({ at = "latest", window = 200 } = {}) {
+    if (!(window >= 2)) throw ScrollbackError.invalidParameter("window", "must be at least 2");
+    return new Timeline(this, at, window);
+  }
+
+  /**
+   * Returns the conversation's entry in the list of recent conversations; `null` if it is not in the list.
+   *
+   * @returns {LiveView<RecentConversation | null>}
+   */
+  recent() {
+    const { id, core } = this;
+    return new LiveView(core, { id }, null, () => core.store.read((transaction) => recent(transaction, id)));
+  }
+
+  /** The users who type in the conversation at the moment. */
+  get typing() {
+    return this.core.typing(this.id);
+  }
+
+  /**
+   * Signals that the user types, or has stopped. Call it with each keystroke; the client sends a signal every few
+   * seconds. Signals are not sent later, so they are dropped while offline.
+   *
+   * @param {boolean} isTyping
+   */
+  setTyping(isTyping) {
+    this.core.post({ type: "typing", id: this.id, isTyping });
+  }
+
+  /** The subscription to all messages of a community's channel or a room, which lasts while it is observed. */
+  get subscription() {
+    return this.core.subscription(this.id);
+  }
+
+  // Sending
+
+  /**
+   * Sends a message.
+   *
+   * The promise resolves when the message is stored in this browser. The client then sends it automatically, once,
+   * also after the page was closed. The handle reports the result: the server can still reject the message, for example
+   * if the user is not a member.
+   *
+   * @param {string | MessageContent} content A text, or any content.
+   * @param {MessageAttributes} [attributes]
+   * @returns {Promise<SendHandle>}
+   * @throws {ScrollbackError} `invalid-parameter` or `too-large` if the message is invalid. `local-storage` if the
+   *   browser can't store it.
+   */
+  async send(content, attributes = {}) {
+    const message = typeof content === "string" ? MessageContent.text(content) : content;
+    checkContent(message, attributes);
+    const id = newID();
+    const submission = { id, content: message, attributes };
+    await this.core.queue(this.id, id, { type: "send", submission });
+    return new SendHandle(this.core, this.id, id);
+  }
+
+  /**
+   * Returns a handle for a message, for example after a reload. Its state is final if the message was already sent.
+   *
+   * @param {string} id
+   */
+  sendHandle(id) {
+    return new SendHandle(this.core, this.id, id);
+  }
+
+  /**
+   * Edits a message.
+   *
+   * If the message itself is still unsent, the client replaces its content before it is sent. Otherwise it queues the
+   * edit.
+   *
+   * @param {string} id
+   * @param {string | MessageContent} content The new content, of the same type as the message.
+   * @param {{mentions?: Mentions | null, metadata?: JSONObject | null, extra?: unknown, customType?: string | null}}
+   *   [changes] New attributes: `null` removes one, and those that are left out stay.
+   * @returns {Promise<SendHandle>}
+   */
+  async edit(id, content, changes = {}) {
+    const { core } = this;
+    const message = typeof content === "string" ? MessageContent.text(content) : content;
+    checkContent(message, editedAttributes({}, { content: message, ...changes }));
+    const edit = { content: message, ...changes };
+    const isReplaced = await core.store.write((transaction) =>
+      replaceUnsent(transaction, id, (submission) => {
+        if (submission.content.type !== message.type) {
+          const reason = `must be of type ${submission.content.type}, because an edit can't change the type`;
+          throw ScrollbackError.invalidParameter("content", reason);
+        }
+        return { ...submission, content: message, attributes: editedAttributes(submission.attributes, edit) };
+      }), { isDurable: true });
+    if (isReplaced) {
+      core.changed([this.id]);
+      return new SendHandle(core, this.id, id);
+    }
+    const operation = newID();
+    return await this.#queue(operation, { type: "edit", message: id, operation, edit }, id);
+  }
+
+  /**
+   * Recalls the user's own message for everyone. A tombstone stays in its place. A message that was never transmitted is
+   * not sent at all.
+   *
+   * @param {string} id
+   */
+  recall(id) {
+    return this.delete([id]);
+  }
+
+  /**
+   * Deletes 1...100 messages; messages that don't exist are skipped.
+   *
+   * @param {string[]} ids
+   * @param {{for?: "everyone" | "me"}} [options] Deleting messages of other users for everyone requires the moderator
+   *   role. `me` hides them from this user only, on all devices.
+   * @returns {Promise<SendHandle>}
+   */
+  async delete(ids, { for: audience = "everyone" } = {}) {
+    const [first] = ids;
+    if (first === undefined || ids.length > standardLimits.pageSize) {
+      throw ScrollbackError.invalidParameter("ids", "must contain 1...100 message IDs", 100);
+    }
+    if (audience === "everyone" && ids.length === 1 && await this.#cancelUnsent(first)) return this.sendHandle(first);
+    const hide = async (/** @type {Transaction} */ transaction) => {
+      if (audience === "me") await this.#hide(transaction, ids);
+    };
+    return await this.#queue(newID(), { type: "delete", messages: ids, audience }, first, hide);
+  }
+
+  /**
+   * Cancels a message that was never transmitted.
+   *
+   * @param {string} id
+   */
+  async #cancelUnsent(id) {
+    const item = await this.core.store.read((transaction) => outboxItemOf(transaction, id));
+    if (!item?.isMessage || item.isFrozen) return false;
+    return await this.core.callOutbox("cancel", id) === "cancelled";
+  }
+
+  /**
+   * Hides messages at once, before the server has accepted it.
+   *
+   * @param {Transaction} transaction
+   * @param {string[]} ids
+   */
+  async #hide(transaction, ids) {
+    const { log } = await OpenConversation.load(transaction, this.id);
+    const found = await Promise.all(ids.map((id) => messageWithID(transaction, this.id, id)));
+    const ranges = found.flatMap((message) =>
+      message ? [/** @type {[number, number]} */ ([message.seq, message.seq])] : []
+    );
+    if (!log || ranges.length === 0) return;
+    const event = /** @type {const} */ ({ type: "hidden", conversation: this.id, epoch: log.epoch, ranges });
+    await apply(transaction, this.core.user, [{ type: "live", event }]);
+  }
+
+  /**
+   * Adds a reaction to a message.
+   *
+   * @param {string} id The message.
+   * @param {string} emoji An emoji, or any other text of 1...128 bytes of UTF-8.
+   */
+  react(id, emoji) {
+    return this.addAction(id, "reaction", emoji);
+  }
+
+  /**
+   * Removes the user's own reaction from a message.
+   *
+   * @param {string} id
+   * @param {string} emoji
+   */
+  unreact(id, emoji) {
+    return this.removeAction(id, "reaction", emoji);
+  }
+
+  /**
+   * Pins a message for everyone.
+   *
+   * @param {string} id
+   */
+  pin(id) {
+    return this.addAction(id, "pin", "pin");
+  }
+
+  /**
+   * @param {string} id
+   */
+  unpin(id) {
+    return this.removeAction(id, "pin", "pin");
+  }
+
+  /**
+   * Votes for an option of a poll.
+   *
+   * @param {string} id
+   * @param {number} option The index of the option, from 0.
+   */
+  vote(id, option) {
+    return this.addAction(id, "vote", String(option));
+  }
+
+  /**
+   * @param {string} id
+   * @param {number} option
+   */
+  withdrawVote(id, option) {
+    return this.removeAction(id, "vote", String(option));
+  }
+
+  /**
+   * Adds an action of any type to a message.
+   *
+   * @param {string} id
+   * @param {string} type
+   * @param {string} value
+   * @returns {Promise<SendHandle>}
+   */
+  async addAction(id, type, value) {
+    checkAction(type, value);
+    const operation = newID();
+    return await this.#queue(operation, { type: "addAction", message: id, operation, action: type, value }, id);
+  }
+
+  /**
+   * Removes the user's own action from a message.
+   *
+   * @param {string} id
+   * @param {string} type
+   * @param {string} value
+   * @returns {Promise<SendHandle>}
+   */
+  async removeAction(id, type, value) {
+    checkAction(type, value);
+    const operation = newID();
+    return await this.#queue(operation, { type: "removeAction", message: id, operation, action: type, value }, id);
+  }
+
+  /**
+   * @param {string} operation
+   * @param {OutboxRequest} request
+   * @param {string} about
+   * @param {(transaction: Transaction) => Promise<unknown>} [also]
+   */
+  async #queue(operation, request, about, also) {
+    await this.core.queue(this.id, operation, request, about, also);
+    return new SendHandle(this.core, this.id, operation, about);
+  }
+
+  /**
+   * Stores the draft of a message in this browser; an empty text deletes it.
+   *
+   * @param {string} text
+   * @param {{replyTo?: string | null}} [options]
+   */
+  async setDraft(text, { replyTo = null } = {}) {
+    await this.core.store.write((transaction) => saveDraft(transaction, this.id, { text, replyTo }));
+    this.core.changed([this.id]);
+  }
+
+  /** @returns {Promise<Draft | null>} */
+  async draft() {
+    const row = await this.core.store.read((transaction) => transaction.get("drafts", this.id));
+    return row?.draft ?? null;
+  }
+
+  // The user's own state
+
+  /**
+   * Marks the conversation as read, on all devices of the user.
+   *
+   * @param {string} [id] The newest message that was shown; by default the newest message of the conversation.
+   * @throws {ScrollbackError} `unknown-message` if the message is not stored in this browser. `invalid-parameter` for a
+   *   room, which has no read state.
+   */
+  async markRead(id) {
+    this.#checkHasRecents();
+    const { core } = this;
+    const isChanged = await core.store.write(async (transaction) => {
+      const message = id === undefined ? null : await messageWithID(transaction, this.id, id);
+      if (id !== undefined && !message) {
+        throw new ScrollbackError("unknown-message", `Message ${id} is not stored in this browser.`, {
+          parameter: "id",
+        });
+      }
+      return await markRead(transaction, core.user, this.id, message?.seq ?? null);
+    });
+    if (isChanged) this.#settingChanged();
+  }
+
+  /** Marks the conversation as unread, until the next read. */
+  markUnread() {
+    return this.#set({ type: "markUnread" });
+  }
+
+  /**
+   * Turns the pushes of the conversation off or on. Unread messages are counted in either case.
+   *
+   * @param {boolean} isMuted
+   */
+  setMuted(isMuted) {
+    return this.#set({ type: "settings", isMuted, isPinned: null });
+  }
+
+  /**
+   * Puts the conversation before the others in the list.
+   *
+   * @param {boolean} isPinned
+   */
+  setPinned(isPinned) {
+    return this.#set({ type: "settings", isMuted: null, isPinned });
+  }
+
+  /**
+   * Selects the messages that are pushed.
+   *
+   * @param {NotificationLevel | null} level `null` for the user's general preference.
+   */
+  setNotifications(level) {
+    return this.#set({ type: "notifications", level });
+  }
+
+  /** Removes the conversation from the list until its next message. */
+  async removeFromRecents() {
+    this.#checkHasRecents();
+    const isChanged = await this.core.store.write((transaction) => removeRecent(transaction, this.id));
+    this.core.changed([this.id]);
+    if (isChanged) this.#settingChanged();
+  }
+
+  /** @param {StateChange} change */
+  async #set(change) {
+    this.#checkHasRecents();
+    const isChanged = await this.core.store.write((transaction) => applySetting(transaction, this.id, change));
+    if (isChanged) this.#settingChanged();
+  }
+
+  #settingChanged() {
+    this.core.changed([this.id]);
+    this.core.post({ type: "settingChanged" });
+  }
+
+  #checkHasRecents() {
+    if (ConversationID.traits(this.id).hasRecents) return;
+    throw ScrollbackError.invalidParameter("conversation", "is a room, which is not in the list of conversations");
+  }
+
+  // History
+
+  /**
+   * Returns a page of history: the stored messages, and those of the server where some are missing.
+   *
+   * @param {HistoryQuery & {signal?: AbortSignal | undefined}} [query] A page with a filter comes from the server.
+   * @returns {Promise<HistoryPage>}
+   * @throws {ScrollbackError} `invalid-parameter` with the name of the argument, or the server's error. If the server
+   *   can't be reached, the page has the stored messages and `remoteError`.
+   */
+  async history({ signal, ...query } = {}) {
+    const isFiltered = filters.some((name) => query[name] !== undefined);
+    if (isFiltered || query.cursor !== undefined) return await this.#remoteHistory(query, signal);
+    const { hasRecents } = ConversationID.traits(this.id);
+    let hasRequestedNewest = this.core.isCurrent(this.id, hasRecents);
+    for (let attempts = 0; attempts < 4;) {
+      const run = await this.#localRun(query);
+      let request = run.request;
+      if (run.unknownPoint !== null) {
+        const side = Math.max(query.limit ?? 20, 1);
+        const start = await this.core.store.read(async (transaction) =>
+          pointToRequest(run.unknownPoint ?? "latest", await OpenConversation.load(transaction, this.id))
+        );
+        request = start === "latest"
+          ? { limit: side }
+          : start === "earliest"
+          ? { after: start, limit: side }
+          : { around: start, beforeLimit: side, afterLimit: side };
+      } else if (!request && run.newer === null && !hasRequestedNewest) {
+        // Messages above the local head are unknown until the connection has synced.
+        hasRequestedNewest = true;
+        request = { before: "latest", limit: Math.max(query.limit ?? 20, 1) };
+      }
+      if (!request) return pageOf(run, query);
+      try {
+        const { changedGaps } = await this.fetchPage(request, signal);
+        attempts = changedGaps ? 0 : attempts + 1;
+      } catch (error) {
+        if (!allowsLocalFallback(error)) throw error;
+        return { ...pageOf(run, query), remoteError: error };
+      }
+    }
+    const remoteError = new ScrollbackError("internal-error", "The server's pages do not fill a gap in the history.");
+    return { ...pageOf(await this.#localRun(query), query), remoteError };
+  }
+
+  /** @param {HistoryQuery} query */
+  #localRun(query) {
+    return this.core.store.read(async (transaction) =>
+      await localRun(transaction, this.core.user, query, await OpenConversation.load(transaction, this.id))
+    );
+  }
+
+  /**
+   * @param {HistoryQuery} query
+   * @param {AbortSignal | undefined} signal
+   * @returns {Promise<HistoryPage>}
+   */
+  async #remoteHistory(query, signal) {
+    const { page } = await this.fetchPage(query, signal);
+    const { limit } = query;
+    const next = (/** @type {string | null} */ cursor) =>
+      cursor === null ? null : limit === undefined ? { cursor } : { cursor, limit };
+    return { messages: [...page.messages], older: next(page.older), newer: next(page.newer), remoteError: null };
+  }
+
+  /**
+   * Fetches a page from the server and stores it.
+   *
+   * @param {HistoryQuery} query
+   * @param {AbortSignal} [signal]
+   * @returns {Promise<{page: LogPage, changedGaps: boolean}>}
+   */
+  async fetchPage(query, signal) {
+    const page = decodePage(await this.core.request(getHistory(this.id, query), { signal }));
+    const [outcome] = await this.core.apply([{ type: "page", conversation: this.id, page }]);
+    if (outcome?.behind) this.core.post({ type: "behind", position: outcome.behind });
+    if (outcome?.needsHead) this.core.post({ type: "fetchHeads", ids: [this.id] });
+    return { page, changedGaps: outcome?.changedGaps ?? false };
+  }
+
+  /**
+   * Searches the messages of the conversation on the server.
+   *
+   * @param {string} text 1...256 bytes: every word must match the beginning of a word, a text in quotes as a phrase.
+   * @param {{limit?: number, cursor?: string, sort?: "newestFirst" | "bestFirst", signal?: AbortSignal}} [options]
+   */
+  async search(text, { signal, ...options } = {}) {
+    const body = await this.core.request({ type: "search", text, conversation: this.id, ...options }, { signal });
+    return decodeSearch(body);
+  }
+
+  // Members; these calls need a connection
+
+  /**
+   * Returns all members.
+   *
+   * @param {{signal?: AbortSignal}} [options]
+   * @returns {Promise<Member[]>}
+   */
+  async members({ signal } = {}) {
+    /** @type {Member[]} */
+    const members = [];
+    /** @type {string | undefined} */
+    let cursor;
+    do {
+      const body = await this.core.request({ type: "members", conversation: this.id, cursor, limit: 100 }, { signal });
+      for (const member of decodeList(body["members"], "members", (member) => decodeObject(member, "members"))) {
+        members.push({ user: decodeText(member, "user"), role: decodeText(member, "role") });
+      }
+      cursor = body["cursor"] === undefined ? undefined : decodeText(body, "cursor");
+    } while (cursor !== undefined);
+    return members;
+  }
+
+  /**
+   * Adds a user, or changes the role of a member.
+   *
+   * @param {string} user
+   * @param {{role?: string, signal?: AbortSignal}} [options]
+   */
+  async addMember(user, { role, signal } = {}) {
+    await this.core.request({ type: "putMember", conversation: this.id, user, role }, { signal });
+  }
+
+  /**
+   * Removes a member. Users can remove themselves.
+   *
+   * @param {string} user
+   * @param {{signal?: AbortSignal}} [options]
+   */
+  async removeMember(user, { signal } = {}) {
+    await this.core.request({ type: "removeMember", conversation: this.id, user }, { signal });
+  }
+
+  /** Joins a community. */
+  join() {
+    return this.addMember(this.core.user);
+  }
+
+  /** Leaves the conversation. */
+  leave() {
+    return this.removeMember(this.core.user);
+  }
+
+  /**
+   * Changes the name, the picture or other settings. The change works offline, like a message.
+   *
+   * @param {JSONObject} settings The settings of `PUT /v1/conversations/{conversation}`.
+   */
+  async update(settings) {
+    const operation = newID();
+    const request = /** @type {const} */ ({ type: "putConversation", operation, exists: true, settings });
+    return await this.#queue(operation, request, operation);
+  }
+
+  /** Deletes the conversation for everyone. */
+  deleteConversation() {
+    const operation = newID();
+    return this.#queue(operation, { type: "deleteConversation" }, operation);
+  }
+}
+
+/**
+ * Checks a message as the server does.
+ *
+ * @param {MessageContent} content
+ * @param {MessageAttributes} attributes
+ */
+function checkContent(content, attributes) {
+  checkSize("content", content.json, standardLimits.contentBytes);
+  for (const name of /** @type {const} */ (["metadata", "extra", "push"])) {
+    if (attributes[name] !== undefined) checkSize(name, attributes[name], standardLimits.attributeBytes);
+  }
+  if (attributes.mentions) checkMentions(attributes.mentions);
+}
+
+/**
+ * @param {string} name
+ * @param {unknown} value
+ * @param {number} limit
+ */
+function checkSize(name, value, limit) {
+  const size = utf8Length(encodeJSON(value));
+  if (size <= limit) return;
+  const message = `${name} must be at most ${limit} bytes of JSON but has ${size}`;
+  throw new ScrollbackError("too-large", message, { parameter: name, limit });
+}
+
+/**
+ * @param {string} type
+ * @param {string} value
+ */
+function checkAction(type, value) {
+  for (const [name, text, limit] of /** @type {const} */ ([["type", type, 64], ["value", value, 128]])) {
+    const size = utf8Length(text);
+    if (size < 1 || size > limit) {
+      throw ScrollbackError.invalidParameter(name, `must be 1...${limit} bytes of UTF-8`, limit);
+    }
+  }
+}
+
+/**
+ * @param {import("./local-run.js").LocalRun} run
+ * @param {HistoryQuery} query
+ * @returns {HistoryPage}
+ */
+function pageOf({ messages, older, newer }, { sort = "newestFirst", limit }) {
+  const size = limit === undefined ? { sort } : { sort, limit };
+  return {
+    messages: sort === "newestFirst" ? messages.toReversed() : messages,
+    older: older === null ? null : { ...size, before: { seq: older + 1 } },
+    newer: newer === null ? null : { ...size, after: newer > 1 ? { seq: newer - 1 } : "earliest" },
+    remoteError: null,
+  };
+}
+
+/**
+ * Whether a page falls back to stored messages after an error of the server.
+ *
+ * @param {unknown} error
+ * @returns {error is ScrollbackError}
+ */
+const allowsLocalFallback = (error) =>
+  error instanceof ScrollbackError && (error.isTemporary || error.code === "persistence-disabled");
+
+/**
+ * @param {JSONObject} body
+ */
+export function decodeSearch(body) {
+  return {
+    hits: decodeList(body["hits"], "hits", (hit) => {
+      const json = decodeObject(hit, "hits");
+      return { message: decodeMessage(json["message"]), ranges: /** @type {[number, number][]} */ (json["ranges"]) };
+    }),
+    cursor: body["cursor"] === undefined ? null : decodeText(body, "cursor"),
+    /** Whether the server's index is incomplete; the same search finds more later. */
+    isIndexing: body["indexing"] === true,
+  };
+}

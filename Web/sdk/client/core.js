@@ -1,0 +1,573 @@
+// @ts-check
+import { ScrollbackError } from "../model/errors.js";
+import { MessageContent } from "../model/message-content.js";
+import { standardPace } from "../model/token-bucket.js";
+import { messageOf } from "../store/records.js";
+import { apply } from "../store/log.js";
+import { insertIntoOutbox, outboxItems } from "../store/outbox.js";
+import { Store } from "../store/store.js";
+import { Outbox } from "../sync/outbox.js";
+import { Driver } from "./driver.js";
+import { Mailbox } from "./mailbox.js";
+import { Observable } from "./observable.js";
+import { Tabs } from "./tabs.js";
+
+/** @typedef {import("../model/message-content.js").JSONObject} JSONObject */
+/** @typedef {import("../model/message.js").Message} Message */
+/** @typedef {import("../model/message.js").TransientMessage} TransientMessage */
+/** @typedef {import("../store/database.js").Transaction} Transaction */
+/** @typedef {import("../store/log.js").LogInput} LogInput */
+/** @typedef {import("../store/log.js").LogOutcome} LogOutcome */
+/** @typedef {import("../store/outbox.js").OutboxRequest} OutboxRequest */
+/** @typedef {import("../store/store.js").StorageLoss} StorageLoss */
+/** @typedef {import("../wire/frames.js").FrameRequest} FrameRequest */
+/** @typedef {import("../wire/frames.js").Presence} Presence */
+/** @typedef {import("./driver.js").Answer} Answer */
+/** @typedef {import("./driver.js").Input} Input */
+
+/**
+ * The state of the connection, which all tabs share.
+ *
+ * - `idle`: not connected, and not trying to
+ * - `connecting`: the client connects, or continues after a lost connection
+ * - `online`: the server answers
+ * - `waiting`: the client connects again at `until`
+ * - `rejected`: the server rejected the client, which does not connect again before `connect()`
+ *
+ * @typedef {{state: "idle" | "connecting" | "online"} | {state: "waiting", until: Date}
+ *   | {state: "rejected", error: ScrollbackError}} ConnectionState
+ */
+
+/**
+ * The state of the browser's storage.
+ *
+ * @typedef {object} StorageState
+ * @property {StorageLoss | null} loss What the browser deleted since the last visit; `null` if nothing.
+ * @property {ScrollbackError | null} error Why the storage failed; `null` while it works.
+ * @property {boolean} isPersistent Whether the browser promised not to delete the data by itself.
+ */
+
+/**
+ * An event for code that follows everything, such as a notification.
+ *
+ * @typedef {{type: "message", message: Message} | {type: "changed", message: Message}
+ *   | {type: "transient", message: TransientMessage}
+ *   | {type: "conversation", conversation: string, isDeleted: boolean}
+ *   | {type: "member", conversation: string, user: string, role: string | null}
+ *   | {type: "invitation", conversation: string, isEnded: boolean}} ClientEvent
+ */
+
+/**
+ * The options of a client.
+ *
+ * @typedef {object} Options
+ * @property {URL} server
+ * @property {string} user
+ * @property {() => Promise<string>} token
+ * @property {boolean} sharesPresence
+ */
+
+/** A call of another tab. @typedef {{type: "request", request: FrameRequest, timeout: number}
+ *   | {type: "retry" | "cancel", id: string}} Call */
+
+/** What a change concerns: the list of recent conversations, or one conversation. @typedef {"recents" | {id: string}} Subject */
+
+/**
+ * The shared state of a client in one tab.
+ *
+ * Every tab reads and writes the store. The tab that leads also runs the `Driver`, which alone uses the connection.
+ */
+export class Core {
+  /** @type {Mailbox<Input>} */
+  mailbox = new Mailbox();
+  /** @type {Observable<ConnectionState>} */
+  connection = new Observable(/** @type {ConnectionState} */ ({ state: "connecting" }));
+  /** @type {Observable<StorageState>} */
+  storage;
+  /** @type {Observable<ReadonlyMap<string, Presence>>} */
+  presence = new Observable(/** @type {ReadonlyMap<string, Presence>} */ (new Map()));
+  /** The token for requests over HTTP. @type {string | null} */
+  currentToken = null;
+  /** @type {Map<string, Observable<readonly string[]>>} */
+  #typing = new Map();
+  /** @type {Map<string, Observable<{isActive: boolean, error: ScrollbackError | null}>>} */
+  #subscriptions = new Map();
+  /** @type {Set<{subject: Subject, changed: () => void}>} */
+  #observers = new Set();
+  /** @type {Set<(event: ClientEvent) => void>} */
+  #listeners = new Set();
+  /** The users whose presence this tab watches. @type {Set<string>} */
+  #watchedUsers = new Set();
+  /** Whether the connection has delivered, and continues to deliver, all updates. */
+  #isCurrent = false;
+  /** The channels and rooms of which it does. @type {Set<string>} */
+  #currentSubscriptions = new Set();
+  /** @type {Promise<void>} */
+  #loop = Promise.resolve();
+  #isClosed = false;
+  #options;
+  #page = new AbortController();
+
+  /**
+   * @param {Options} options
+   */
+  static async open(options) {
+    /** @type {Core | null} */
+    let core = null;
+    const owner = { user: options.user, server: options.server.href };
+    const { store, device, loss } = await Store.open(owner, (error) => core?.storageFailed(error));
+    const isPersistent = await globalThis.navigator?.storage?.persisted?.() ?? false;
+    core = new Core(options, store, device, { loss, error: null, isPersistent });
+    return core;
+  }
+
+  /**
+   * @param {Options} options
+   * @param {Store} store
+   * @param {string} device
+   * @param {StorageState} storage
+   */
+  constructor(options, store, device, storage) {
+    this.#options = options;
+    this.store = store;
+    this.device = device;
+    this.storage = new Observable(storage);
+    this.tabs = new Tabs(Store.nameOf({ user: options.user, server: options.server.href }), {
+      lead: () => this.#lead(),
+      leaderChanged: () => this.#leaderChanged(),
+      answer: (call) => this.#answer(call),
+      receive: (news) => this.#receive(news),
+    });
+    this.tabs.broadcast({ type: "stateWanted" });
+    this.#watchPage();
+  }
+
+  get user() {
+    return this.#options.user;
+  }
+
+  get server() {
+    return this.#options.server;
+  }
+
+  get sharesPresence() {
+    return this.#options.sharesPresence;
+  }
+
+  token() {
+    return this.#options.token();
+  }
+
+  /** Ends this tab's part in the client. */
+  async close() {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#page.abort();
+    this.post({ type: "visible", tab: this.tabs.id, isVisible: false });
+    for (const id of this.#subscriptions.keys()) this.post({ type: "subscribe", tab: this.tabs.id, id, isOn: false });
+    this.mailbox.post({ type: "close" });
+    await this.#loop;
+    this.tabs.close();
+    this.store.close();
+    this.connection.set({ state: "idle" });
+    const sources = [
+      this.connection,
+      this.storage,
+      this.presence,
+      ...this.#typing.values(),
+      ...this.#subscriptions.values(),
+    ];
+    for (const source of sources) source.end();
+    this.#observers.clear();
+    this.#listeners.clear();
+  }
+
+  // Tabs
+
+  /** Runs the loop, because this tab leads now. */
+  #lead() {
+    this.#loop = this.#runLoop();
+  }
+
+  async #runLoop() {
+    try {
+      // Messages that were in flight when the previous leader ended are queued again.
+      const items = await this.store.read(outboxItems);
+      this.mailbox.post({ type: "connect" });
+      this.#announce();
+      await new Driver(this, new Outbox(items, standardPace)).run();
+    } catch (error) {
+      this.storageFailed(error);
+    }
+  }
+
+  /** Announces to a new leader what this tab uses. */
+  #leaderChanged() {
+    this.tabs.broadcast({ type: "stateWanted" });
+    this.#announce();
+  }
+
+  #announce() {
+    const tab = this.tabs.id;
+    if (globalThis.document?.visibilityState !== "hidden") this.post({ type: "visible", tab, isVisible: true });
+    for (const [id, { isObserved }] of this.#subscriptions) {
+      if (isObserved) this.post({ type: "subscribe", tab, id, isOn: true });
+    }
+    if (this.#watchedUsers.size > 0) this.post({ type: "watch", tab, users: [...this.#watchedUsers], isOn: true });
+  }
+
+  #watchPage() {
+    const { signal } = this.#page;
+    const tab = this.tabs.id;
+    globalThis.addEventListener?.("online", () => this.post({ type: "reconnectNow" }), { signal });
+    globalThis.document?.addEventListener(
+      "visibilitychange",
+      () => this.post({ type: "visible", tab, isVisible: document.visibilityState !== "hidden" }),
+      { signal },
+    );
+  }
+
+  /**
+   * Passes an input to the loop of the leader.
+   *
+   * @param {Input} input
+   */
+  post(input) {
+    if (this.tabs.isLeader) this.mailbox.post(input);
+    else this.tabs.broadcast({ type: "input", input });
+  }
+
+  /**
+   * Answers a call as the leader.
+   *
+   * @param {Call} call
+   * @returns {Promise<any>}
+   */
+  #answer(call) {
+    return new Promise((resolve, reject) => {
+      const isOpen = this.mailbox.post(
+        call.type === "request"
+          ? { ...call, reply: (/** @type {Answer} */ { body, error }) => error ? reject(error) : resolve(body) }
+          : { ...call, reply: resolve },
+      );
+      if (!isOpen) reject(new ScrollbackError("closed", "The client is closed."));
+    });
+  }
+
+  /** @param {any} news */
+  #receive(news) {
+    switch (news.type) {
+      case "input":
+        if (this.tabs.isLeader) this.mailbox.post(news.input);
+        return;
+      case "changed":
+        return this.#notifyObservers(new Set(news.ids));
+      case "changedAnything":
+        return this.#notifyObservers(null);
+      case "stateWanted":
+        if (!this.tabs.isLeader) return;
+        this.#broadcastConnection();
+        return this.tabs.broadcast({ type: "presence", entries: [...this.presence.value.values()] });
+      case "connection": {
+        const { state } = news;
+        this.#isCurrent = news.isCurrent;
+        this.#currentSubscriptions = new Set(news.subscriptions);
+        const error = state.error && ScrollbackError.from(state.error);
+        return this.connection.set(error ? { ...state, error } : state);
+      }
+      case "typing":
+        return this.typing(news.id).set(news.users);
+      case "presence":
+        return this.#publishPresence(news.entries);
+      case "subscription":
+        return this.#publishSubscription(news.id, news.error && ScrollbackError.from(news.error));
+      case "event":
+        return this.#sendEvent(restoredEvent(news.event));
+    }
+  }
+
+  // What the driver reports
+
+  /** @param {ConnectionState} state */
+  setConnection(state) {
+    this.connection.set(state);
+    this.#broadcastConnection();
+  }
+
+  #broadcastConnection() {
+    const state = this.connection.value;
+    this.tabs.broadcast({
+      type: "connection",
+      state: state.state === "rejected" ? { ...state, error: state.error.toJSON() } : state,
+      isCurrent: this.#isCurrent,
+      subscriptions: [...this.#currentSubscriptions],
+    });
+  }
+
+  /**
+   * @param {boolean} isCurrent
+   * @param {string[]} subscriptions
+   */
+  setCurrent(isCurrent, subscriptions) {
+    this.#isCurrent = isCurrent;
+    this.#currentSubscriptions = new Set(subscriptions);
+    this.#broadcastConnection();
+  }
+
+  /**
+   * Returns whether the connection has delivered, and continues to deliver, all updates of a conversation.
+   *
+   * @param {string} id
+   * @param {boolean} hasRecents
+   */
+  isCurrent(id, hasRecents) {
+    return this.#isCurrent && (hasRecents || this.#currentSubscriptions.has(id));
+  }
+
+  /**
+   * @param {string} id
+   * @param {readonly string[]} users
+   */
+  setTyping(id, users) {
+    this.typing(id).set(users);
+    this.tabs.broadcast({ type: "typing", id, users });
+  }
+
+  /** @param {Presence[]} entries */
+  setPresence(entries) {
+    this.#publishPresence(entries);
+    this.tabs.broadcast({ type: "presence", entries });
+  }
+
+  /** @param {Presence[]} entries */
+  #publishPresence(entries) {
+    this.presence.set(new Map(entries.map((entry) => [entry.user, entry])));
+  }
+
+  /**
+   * @param {string} id
+   * @param {ScrollbackError | null} error
+   */
+  setSubscription(id, error) {
+    if (!error) this.#currentSubscriptions.add(id);
+    this.#publishSubscription(id, error);
+    this.tabs.broadcast({ type: "subscription", id, error: error?.toJSON() ?? null });
+  }
+
+  /**
+   * @param {string} id
+   * @param {ScrollbackError | null} error
+   */
+  #publishSubscription(id, error) {
+    this.#subscriptions.get(id)?.set({ isActive: !error, error });
+  }
+
+  /**
+   * Reports that the storage failed.
+   *
+   * @param {unknown} error
+   */
+  storageFailed(error) {
+    const failure = error instanceof ScrollbackError
+      ? error
+      : new ScrollbackError("internal-error", "The client failed.", { cause: error });
+    if (failure.code === "closed") return;
+    console.error("Scrollback:", failure, failure.cause ?? "");
+    this.storage.set({ ...this.storage.value, error: failure });
+  }
+
+  // Events
+
+  /** @param {ClientEvent} event */
+  notify(event) {
+    this.#sendEvent(event);
+    this.tabs.broadcast({ type: "event", event });
+  }
+
+  /** @param {ClientEvent} event */
+  #sendEvent(event) {
+    for (const listener of [...this.#listeners]) listener(event);
+  }
+
+  /**
+   * @param {(event: ClientEvent) => void} listener
+   * @returns {() => void}
+   */
+  onEvent(listener) {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  // Changes of the store
+
+  /**
+   * Calls a function after each change of a subject.
+   *
+   * @param {Subject} subject
+   * @param {() => void} changed
+   * @returns {() => void} A function that ends it.
+   */
+  observe(subject, changed) {
+    const observer = { subject, changed };
+    this.#observers.add(observer);
+    return () => this.#observers.delete(observer);
+  }
+
+  /**
+   * Notifies the observers of conversations in all tabs.
+   *
+   * @param {Iterable<string>} ids
+   */
+  changed(ids) {
+    const concerned = new Set(ids);
+    if (concerned.size === 0) return;
+    this.#notifyObservers(concerned);
+    this.tabs.broadcast({ type: "changed", ids: [...concerned] });
+  }
+
+  /** Notifies all observers, for changes that may concern any conversation, such as a user's new name. */
+  changedAnything() {
+    this.#notifyObservers(null);
+    this.tabs.broadcast({ type: "changedAnything" });
+  }
+
+  /** @param {Set<string> | null} ids */
+  #notifyObservers(ids) {
+    for (const { subject, changed } of [...this.#observers]) {
+      if (ids === null || subject === "recents" || ids.has(subject.id)) changed();
+    }
+  }
+
+  /**
+   * Applies inputs in one transaction and notifies the observers of their conversations.
+   *
+   * @param {LogInput[]} inputs
+   * @returns {Promise<LogOutcome[]>}
+   */
+  async apply(inputs) {
+    if (inputs.length === 0) return [];
+    const outcomes = await this.store.write((transaction) => apply(transaction, this.user, inputs));
+    this.changed(outcomes.map(({ conversation }) => conversation));
+    return outcomes;
+  }
+
+  // Requests
+
+  /**
+   * Sends a request to the server, and waits for its answer.
+   *
+   * @param {FrameRequest} request
+   * @param {{signal?: AbortSignal | undefined, timeout?: number}} [options] `timeout` is in milliseconds.
+   * @returns {Promise<JSONObject>} The members of the answer.
+   * @throws {ScrollbackError} The server's error; `unreachable` without a connection; `timeout`. If the signal aborts,
+   *   its reason.
+   */
+  request(request, { signal, timeout = 20_000 } = {}) {
+    return abortable(this.tabs.call({ type: "request", request, timeout }), signal);
+  }
+
+  /**
+   * @param {"retry" | "cancel"} type
+   * @param {string} id
+   */
+  callOutbox(type, id) {
+    return this.tabs.call({ type, id });
+  }
+
+  /**
+   * Stores a request in the outbox, which sends it after the earlier ones of the conversation.
+   *
+   * @param {string} conversation
+   * @param {string} id The ID of the message or operation, which makes retries idempotent.
+   * @param {OutboxRequest} request
+   * @param {string | null} [about] The message that the request changes.
+   * @param {(transaction: Transaction) => Promise<unknown>} [also] Changes the store in the same transaction.
+   */
+  async queue(conversation, id, request, about = null, also = async () => {}) {
+    await this.store.write(async (transaction) => {
+      await also(transaction);
+      await insertIntoOutbox(transaction, { id, conversation, request, about, now: Date.now() });
+    }, { isDurable: true, changesOutbox: true });
+    this.changed([conversation]);
+    this.post({ type: "queued", id });
+  }
+
+  // State of conversations
+
+  /**
+   * The users who type in a conversation.
+   *
+   * @param {string} id
+   * @returns {Observable<readonly string[]>}
+   */
+  typing(id) {
+    let typing = this.#typing.get(id);
+    if (!typing) {
+      typing = new Observable(/** @type {readonly string[]} */ ([]));
+      this.#typing.set(id, typing);
+    }
+    return typing;
+  }
+
+  /**
+   * The subscription to a channel or room, which lasts while it is observed.
+   *
+   * @param {string} id
+   */
+  subscription(id) {
+    let subscription = this.#subscriptions.get(id);
+    if (!subscription) {
+      const initial = { isActive: false, error: /** @type {ScrollbackError | null} */ (null) };
+      subscription = new Observable(initial, (isOn) => this.post({ type: "subscribe", tab: this.tabs.id, id, isOn }));
+      this.#subscriptions.set(id, subscription);
+    }
+    return subscription;
+  }
+
+  /**
+   * Watches the presence of users.
+   *
+   * @param {string[]} users
+   */
+  watchPresence(users) {
+    for (const user of users) this.#watchedUsers.add(user);
+    this.post({ type: "watch", tab: this.tabs.id, users, isOn: true });
+  }
+
+  /** @param {string[]} users */
+  unwatchPresence(users) {
+    for (const user of users) this.#watchedUsers.delete(user);
+    this.post({ type: "watch", tab: this.tabs.id, users, isOn: false });
+  }
+}
+
+/**
+ * Returns an event of another tab, whose message has lost its class on the way.
+ *
+ * @param {ClientEvent} event
+ * @returns {ClientEvent}
+ */
+function restoredEvent(event) {
+  if (event.type === "message" || event.type === "changed") return { ...event, message: messageOf(event.message) };
+  if (event.type !== "transient") return event;
+  const { content } = event.message;
+  return { ...event, message: { ...event.message, content: new MessageContent(content.type, content.json) } };
+}
+
+/**
+ * Waits for a promise, or until a signal aborts.
+ *
+ * @template Result
+ * @param {Promise<Result>} promise
+ * @param {AbortSignal | undefined} signal
+ * @returns {Promise<Result>}
+ */
+export function abortable(promise, signal) {
+  if (!signal) return promise;
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const aborted = () => reject(signal.reason);
+    signal.addEventListener("abort", aborted, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", aborted));
+  });
+}

@@ -1,0 +1,668 @@
+// @ts-check
+import { decodeFrame, helloFrame, requestFrame } from "../wire/frames.js";
+import { ScrollbackError } from "../model/errors.js";
+import { getMeta } from "../store/meta.js";
+import { adoptRollback } from "../store/checkpoint.js";
+import { saveProfiles } from "../store/people.js";
+import { deleteConversation } from "../store/recents.js";
+import { OpenConversation } from "../store/records.js";
+import { ConnectionLifecycle } from "../sync/connection-lifecycle.js";
+import { ReceivedIDs } from "../sync/received-ids.js";
+import { LiveState } from "./live-state.js";
+import { OutboxDriver } from "./outbox-driver.js";
+import { SettingsDriver } from "./settings-driver.js";
+import { SyncDriver } from "./sync-driver.js";
+import { Connection } from "./transport.js";
+
+/** @typedef {import("../model/log.js").LogPosition} LogPosition */
+/** @typedef {import("../model/conversation-head.js").ConversationHead} ConversationHead */
+/** @typedef {import("../model/message-content.js").JSONObject} JSONObject */
+/** @typedef {import("../sync/connection-lifecycle.js").ConnectionAction} ConnectionAction */
+/** @typedef {import("../sync/live-event.js").LiveEvent} LiveEvent */
+/** @typedef {import("../wire/frames.js").FrameRequest} FrameRequest */
+/** @typedef {import("../wire/frames.js").ServerEvent} ServerEvent */
+/** @typedef {import("../wire/frames.js").ServerFrame} ServerFrame */
+/** @typedef {import("../wire/frames.js").Welcome} Welcome */
+/** @typedef {import("./core.js").Core} Core */
+/** @typedef {import("./transport.js").TransportEvent} TransportEvent */
+
+/**
+ * The answer to a request: the members of a result, or an error.
+ *
+ * @typedef {{body: JSONObject, error: null} | {body: null, error: ScrollbackError}} Answer
+ */
+
+/**
+ * An input of the loop.
+ *
+ * @typedef {{type: "connect"} | {type: "close"} | {type: "reconnectNow"} | {type: "tick"} | {type: "settingChanged"}
+ *   | {type: "token", generation: number, token: string | null, error: ScrollbackError | null}
+ *   | {type: "transport", generation: number, event: TransportEvent}
+ *   | {type: "heartbeat", generation: number}
+ *   | {type: "request", request: FrameRequest, timeout: number, reply: (answer: Answer) => void}
+ *   | {type: "requestTimedOut", ref: number, generation: number}
+ *   | {type: "waitTimedOut", number: number}
+ *   | {type: "queued", id: string}
+ *   | {type: "retry", id: string, reply: (isQueued: boolean) => void}
+ *   | {type: "cancel", id: string, reply: (result: Promise<import("../sync/outbox.js").Cancellation>) => void}
+ *   | {type: "fetchHeads", ids: string[]}
+ *   | {type: "behind", position: LogPosition}
+ *   | {type: "storeHeads", heads: readonly ConversationHead[], cursor: string, generation: number}
+ *   | {type: "recheck", ids: readonly string[]}
+ *   | {type: "visible", tab: string, isVisible: boolean}
+ *   | {type: "subscribe", tab: string, id: string, isOn: boolean}
+ *   | {type: "typing", id: string, isTyping: boolean}
+ *   | {type: "watch", tab: string, users: string[], isOn: boolean}} Input
+ */
+
+/** A request that waits for the connection. Its timeout includes this time. */
+class WaitingRequest {
+  /**
+   * @param {number} number
+   * @param {FrameRequest} request
+   * @param {number} end
+   * @param {(answer: Answer) => void} reply
+   */
+  constructor(number, request, end, reply) {
+    this.number = number;
+    this.request = request;
+    this.end = end;
+    this.reply = reply;
+  }
+}
+
+/** The time in milliseconds after which a request of the client itself counts as lost. */
+const requestTimeout = 20_000;
+
+/** The maximum number of live events that one transaction applies. */
+const maximumLiveEvents = 500;
+
+const timedOut = () => new ScrollbackError("timeout", "The server did not answer in time.");
+const unreachable = (/** @type {string} */ message) => new ScrollbackError("unreachable", message);
+
+/**
+ * The loop of a client, which owns the connection and the state machines. It runs in the tab that leads.
+ *
+ * It takes inputs in order, asks the state machines for actions, stores the result and then acts.
+ */
+export class Driver {
+  /** @type {Connection | null} The connection that is opening, authenticating or online. */
+  #connection = null;
+  #lastRef = 0;
+  /** @type {Map<number, {answered: (answer: Answer) => unknown, failsWithConnection: boolean}>} */
+  #requests = new Map();
+  /** @type {WaitingRequest[]} */
+  #waiting = [];
+  #lastWaiting = 0;
+  /** @type {Set<ReturnType<typeof setTimeout>>} */
+  #timers = new Set();
+  #receivedIDs = new ReceivedIDs();
+  /** The tabs that the user can see. @type {Set<string>} */
+  #visibleTabs = new Set();
+  random = Math.random;
+
+  /**
+   * @param {Core} core
+   * @param {import("../sync/outbox.js").Outbox} outbox
+   */
+  constructor(core, outbox) {
+    this.core = core;
+    this.lifecycle = new ConnectionLifecycle(core.user);
+    this.outbox = new OutboxDriver(this, outbox);
+    this.sync = new SyncDriver(this);
+    this.settings = new SettingsDriver(this);
+    this.live = new LiveState(this);
+  }
+
+  get now() {
+    return Date.now();
+  }
+
+  get isOnline() {
+    return this.lifecycle.isOnline && this.#connection !== null;
+  }
+
+  // The loop
+
+  async run() {
+    while (true) {
+      const inputs = await this.core.mailbox.take();
+      /** @type {LiveEvent[]} */
+      const live = [];
+      for (const [index, input] of inputs.entries()) {
+        if (input.type === "close") {
+          await this.sync.applyLive(live);
+          return this.#end(inputs.slice(index + 1));
+        }
+        // Consecutive live events are applied in one transaction.
+        const frame = this.#frameOf(input);
+        const event = frame && this.isOnline ? liveEventOf(frame) : null;
+        if (event) {
+          live.push(event);
+          if (live.length === maximumLiveEvents) await this.sync.applyLive(live.splice(0));
+          continue;
+        }
+        await this.sync.applyLive(live.splice(0));
+        if (frame) await this.#received(frame);
+        else await this.#handle(input);
+      }
+      await this.sync.applyLive(live);
+    }
+  }
+
+  /**
+   * Fails all requests that wait for an answer.
+   *
+   * @param {Input[]} rest
+   */
+  #end(rest) {
+    const closed = new ScrollbackError("closed", "The client is closed.");
+    this.lifecycle.disconnect();
+    this.#disconnect(closed);
+    this.#failWaiting(closed);
+    for (const timer of this.#timers) clearTimeout(timer);
+    for (const input of [...rest, ...this.core.mailbox.close()]) {
+      if (input.type === "request") input.reply({ body: null, error: closed });
+      else if (input.type === "retry") input.reply(false);
+      else if (input.type === "cancel") input.reply(Promise.reject(closed));
+    }
+  }
+
+  /** @param {Input} input */
+  async #handle(input) {
+    switch (input.type) {
+      case "close":
+        return;
+      case "connect":
+        return await this.perform(this.lifecycle.connect());
+      case "reconnectNow":
+        return await this.reconnectNow();
+      case "token":
+        return await this.perform(
+          this.lifecycle.tokenReceived(input.generation, input.error ?? input.token ?? "", this.now, this.random),
+        );
+      case "transport":
+        return await this.#transportReported(input.generation, input.event);
+      case "heartbeat":
+        return await this.perform(this.lifecycle.heartbeat(input.generation, this.now, this.random));
+      case "tick":
+        return await this.#tick();
+      case "request":
+        return await this.#ask(input.request, input.timeout, input.reply);
+      case "requestTimedOut":
+        if (input.generation !== this.lifecycle.generation) return;
+        return await this.#answered(input.ref, { body: null, error: timedOut() });
+      case "waitTimedOut": {
+        const index = this.#waiting.findIndex(({ number }) => number === input.number);
+        if (index >= 0) this.#waiting.splice(index, 1)[0]?.reply({ body: null, error: timedOut() });
+        return;
+      }
+      case "queued":
+        await this.outbox.queued(input.id);
+        return await this.reconnectNow();
+      case "retry":
+        // Reply last, so that the caller's next read no longer finds the message failed.
+        return input.reply(await this.outbox.retry(input.id));
+      case "cancel": {
+        const result = this.outbox.cancel(input.id);
+        input.reply(result);
+        await result.catch(() => {});
+        return;
+      }
+      case "settingChanged":
+        return await this.settings.send();
+      case "fetchHeads":
+        return this.sync.fetchHeads(input.ids);
+      case "behind":
+        return await this.sync.behind(input.position);
+      case "storeHeads":
+        if (input.generation === this.lifecycle.generation) await this.sync.storeWindow(input.heads, input.cursor);
+        return;
+      case "recheck":
+        return await this.sync.recheck(input.ids);
+      case "visible":
+        if (input.isVisible) this.#visibleTabs.add(input.tab);
+        else this.#visibleTabs.delete(input.tab);
+        return await this.perform(this.lifecycle.setActive(this.#visibleTabs.size > 0, this.now));
+      case "subscribe":
+        return this.live.subscribe(input.tab, input.id, input.isOn);
+      case "typing":
+        return this.live.typed(input.id, input.isTyping);
+      case "watch":
+        return this.live.watch(input.tab, input.users, input.isOn);
+    }
+  }
+
+  async #tick() {
+    await this.perform(this.lifecycle.tick(this.now));
+    await this.outbox.tick();
+    this.sync.tick();
+    this.live.tick();
+    await this.sync.applyReleased();
+  }
+
+  async reconnectNow() {
+    await this.perform(this.lifecycle.reconnectNow(this.now));
+  }
+
+  /** @param {number} time */
+  wake(time) {
+    this.#post({ type: "tick" }, Math.max(0, time - this.now) + 1);
+  }
+
+  /**
+   * @param {Input} input
+   * @param {number} delay
+   */
+  #post(input, delay) {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.core.mailbox.post(input);
+    }, delay);
+    this.#timers.add(timer);
+  }
+
+  // The connection
+
+  /** @param {readonly ConnectionAction[]} actions */
+  async perform(actions) {
+    for (const action of actions) {
+      switch (action.type) {
+        case "requestToken":
+          this.#requestToken(action.generation);
+          break;
+        case "open":
+          this.#open(action.generation, action.token);
+          break;
+        case "sendHello":
+          try {
+            const checkpoint = await this.core.store.read((transaction) => getMeta(transaction, "checkpoint"));
+            const { device, sharesPresence } = this.core;
+            this.#connection?.send(helloFrame({ ...action, device, checkpoint, sharesPresence }));
+          } catch (error) {
+            return await this.storeFailed(error);
+          }
+          break;
+        case "sendActivity":
+          this.send({ type: "activity", active: action.isActive });
+          break;
+        case "resume":
+          await this.#resume();
+          break;
+        case "sendPing":
+          this.send({ type: "ping" });
+          break;
+        case "scheduleHeartbeat":
+          this.#post({ type: "heartbeat", generation: action.generation }, action.after * 1000);
+          break;
+        case "retryRequests":
+          await this.#retryRequests();
+          break;
+        case "disconnect":
+          this.#disconnect(unreachable("The connection was lost before the server answered."));
+          await this.outbox.disconnected();
+          break;
+        case "publishPhase":
+          this.#publishPhase();
+          break;
+        case "wake":
+          this.wake(action.at);
+      }
+    }
+  }
+
+  /** @param {number} generation */
+  async #requestToken(generation) {
+    /** @type {string | null} */
+    let token = null;
+    /** @type {ScrollbackError | null} */
+    let error = null;
+    try {
+      token = await this.core.token();
+    } catch (cause) {
+      error = cause instanceof ScrollbackError
+        ? cause
+        : new ScrollbackError("unreachable", "The app's token provider failed.", { cause });
+    }
+    this.core.mailbox.post({ type: "token", generation, token, error });
+  }
+
+  /**
+   * @param {number} generation
+   * @param {string} token
+   */
+  #open(generation, token) {
+    this.core.currentToken = token;
+    this.#connection?.close();
+    this.#connection = new Connection(this.core.server, (event) => {
+      this.core.mailbox.post({ type: "transport", generation, event });
+    });
+  }
+
+  /**
+   * @param {number} generation
+   * @param {TransportEvent} event
+   */
+  async #transportReported(generation, event) {
+    const { now, random } = this;
+    if (event.type === "opened") return await this.perform(this.lifecycle.opened(generation, now));
+    if (event.type !== "closed") return;
+    if (this.lifecycle.phase.type === "opening") {
+      const error = unreachable("The server can't be reached.");
+      return await this.perform(this.lifecycle.openFailed(generation, error, now, random));
+    }
+    await this.perform(this.lifecycle.closed(generation, event.code, event.reason, now, random));
+  }
+
+  async #resume() {
+    this.live.connected();
+    try {
+      await this.sync.connected();
+    } catch (error) {
+      return await this.storeFailed(error);
+    }
+    for (const waiting of this.#waiting.splice(0)) {
+      this.#request(waiting.request, waiting.end - this.now, waiting.reply, true);
+    }
+    await this.outbox.connected();
+    await this.settings.send();
+  }
+
+  #publishPhase() {
+    const { phase } = this.lifecycle;
+    switch (phase.type) {
+      case "opening":
+        return this.core.setConnection({ state: "connecting" });
+      case "online":
+        return this.core.setConnection({ state: "online" });
+      case "waiting":
+        this.core.setConnection({ state: "waiting", until: new Date(phase.until) });
+        return this.#failWaiting(unreachable("The server can't be reached."));
+      case "rejected":
+        this.core.setConnection({ state: "rejected", error: phase.error });
+        return this.#failWaiting(phase.error);
+    }
+  }
+
+  /** @param {ScrollbackError} error */
+  #failWaiting(error) {
+    for (const { reply } of this.#waiting.splice(0)) reply({ body: null, error });
+  }
+
+  /**
+   * Closes the connection, and fails all requests that wait for an answer.
+   *
+   * @param {ScrollbackError} error
+   */
+  #disconnect(error) {
+    this.#connection?.close();
+    this.#connection = null;
+    this.sync.disconnected();
+    this.settings.disconnected();
+    this.live.disconnected();
+    const unanswered = [...this.#requests.values()];
+    this.#requests.clear();
+    for (const { answered, failsWithConnection } of unanswered) {
+      if (failsWithConnection) answered({ body: null, error });
+    }
+  }
+
+  /** Drops the connection and starts over. */
+  async dropConnection() {
+    await this.perform(this.lifecycle.drop(this.now, this.random));
+  }
+
+  /**
+   * Handles a failure of the store: reports it, drops the connection and starts over.
+   *
+   * @param {unknown} error
+   */
+  async storeFailed(error) {
+    this.core.storageFailed(error);
+    await this.dropConnection();
+  }
+
+  // Requests
+
+  /**
+   * Sends a request that the client repeats itself after the next connection.
+   *
+   * @param {FrameRequest} request
+   * @param {(answer: Answer) => unknown} [answered] Called with the answer, unless the connection is lost before.
+   */
+  send(request, answered = () => {}) {
+    if (this.isOnline) this.#request(request, requestTimeout, answered, false);
+  }
+
+  /**
+   * @param {FrameRequest} request
+   * @param {number} timeout
+   * @param {(answer: Answer) => unknown} answered
+   * @param {boolean} failsWithConnection
+   */
+  #request(request, timeout, answered, failsWithConnection) {
+    const ref = ++this.#lastRef;
+    this.#requests.set(ref, { answered, failsWithConnection });
+    this.#connection?.send(requestFrame(request, ref));
+    this.#post({ type: "requestTimedOut", ref, generation: this.lifecycle.generation }, timeout);
+  }
+
+  /**
+   * @param {FrameRequest} request
+   * @param {number} timeout
+   * @param {(answer: Answer) => void} reply
+   */
+  async #ask(request, timeout, reply) {
+    if (this.lifecycle.phase.type === "waiting") await this.reconnectNow();
+    switch (this.lifecycle.phase.type) {
+      case "online":
+        return this.#request(request, timeout, reply, true);
+      case "opening":
+      case "authenticating": {
+        const number = ++this.#lastWaiting;
+        this.#waiting.push(new WaitingRequest(number, request, this.now + timeout, reply));
+        return this.#post({ type: "waitTimedOut", number }, timeout);
+      }
+      case "waiting":
+        return reply({ body: null, error: unreachable("The server can't be reached.") });
+      case "idle":
+        return reply({ body: null, error: unreachable("The client is not connected. Call connect() first.") });
+      case "rejected":
+        return reply({
+          body: null,
+          error: unreachable("The server rejected this client. Call connect() to try again."),
+        });
+    }
+  }
+
+  /**
+   * @param {number} ref
+   * @param {Answer} answer
+   */
+  async #answered(ref, answer) {
+    const request = this.#requests.get(ref);
+    this.#requests.delete(ref);
+    try {
+      await request?.answered(answer);
+    } catch (error) {
+      // An answer that can't be read or stored must not end the loop.
+      await this.storeFailed(error);
+    }
+  }
+
+  async #retryRequests() {
+    this.sync.retry();
+    this.live.retry();
+    this.settings.resume();
+    await this.sync.recoverFromRollback();
+    await this.settings.send();
+  }
+
+  /**
+   * Schedules a retry after a temporary error on a connection that stays open, such as a full disk or an overload.
+   *
+   * @param {ScrollbackError} error
+   */
+  retryAfter(error) {
+    if (error.isTemporary) this.retryIn((error.retryAfter ?? 5) * 1000);
+  }
+
+  /** @param {number} delay */
+  retryIn(delay) {
+    const time = this.lifecycle.retryRequests(delay, this.now, this.random);
+    if (time !== null) this.wake(time);
+  }
+
+  // Frames
+
+  /**
+   * @param {Input} input
+   * @returns {ServerFrame | null}
+   */
+  #frameOf(input) {
+    if (input.type !== "transport" || input.event.type !== "frame") return null;
+    if (input.generation !== this.lifecycle.generation) return { type: "unknown" };
+    this.lifecycle.received(this.now);
+    try {
+      const { frame, checkpoint } = decodeFrame(input.event.text);
+      if (checkpoint !== null) this.core.store.checkpoint.note(checkpoint);
+      return frame;
+    } catch (error) {
+      console.warn("Scrollback: a frame of the server could not be read.", error);
+      return { type: "unknown" };
+    }
+  }
+
+  /** @param {ServerFrame} frame */
+  async #received(frame) {
+    switch (frame.type) {
+      case "welcome":
+        return await this.#welcomed(frame.welcome);
+      case "result":
+        return await this.#answered(frame.ref, { body: frame.body, error: null });
+      case "error":
+        if (frame.ref !== null) return await this.#answered(frame.ref, { body: null, error: frame.error });
+        return console.warn("Scrollback: the server rejected a frame.", frame.error);
+      case "event":
+        try {
+          return await this.#eventReceived(frame.event);
+        } catch (error) {
+          return await this.storeFailed(error);
+        }
+      case "unknown":
+        return;
+    }
+  }
+
+  /** @param {Welcome} welcome */
+  async #welcomed({ user, heartbeat, lineage, lostAfter }) {
+    const { store } = this.core;
+    if (lostAfter !== null) {
+      try {
+        // This precedes every checkpoint of this connection. If the page closes, the next connection repeats it.
+        await store.write((transaction) => adoptRollback(transaction, this.core.user, lostAfter));
+      } catch (error) {
+        return await this.storeFailed(error);
+      }
+    }
+    store.checkpoint.connected(lineage);
+    await this.perform(this.lifecycle.welcomed(user, heartbeat));
+  }
+
+  /** @param {ServerEvent} event */
+  async #eventReceived(event) {
+    const { core } = this;
+    switch (event.type) {
+      case "message":
+      case "changed":
+      case "head":
+      case "hidden":
+        // The loop handles these as live events.
+        return;
+      case "transient":
+        this.live.messageReceived(event.message.sender, event.message.conversation);
+        if (this.#receivedIDs.isNew(event.message.id, this.now)) core.notify(event);
+        return;
+      case "read":
+        return await this.settings.changed([event]);
+      case "reads":
+        return await this.settings.changed(event.reads);
+      case "peerRead":
+        await core.store.write(async (transaction) => {
+          const conversation = await OpenConversation.load(transaction, event.conversation);
+          conversation.entry.advancePeerRead(event.seq);
+          await conversation.save(transaction);
+        });
+        await this.sync.fetchHeadIfUnknown(event.conversation);
+        return core.changed([event.conversation]);
+      case "member":
+        // Joining or leaving a community affects many channels at once. A sync pass fetches their heads and holds back
+        // their live events until then.
+        if (event.user === core.user) await this.sync.restart();
+        else await this.sync.fetchHeadIfUnknown(event.conversation);
+        // The server reports why the user may no longer be subscribed.
+        if (event.user === core.user && event.role === null) this.live.resubscribe(event.conversation);
+        return core.notify(event);
+      case "typing":
+        this.live.receivedTyping(event.user, event.conversation, event.isTyping);
+        return;
+      case "conversation":
+        if (!event.isDeleted) this.sync.fetchHeads([event.conversation]);
+        else {
+          await core.store.write((transaction) => deleteConversation(transaction, event.conversation));
+          core.changed([event.conversation]);
+          // A head fetched before the deletion would restore the conversation. Another pass reports the deletion.
+          if (this.sync.mayRestore(event.conversation)) await this.sync.restart();
+        }
+        return core.notify(event);
+      case "user": {
+        const { profile } = event;
+        await core.store.write((transaction) => saveProfiles(transaction, [profile], [profile.user], this.now));
+        return core.changedAnything();
+      }
+      case "presence":
+        this.live.receivedPresence([event.presence]);
+        return;
+      case "invitation":
+        return core.notify(event);
+      case "resync":
+        return await this.sync.restart();
+    }
+  }
+}
+
+/**
+ * Returns the log update of a frame, or `null` for any other frame.
+ *
+ * @param {ServerFrame} frame
+ * @returns {LiveEvent | null}
+ */
+function liveEventOf(frame) {
+  if (frame.type !== "event") return null;
+  const { event } = frame;
+  switch (event.type) {
+    case "message":
+      return { type: "message", conversation: event.message.conversation, message: event.message };
+    case "head":
+      return {
+        type: "head",
+        conversation: event.conversation,
+        // The event does not include the view, which is specific to the reader.
+        head: {
+          epoch: event.epoch,
+          view: 0,
+          head: event.seq,
+          firstSeq: event.firstSeq ?? 1,
+          countedIndex: event.countedIndex,
+          rev: event.rev,
+        },
+        last: event.last,
+        altersCounts: event.altersCounts,
+      };
+    case "changed":
+    case "hidden":
+      return event;
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,225 @@
+// @ts-check
+import { decodeList } from "../model/decode.js";
+import { OwnTyping } from "../sync/own-typing.js";
+import { TypingUsers } from "../sync/typing-users.js";
+import { decodePresence } from "../wire/frames.js";
+import { maximumUsers } from "../wire/requests.js";
+
+/** @typedef {import("../wire/frames.js").Presence} Presence */
+/** @typedef {import("./driver.js").Answer} Answer */
+/** @typedef {import("./driver.js").Driver} Driver */
+
+/** What other users do at the moment: who types, who is online, and which channels and rooms the tabs watch. */
+export class LiveState {
+  #driver;
+  #ownTyping = new OwnTyping();
+  #typingUsers = new TypingUsers();
+  /** The tabs that are subscribed to a channel or room. @type {Map<string, Set<string>>} */
+  #subscriptions = new Map();
+  /** The tabs that watch the presence of a user. @type {Map<string, Set<string>>} */
+  #watched = new Map();
+  /** @type {Map<string, Presence>} */
+  #presence = new Map();
+  /** Whether a request failed temporarily and must be repeated. */
+  #mustRepeat = false;
+
+  /** @param {Driver} driver */
+  constructor(driver) {
+    this.#driver = driver;
+  }
+
+  connected() {
+    this.#requestSubscriptions(this.subscribed);
+    this.#requestPresence([...this.#watched.keys()]);
+  }
+
+  disconnected() {
+    this.#ownTyping = new OwnTyping();
+    this.#publishTyping(this.#typingUsers.disconnected());
+    this.#presence.clear();
+    this.#driver.core.setPresence([]);
+  }
+
+  tick() {
+    const { now } = this.#driver;
+    for (const id of this.#ownTyping.tick(now)) this.#sendTyping(id, false);
+    this.#publishTyping(this.#typingUsers.tick(now));
+    this.#schedule();
+  }
+
+  retry() {
+    if (!this.#mustRepeat) return;
+    this.#mustRepeat = false;
+    this.connected();
+  }
+
+  // Typing
+
+  /**
+   * Signals that this user types. Signals are not sent later, so they are dropped while offline.
+   *
+   * @param {string} id
+   * @param {boolean} isTyping
+   */
+  typed(id, isTyping) {
+    if (!this.#driver.isOnline) return;
+    const mustNotify = isTyping ? this.#ownTyping.typed(id, this.#driver.now) : this.#ownTyping.stopped(id);
+    if (mustNotify) this.#sendTyping(id, isTyping);
+    this.#schedule();
+  }
+
+  /**
+   * Ends this user's typing, because a message shows that it ended.
+   *
+   * @param {string} id
+   */
+  sent(id) {
+    this.#ownTyping.sent(id);
+  }
+
+  /**
+   * @param {string} user
+   * @param {string} id
+   * @param {boolean} isTyping
+   */
+  receivedTyping(user, id, isTyping) {
+    if (this.#typingUsers.received(user, id, isTyping, this.#driver.now)) this.#publishTyping([id]);
+    this.#schedule();
+  }
+
+  /**
+   * Ends a user's typing after a message from them.
+   *
+   * @param {string} user
+   * @param {string} id
+   */
+  messageReceived(user, id) {
+    if (this.#typingUsers.messageReceived(user, id)) this.#publishTyping([id]);
+  }
+
+  /**
+   * @param {string} conversation
+   * @param {boolean} isTyping
+   */
+  #sendTyping(conversation, isTyping) {
+    this.#driver.send({ type: "typing", conversation, isTyping });
+  }
+
+  /** @param {Iterable<string>} ids */
+  #publishTyping(ids) {
+    for (const id of ids) this.#driver.core.setTyping(id, this.#typingUsers.users(id));
+  }
+
+  #schedule() {
+    const times = [this.#ownTyping.next, this.#typingUsers.next].filter((time) => time !== null);
+    if (times.length > 0) this.#driver.wake(Math.min(...times));
+  }
+
+  // Channels and rooms
+
+  get subscribed() {
+    return [...this.#subscriptions.keys()];
+  }
+
+  /** @param {string} id */
+  isSubscribed(id) {
+    return this.#subscriptions.has(id);
+  }
+
+  /**
+   * @param {string} tab
+   * @param {string} id
+   * @param {boolean} isOn
+   */
+  subscribe(tab, id, isOn) {
+    const change = countTab(this.#subscriptions, id, tab, isOn);
+    if (change === "added") this.#requestSubscriptions([id]);
+    if (change === "removed") this.#driver.send({ type: "unsubscribe", conversations: [id] });
+  }
+
+  /**
+   * Subscribes again, because the server ended a subscription.
+   *
+   * @param {string} id
+   */
+  resubscribe(id) {
+    if (this.isSubscribed(id)) this.#requestSubscriptions([id]);
+  }
+
+  /** @param {string[]} ids */
+  #requestSubscriptions(ids) {
+    // The server refuses a request as a whole, so that each conversation has its own.
+    for (const id of ids) {
+      this.#driver.send({ type: "subscribe", conversations: [id] }, (answer) => this.#subscribed(id, answer));
+    }
+  }
+
+  /**
+   * @param {string} id
+   * @param {Answer} answer
+   */
+  async #subscribed(id, { body, error }) {
+    if (body) await this.#driver.sync.storeHeads(body);
+    this.#driver.core.setSubscription(id, error);
+    if (error) this.#repeatAfter(error);
+  }
+
+  /** @param {import("../model/errors.js").ScrollbackError} error */
+  #repeatAfter(error) {
+    if (!error.isTemporary) return;
+    this.#mustRepeat = true;
+    this.#driver.retryAfter(error);
+  }
+
+  // Presence
+
+  /**
+   * @param {string} tab
+   * @param {string[]} users
+   * @param {boolean} isOn
+   */
+  watch(tab, users, isOn) {
+    const changed = users.filter((user) => countTab(this.#watched, user, tab, isOn) !== null);
+    if (isOn) return this.#requestPresence(changed);
+    for (const user of changed) this.#presence.delete(user);
+    if (changed.length > 0) this.#driver.send({ type: "presence", users: changed, on: false });
+  }
+
+  /** @param {string[]} users */
+  #requestPresence(users) {
+    for (let start = 0; start < users.length; start += maximumUsers) {
+      const batch = users.slice(start, start + maximumUsers);
+      this.#driver.send({ type: "presence", users: batch, on: true }, ({ body, error }) => {
+        if (error) this.#repeatAfter(error);
+        else this.receivedPresence(decodeList(body["presence"], "presence", decodePresence));
+      });
+    }
+  }
+
+  /** @param {Presence[]} entries */
+  receivedPresence(entries) {
+    for (const entry of entries) if (this.#watched.has(entry.user)) this.#presence.set(entry.user, entry);
+    this.#driver.core.setPresence([...this.#presence.values()]);
+  }
+}
+
+/**
+ * Records that a tab uses something, or no longer does.
+ *
+ * @param {Map<string, Set<string>>} tabs
+ * @param {string} key
+ * @param {string} tab
+ * @param {boolean} isOn
+ * @returns {"added" | "removed" | null} Whether it is used for the first time, or no longer used at all.
+ */
+function countTab(tabs, key, tab, isOn) {
+  const users = tabs.get(key);
+  if (isOn) {
+    if (users) users.add(tab);
+    else tabs.set(key, new Set([tab]));
+    return users ? null : "added";
+  }
+  if (!users?.delete(tab) || users.size > 0) return null;
+  tabs.delete(key);
+  return "removed";
+}

@@ -1,0 +1,64 @@
+// @ts-check
+import { ScrollbackError } from "../model/errors.js";
+import { Observable } from "./observable.js";
+
+/** @typedef {import("./core.js").Core} Core */
+/** @typedef {import("./core.js").Subject} Subject */
+
+/** The delay in milliseconds after which a failed read is repeated. */
+const retryDelay = 1000;
+
+/**
+ * A value that is read from the store, and again after each change, while it is observed.
+ *
+ * Changes are coalesced while a read is in progress.
+ *
+ * @template Value
+ * @extends {Observable<Value>}
+ */
+export class LiveView extends Observable {
+  #core;
+  #read;
+  #isReading = false;
+  #isOutdated = false;
+  /** @type {() => void} */
+  #unobserve = () => {};
+
+  /**
+   * @param {Core} core
+   * @param {Subject} subject
+   * @param {Value} initial The value until the first read.
+   * @param {() => Promise<Value>} read
+   */
+  constructor(core, subject, initial, read) {
+    super(initial, (isObserved) => {
+      this.#unobserve();
+      this.#unobserve = () => {};
+      if (!isObserved) return;
+      this.#unobserve = core.observe(subject, () => this.refresh());
+      this.refresh();
+    });
+    this.#core = core;
+    this.#read = read;
+  }
+
+  /** Reads the value again. */
+  async refresh() {
+    this.#isOutdated = true;
+    if (this.#isReading) return;
+    this.#isReading = true;
+    while (this.#isOutdated && this.isObserved) {
+      this.#isOutdated = false;
+      try {
+        this.set(await this.#read());
+      } catch (error) {
+        if (error instanceof ScrollbackError && error.code === "closed") break;
+        this.#core.storageFailed(error);
+        // Without a repetition, an observer would stop permanently after a single failure.
+        this.#isOutdated = true;
+        await new Promise((resolve) => setTimeout(resolve, retryDelay));
+      }
+    }
+    this.#isReading = false;
+  }
+}

@@ -1,0 +1,280 @@
+// @ts-check
+import { decodeCounter, decodeMessage, decodeObject, decodePage, decodeText } from "../model/decode.js";
+import { ScrollbackError } from "../model/errors.js";
+import { MessageContent } from "../model/message-content.js";
+import { Message } from "../model/message.js";
+import { epoch, timetoken } from "../model/timetoken.js";
+import { apply } from "../store/log.js";
+import { outboxItemOf, outboxRequest, removeFromOutbox, saveOutboxItem } from "../store/outbox.js";
+import { deleteConversation } from "../store/recents.js";
+import { OpenConversation } from "../store/records.js";
+import { getHistory } from "../wire/requests.js";
+import { outboxFrame } from "./outbox-frames.js";
+
+/** @typedef {import("../model/message-content.js").JSONObject} JSONObject */
+/** @typedef {import("../store/log.js").LogInput} LogInput */
+/** @typedef {import("../store/log.js").LogOutcome} LogOutcome */
+/** @typedef {import("../store/outbox.js").OutboxRequest} OutboxRequest */
+/** @typedef {import("../sync/outbox.js").Outbox} Outbox */
+/** @typedef {import("../sync/outbox.js").OutboxEffects} OutboxEffects */
+/** @typedef {import("../sync/outbox.js").Cancellation} Cancellation */
+/** @typedef {import("../sync/outbox-item.js").OutboxItem} OutboxItem */
+/** @typedef {import("./driver.js").Answer} Answer */
+/** @typedef {import("./driver.js").Driver} Driver */
+
+/** Carries out the effects of the `Outbox`, and reports their results back to it. */
+export class OutboxDriver {
+  #driver;
+  #outbox;
+  /** The time of the next scheduled call of `tick`. @type {number | null} */
+  #wakesAt = null;
+
+  /**
+   * @param {Driver} driver
+   * @param {Outbox} outbox
+   */
+  constructor(driver, outbox) {
+    this.#driver = driver;
+    this.#outbox = outbox;
+  }
+
+  get #core() {
+    return this.#driver.core;
+  }
+
+  async connected() {
+    await this.#perform(this.#outbox.connected(this.#driver.now));
+  }
+
+  async disconnected() {
+    await this.#perform(this.#outbox.disconnected());
+  }
+
+  async tick() {
+    this.#wakesAt = null;
+    await this.#perform(this.#outbox.tick(this.#driver.now));
+  }
+
+  /**
+   * Sends an item that a tab has stored.
+   *
+   * @param {string} id
+   */
+  async queued(id) {
+    try {
+      const item = await this.#core.store.read((transaction) => outboxItemOf(transaction, id));
+      // The tab's notice may arrive after the item was sent.
+      if (!item || this.#outbox.get(id)) return;
+      if (item.isMessage) this.#driver.live.sent(item.conversation);
+      await this.requeue(item);
+    } catch (error) {
+      await this.#driver.storeFailed(error);
+    }
+  }
+
+  /** @param {OutboxItem} item */
+  async requeue(item) {
+    await this.#perform(this.#outbox.requeue(item, this.#driver.now));
+  }
+
+  /**
+   * @param {string} id
+   * @returns {Promise<boolean>} Whether the item is in the outbox.
+   */
+  async retry(id) {
+    const isQueued = this.#outbox.get(id) !== null;
+    await this.#perform(this.#outbox.retry(id, this.#driver.now));
+    return isQueued;
+  }
+
+  /**
+   * Cancels an item.
+   *
+   * @param {string} id
+   * @returns {Promise<Cancellation>}
+   * @throws {ScrollbackError} `local-storage` if the item could not be deleted. It then stays in the outbox.
+   */
+  async cancel(id) {
+    const item = this.#outbox.get(id);
+    if (!item) return "unknown";
+    const request = await this.#core.store.read((transaction) => outboxRequest(transaction, id));
+    const { cancellation, effects } = this.#outbox.cancel(id, this.#driver.now);
+    if (!await this.#perform(effects)) {
+      this.#outbox.restore(item);
+      throw new ScrollbackError("local-storage", "The message can't be deleted from this device's store.");
+    }
+    if (effects.removed.length > 0 && request) await this.#undo(request, item.conversation);
+    this.#core.changed([item.conversation]);
+    return cancellation;
+  }
+
+  /**
+   * Stores the changed items, and then transmits. An item that may have reached the server is therefore always stored as
+   * frozen.
+   *
+   * @param {OutboxEffects} effects
+   * @returns {Promise<boolean>} Whether the changes were stored. If not, nothing was transmitted and the connection
+   *   starts over.
+   */
+  async #perform({ changed, removed, transmit, wakeAt }) {
+    if (changed.length + removed.length + transmit.length > 0) {
+      try {
+        const requests = await this.#core.store.write(async (transaction) => {
+          for (const item of changed) await saveOutboxItem(transaction, item);
+          for (const id of removed) await removeFromOutbox(transaction, id);
+          return await Promise.all(transmit.map((id) => outboxRequest(transaction, id)));
+        }, { changesOutbox: removed.length > 0 });
+        for (const [index, request] of requests.entries()) {
+          const item = this.#outbox.get(transmit[index] ?? "");
+          if (request && item) {
+            const answered = (/** @type {Answer} */ answer) => this.#answered(item, request, answer);
+            this.#driver.send(outboxFrame(item.conversation, request), answered);
+          }
+        }
+        this.#core.changed(changed.map(({ conversation }) => conversation));
+      } catch (error) {
+        await this.#driver.storeFailed(error);
+        return false;
+      }
+    }
+    if (wakeAt !== null && (this.#wakesAt === null || wakeAt < this.#wakesAt)) {
+      this.#wakesAt = wakeAt;
+      this.#driver.wake(wakeAt);
+    }
+    return true;
+  }
+
+  /**
+   * Undoes the effect that a request had on the store when it was queued, after it was refused or cancelled.
+   *
+   * @param {OutboxRequest} request
+   * @param {string} id
+   */
+  async #undo(request, id) {
+    if (request.type !== "putConversation" || request.exists !== false) return;
+    await this.#core.store.write(async (transaction) => {
+      const { log } = await OpenConversation.load(transaction, id);
+      // A conversation whose log is known exists, and stays.
+      if (!log) await deleteConversation(transaction, id);
+    });
+    this.#core.changed([id]);
+  }
+
+  /**
+   * @param {OutboxItem} item
+   * @param {OutboxRequest} request
+   * @param {Answer} answer
+   */
+  async #answered({ id, conversation }, request, answer) {
+    const { now, random } = this.#driver;
+    // A conversation that doesn't exist was deleted, by this request or before.
+    const isDeleted = request.type === "deleteConversation" && answer.error?.code === "unknown-conversation";
+    const error = isDeleted ? null : answer.error;
+    // A timeout is not a rejection: the message may be stored. A new connection sends it again with the same ID.
+    if (error?.code === "timeout") return await this.#driver.dropConnection();
+    if (!error && !await this.#store(id, conversation, request, answer.body ?? {})) return;
+    await this.#perform(this.#outbox.answered(id, error, now, random));
+    if (this.#outbox.get(id)?.state.type === "failed") await this.#undo(request, conversation);
+    // A conversation that the server lost is deleted when its last queued message has failed.
+    if (error?.code === "unknown-conversation") await this.#driver.sync.recoverFromRollback();
+  }
+
+  /**
+   * Applies an answer to the log, in the transaction that removes the request from the outbox.
+   *
+   * @param {string} id
+   * @param {string} conversation
+   * @param {OutboxRequest} request
+   * @param {JSONObject} body
+   * @returns {Promise<boolean>} `false` if the message was already stored earlier and may have been changed since. It must
+   *   be read from the server.
+   */
+  async #store(id, conversation, request, body) {
+    const { user, store } = this.#core;
+    const { outcome, outdated } = await store.write(async (transaction) => {
+      // An edit of the unsent message may have replaced its content since the request was read.
+      const current = await outboxRequest(transaction, id) ?? request;
+      const input = inputOf(current, conversation, user, body);
+      if (input?.type === "sent") {
+        const { log } = await OpenConversation.load(transaction, conversation);
+        if (log?.isOutdated(input.message, input.message.rev)) return { outcome: null, outdated: input.message };
+      }
+      await removeFromOutbox(transaction, id);
+      if (request.type === "deleteConversation") await deleteConversation(transaction, conversation);
+      const outcomes = input ? await apply(transaction, user, [input]) : [];
+      return { outcome: outcomes[0] ?? null, outdated: null };
+    }, { changesOutbox: true });
+    if (outdated) {
+      const page = getHistory(conversation, { before: { seq: outdated.seq + 1 }, limit: 1 });
+      this.#driver.send(page, (answer) => this.#alreadyStored(id, conversation, answer));
+      return false;
+    }
+    this.#core.changed([conversation]);
+    if (outcome) this.#driver.sync.requestMissing(outcome);
+    else if (request.type !== "send" && request.type !== "deleteConversation") {
+      await this.#driver.sync.recheck([conversation]);
+    }
+    return true;
+  }
+
+  /**
+   * Stores the current state of a message that was sent earlier, and removes it from the outbox.
+   *
+   * @param {string} id
+   * @param {string} conversation
+   * @param {Answer} answer
+   */
+  async #alreadyStored(id, conversation, { body, error }) {
+    const { now, random } = this.#driver;
+    if (error?.code === "timeout") return await this.#driver.dropConnection();
+    // The message is sent again after a delay, which has no effect on the server.
+    if (error?.isTemporary) return await this.#perform(this.#outbox.answered(id, error, now, random));
+    const outcomes = await this.#core.store.write(async (transaction) => {
+      await removeFromOutbox(transaction, id);
+      // Without permission to read the conversation, there is no message to show.
+      if (!body) return [];
+      return await apply(transaction, this.#core.user, [{ type: "page", conversation, page: decodePage(body) }]);
+    }, { changesOutbox: true });
+    this.#core.changed([conversation]);
+    for (const outcome of outcomes) this.#driver.sync.requestMissing(outcome);
+    await this.#perform(this.#outbox.answered(id, null, now, random));
+    return undefined;
+  }
+}
+
+/**
+ * Returns the input that applies an answer to the log, if any.
+ *
+ * @param {OutboxRequest} request
+ * @param {string} conversation
+ * @param {string} sender
+ * @param {JSONObject} body
+ * @returns {LogInput | null}
+ */
+function inputOf(request, conversation, sender, body) {
+  if (request.type === "edit") {
+    const message = decodeMessage(body["message"]);
+    const change = /** @type {const} */ ({ type: "message", rev: message.rev, message });
+    return { type: "live", event: { type: "changed", conversation, epoch: message.epoch, change } };
+  }
+  // A message that is not stored has no position.
+  if (request.type !== "send" || body["seq"] === undefined) return null;
+  const { id, content, attributes } = request.submission;
+  const filtered = body["content"] === undefined ? content.json : decodeObject(body["content"], "content");
+  return {
+    type: "sent",
+    message: new Message({
+      conversation,
+      seq: decodeCounter(body, "seq"),
+      countedIndex: decodeCounter(body, "n"),
+      id,
+      timetoken: timetoken(decodeText(body, "timetoken")),
+      epoch: epoch(decodeText(body, "epoch")),
+      sender,
+      type: content.type,
+      content: new MessageContent(content.type, filtered),
+      attributes,
+      thread: body["thread"] === undefined ? null : decodeText(body, "thread"),
+    }),
+  };
+}

@@ -1,0 +1,407 @@
+// @ts-check
+import { ScrollbackError } from "../model/errors.js";
+import { standardLimits } from "../model/limits.js";
+import { decodeList } from "../model/decode.js";
+import { locate, messagesIn, pointToRequest } from "../store/history.js";
+import { queuedIn } from "../store/outbox.js";
+import { profiles, saveProfiles } from "../store/people.js";
+import { OpenConversation } from "../store/records.js";
+import { GapFill } from "../sync/gap-fill.js";
+import { decodeProfile } from "../wire/frames.js";
+import { maximumUsers } from "../wire/requests.js";
+import { LiveView } from "./live-view.js";
+import { withPendingChanges } from "./pending-changes.js";
+import { stateOf } from "./send-handle.js";
+import { extendedWindow, focusOf, shownRange, windowAround, windowAt } from "./timeline-window.js";
+
+/** @typedef {import("../model/conversation-head.js").Mute} Mute */
+/** @typedef {import("../model/message-content.js").MessageContent} MessageContent */
+/** @typedef {import("../model/message.js").Message} Message */
+/** @typedef {import("../model/message.js").MessageAttributes} MessageAttributes */
+/** @typedef {import("../model/seq-range-set.js").SeqRange} SeqRange */
+/** @typedef {import("../store/database.js").Transaction} Transaction */
+/** @typedef {import("../store/outbox.js").QueuedMessage} QueuedMessage */
+/** @typedef {import("../sync/gap-fill.js").GapRequest} GapRequest */
+/** @typedef {import("../wire/frames.js").UserProfile} UserProfile */
+/** @typedef {import("../wire/requests.js").HistoryPoint} HistoryPoint */
+/** @typedef {import("./conversation.js").Conversation} Conversation */
+/** @typedef {import("./send-handle.js").SendState} SendState */
+/** @typedef {import("./timeline-window.js").TimelineWindow} TimelineWindow */
+
+/**
+ * An item of a timeline. Its `id` stays the same when a queued message is sent.
+ *
+ * - `message`: a stored message; a recalled or deleted message has no content
+ * - `pending`: a queued message of this browser that the server has not stored yet
+ * - `gap`: a range of messages that exist on the server but are not stored in this browser
+ *
+ * @typedef {{type: "message", id: string, message: Message}
+ *   | {type: "pending", id: string, content: MessageContent, attributes: MessageAttributes, createdAt: Date,
+ *      state: SendState}
+ *   | {type: "gap", id: string, range: SeqRange, isLoading: boolean}} TimelineItem
+ */
+
+/**
+ * A snapshot of a timeline.
+ *
+ * @typedef {object} TimelineView
+ * @property {readonly TimelineItem[]} items The items, the oldest first.
+ * @property {ReadonlyMap<string, UserProfile>} profiles The known profiles of the messages' senders.
+ * @property {string | null} firstUnread The first unread message, if it is in the window.
+ * @property {boolean} isAtNewest Whether the window contains the newest message.
+ * @property {boolean} hasOlder Whether older messages or a gap precede the window.
+ * @property {number} peerReadSeq The sequence number up to which the peer of a direct conversation has read.
+ * @property {boolean} isFrozen Whether only moderators, owners and administrators may currently write.
+ * @property {Mute | null} mute The user's mute; `null` if the user may write.
+ */
+
+/** @type {TimelineView} */
+const emptyView = Object.freeze({
+  items: [],
+  profiles: new Map(),
+  firstUnread: null,
+  isAtNewest: true,
+  hasOlder: false,
+  peerReadSeq: 0,
+  isFrozen: false,
+  mute: null,
+});
+
+/** The delay in milliseconds before a failed request of a timeline is repeated. */
+const retryDelay = 1000;
+
+/**
+ * A live view of one conversation for a user interface.
+ *
+ * A timeline holds a window of the log around a position, including the gaps in it, and queued messages at the newest
+ * end. It never shows the messages on both sides of a gap without showing the gap. Gaps in the window are loaded while
+ * the timeline is observed.
+ *
+ * @extends {LiveView<TimelineView>}
+ */
+export class Timeline extends LiveView {
+  #conversation;
+  #size;
+  /** @type {TimelineWindow} */
+  #window;
+  /** @type {SeqRange | null} */
+  #visible = null;
+  /** The sequence numbers that are shown, or will be shown after the next read. @type {SeqRange | null} */
+  #shown = null;
+  #fill = new GapFill();
+  #isSeeking = false;
+  #isFetchingPeople = false;
+  /** @type {Map<string, SeqRange>} */
+  #places = new Map();
+
+  /**
+   * @param {Conversation} conversation
+   * @param {HistoryPoint} point
+   * @param {number} size
+   */
+  constructor(conversation, point, size) {
+    super(conversation.core, { id: conversation.id }, emptyView, () => this.#read());
+    this.#conversation = conversation;
+    this.#size = size;
+    this.#window = windowAt(point, size);
+  }
+
+  get #core() {
+    return this.#conversation.core;
+  }
+
+  // Actions of the user interface
+
+  /**
+   * Sets the items that are visible on the screen.
+   *
+   * The gap nearest to them is loaded first, and new messages don't push them out of the window. Items that are no
+   * longer in the window are ignored.
+   *
+   * @param {string} first The ID of the first visible item.
+   * @param {string} last The ID of the last one.
+   */
+  setVisible(first, last) {
+    const [lower, upper] = [this.#places.get(first)?.[0], this.#places.get(last)?.[1]];
+    if (lower === undefined || upper === undefined || lower > upper) return;
+    this.#visible = [lower, upper];
+    this.#fill.allowRequests();
+    this.refresh();
+  }
+
+  /**
+   * Extends the window by half its size toward older messages, and resolves when they can be shown. A window that would
+   * exceed twice its size drops its newest messages.
+   *
+   * @param {{signal?: AbortSignal}} [options]
+   * @throws {ScrollbackError} The error that prevented loading from the server, if the browser has no older messages.
+   */
+  async loadOlder(options = {}) {
+    await this.#extend("older", options);
+  }
+
+  /**
+   * Extends the window by half its size toward newer messages. A window that reaches the newest message follows new
+   * ones.
+   *
+   * @param {{signal?: AbortSignal}} [options]
+   * @throws {ScrollbackError} The error that prevented loading from the server, if the browser has no newer messages.
+   */
+  async loadNewer(options = {}) {
+    await this.#extend("newer", options);
+  }
+
+  /**
+   * Moves the window to another point, with the same number of messages on both sides.
+   *
+   * @param {HistoryPoint} point
+   * @param {{signal?: AbortSignal}} [options]
+   * @throws {ScrollbackError} `unknown-message` if the message does not exist. `unreachable` if only the server knows
+   *   the point's position and can't be reached.
+   */
+  async jump(point, { signal } = {}) {
+    if (point !== "latest") {
+      const page = await this.#conversation.history({ around: point, beforeLimit: 10, afterLimit: 10, signal });
+      if (page.remoteError && page.messages.length === 0) throw page.remoteError;
+    }
+    this.#window = windowAt(point, this.#size);
+    this.#visible = null;
+    this.#fill.allowRequests();
+    this.refresh();
+  }
+
+  /**
+   * @param {"older" | "newer"} direction
+   * @param {{signal?: AbortSignal}} options
+   */
+  async #extend(direction, { signal }) {
+    if (!this.#shown) return;
+    const step = Math.max(1, Math.floor(this.#size / 2));
+    const limit = Math.min(step, standardLimits.pageSize);
+    const anchor = direction === "older" ? { before: { seq: this.#shown[0] } } : { after: { seq: this.#shown[1] } };
+    const page = await this.#conversation.history({ ...anchor, limit, signal });
+    if (page.remoteError && page.messages.length === 0) throw page.remoteError;
+    const { log } = await this.#load((conversation) => Promise.resolve(conversation));
+    if (!log || !this.#shown) return;
+    this.#window = extendedWindow(this.#shown, direction, step, this.#size * 2, log);
+    this.#shown = shownRange(this.#window, log, null, this.#size);
+    this.#visible = null;
+    this.#fill.allowRequests();
+    this.refresh();
+  }
+
+  // Reading
+
+  /**
+   * @template Result
+   * @param {(conversation: OpenConversation, transaction: Transaction) => Promise<Result>} body
+   */
+  #load(body) {
+    const { id } = this.#conversation;
+    return this.#core.store.read(async (transaction) =>
+      body(await OpenConversation.load(transaction, id), transaction)
+    );
+  }
+
+  /**
+   * Reads the window from one snapshot of the store, and starts the next request.
+   *
+   * @returns {Promise<TimelineView>}
+   */
+  async #read() {
+    const { user } = this.#core;
+    return await this.#load(async (conversation, transaction) => {
+      const { log, entry, read } = conversation;
+      const { messages: queued, changes } = await queuedIn(transaction, conversation.id);
+      const range = log && await this.#locateWindow(transaction, conversation);
+      const base = { ...emptyView, peerReadSeq: entry.peerReadSeq, isFrozen: entry.isFrozen, mute: entry.mute };
+      if (!log?.range || !range) {
+        this.#seek();
+        return { ...base, items: pendingItems(queued, new Set()) };
+      }
+      this.#shown = range;
+      const rows = (await messagesIn(transaction, conversation.id, range))
+        .map((row) => withPendingChanges(row, changes, user));
+      const people = await profiles(transaction, rows.map(({ sender }) => sender), Date.now());
+      const gaps = log.gaps.clippedTo(range).ranges;
+      this.#request(log.gapToFill(this.#focus(range)), range, gaps, people.outdated);
+      const isAtNewest = range[1] === log.head;
+      // A message that the server lost and that is queued again may still have its old row.
+      const known = new Set(rows.map(({ id }) => id));
+      const items = [...this.#items(rows, gaps), ...isAtNewest ? pendingItems(queued, known) : []];
+      for (const { id } of queued.map(({ submission }) => submission)) this.#places.set(id, [range[1], range[1]]);
+      const firstUnread = read && read.unread > 0
+        ? rows.find((row) => row.seq > read.position && row.sender !== user && row.countsUnread)
+        : null;
+      return {
+        ...base,
+        items,
+        profiles: people.known,
+        firstUnread: firstUnread?.id ?? null,
+        isAtNewest,
+        hasOlder: range[0] > log.firstSeq,
+      };
+    });
+  }
+
+  /**
+   * Returns the range to show, after locating the point of a window that seeks one.
+   *
+   * @param {Transaction} transaction
+   * @param {OpenConversation} conversation
+   */
+  async #locateWindow(transaction, conversation) {
+    const { log } = conversation;
+    if (!log?.range) return null;
+    if (this.#window.type === "seeking") {
+      const place = await locate(transaction, this.#core.user, this.#window.point, conversation);
+      if (place) this.#window = windowAround(place, this.#size, log);
+      else this.#seek();
+    }
+    const range = shownRange(this.#window, log, this.#visible, this.#size);
+    if (range) return range;
+    // The window's log no longer exists.
+    this.#window = { type: "newest", count: this.#size };
+    return shownRange(this.#window, log, null, this.#size);
+  }
+
+  /** @param {SeqRange} range */
+  #focus(range) {
+    const focus = this.#visible?.[1] ?? focusOf(this.#window) ?? range[1];
+    return Math.min(Math.max(focus, range[0]), range[1]);
+  }
+
+  /**
+   * @param {Message[]} rows
+   * @param {readonly SeqRange[]} gaps
+   * @returns {TimelineItem[]}
+   */
+  #items(rows, gaps) {
+    /** @type {TimelineItem[]} */
+    const items = [];
+    this.#places.clear();
+    const loading = this.#fill.inFlight?.gap;
+    const rest = [...gaps];
+    const addGapsBelow = (/** @type {number} */ seq) => {
+      for (let gap = rest[0]; gap && gap[1] < seq; gap = rest[0]) {
+        rest.shift();
+        const isLoading = loading !== undefined && loading[0] <= gap[1] && gap[0] <= loading[1];
+        items.push({ type: "gap", id: `gap ${gap[1]}`, range: gap, isLoading });
+        this.#places.set(`gap ${gap[1]}`, gap);
+      }
+    };
+    for (const message of rows) {
+      addGapsBelow(message.seq);
+      items.push({ type: "message", id: message.id, message });
+      this.#places.set(message.id, [message.seq, message.seq]);
+    }
+    addGapsBelow(Infinity);
+    return items;
+  }
+
+  // Requests
+
+  /**
+   * Starts the most important request.
+   *
+   * @param {GapRequest | null} wanted
+   * @param {SeqRange} shown
+   * @param {readonly SeqRange[]} gaps
+   * @param {string[]} outdated The users whose profiles must be fetched.
+   */
+  #request(wanted, shown, gaps, outdated) {
+    const isShown = wanted && gaps.length > 0 && wanted.gap[0] <= shown[1] && shown[0] <= wanted.gap[1];
+    const step = this.#fill.next(isShown ? wanted : null, Date.now());
+    if (step.type === "ask") this.#fillGap(step.request);
+    else if (step.type === "wait") setTimeout(() => this.refresh(), step.until - Date.now());
+    if (outdated.length > 0 && !this.#isFetchingPeople) this.#fetchPeople(outdated.slice(0, maximumUsers));
+  }
+
+  /** @param {GapRequest} request */
+  async #fillGap(request) {
+    const { anchor, direction, limit } = request;
+    const query = direction === "older"
+      ? { before: { seq: anchor }, limit }
+      // No sequence number exists before the first one.
+      : { after: anchor > 0 ? { seq: anchor } : /** @type {const} */ ("earliest"), limit };
+    try {
+      const outcome = await this.#conversation.fetchPage(query);
+      this.#fill.answered(request, outcome.changedGaps);
+    } catch (error) {
+      this.#fill.failed(request, asError(error), Date.now(), Math.random);
+    }
+    this.refresh();
+  }
+
+  /** Fetches the messages around a point whose position this browser doesn't know. */
+  async #seek() {
+    if (this.#window.type !== "seeking" || this.#isSeeking) return;
+    this.#isSeeking = true;
+    const window = this.#window;
+    const side = Math.min(Math.floor(this.#size / 2), standardLimits.pageSize / 2);
+    /** @type {TimelineWindow | null} */
+    let found = null;
+    try {
+      const start = await this.#load((conversation) => Promise.resolve(pointToRequest(window.point, conversation)));
+      const outcome = await this.#conversation.fetchPage({ around: start, beforeLimit: side, afterLimit: side });
+      const place = await this.#load((conversation, transaction) =>
+        locate(transaction, this.#core.user, window.point, conversation)
+      );
+      if (!place && !outcome.changedGaps) {
+        // If the browser still can't locate the point, show the server's page.
+        const seqs = outcome.page.messages.map(({ seq }) => seq);
+        found = seqs.length > 0
+          ? { type: "range", range: [Math.min(...seqs), Math.max(...seqs)], epoch: outcome.page.state.epoch }
+          : { type: "newest", count: this.#size };
+      }
+    } catch (error) {
+      if (asError(error).isTemporary) await new Promise((resolve) => setTimeout(resolve, retryDelay));
+      // The point does not exist, and the newest messages are already shown.
+      else found = { type: "newest", count: this.#size };
+    }
+    this.#isSeeking = false;
+    if (found && this.#window === window) this.#window = found;
+    this.refresh();
+  }
+
+  /** @param {string[]} users */
+  async #fetchPeople(users) {
+    this.#isFetchingPeople = true;
+    try {
+      const body = await this.#core.request({ type: "users", users });
+      const found = decodeList(body["users"], "users", decodeProfile);
+      await this.#core.store.write((transaction) => saveProfiles(transaction, found, users, Date.now()));
+    } catch {
+      // Retry after a delay, because no other change may trigger another attempt.
+      await new Promise((resolve) => setTimeout(resolve, retryDelay * 5));
+    }
+    this.#isFetchingPeople = false;
+    this.refresh();
+  }
+}
+
+/**
+ * @param {QueuedMessage[]} queued
+ * @param {Set<string>} known The IDs of messages that are stored.
+ * @returns {TimelineItem[]}
+ */
+function pendingItems(queued, known) {
+  return queued.filter(({ submission }) => !known.has(submission.id)).map(({ submission, item }) => ({
+    type: "pending",
+    id: submission.id,
+    content: submission.content,
+    attributes: submission.attributes,
+    createdAt: new Date(item.createdAt),
+    state: stateOf(item),
+  }));
+}
+
+/**
+ * @param {unknown} error
+ * @returns {ScrollbackError}
+ */
+function asError(error) {
+  return error instanceof ScrollbackError
+    ? error
+    : new ScrollbackError("internal-error", "The request failed.", { cause: error });
+}

@@ -1,0 +1,46 @@
+// @ts-check
+/**
+ * What a connection reports.
+ *
+ * @typedef {{type: "opened"} | {type: "frame", text: string} | {type: "closed", code: number | null, reason: string}}
+ *   TransportEvent
+ */
+
+/** The subprotocol that client and server name in the WebSocket handshake. */
+const subprotocol = "scrollback.v1.json";
+
+/** A WebSocket to the server. */
+export class Connection {
+  /** @type {WebSocket} */
+  #socket;
+
+  /**
+   * @param {URL} server The address of the server.
+   * @param {(event: TransportEvent) => void} report Called with each event; `closed` is the last one, and the only
+   *   one if the connection can't be opened.
+   */
+  constructor(server, report) {
+    const address = new URL("v1/connect", server.href.endsWith("/") ? server : `${server.href}/`);
+    address.protocol = server.protocol === "https:" ? "wss:" : "ws:";
+    this.#socket = new WebSocket(address, subprotocol);
+    this.#socket.onopen = () => report({ type: "opened" });
+    this.#socket.onmessage = ({ data }) => {
+      if (typeof data === "string") report({ type: "frame", text: data });
+    };
+    this.#socket.onclose = ({ code, reason }) => {
+      // 1006 means that no close frame arrived.
+      report({ type: "closed", code: code === 1006 ? null : code, reason });
+    };
+  }
+
+  /** @param {string} text */
+  send(text) {
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(text);
+  }
+
+  /** Closes the connection and reports nothing more. */
+  close() {
+    this.#socket.onopen = this.#socket.onmessage = this.#socket.onclose = null;
+    this.#socket.close();
+  }
+}

@@ -1,0 +1,16 @@
+// @ts-check
+
+/**
+ * The browser SDK of Scrollback: an offline-first chat client. `Documentation/web.md` introduces it.
+ *
+ * @module
+ */
+export { ChatClient } from "./client/chat-client.js";
+export { Conversation } from "./client/conversation.js";
+export { Observable } from "./client/observable.js";
+export { SendHandle } from "./client/send-handle.js";
+export { Timeline } from "./client/timeline.js";
+export { ConversationID } from "./model/conversation-id.js";
+export { ScrollbackError } from "./model/errors.js";
+export { MessageContent } from "./model/message-content.js";
+export { Message } from "./model/message.js";

@@ -1,0 +1,149 @@
+// @ts-check
+import { compareTimetokens } from "../model/timetoken.js";
+import { setMeta } from "./meta.js";
+import { insertIntoOutbox, removeFromOutbox, saveOutboxItem } from "./outbox.js";
+import { messageOf } from "./records.js";
+import { ScrollbackError } from "../model/errors.js";
+
+/** @typedef {import("../sync/outbox-item.js").OutboxItem} OutboxItem */
+/** @typedef {import("./database.js").Transaction} Transaction */
+
+// What proves that the server still has everything that this device has seen, and what to do if it does not.
+
+/**
+ * The newest checkpoint that the server sent, until it is stored.
+ *
+ * The driver notes the checkpoint of a frame before it handles the frame. Every transaction stores the noted
+ * checkpoint, so that a stored checkpoint covers everything in the store.
+ */
+export class NotedCheckpoint {
+  /** @type {string | null} */
+  #lineage = null;
+  #commit = -1;
+  /** @type {string | null} */
+  #newest = null;
+  /** @type {string | null} */
+  #stored = null;
+
+  /**
+   * Starts with the checkpoints of another connection.
+   *
+   * @param {string | null} lineage
+   */
+  connected(lineage) {
+    if (lineage !== this.#lineage) {
+      this.#commit = -1;
+      this.#newest = null;
+    }
+    this.#lineage = lineage;
+  }
+
+  /**
+   * Notes the checkpoint of a frame; frames can arrive in another order than their commits.
+   *
+   * @param {string} checkpoint
+   */
+  note(checkpoint) {
+    const commit = Number.parseInt(checkpoint, 10);
+    if (this.#lineage === null || !(commit > this.#commit)) return;
+    this.#commit = commit;
+    this.#newest = `${this.#lineage}.${checkpoint}`;
+  }
+
+  /**
+   * Stores the checkpoint in a transaction.
+   *
+   * @param {Transaction} transaction
+   * @returns {Promise<() => void>} A function to call after the commit.
+   */
+  async store(transaction) {
+    const checkpoint = this.#newest;
+    if (checkpoint === null || checkpoint === this.#stored) return () => {};
+    await setMeta(transaction, "checkpoint", checkpoint);
+    return () => (this.#stored = checkpoint);
+  }
+}
+
+/** The commit number of conversations that were not fetched since the server's store went back. */
+const outdatedCommit = -1;
+
+/**
+ * The age in milliseconds up to which a message that the server lost is sent again automatically. Older messages fail,
+ * so that the user decides whether they still make sense.
+ */
+const resendAge = 24 * 60 * 60 * 1000;
+
+/**
+ * Prepares for a new sync because the server's store went back to an earlier state.
+ *
+ * The user's own messages that the server may have lost are kept in the outbox until the server has answered whether it
+ * has them. All conversations and profiles are fetched again. The function can be called repeatedly.
+ *
+ * @param {Transaction} transaction
+ * @param {string} user
+ * @param {string} lostAfter The timetoken after which messages may be lost.
+ */
+export async function adoptRollback(transaction, user, lostAfter) {
+  for (const row of await transaction.all("messages")) {
+    const message = messageOf(row);
+    const { id, conversation, content, attributes } = message;
+    const isLost = message.sender === user && compareTimetokens(message.timetoken, lostAfter) > 0;
+    if (!isLost || !content || message.type === "notice" || await transaction.get("outbox", id)) continue;
+    await insertIntoOutbox(transaction, {
+      id,
+      conversation,
+      request: { type: "send", submission: { id, content, attributes } },
+      now: message.sentAt.getTime(),
+      state: { type: "unconfirmed" },
+      isFrozen: true,
+    });
+  }
+  for (const row of await transaction.all("conversations")) {
+    if (row.log) transaction.putAll("conversations", [{ ...row, entry: { ...row.entry, lastCommit: outdatedCommit } }]);
+  }
+  for (const row of await transaction.all("people")) transaction.putAll("people", [{ ...row, fetchedAt: 0 }]);
+}
+
+/**
+ * Returns the conversations that were not fetched since the server's store went back, and the messages of which it is
+ * unknown whether the server still has them.
+ *
+ * @param {Transaction} transaction
+ * @param {number} limit The maximum number of messages.
+ */
+export async function unconfirmed(transaction, limit) {
+  const conversations = (await transaction.all("conversations"))
+    .filter(({ entry }) => entry.lastCommit === outdatedCommit).map(({ id }) => /** @type {string} */ (id));
+  const messages = (await transaction.allOf("outbox", "ordinal"))
+    .filter(({ state }) => state.type === "unconfirmed").slice(0, limit)
+    .map(({ id, conversation }) => ({
+      id: /** @type {string} */ (id),
+      conversation: /** @type {string} */ (conversation),
+    }));
+  return { conversations, messages };
+}
+
+/**
+ * Removes a message from the outbox that the server still has, or queues one that it lost.
+ *
+ * @param {Transaction} transaction
+ * @param {string} id
+ * @param {boolean} isKnown Whether the server has the message.
+ * @param {number} now
+ * @returns {Promise<OutboxItem | null>} The item to queue.
+ */
+export async function confirm(transaction, id, isKnown, now) {
+  const row = await transaction.get("outbox", id);
+  if (row?.state.type !== "unconfirmed") return null;
+  if (isKnown) {
+    await removeFromOutbox(transaction, id);
+    return null;
+  }
+  const { request: _, about: _about, ...item } = row;
+  const isOld = now - row.createdAt > resendAge;
+  const message = "The server was restored to an earlier state and lost this message. Send it again or delete it.";
+  const state = isOld ? { type: "failed", error: new ScrollbackError("expired", message) } : { type: "queued" };
+  const queued = /** @type {OutboxItem} */ ({ ...item, state });
+  await saveOutboxItem(transaction, queued);
+  return queued;
+}

@@ -1,0 +1,93 @@
+// @ts-check
+import { survivesNewEpoch } from "../model/conversation-head.js";
+import { recentsDepth } from "../model/message-type.js";
+import { SeqRangeSet } from "../model/seq-range-set.js";
+import { messageKeys, messageOf } from "./records.js";
+import { pendingSettings, savePendingSettings } from "./settings.js";
+
+/** @typedef {import("../model/message.js").Message} Message */
+/** @typedef {import("../sync/log-state.js").LogState} LogState */
+/** @typedef {import("./database.js").Transaction} Transaction */
+/** @typedef {import("./log.js").LogInput} LogInput */
+/** @typedef {import("./log.js").OpenLog} OpenLog */
+
+/**
+ * Applies the parts of an input that concern the entry in the list of recent conversations.
+ *
+ * @param {Transaction} transaction
+ * @param {LogInput} input
+ * @param {LogState | null} before
+ * @param {OpenLog} log
+ */
+export async function updateEntry(transaction, input, before, log) {
+  const { entry } = log;
+  if (before && before.epoch !== log.log?.epoch) {
+    entry.reset();
+    await dropPendingOfOldEpoch(transaction, log);
+  }
+  if (!log.log) return;
+  if (input.type === "head") {
+    const pending = new Set((await pendingSettings(transaction, log.id)).keys());
+    entry.applyHead(input.head, pending, isReadPending(log));
+    entry.recordMissed(before, log.log);
+  } else if (input.type === "live" && input.event.type === "head") {
+    entry.recordMissed(before, log.log, true);
+  }
+}
+
+/** @param {OpenLog} log */
+const isReadPending = ({ read }) => read !== null && read.pendingReadSeq !== null;
+
+/**
+ * Deletes the unconfirmed settings that are meaningless in a new epoch. The unconfirmed read is part of the read state,
+ * which the new epoch has replaced.
+ *
+ * @param {Transaction} transaction
+ * @param {OpenLog} log
+ */
+async function dropPendingOfOldEpoch(transaction, log) {
+  const pending = await pendingSettings(transaction, log.id);
+  for (const kind of pending.keys()) if (!survivesNewEpoch(kind)) pending.delete(kind);
+  await savePendingSettings(transaction, log.id, pending);
+}
+
+/**
+ * Updates the entry at the end of the transaction.
+ *
+ * @param {Transaction} transaction
+ * @param {OpenLog} log
+ * @returns {Promise<boolean>} Whether the server must be asked for the last message.
+ */
+export async function finishEntry(transaction, log) {
+  let isUncertain = false;
+  if (log.isTouched) {
+    const { entry } = log;
+    const current = entry.lastSeq > 0 ? await transaction.get("messages", [log.id, entry.lastSeq]) : undefined;
+    isUncertain = entry.updateLastMessage({
+      gaps: log.log?.gaps ?? new SeqRangeSet(),
+      hadRow: log.hadRow,
+      newest: await newestMessages(transaction, log.id),
+      current: current ? messageOf(current) : null,
+    });
+  }
+  log.updateListing();
+  return isUncertain;
+}
+
+/**
+ * Returns the newest stored messages, down to the first that the list does not skip.
+ *
+ * @param {Transaction} transaction
+ * @param {string} id
+ * @returns {Promise<Message[]>}
+ */
+async function newestMessages(transaction, id) {
+  /** @type {Message[]} */
+  const messages = [];
+  await transaction.descend("messages", null, messageKeys(id, 0, Number.MAX_SAFE_INTEGER), (row) => {
+    const message = messageOf(row);
+    messages.push(message);
+    return message.skipsRecents && messages.length <= recentsDepth;
+  });
+  return messages;
+}

@@ -1,0 +1,65 @@
+// @ts-check
+
+/** @typedef {import("./database.js").Transaction} Transaction */
+
+/**
+ * The values of the store `meta`.
+ *
+ * @typedef {object} Meta
+ * @property {string} user The user and the server that the store belongs to.
+ * @property {string} server
+ * @property {string} device The device ID, which is created with the store.
+ * @property {string} cursor The cursor of the last sync window.
+ * @property {boolean} isInterrupted Whether the cursor's sync pass is unfinished. Changes made since that pass began may
+ *   be missing from it, so that another pass must follow.
+ * @property {boolean} hasCompletedSync Whether a sync pass was ever completed. Until then the device is new, and
+ *   messages before its first connection do not count as missed.
+ * @property {string} checkpoint The newest checkpoint that covers everything in the store.
+ */
+
+/**
+ * @template {keyof Meta} Name
+ * @param {Transaction} transaction
+ * @param {Name} name
+ * @returns {Promise<Meta[Name] | null>}
+ */
+export async function getMeta(transaction, name) {
+  return await transaction.get("meta", name) ?? null;
+}
+
+/**
+ * @template {keyof Meta} Name
+ * @param {Transaction} transaction
+ * @param {Name} name
+ * @param {Meta[Name]} value
+ */
+export const setMeta = (transaction, name, value) => transaction.put("meta", value, name);
+
+/** @param {Transaction} transaction */
+export const hasCompletedSync = async (transaction) => await getMeta(transaction, "hasCompletedSync") ?? false;
+
+/**
+ * The position at which the next sync pass begins, or an interrupted one continues.
+ *
+ * @param {Transaction} transaction
+ */
+export async function syncPoint(transaction) {
+  return {
+    cursor: await getMeta(transaction, "cursor"),
+    isInterrupted: await getMeta(transaction, "isInterrupted") ?? false,
+    hasCompletedSync: await hasCompletedSync(transaction),
+  };
+}
+
+/**
+ * Stores the cursor of a sync window.
+ *
+ * @param {Transaction} transaction
+ * @param {string} cursor
+ * @param {boolean} isLastWindow Whether the window completes its sync pass.
+ */
+export async function saveCursor(transaction, cursor, isLastWindow) {
+  await setMeta(transaction, "cursor", cursor);
+  await setMeta(transaction, "isInterrupted", !isLastWindow);
+  if (isLastWindow) await setMeta(transaction, "hasCompletedSync", true);
+}

@@ -1,0 +1,221 @@
+// @ts-check
+import { ScrollbackError } from "../model/errors.js";
+import { MessageContent } from "../model/message-content.js";
+import { outboxItem } from "../sync/outbox-item.js";
+
+/** @typedef {import("../model/errors.js").Problem} Problem */
+/** @typedef {import("../model/message-content.js").JSONObject} JSONObject */
+/** @typedef {import("../model/message.js").Mentions} Mentions */
+/** @typedef {import("../model/message.js").Submission} Submission */
+/** @typedef {import("../sync/outbox-item.js").OutboxItem} OutboxItem */
+/** @typedef {import("./database.js").Transaction} Transaction */
+
+/**
+ * New content of a message, of the same type, and changes of its attributes: `undefined` keeps one, and `null` removes
+ * it.
+ *
+ * @typedef {object} MessageEdit
+ * @property {MessageContent} content
+ * @property {Mentions | null} [mentions]
+ * @property {JSONObject | null} [metadata]
+ * @property {unknown} [extra]
+ * @property {string | null} [customType]
+ */
+
+/**
+ * A request that the outbox keeps until the server answers it.
+ *
+ * This is a format of the local store: a change of the server's API does not change it. The row has the conversation.
+ * `operation` makes a retry harmless.
+ *
+ * @typedef {{type: "send", submission: Submission}
+ *   | {type: "edit", message: string, operation: string, edit: MessageEdit}
+ *   | {type: "delete", messages: string[], audience: "everyone" | "me"}
+ *   | {type: "addAction", message: string, operation: string, action: string, value: string}
+ *   | {type: "removeAction", message: string, operation: string, action: string, value: string}
+ *   | {type: "clear", seq: number, epoch: string}
+ *   | {type: "putConversation", operation: string, exists: boolean | null, settings: JSONObject}
+ *   | {type: "deleteConversation"}} OutboxRequest
+ */
+
+/**
+ * A queued request in the store.
+ *
+ * @typedef {Omit<OutboxItem, "state"> & {request: OutboxRequest, about: string | null, state: StoredState}} OutboxRow
+ */
+
+/**
+ * The state of a queued request in the store. `unconfirmed` means that the server may have lost a message that it had.
+ *
+ * @typedef {{type: "queued"} | {type: "uploading"} | {type: "sending"} | {type: "waiting", until: number}
+ *   | {type: "failed", problem: Problem} | {type: "unconfirmed"}} StoredState
+ */
+
+/** Returns whether a request changes messages, and is not a message itself. @param {OutboxRequest} request */
+const isMessageChange = ({ type }) => type !== "send" && type !== "putConversation" && type !== "deleteConversation";
+
+/**
+ * @param {OutboxRow} row
+ * @returns {OutboxItem}
+ */
+function itemOf({ request: _, about: _about, state, ...fields }) {
+  if (state.type === "unconfirmed") throw new ScrollbackError("local-storage", "The outbox is damaged.");
+  const current = /** @type {OutboxItem["state"]} */ (
+    state.type === "failed" ? { type: "failed", error: ScrollbackError.from(state.problem) } : state
+  );
+  return { ...fields, state: current };
+}
+
+/**
+ * Returns the request of a row, whose content has lost its class in the store.
+ *
+ * @param {OutboxRow} row
+ * @returns {OutboxRequest}
+ */
+function requestOf({ request }) {
+  /** @param {MessageContent} content */
+  const restored = ({ type, json }) => new MessageContent(type, json);
+  if (request.type === "send") {
+    const { submission } = request;
+    return { ...request, submission: { ...submission, content: restored(submission.content) } };
+  }
+  if (request.type !== "edit") return request;
+  return { ...request, edit: { ...request.edit, content: restored(request.edit.content) } };
+}
+
+/**
+ * A message that the server has not stored yet, and its progress.
+ *
+ * @typedef {{submission: Submission, item: OutboxItem}} QueuedMessage
+ */
+
+/**
+ * Returns all queued items, in order.
+ *
+ * @param {Transaction} transaction
+ * @returns {Promise<OutboxItem[]>}
+ */
+export async function outboxItems(transaction) {
+  /** @type {OutboxRow[]} */
+  const rows = await transaction.allOf("outbox", "ordinal");
+  return rows.filter(({ state }) => state.type !== "unconfirmed").map(itemOf);
+}
+
+/**
+ * Returns the number of messages and changes that the server has not acknowledged.
+ *
+ * @param {Transaction} transaction
+ */
+export const outboxCount = async (transaction) => (await transaction.all("outbox")).length;
+
+/**
+ * @param {Transaction} transaction
+ * @param {string} id
+ * @returns {Promise<OutboxItem | null>}
+ */
+export async function outboxItemOf(transaction, id) {
+  const row = await transaction.get("outbox", id);
+  return row && row.state.type !== "unconfirmed" ? itemOf(row) : null;
+}
+
+/**
+ * @param {Transaction} transaction
+ * @param {string} id
+ * @returns {Promise<OutboxRequest | null>}
+ */
+export async function outboxRequest(transaction, id) {
+  const row = await transaction.get("outbox", id);
+  return row ? requestOf(row) : null;
+}
+
+/**
+ * Returns the queued requests of a conversation, in order.
+ *
+ * @param {Transaction} transaction
+ * @param {string} id
+ * @returns {Promise<OutboxRow[]>}
+ */
+const rowsIn = (transaction, id) =>
+  transaction.allOf("outbox", "conversation", IDBKeyRange.bound([id, 0], [id, Number.MAX_SAFE_INTEGER]));
+
+/**
+ * Returns the queued messages of a conversation, and the queued changes of its messages, both in order.
+ *
+ * @param {Transaction} transaction
+ * @param {string} id
+ * @returns {Promise<{messages: QueuedMessage[], changes: OutboxRequest[]}>}
+ */
+export async function queuedIn(transaction, id) {
+  /** @type {QueuedMessage[]} */
+  const messages = [];
+  /** @type {OutboxRequest[]} */
+  const changes = [];
+  for (const row of await rowsIn(transaction, id)) {
+    if (row.state.type === "unconfirmed") continue;
+    const request = requestOf(row);
+    if (request.type === "send") messages.push({ submission: request.submission, item: itemOf(row) });
+    else if (row.state.type !== "failed" && isMessageChange(request)) changes.push(request);
+  }
+  return { messages, changes };
+}
+
+/**
+ * Returns whether a conversation has queued requests that did not fail.
+ *
+ * @param {Transaction} transaction
+ * @param {string} id
+ */
+export async function isAwaited(transaction, id) {
+  return (await rowsIn(transaction, id)).some(({ state }) => state.type !== "failed");
+}
+
+/**
+ * Adds a request to the outbox.
+ *
+ * @param {Transaction} transaction
+ * @param {{id: string, conversation: string, request: OutboxRequest, about?: string | null, now: number,
+ *   state?: StoredState, isFrozen?: boolean}} fields
+ */
+export async function insertIntoOutbox(transaction, { id, conversation, request, about = null, now, ...others }) {
+  let ordinal = 1;
+  await transaction.descend("outbox", "ordinal", null, (row) => {
+    ordinal = row.ordinal + 1;
+    return false;
+  });
+  const item = outboxItem({ id, conversation, ordinal, createdAt: now, isMessage: request.type === "send" });
+  await transaction.put("outbox", { ...item, ...others, request, about });
+}
+
+/**
+ * Stores the state of an item.
+ *
+ * @param {Transaction} transaction
+ * @param {OutboxItem} item
+ */
+export async function saveOutboxItem(transaction, { id, state, attempts, isFrozen, needsUpload }) {
+  const row = await transaction.get("outbox", id);
+  if (!row) return;
+  const stored = state.type === "failed" ? { type: "failed", problem: state.error.toJSON() } : state;
+  await transaction.put("outbox", { ...row, state: stored, attempts, isFrozen, needsUpload });
+}
+
+/**
+ * Replaces the content of a queued message that was never transmitted.
+ *
+ * @param {Transaction} transaction
+ * @param {string} id
+ * @param {(submission: Submission) => Submission} change
+ * @returns {Promise<boolean>} `false` if the message is not in the outbox or may have reached the server.
+ */
+export async function replaceUnsent(transaction, id, change) {
+  const row = await transaction.get("outbox", id);
+  if (!row || row.isFrozen || row.request.type !== "send") return false;
+  await transaction.put("outbox", { ...row, request: { type: "send", submission: change(row.request.submission) } });
+  return true;
+}
+
+/**
+ * @param {Transaction} transaction
+ * @param {string} id
+ */
+export const removeFromOutbox = (transaction, id) => transaction.delete("outbox", id);

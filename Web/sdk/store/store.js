@@ -1,0 +1,156 @@
+// @ts-check
+
+import { NotedCheckpoint } from "./checkpoint.js";
+import { Database } from "./database.js";
+import { getMeta, setMeta } from "./meta.js";
+import { outboxCount } from "./outbox.js";
+
+/** @typedef {import("../model/errors.js").ScrollbackError} ScrollbackError */
+/** @typedef {import("./database.js").Transaction} Transaction */
+
+/**
+ * Data that the browser deleted: the number of messages and changes that were not sent.
+ *
+ * @typedef {{unsent: number}} StorageLoss
+ */
+
+/**
+ * The local store of one user of one server in one browser: messages, gaps, the outbox, read state.
+ *
+ * The state machines apply every update to a log inside the transaction that saves the result. Rows, gaps and cursor
+ * therefore stay consistent, even if the page closes at any moment.
+ */
+export class Store {
+  #database;
+  #name;
+  checkpoint = new NotedCheckpoint();
+
+  /**
+   * Opens the store, and creates it if it does not exist.
+   *
+   * @param {{user: string, server: string}} owner
+   * @param {(error: ScrollbackError) => void} failed Called if the browser closes the store.
+   * @returns {Promise<{store: Store, device: string, loss: StorageLoss | null}>}
+   * @throws {ScrollbackError} `local-storage`
+   */
+  static async open({ user, server }, failed) {
+    const name = Store.nameOf({ user, server });
+    const { database, isNew } = await Database.open(name, failed);
+    const store = new Store(name, database);
+    const loss = isNew ? readMarker(name) : null;
+    const device = await store.write(async (transaction) => {
+      const known = await getMeta(transaction, "device");
+      if (known !== null) return known;
+      const created = crypto.randomUUID();
+      await setMeta(transaction, "device", created);
+      await setMeta(transaction, "user", user);
+      await setMeta(transaction, "server", server);
+      return created;
+    }, { changesOutbox: true });
+    return { store, device, loss };
+  }
+
+  /**
+   * The name of the database, the lock and the channel of a client. A store belongs to one user and one server.
+   *
+   * @param {{user: string, server: string}} owner
+   */
+  static nameOf({ user, server }) {
+    return `scrollback ${server} ${user}`;
+  }
+
+  /**
+   * @param {string} name
+   * @param {Database} database
+   */
+  constructor(name, database) {
+    this.#name = name;
+    this.#database = database;
+  }
+
+  /**
+   * Reads from one snapshot.
+   *
+   * @template Result
+   * @param {(transaction: Transaction) => Promise<Result>} body
+   * @returns {Promise<Result>}
+   */
+  read(body) {
+    return this.#database.read(body);
+  }
+
+  /**
+   * Runs `body` in one transaction, which also stores the noted checkpoint.
+   *
+   * @template Result
+   * @param {(transaction: Transaction) => Promise<Result>} body
+   * @param {{isDurable?: boolean, changesOutbox?: boolean}} [options] `changesOutbox` must be set if the number of queued
+   *   requests can change.
+   * @returns {Promise<Result>}
+   */
+  async write(body, { isDurable = false, changesOutbox = false } = {}) {
+    let committed = () => {};
+    let unsent = 0;
+    const answer = await this.#database.write(async (transaction) => {
+      const answer = await body(transaction);
+      committed = await this.checkpoint.store(transaction);
+      if (changesOutbox) unsent = await outboxCount(transaction);
+      return answer;
+    }, { isDurable });
+    committed();
+    if (changesOutbox) writeMarker(this.#name, unsent);
+    return answer;
+  }
+
+  close() {
+    this.#database.close();
+  }
+
+  /**
+   * Deletes the store and its data.
+   *
+   * @param {{user: string, server: string}} owner
+   */
+  static async delete(owner) {
+    const name = Store.nameOf(owner);
+    await Database.delete(name);
+    removeMarker(name);
+  }
+}
+
+// Browsers delete the databases of a site when their disk is full, and no API reports it. A marker in another storage,
+// which they keep longer, shows that a database existed and how much it had that was not sent.
+
+/**
+ * @param {string} name
+ * @returns {StorageLoss | null}
+ */
+function readMarker(name) {
+  try {
+    const text = localStorage.getItem(name);
+    return text === null ? null : { unsent: Number(text) };
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {number} unsent
+ */
+function writeMarker(name, unsent) {
+  try {
+    localStorage.setItem(name, String(unsent));
+  } catch {
+    // Without the marker, only the report of a loss is missing.
+  }
+}
+
+/** @param {string} name */
+function removeMarker(name) {
+  try {
+    localStorage.removeItem(name);
+  } catch {
+    // The storage is not available, so that it has no marker.
+  }
+}

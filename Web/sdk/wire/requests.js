@@ -1,0 +1,193 @@
+// @ts-check
+
+/** @typedef {import("../model/conversation-head.js").EpochPosition} EpochPosition */
+/** @typedef {import("../model/conversation-head.js").StateChange} StateChange */
+/** @typedef {import("../model/log.js").LogPosition} LogPosition */
+/** @typedef {import("../model/message-content.js").JSONObject} JSONObject */
+/** @typedef {import("../model/message.js").MessageAttributes} MessageAttributes */
+/** @typedef {import("../model/message.js").Submission} Submission */
+/** @typedef {import("./frames.js").FrameRequest} FrameRequest */
+
+// The requests that the client sends, as Documentation/protocol.md lists them. A member that is `undefined` is left
+// out of the frame.
+
+/**
+ * A point in a log: `latest`, `earliest`, `firstUnread`, a sequence number, a message, a timetoken or a date.
+ *
+ * @typedef {"latest" | "earliest" | "firstUnread" | {seq: number} | {id: string} | {timetoken: string} | Date}
+ *   HistoryPoint
+ */
+
+/**
+ * A page of history: its start, its direction and its size. At most one of `before`, `after`, `around` and `cursor`.
+ *
+ * @typedef {object} HistoryQuery
+ * @property {HistoryPoint} [before] Reads messages older than this point.
+ * @property {HistoryPoint} [after] Reads messages newer than this point.
+ * @property {HistoryPoint} [around] Reads messages on both sides of this point.
+ * @property {string} [cursor] Continues a page.
+ * @property {number} [limit] The maximum number of messages, 0...100.
+ * @property {number} [beforeLimit] The maximum number of older messages around a point.
+ * @property {number} [afterLimit] The maximum number of newer messages around a point.
+ * @property {"newestFirst" | "oldestFirst"} [sort]
+ * @property {string[]} [types] The filters, of which all must match; see `Documentation/protocol.md`.
+ * @property {string[]} [excludedTypes]
+ * @property {string[]} [customTypes]
+ * @property {string[]} [senders]
+ * @property {boolean} [mentionsMe]
+ * @property {boolean} [hasMedia]
+ * @property {string} [thread]
+ * @property {boolean} [excludesReplies]
+ */
+
+/**
+ * Returns the text form of a point.
+ *
+ * @param {HistoryPoint | undefined} point
+ */
+function pointText(point) {
+  if (point === undefined || typeof point === "string") return point;
+  if (point instanceof Date) return point.toISOString();
+  if ("seq" in point) return `seq:${point.seq}`;
+  return "id" in point ? `id:${point.id}` : `timetoken:${point.timetoken}`;
+}
+
+/**
+ * @param {string} conversation
+ * @param {HistoryQuery} query
+ * @returns {FrameRequest}
+ */
+export const getHistory = (conversation, { before, after, around, ...others }) => ({
+  type: "history",
+  conversation,
+  before: pointText(before),
+  after: pointText(after),
+  around: pointText(around),
+  ...others,
+});
+
+/**
+ * Returns the members of attributes.
+ *
+ * @param {MessageAttributes} attributes
+ */
+export function attributeMembers({ mentions, traits, priority, ...others }) {
+  const flags = {
+    storeInHistory: traits?.isStored,
+    countsUnread: traits?.countsUnread,
+    notifies: traits?.notifies,
+    updatesRecents: traits?.updatesRecents,
+  };
+  return {
+    ...others,
+    mentions: mentions && {
+      everyone: mentions.everyone || undefined,
+      users: mentions.users.length > 0 ? mentions.users : undefined,
+      pushText: mentions.pushText,
+    },
+    flags: Object.values(flags).includes(false) ? flags : undefined,
+    priority: priority === "normal" ? undefined : priority,
+  };
+}
+
+/** @param {Submission} submission */
+export const submissionMembers = ({ id, content, attributes }) => ({
+  id,
+  type: content.type,
+  content: content.json,
+  ...attributeMembers(attributes),
+});
+
+/**
+ * @param {string | null} cursor
+ * @param {number} limit
+ * @returns {FrameRequest}
+ */
+export const syncWindow = (cursor, limit) => ({ type: "sync", cursor: cursor ?? undefined, limit });
+
+/**
+ * @param {readonly LogPosition[]} positions
+ * @returns {FrameRequest}
+ */
+export const syncLogs = (positions) => ({ type: "sync", positions });
+
+/** The maximum number of conversations in a request for heads. */
+export const maximumHeads = 100;
+
+/**
+ * @param {readonly string[]} conversations
+ * @returns {FrameRequest}
+ */
+export const getHeads = (conversations) => ({ type: "heads", conversations });
+
+/** The maximum number of conversations in a request that marks several as read. */
+export const maximumReads = 500;
+
+/**
+ * A read marker in one of several conversations. `userRev` is the newest user revision that the device knew.
+ *
+ * @typedef {{conversation: string, seq: number, epoch: string, userRev: number | null}} ReadMark
+ */
+
+/** @param {ReadMark} mark */
+const markMembers = ({ conversation, seq, epoch, userRev }) => ({
+  conversation,
+  seq,
+  epoch,
+  userRev: userRev ?? undefined,
+});
+
+/**
+ * @param {readonly ReadMark[]} marks
+ * @returns {FrameRequest}
+ */
+export const markSeveralRead = (marks) => ({ type: "readMany", conversations: marks.map(markMembers) });
+
+/**
+ * Returns the request that sends a change of the user's own state.
+ *
+ * @param {string} conversation
+ * @param {StateChange} change
+ * @returns {FrameRequest}
+ */
+export function changeState(conversation, change) {
+  /** @param {EpochPosition | null} at */
+  const place = (at) => ({ seq: at?.seq, epoch: at?.epoch });
+  switch (change.type) {
+    case "read":
+      return { type: "read", ...markMembers({ ...change, conversation }) };
+    case "settings":
+      return {
+        type: "settings",
+        conversation,
+        muted: change.isMuted ?? undefined,
+        pinned: change.isPinned ?? undefined,
+      };
+    case "notifications":
+      return { type: "notifications", conversation, notifications: change.level };
+    case "removeRecent":
+      return {
+        type: "removeRecent",
+        conversation,
+        ...place(change.at),
+        stopRoaming: change.excludesFromNewDevices || undefined,
+      };
+    case "excludeFromNewDevices":
+      return { type: "stopRoaming", conversation, ...place(change.at) };
+    case "markUnread":
+    case "addRecent":
+      return { type: change.type, conversation };
+  }
+}
+
+/** The maximum number of messages in a request for their current state. */
+export const maximumRefreshed = 20;
+
+/**
+ * @param {readonly {conversation: string, id: string}[]} messages
+ * @returns {FrameRequest}
+ */
+export const refreshMessages = (messages) => ({ type: "refresh", messages });
+
+/** The maximum number of users in a request for profiles or presence. */
+export const maximumUsers = 100;
