@@ -132,7 +132,7 @@ let package = Package(
         .target(
             name: "ScrollbackServer",
             dependencies: [
-                "CEmbeddedFiles", "ScrollbackEngine", "ScrollbackModel", "ScrollbackPush", "ScrollbackSQLite",
+                "CEmbeddedFiles", "CZlib", "ScrollbackEngine", "ScrollbackModel", "ScrollbackPush", "ScrollbackSQLite",
                 "ScrollbackWire",
                 "SQLiteSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -278,9 +278,9 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "ContractRows", "OfflineWeek", "PictureFixtures", "Scrollback", "ScrollbackEngine", "ScrollbackModel",
-                "ScrollbackPictureScaling", "ScrollbackSQLite", "ScrollbackServer", "ScrollbackWire", "SQLiteSupport",
-                "GroupChat", "TestSupport", "offline-app",
+                "CZlib", "ContractRows", "OfflineWeek", "PictureFixtures", "Scrollback", "ScrollbackEngine",
+                "ScrollbackModel", "ScrollbackPictureScaling", "ScrollbackSQLite", "ScrollbackServer", "ScrollbackWire",
+                "SQLiteSupport", "GroupChat", "TestSupport", "offline-app",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),

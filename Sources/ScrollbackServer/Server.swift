@@ -136,7 +136,8 @@ package struct Server: Sendable {
         let scope = RequestScope(
             engine: engine, tokens: tokens, limiter: limiter, pools: pools, metrics: metrics,
             store: store, readiness: readiness, tidy: tidy,
-            announcesUploads: options.announcesUploads, metricsToken: options.metricsToken)
+            announcesUploads: options.announcesUploads, metricsToken: options.metricsToken,
+            allowedOrigins: options.allowedOrigins)
         let sockets = WebSockets(scope: scope, options: options, budget: budget)
         let pace = options.transferRate.map { TransferPace(rate: $0, grace: options.transferGrace) } ?? .unlimited
         let router = makeRouter(Route.all, scope)
@@ -148,6 +149,7 @@ package struct Server: Sendable {
                 ServerChannel(
                     responder: Exchange.wrapping(responder), certificates: certificates,
                     frameBytes: engine.limits.frameBytes,
+                    allowedOrigins: options.allowedOrigins,
                     makePaceHandler: { HTTPPaceHandler(channel: $0, pace: pace, metrics: metrics, budget: budget) },
                     makeWebSocket: { sockets.make(on: $0) })
             },

@@ -72,6 +72,8 @@ package struct ServerOptions: Sendable {
     ///
     /// Apple's clients resume only after this response, but some proxies mistake it for the final response.
     package var announcesUploads = true
+    /// The web origins whose pages may use the server, in addition to its own.
+    package var allowedOrigins = AllowedOrigins()
     /// The free space of the volume in bytes below which the server refuses new messages and other new data.
     ///
     /// 0 turns the check off, and `nil` selects 256 MiB, or a fiftieth of a smaller volume.

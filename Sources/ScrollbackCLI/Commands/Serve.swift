@@ -93,6 +93,13 @@ struct Serve: AsyncParsableCommand {
         help: "Whether to announce resumable uploads with status 104, which some proxies mishandle (default: yes).")
     var announceUploads: Bool?
 
+    @Option(
+        help: """
+            A web origin, such as https://app.example.org, whose pages may use the server. Repeat the option for each \
+            origin (default: only the server's own pages).
+            """)
+    var allowOrigin: [String] = []
+
     @Option(help: "The minimum log level: trace, debug, info, notice, warning or error (default: info).")
     var logLevel: String?
 
@@ -134,6 +141,9 @@ struct Serve: AsyncParsableCommand {
 
             options.announcesUploads =
                 announceUploads ?? settings.bool(forKey: "announce.uploads") ?? options.announcesUploads
+
+            let origins = allowOrigin.isEmpty ? settings.stringArray(forKey: "allow.origin") ?? [] : allowOrigin
+            options.allowedOrigins = try AllowedOrigins(origins)
 
             options.storeKeys = try storeKeyOptions.keys { settings.string(forKey: ConfigKey($0)) }
             options.pushCredentials = pushCredentials ?? settings.string(forKey: "push.credentials")

@@ -21,6 +21,7 @@ struct RequestScope: Sendable {
     let announcesUploads: Bool
     /// A token that allows reading the metrics, besides those of administrators.
     let metricsToken: String?
+    let allowedOrigins: AllowedOrigins
     /// The access rule of the operation.
     ///
     /// The router sets the rule of the route. A WebSocket session checks the rule of each of its requests itself.

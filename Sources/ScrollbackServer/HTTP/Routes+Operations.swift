@@ -47,7 +47,10 @@ extension Route {
                 status: .ok, headers: [.contentType: "application/json"],
                 body: .init(byteBuffer: ByteBuffer(bytes: OpenAPIDocument.bytes)))
         },
-        Route(.get, "/v1/connect", .probe) { _, _, _ throws(ChatError) in
+        Route(.get, "/v1/connect", .probe) { scope, request, _ throws(ChatError) in
+            let refusal = scope.allowedOrigins.refusal(
+                ofSocketFrom: request.headers[.origin], to: request.head.authority)
+            if let refusal { throw refusal }
             throw ChatError(
                 .malformed, "This path is a WebSocket endpoint. Upgrade with the subprotocol scrollback.v1.json.",
                 parameter: "Sec-WebSocket-Protocol")

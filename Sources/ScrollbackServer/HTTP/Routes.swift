@@ -108,7 +108,8 @@ package enum APISurface {
 /// Builds the router with all operations, and with errors for unknown paths and unsupported methods.
 func makeRouter(_ routes: [Route], _ scope: RequestScope) -> Router<BasicRequestContext> {
     let router = Router(context: BasicRequestContext.self)
-    router.add(middleware: ProblemMiddleware(routes: routes, metrics: scope.metrics))
+    router.add(
+        middleware: ProblemMiddleware(routes: routes, metrics: scope.metrics, allowedOrigins: scope.allowedOrigins))
     for route in routes {
         var scope = scope
         scope.access = route.access
@@ -119,6 +120,11 @@ func makeRouter(_ routes: [Route], _ scope: RequestScope) -> Router<BasicRequest
             router.on(RouterPath(route.path), method: method) { request, context in
                 try await route.handler(own, request, context)
             }
+        }
+    }
+    for file in WebFile.all {
+        for method in WebFile.methods {
+            router.on(RouterPath(file.path), method: method) { request, _ in file.response(to: request) }
         }
     }
     return router
@@ -151,6 +157,7 @@ extension [Route] {
 private struct ProblemMiddleware: RouterMiddleware {
     let routes: [Route]
     let metrics: ServerMetrics
+    let allowedOrigins: AllowedOrigins
 
     func handle(
         _ request: Request, context: BasicRequestContext,
@@ -159,7 +166,11 @@ private struct ProblemMiddleware: RouterMiddleware {
         metrics.requests.increment()
         var response: Response
         do {
-            response = try await next(request, context)
+            if let preflight = allowedOrigins.preflight(request) {
+                response = preflight
+            } else {
+                response = try await next(request, context)
+            }
         } catch let error as ChatError {
             if error.status >= 500 {
                 context.logger.error(
@@ -176,9 +187,10 @@ private struct ProblemMiddleware: RouterMiddleware {
             response = ChatError(.malformed, "The request can't be parsed.", cause: error).response
         }
         if response.status.code >= 500 { metrics.failedRequests.increment() }
-        // Answers depend on the token, so no cache may store them. Downloads of files have their own rule.
+        // Answers depend on the token, so no cache may store them. Files have their own rule.
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
         response.headers[.xContentTypeOptions] = "nosniff"
+        allowedOrigins.addFields(to: &response, for: request)
         // A response to HEAD has no body (RFC 9110 section 9.3.2). The client would take one for the next response.
         if request.method == .head {
             let length = response.body.contentLength
@@ -192,7 +204,8 @@ private struct ProblemMiddleware: RouterMiddleware {
 
     /// Answers a request whose path is unknown, or whose path does not support the method.
     private func unknown(_ request: Request) -> Response {
-        let allowed = routes.methods(at: request.uri.path)
+        let isFile = WebFile.all.contains { $0.path == request.uri.path }
+        let allowed = isFile ? Set(WebFile.methods) : routes.methods(at: request.uri.path)
         guard !allowed.isEmpty else { return ChatError(.unknownOperation, "The path does not exist.").response }
         var response = ChatError(.methodNotAllowed, "The path does not support \(request.method).").response
         response.headers[.allow] = allowed.map(\.rawValue).sorted().joined(separator: ", ")

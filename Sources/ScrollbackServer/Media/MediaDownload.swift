@@ -16,7 +16,7 @@ struct MediaDownload: Sendable {
     let size: Int64
     let name: String?
     let caching: String
-    private let tag: String
+    private let tag: EntityTag
 
     init(of row: MediaRow) {
         blob = row.blob
@@ -24,7 +24,7 @@ struct MediaDownload: Sendable {
         size = row.size
         name = row.name
         caching = "private, max-age=86400, immutable"
-        tag = "\"\(blob)\""
+        tag = EntityTag(of: blob)
     }
 
     /// Creates the response for a thumbnail, or `nil` if the file has none.
@@ -36,23 +36,23 @@ struct MediaDownload: Sendable {
         name = nil
         // The thumbnail can change.
         caching = "private, max-age=3600"
-        tag = "\"\(blob)\""
+        tag = EntityTag(of: blob)
     }
 
     func response(to request: Request, _ engine: Engine) async throws(ChatError) -> Response {
         var headers: HTTPFields = [
-            .eTag: tag, .acceptRanges: "bytes", .cacheControl: caching, .contentType: mediaType,
+            .eTag: tag.text, .acceptRanges: "bytes", .cacheControl: caching, .contentType: mediaType,
             .contentDisposition: disposition, .xContentTypeOptions: "nosniff",
             .contentSecurityPolicy: "sandbox; default-src 'none'",
         ]
-        if matches(request.headers[.ifNoneMatch]) {
+        if tag.isListed(in: request.headers[.ifNoneMatch]) {
             headers[.contentType] = nil
             headers[.contentDisposition] = nil
             return Response(status: .notModified, headers: headers)
         }
         // Ignore the range if the client has a part of another version. The server sends only entity tags, so it
         // ignores dates.
-        let isSame = request.headers[.ifRange].map { $0 == tag } ?? true
+        let isSame = request.headers[.ifRange].map { $0 == tag.text } ?? true
         // A HEAD request ignores the range.
         let isGet = request.method == .get
         let wanted = isSame && isGet ? ByteRange(request.headers[.range], of: size) : .whole
@@ -100,14 +100,6 @@ struct MediaDownload: Sendable {
                 engine.mediaCounts.sentBytes.wrappingAdd(bytes.count, ordering: .relaxed)
             }
             try await writer.finish(nil)
-        }
-    }
-
-    private func matches(_ list: String?) -> Bool {
-        guard let list else { return false }
-        return list.split(separator: ",").contains { part in
-            let part = part.trimmingCharacters(in: .whitespaces)
-            return part == "*" || part == tag || part == "W/\(tag)"
         }
     }
 

@@ -32,6 +32,7 @@ struct ServerChannel: ServerChildChannel, HTTPChannelHandler {
     let responder: HTTPChannelHandler.Responder
     let certificates: Certificates?
     let frameBytes: Int
+    let allowedOrigins: AllowedOrigins
     let makePaceHandler: @Sendable (any Channel) -> HTTPPaceHandler
     let makeWebSocket: @Sendable (any Channel) -> (RawFrameHandler, WebSocketHandler)
 
@@ -70,7 +71,7 @@ struct ServerChannel: ServerChildChannel, HTTPChannelHandler {
             whole.enableResponseHeaderValidation = false
             let upgrade = try pipeline.configureUpgradableHTTPServerPipeline(configuration: whole)
             let upgrading = try pipeline.handler(type: NIOTypedHTTPServerUpgradeHandler<Upgrade>.self)
-            try pipeline.addHandler(UpgradeGate(), position: .before(upgrading))
+            try pipeline.addHandler(UpgradeGate(allowedOrigins: allowedOrigins), position: .before(upgrading))
             return Value(upgrade: upgrade, channel: channel)
         }
     }

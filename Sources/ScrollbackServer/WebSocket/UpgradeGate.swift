@@ -7,7 +7,8 @@ import ScrollbackWire
 /// Decides which requests are upgraded to a WebSocket.
 ///
 /// All other requests continue as plain HTTP without their `Upgrade` header, because the upgrade handler would drop
-/// them. For example, a wrong subprotocol gets a JSON error, and an upgrade to `h2c` is ignored (RFC 9110 section 7.8).
+/// them. For example, a wrong subprotocol or origin gets a JSON error, and an upgrade to `h2c` is ignored (RFC 9110
+/// section 7.8).
 ///
 /// The handler also closes connections without a request after 30 seconds, or when the server shuts down.
 final class UpgradeGate: ChannelInboundHandler {
@@ -16,8 +17,13 @@ final class UpgradeGate: ChannelInboundHandler {
     typealias OutboundOut = HTTPServerResponsePart
 
     private enum Phase { case silent, http, upgrading, webSocket }
+    private let allowedOrigins: AllowedOrigins
     private var phase = Phase.silent
     private var timeout: Scheduled<Void>?
+
+    init(allowedOrigins: AllowedOrigins) {
+        self.allowedOrigins = allowedOrigins
+    }
 
     func handlerAdded(context: ChannelHandlerContext) {
         timeout = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(30)) { context.close(promise: nil) }
@@ -33,7 +39,7 @@ final class UpgradeGate: ChannelInboundHandler {
         switch unwrapInboundIn(data) {
         case .head(var head):
             timeout?.cancel()
-            if Self.isWebSocket(head) {
+            if Self.isWebSocket(head), isAllowed(head.headers) {
                 phase = .upgrading
             } else {
                 phase = .http
@@ -77,6 +83,12 @@ final class UpgradeGate: ChannelInboundHandler {
         context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: writer.bytes)))), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         context.close(promise: nil)
+    }
+
+    private func isAllowed(_ headers: HTTPHeaders) -> Bool {
+        let origins = headers["origin"]
+        let origin = origins.isEmpty ? nil : origins.joined(separator: ", ")
+        return allowedOrigins.refusal(ofSocketFrom: origin, to: headers.first(name: "host")) == nil
     }
 
     /// Returns whether the request is a WebSocket handshake (RFC 6455 section 4.2.1) for `/v1/connect` with our

@@ -1,0 +1,76 @@
+import CEmbeddedFiles
+import CZlib
+import Crypto
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import ScrollbackModel
+
+/// A file of the folder `Web`, which is part of the program.
+package struct WebFile: Sendable {
+    /// All files, in the order of their paths.
+    package static let all: [WebFile] = UnsafeBufferPointer(start: embedded_web.files, count: embedded_web.count).map {
+        WebFile($0)
+    }
+
+    static let methods: [HTTPRequest.Method] = [.get, .head]
+
+    /// The path at which the server offers the file.
+    package let path: String
+    package let bytes: [UInt8]
+    private let compressed: [UInt8]
+    private let hash: String
+
+    private init(_ file: embedded_web_file) {
+        path = String(cString: file.path)
+        bytes = Array(UnsafeBufferPointer(start: file.content.bytes, count: file.content.count))
+        compressed = Self.gzip(bytes)
+        hash = Data(SHA256.hash(data: bytes)).prefix(12).base64URL
+    }
+
+    /// Browsers keep the file and ask each time whether it changed, because its path has no version.
+    func response(to request: Request) -> Response {
+        let isCompressed = Self.acceptsGzip(request.headers[.acceptEncoding])
+        // A strong tag names one sequence of bytes, and so one encoding.
+        let tag = EntityTag(isCompressed ? "\(hash)-gzip" : hash)
+        var headers: HTTPFields = [.eTag: tag.text, .cacheControl: "no-cache", .vary: "Accept-Encoding"]
+        if tag.isListed(in: request.headers[.ifNoneMatch]) { return Response(status: .notModified, headers: headers) }
+        headers[.contentType] = "text/javascript; charset=utf-8"
+        if isCompressed { headers[.contentEncoding] = "gzip" }
+        return Response(
+            status: .ok, headers: headers,
+            body: .init(byteBuffer: ByteBuffer(bytes: isCompressed ? compressed : bytes)))
+    }
+
+    /// Whether a client accepts gzip (RFC 9110 section 12.5.3).
+    private static func acceptsGzip(_ field: String?) -> Bool {
+        (field ?? "").split(separator: ",").contains { coding in
+            let parts = coding.split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
+            let isRefused = parts.dropFirst().contains { $0.hasPrefix("q=") && Double($0.dropFirst(2)) == 0 }
+            return parts.first == "gzip" && !isRefused
+        }
+    }
+
+    private static func gzip(_ bytes: [UInt8]) -> [UInt8] {
+        var input = bytes
+        var state = z_stream()
+        // A window size above 16 selects the gzip format (RFC 1952).
+        let status = deflateInit2_(
+            &state, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
+            Int32(MemoryLayout<z_stream>.size))
+        precondition(status == Z_OK, "zlib can't compress: \(status)")
+        defer { deflateEnd(&state) }
+        return [UInt8](unsafeUninitializedCapacity: Int(deflateBound(&state, uLong(bytes.count)))) { output, count in
+            input.withUnsafeMutableBufferPointer { input in
+                state.next_in = input.baseAddress
+                state.avail_in = uInt(input.count)
+                state.next_out = output.baseAddress
+                state.avail_out = uInt(output.count)
+                let status = deflate(&state, Z_FINISH)
+                precondition(status == Z_STREAM_END, "zlib can't compress: \(status)")
+                count = output.count - Int(state.avail_out)
+            }
+        }
+    }
+}
