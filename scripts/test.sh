@@ -13,6 +13,11 @@ elif ! scripts/push-stand-ins.sh --test; then
     echo "A push service stand-in fails its own tests."
     status=1
 fi
+# Without the browsers, the tests of the browser SDK are skipped, except in CI.
+if ! scripts/web-tools.sh --test; then
+    echo "Tests of the browser SDK failed. Screenshots: .build/browser-failures"
+    status=1
+fi
 rm -rf .build/rows
 export SCROLLBACK_ROWS=$PWD/.build/rows
 # Without a limit, all tests start at once and slow each other down.

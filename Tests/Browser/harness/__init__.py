@@ -1,0 +1,1 @@
+"""The server, the network and the browsers of the browser tests."""

@@ -1,0 +1,111 @@
+"""Pages of a real browser that use the SDK."""
+
+import os
+import pathlib
+
+from harness.waiting import eventually
+
+FOLDER = pathlib.Path(__file__).resolve().parents[1]
+# The folder Web, to test changed files without a build. By default the server's own files are tested.
+WEB = os.environ.get("SCROLLBACK_WEB")
+NAME = os.environ.get("SCROLLBACK_BROWSER", "chromium")
+
+
+def launch(playwright):
+    if NAME == "firefox":
+        return playwright.firefox.launch(channel="moz-firefox", executable_path="/usr/bin/firefox-esr")
+    return playwright.chromium.launch(executable_path="/usr/bin/chromium")
+
+
+def serve_from_folder(route):
+    path = pathlib.Path(WEB) / route.request.url.split("/", 3)[3]
+    if path.is_file():
+        route.fulfill(content_type="text/javascript", body=path.read_text())
+    else:
+        route.fulfill(status=404)
+
+
+class Profile:
+    """A browser profile: the tabs share their storage."""
+
+    def __init__(self, browser):
+        self.context = browser.new_context()
+        self.pages = []
+        if WEB:
+            self.context.route("**/sdk/**", serve_from_folder)
+
+    def close(self):
+        self.context.close()
+
+
+class Tab:
+    """A page with a client of one user."""
+
+    def __init__(self, profile, origin, user, token):
+        self.profile, self.origin, self.user, self.token = profile, origin, user, token
+        self.errors = []
+        self.page = profile.context.new_page()
+        profile.pages.append(self.page)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("console", lambda message: self._log(message))
+        self.load()
+
+    def _log(self, message):
+        if message.type == "error" and "Scrollback" in message.text:
+            self.errors.append(message.text)
+
+    def load(self):
+        """Opens the page, or loads it again. Any response of the server is a page of its origin."""
+        eventually("the page loads", self._goto)
+        self.page.evaluate("async () => {" + (FOLDER / "page.js").read_text() + "}")
+        self.page.evaluate("([user, token]) => test.open(user, token)", [self.user, self.token])
+
+    def _goto(self):
+        try:
+            return self.page.goto(self.origin + "/healthz") is not None
+        except Exception as error:  # The network of the test may be down.
+            if "ERR_" in str(error) or "NS_ERROR" in str(error):
+                return False
+            raise
+
+    def run(self, script, *arguments):
+        return self.page.evaluate(script, list(arguments))
+
+    # What the page shows
+
+    def watch(self, conversation, **options):
+        self.run("([id, options]) => test.watch(id, options)", conversation, options)
+
+    def items(self, conversation):
+        return self.run("([id]) => test.items(id)", conversation)
+
+    def texts(self, conversation):
+        return [item["text"] for item in self.items(conversation)]
+
+    def recent(self, conversation):
+        return self.run("([id]) => test.recent(id)", conversation)
+
+    def unread(self, conversation):
+        entry = self.recent(conversation)
+        return entry and entry["unread"]
+
+    @property
+    def connection(self):
+        return self.run("() => test.connection?.state")
+
+    # What the user does
+
+    def send(self, conversation, text):
+        return self.run("([id, text]) => test.send(id, text)", conversation, text)
+
+    def unsent(self):
+        return self.run("() => test.client.unsentCount()")
+
+    def until(self, what, condition, seconds=60):
+        return eventually(f"{what} ({self.user})", condition, seconds)
+
+    def online(self):
+        self.until("the client is online", lambda: self.connection == "online")
+
+    def close(self):
+        self.page.close()

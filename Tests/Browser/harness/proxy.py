@@ -1,0 +1,80 @@
+"""A TCP proxy between the browser and the server that cuts connections.
+
+Browsers keep an open WebSocket open while they emulate being offline, so the tests cut the network here.
+"""
+
+import contextlib
+import socket
+import struct
+import threading
+
+from harness.server import free_port
+
+
+class Proxy:
+    def __init__(self, target_port):
+        self.target_port = target_port
+        self.port = free_port()
+        self.is_open = True
+        self._lock = threading.Lock()
+        self._sockets = set()
+        self._listener = socket.create_server(("127.0.0.1", self.port))
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def cut(self):
+        """Drops all connections without a close handshake, as a pulled cable does. New ones succeed."""
+        with self._lock:
+            for connection in self._sockets:
+                reset(connection)
+            self._sockets.clear()
+
+    def close_network(self):
+        """Drops all connections, and refuses new ones until `open_network`."""
+        self.is_open = False
+        self.cut()
+
+    def open_network(self):
+        self.is_open = True
+
+    def stop(self):
+        self.is_open = False
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self.cut()
+
+    def _accept(self):
+        with contextlib.suppress(OSError):  # The listener was closed.
+            while True:
+                client, _ = self._listener.accept()
+                threading.Thread(target=self._connect, args=(client,), daemon=True).start()
+
+    def _connect(self, client):
+        try:
+            server = socket.create_connection(("127.0.0.1", self.target_port))
+        except OSError:
+            return reset(client)
+        with self._lock:
+            if not self.is_open:
+                reset(client)
+                return reset(server)
+            self._sockets |= {client, server}
+        threading.Thread(target=self._copy, args=(server, client), daemon=True).start()
+        self._copy(client, server)
+
+    def _copy(self, source, target):
+        with contextlib.suppress(OSError):  # The connection was cut.
+            while data := source.recv(65_536):
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+
+
+def reset(connection):
+    """Closes a connection so that the other side gets a reset."""
+    with contextlib.suppress(OSError):
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.shutdown(socket.SHUT_RDWR)
+    connection.close()

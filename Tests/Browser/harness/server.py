@@ -1,0 +1,123 @@
+"""The built program `scrollback serve` with a data directory of its own."""
+
+import json
+import os
+import pathlib
+import random
+import signal
+import socket
+import subprocess
+import urllib.error
+import urllib.parse
+import urllib.request
+import uuid
+
+from harness.waiting import eventually
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+PROGRAM = os.environ.get("SCROLLBACK_BINARY", str(ROOT / ".build/debug/scrollback"))
+
+
+def free_port():
+    """A port below the ephemeral range, which a connection of another test can't take while the server restarts."""
+    while True:
+        port = random.randrange(10_000, 32_000)
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) != 0:
+                return port
+
+
+class Server:
+    def __init__(self, folder, *arguments):
+        self.folder = pathlib.Path(folder)
+        self.port = free_port()
+        self.arguments = arguments
+        self.process = None
+        self.starts = 0
+        self.start()
+        self.admin = (self.folder / "data/admin.key").read_text().strip()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self):
+        self.starts += 1
+        output = self.folder / f"server-{self.starts}.out"
+        errors = self.folder / f"server-{self.starts}.err"
+        unlimited = [f"--{kind}-rate=0" for kind in ("send", "write", "read", "lookup", "search")]
+        self.process = subprocess.Popen(
+            [PROGRAM, "serve", "--port", str(self.port), "--data", str(self.folder / "data"), *unlimited]
+            + list(self.arguments),
+            stdout=output.open("w"),
+            stderr=errors.open("w"),
+        )
+
+        def listening():
+            if self.process.poll() is not None:
+                raise AssertionError(f"The server ended: {errors.read_text()}")
+            return "listening on" in output.read_text()
+
+        eventually("the server listens", listening)
+
+    def kill(self):
+        """Ends the server without a chance to finish anything."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(timeout=60) == 0
+
+    def close(self):
+        if self.process.poll() is None:
+            self.kill()
+
+    # HTTP
+
+    def call(self, method, path, body=None, token=None):
+        """Returns the status and the answer of a request, by default with the administrator's token."""
+        request = urllib.request.Request(self.url + path, method=method)
+        request.add_header("Authorization", f"Bearer {token or self.admin}")
+        data = None
+        if body is not None:
+            request.add_header("Content-Type", "application/json")
+            data = json.dumps(body).encode()
+        try:
+            with urllib.request.urlopen(request, data, timeout=60) as response:
+                return response.status, json.loads(response.read() or b"{}")
+        except urllib.error.HTTPError as error:
+            return error.code, json.loads(error.read() or b"{}")
+
+    def token(self, user, expires_in=86_400):
+        status, answer = self.call("POST", "/v1/tokens", {"user": user, "expiresIn": expires_in})
+        assert status == 200, answer
+        return answer["token"]
+
+    def group(self, name, *members):
+        status, answer = self.call("PUT", f"/v1/conversations/group:{name}", {"members": list(members)})
+        assert status in (200, 201), answer
+
+    def send(self, user, conversation, text):
+        body = {"id": str(uuid.uuid4()), "type": "text", "content": {"text": text}}
+        path = f"/v1/conversations/{urllib.parse.quote(conversation, safe=':')}/messages"
+        status, answer = self.call("POST", path, body, self.token(user))
+        assert status == 201, answer
+        return answer
+
+    def history(self, user, conversation):
+        """All messages of a conversation that a user sees, oldest first."""
+        token = self.token(user)
+        base = f"/v1/conversations/{urllib.parse.quote(conversation, safe=':')}/messages?"
+        query, messages = "after=earliest&limit=100&sort=oldestFirst", []
+        while True:
+            status, page = self.call("GET", base + query, token=token)
+            assert status == 200, page
+            messages += page["messages"]
+            if "newer" not in page:
+                return messages
+            query = "limit=100&cursor=" + urllib.parse.quote(page["newer"])
+
+    def head(self, user, conversation):
+        path = f"/v1/conversations/{urllib.parse.quote(conversation, safe=':')}"
+        return self.call("GET", path, token=self.token(user))[1]

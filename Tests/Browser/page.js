@@ -1,0 +1,62 @@
+// The functions that the tests call in a page. They keep what a user of the page would see.
+
+const sdk = await import("/sdk/scrollback.js");
+
+/** The newest view of each timeline, by conversation. */
+const views = new Map();
+const timelines = new Map();
+
+globalThis.test = {
+  sdk,
+  events: [],
+
+  async open(user, token) {
+    const server = location.origin;
+    test.client = await sdk.ChatClient.open({ server, user, token });
+    test.client.connection.subscribe((state) => (test.connection = state));
+    test.client.recents({ limit: 1000 }).subscribe((list) => (test.list = list));
+    test.client.onEvent((event) => test.events.push(event.type));
+  },
+
+  /** Shows a conversation, as a screen does. */
+  watch(id, options) {
+    if (timelines.has(id)) return;
+    const timeline = test.client.conversation(id).timeline(options);
+    timelines.set(id, timeline);
+    timeline.subscribe((view) => views.set(id, view));
+  },
+
+  timeline: (id) => timelines.get(id),
+
+  /** What the screen of a conversation shows. */
+  items(id) {
+    return (views.get(id)?.items ?? []).map((item) => ({
+      type: item.type,
+      id: item.id,
+      seq: item.message?.seq ?? null,
+      sender: item.message?.sender ?? null,
+      text: (item.type === "pending" ? item.content.text : item.message?.text) ?? null,
+      actions: item.message?.actions ?? [],
+      state: item.state?.state ?? null,
+      range: item.range ?? null,
+    }));
+  },
+
+  view: (id) => ({ ...views.get(id), items: undefined, profiles: [...views.get(id).profiles.values()] }),
+
+  async send(id, text) {
+    return (await test.client.conversation(id).send(text)).id;
+  },
+
+  recent: (id) => test.list.conversations.find((conversation) => conversation.id === id) ?? null,
+
+  /** The code of the error that a function throws, or null. */
+  async codeOf(action) {
+    try {
+      await action();
+      return null;
+    } catch (error) {
+      return error instanceof sdk.ScrollbackError ? error.code : error.name;
+    }
+  },
+};

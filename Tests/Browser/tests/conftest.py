@@ -1,0 +1,74 @@
+import pathlib
+import sys
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from harness.browser import NAME, Profile, Tab, launch  # noqa: E402
+from harness.proxy import Proxy  # noqa: E402
+from harness.server import ROOT, Server  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def browser():
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        yield browser
+        browser.close()
+
+
+class World:
+    """A server, a network that can fail, and the users' browsers."""
+
+    def __init__(self, browser, folder):
+        self.browser = browser
+        self.server = Server(folder)
+        self.proxy = Proxy(self.server.port)
+        self.profiles = []
+        self.tabs = []
+
+    def profile(self):
+        self.profiles.append(Profile(self.browser))
+        return self.profiles[-1]
+
+    def tab(self, user, profile=None, origin=None):
+        """Opens a tab, in a new profile unless one is given. Its connection goes through the proxy."""
+        tab = Tab(profile or self.profile(), origin or self.proxy.url, user, self.server.token(user))
+        self.tabs.append(tab)
+        return tab
+
+    def close(self):
+        for profile in self.profiles:
+            profile.close()
+        self.proxy.stop()
+        self.server.close()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    setattr(item, f"report_{call.when}", outcome.get_result())
+
+
+def save_screenshots(world, name):
+    folder = ROOT / ".build/browser-failures"
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, tab in enumerate(world.tabs):
+        if tab.page.is_closed():
+            continue
+        tab.page.evaluate("() => { document.body.textContent = JSON.stringify(globalThis.test?.list ?? null, null, 1) }")
+        path = folder / f"{name}-{NAME}-{number}-{tab.user}.png"
+        tab.page.screenshot(path=path)
+        print(f"Screenshot: {path}\nErrors: {tab.errors}")
+
+
+@pytest.fixture
+def world(browser, tmp_path, request):
+    world = World(browser, tmp_path)
+    yield world
+    report = getattr(request.node, "report_call", None)
+    if report is not None and report.failed:
+        save_screenshots(world, request.node.name.replace("/", "-"))
+    world.close()

@@ -1,0 +1,308 @@
+"""The SDK in a real browser, against the built server."""
+
+from harness.waiting import eventually
+
+CREW = "group:crew"
+
+
+def crew(world, messages=0):
+    world.server.group("crew", "alice", "bob")
+    for number in range(messages):
+        world.server.send("bob", CREW, f"message {number + 1}")
+
+
+def stored_texts(world):
+    return [message["content"]["text"] for message in world.server.history("bob", CREW)]
+
+
+def test_a_new_client_shows_the_list_the_messages_and_the_unread_count(world):
+    crew(world, messages=30)
+    alice = world.tab("alice")
+    alice.until("the list has the group", lambda: alice.recent(CREW))
+    assert alice.unread(CREW) == 30
+    assert alice.recent(CREW)["lastMessage"]["content"]["json"]["text"] == "message 30"
+    alice.watch(CREW)
+    expected = [f"message {number}" for number in range(1, 31)]
+    alice.until("the timeline is complete", lambda: alice.texts(CREW) == expected)
+    assert alice.run("() => test.view('group:crew').firstUnread") == alice.items(CREW)[0]["id"]
+
+
+def test_messages_arrive_while_the_page_is_open_in_both_directions(world):
+    crew(world)
+    alice, bob = world.tab("alice"), world.tab("bob")
+    for tab in (alice, bob):
+        tab.online()
+        tab.watch(CREW)
+    first = alice.send(CREW, "hello")
+    bob.until("bob sees the message", lambda: bob.texts(CREW) == ["hello"])
+    bob.send(CREW, "hi")
+    alice.until("alice sees the answer", lambda: alice.texts(CREW) == ["hello", "hi"])
+    assert alice.items(CREW)[0]["id"] == first
+    assert "message" in alice.run("() => test.events")
+
+
+def test_a_message_sent_offline_survives_a_reload_and_is_stored_once(world):
+    crew(world)
+    alice = world.tab("alice")
+    alice.online()
+    alice.watch(CREW)
+    world.proxy.close_network()
+    alice.until("the client notices", lambda: alice.connection != "online")
+    sent = [alice.send(CREW, f"offline {number}") for number in range(3)]
+    alice.until("the messages are shown", lambda: alice.texts(CREW) == ["offline 0", "offline 1", "offline 2"])
+    assert {item["type"] for item in alice.items(CREW)} == {"pending"}
+    world.proxy.open_network()
+    alice.load()
+    alice.watch(CREW)
+    alice.until("everything is sent", lambda: alice.unsent() == 0)
+    assert [message["id"] for message in world.server.history("bob", CREW)] == sent
+    alice.until("the messages are stored", lambda: {item["type"] for item in alice.items(CREW)} == {"message"})
+
+
+def test_a_message_whose_answer_was_lost_is_stored_once(world):
+    crew(world)
+    alice = world.tab("alice")
+    alice.online()
+    alice.watch(CREW)
+    for number in range(10):
+        alice.send(CREW, f"message {number}")
+        world.proxy.cut()
+    alice.until("everything is sent", lambda: alice.unsent() == 0)
+    texts = stored_texts(world)
+    assert texts == [f"message {number}" for number in range(10)]
+    alice.until("the timeline equals the log", lambda: alice.texts(CREW) == texts)
+
+
+def test_missed_messages_arrive_after_a_restart_of_the_server(world):
+    crew(world, messages=5)
+    alice = world.tab("alice")
+    alice.watch(CREW)
+    alice.until("the timeline is complete", lambda: len(alice.items(CREW)) == 5)
+    world.server.kill()
+    alice.until("the client notices", lambda: alice.connection != "online")
+    alice.send(CREW, "from alice")
+    world.server.start()
+    world.server.send("bob", CREW, "from bob")
+    alice.until("everything is sent", lambda: alice.unsent() == 0)
+    texts = stored_texts(world)
+    assert sorted(texts[5:]) == ["from alice", "from bob"]
+    alice.until("the timeline equals the log", lambda: alice.texts(CREW) == texts)
+
+
+def test_tabs_share_one_connection_and_another_takes_over(world):
+    crew(world)
+    first = world.tab("alice")
+    first.online()
+    second = world.tab("alice", first.profile)
+    second.online()
+    for tab in (first, second):
+        tab.watch(CREW)
+    status, listed = world.server.call("GET", "/v1/admin/connections?user=alice")
+    assert status == 200 and len(listed["connections"]) == 1, listed
+    second.send(CREW, "from the second tab")
+    for tab in (first, second):
+        tab.until("the tab shows the message", lambda tab=tab: tab.texts(CREW) == ["from the second tab"])
+    first.close()
+    world.server.send("bob", CREW, "hello")
+    second.until("the other tab leads", lambda: second.texts(CREW) == ["from the second tab", "hello"])
+    second.send(CREW, "alone")
+    second.until("everything is sent", lambda: second.unsent() == 0)
+    assert stored_texts(world) == ["from the second tab", "hello", "alone"]
+
+
+def test_reading_in_one_place_reads_everywhere(world):
+    crew(world, messages=10)
+    alice, other = world.tab("alice"), world.tab("alice")
+    for tab in (alice, other):
+        tab.until("ten messages are unread", lambda tab=tab: tab.unread(CREW) == 10)
+    alice.watch(CREW)
+    alice.until("the timeline is complete", lambda: len(alice.items(CREW)) == 10)
+    middle = alice.items(CREW)[4]["id"]
+    alice.run("([id]) => test.client.conversation('group:crew').markRead(id)", middle)
+    for tab in (alice, other):
+        tab.until("five messages are unread", lambda tab=tab: tab.unread(CREW) == 5)
+    alice.run("() => test.client.conversation('group:crew').markRead()")
+    other.until("nothing is unread", lambda: other.unread(CREW) == 0)
+    assert world.server.head("alice", CREW)["unread"] == 0
+    other.run("() => test.client.conversation('group:crew').markUnread()")
+    alice.until("the conversation is marked", lambda: alice.recent(CREW)["isMarkedUnread"])
+
+
+def test_changes_are_shown_at_once_and_on_all_devices(world):
+    crew(world)
+    alice, bob = world.tab("alice"), world.tab("bob")
+    for tab in (alice, bob):
+        tab.online()
+        tab.watch(CREW)
+    id = alice.send(CREW, "helo")
+    bob.until("bob sees the message", lambda: bob.texts(CREW) == ["helo"])
+    alice.until("everything is sent", lambda: alice.unsent() == 0)
+    world.proxy.close_network()
+    alice.until("the client notices", lambda: alice.connection != "online")
+    alice.run("async ([id]) => { await test.client.conversation('group:crew').edit(id, 'hello') }", id)
+    alice.run("async ([id]) => { await test.client.conversation('group:crew').react(id, '👍') }", id)
+    reaction = [{"type": "reaction", "value": "👍", "count": 1, "senders": ["alice"]}]
+    alice.until("the changes are shown", lambda: alice.items(CREW)[0]["actions"] == reaction)
+    assert alice.texts(CREW) == ["hello"]
+    world.proxy.open_network()
+    bob.until("bob sees the edit", lambda: bob.texts(CREW) == ["hello"] and bob.items(CREW)[0]["actions"] == reaction)
+    alice.until("everything is sent", lambda: alice.unsent() == 0)
+    alice.run("async ([id]) => { await test.client.conversation('group:crew').unreact(id, '👍') }", id)
+    bob.until("the reaction is gone", lambda: bob.items(CREW)[0]["actions"] == [])
+    alice.run("async ([id]) => { await test.client.conversation('group:crew').recall(id) }", id)
+    bob.until("the message is recalled", lambda: bob.texts(CREW) == [None])
+
+
+def test_a_refused_message_shows_why_and_can_be_cancelled(world):
+    crew(world)
+    world.server.group("others", "bob")
+    alice = world.tab("alice")
+    alice.online()
+    code = "async () => { await (await test.client.conversation('group:others').send('hi')).sent() }"
+    assert alice.run(f"() => test.codeOf({code})") == "unknown-conversation"
+    alice.watch("group:others")
+    alice.until("the failure is shown", lambda: [item["state"] for item in alice.items("group:others")] == ["failed"])
+    id = alice.items("group:others")[0]["id"]
+    alice.run("([id]) => test.client.conversation('group:others').sendHandle(id).cancel()", id)
+    alice.until("the message is gone", lambda: alice.items("group:others") == [])
+    assert alice.unsent() == 0
+
+
+def test_a_long_history_is_loaded_while_scrolling_and_a_gap_is_never_hidden(world):
+    crew(world, messages=150)
+    alice = world.tab("alice")
+    alice.watch(CREW, window=20)
+    alice.until("the newest messages are shown", lambda: alice.texts(CREW)[-1:] == ["message 150"])
+    while alice.run("() => test.view('group:crew').hasOlder"):
+        first = alice.items(CREW)[0]["id"]
+        alice.run("async () => { await test.timeline('group:crew').loadOlder() }")
+        alice.until("older messages are shown", lambda first=first: alice.items(CREW)[0]["id"] != first)
+    alice.until("the first message is shown", lambda: alice.texts(CREW)[0] == "message 1")
+    page = "async () => (await test.client.conversation('group:crew').history({limit: 50})).messages.length"
+    assert alice.run(page) == 50
+    alice.run("async () => { await test.timeline('group:crew').jump('firstUnread') }")
+    alice.until("the first unread message is shown", lambda: "message 1" in alice.texts(CREW))
+    seqs = [item["seq"] for item in alice.items(CREW) if item["type"] == "message"]
+    assert seqs == list(range(seqs[0], seqs[0] + len(seqs)))
+
+
+def test_deleted_browser_data_is_reported_with_what_was_lost(world):
+    crew(world)
+    alice = world.tab("alice")
+    alice.online()
+    world.proxy.close_network()
+    alice.until("the client notices", lambda: alice.connection != "online")
+    alice.send(CREW, "never sent")
+    alice.run("() => test.client.close()")
+    alice.run(
+        """async () => {
+            for (const { name } of await indexedDB.databases()) {
+                await new Promise((resolve) => (indexedDB.deleteDatabase(name).onsuccess = resolve));
+            }
+        }"""
+    )
+    world.proxy.open_network()
+    alice.load()
+    assert alice.run("() => test.client.storage.value.loss") == {"unsent": 1}
+    alice.load()
+    assert alice.run("() => test.client.storage.value.loss") is None
+
+
+def test_full_storage_is_an_error_of_the_send(world):
+    crew(world)
+    alice = world.tab("alice")
+    alice.online()
+    alice.run(
+        """() => {
+            const put = IDBObjectStore.prototype.put;
+            IDBObjectStore.prototype.put = function (...values) {
+                if (this.name === "outbox") throw new DOMException("Full.", "QuotaExceededError");
+                return put.apply(this, values);
+            };
+        }"""
+    )
+    assert alice.run("() => test.codeOf(() => test.send('group:crew', 'hi'))") == "local-storage"
+
+
+def test_a_token_of_another_user_is_rejected_and_a_new_one_connects(world):
+    crew(world)
+    alice = world.tab("alice")
+    alice.run("() => test.client.close()")
+    alice.run(
+        """async ([wrong, right]) => {
+            let isRight = false;
+            const token = () => isRight ? right : wrong;
+            test.client = await test.sdk.ChatClient.open({ server: location.origin, user: "alice", token });
+            test.client.connection.subscribe((state) => (test.connection = state));
+            test.correct = () => { isRight = true; test.client.connect(); };
+        }""",
+        world.server.token("bob"),
+        world.server.token("alice"),
+    )
+    alice.until("the client is rejected", lambda: alice.connection == "rejected")
+    assert alice.run("() => test.connection.error.code") == "invalid-token"
+    alice.run("() => test.correct()")
+    alice.online()
+
+
+def test_integers_of_more_than_53_bits_keep_their_value(world):
+    crew(world)
+    alice = world.tab("alice")
+    alice.online()
+    alice.watch(CREW)
+    alice.run(
+        """async () => {
+            const content = test.sdk.MessageContent.custom("app:number", { value: 12345678901234567890n });
+            await (await test.client.conversation("group:crew").send(content)).sent();
+        }"""
+    )
+    assert world.server.history("bob", CREW)[0]["content"] == {"value": 12345678901234567890}
+    bob = world.tab("bob")
+    bob.watch(CREW)
+    bob.until("bob has the message", lambda: [item["type"] for item in bob.items(CREW)] == ["message"])
+    shown = "() => String(test.timeline('group:crew').value.items[0].message.content.json.value)"
+    assert bob.run(shown) == "12345678901234567890"
+
+
+def test_typing_is_shown_and_ends_with_the_message(world):
+    crew(world)
+    alice, bob = world.tab("alice"), world.tab("bob")
+    for tab in (alice, bob):
+        tab.online()
+    bob.run("() => { test.client.conversation('group:crew').typing.subscribe((users) => (test.typing = users)) }")
+    alice.run("() => test.client.conversation('group:crew').setTyping(true)")
+    bob.until("alice types", lambda: bob.run("() => test.typing") == ["alice"])
+    alice.send(CREW, "done")
+    bob.until("alice has stopped", lambda: bob.run("() => test.typing") == [])
+
+
+def test_a_group_made_offline_exists_before_its_messages(world):
+    alice = world.tab("alice")
+    alice.online()
+    world.proxy.close_network()
+    alice.until("the client notices", lambda: alice.connection != "online")
+    id = alice.run(
+        """async () => {
+            const group = await test.client.createGroup({ name: "Plans", members: ["bob"] });
+            await group.send("first");
+            return group.id;
+        }"""
+    )
+    world.proxy.open_network()
+    alice.until("everything is sent", lambda: alice.unsent() == 0)
+    assert [message["content"]["text"] for message in world.server.history("alice", id)] == ["first"]
+    alice.until("the group is listed", lambda: (alice.recent(id) or {}).get("name") == "Plans")
+
+
+def test_requests_end_with_their_signal_and_without_a_connection(world):
+    crew(world)
+    alice = world.tab("alice")
+    alice.online()
+    aborted = "() => test.client.conversation('group:crew').members({ signal: AbortSignal.abort() })"
+    assert alice.run(f"() => test.codeOf({aborted})") == "AbortError"
+    members = alice.run("() => test.client.conversation('group:crew').members()")
+    assert sorted(member["user"] for member in members) == ["alice", "bob"]
+    world.server.kill()
+    alice.until("the client notices", lambda: alice.connection != "online")
+    code = "() => test.codeOf(() => test.client.conversation('group:crew').members())"
+    eventually("requests fail", lambda: alice.run(code) == "unreachable")
