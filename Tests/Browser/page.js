@@ -1,6 +1,7 @@
-// The functions that the tests call in a page. They keep what a user of the page would see.
+// The functions that the tests call in a page. They keep what a user of the page would see. The harness evaluates this
+// file in a function with the parameter `server`.
 
-const sdk = await import("/sdk/scrollback.js");
+const sdk = await import(`${server}/sdk/scrollback.js`);
 
 /** The newest view of each timeline, by conversation. */
 const views = new Map();
@@ -11,7 +12,6 @@ globalThis.test = {
   events: [],
 
   async open(user, token) {
-    const server = location.origin;
     test.client = await sdk.ChatClient.open({ server, user, token });
     test.client.connection.subscribe((state) => (test.connection = state));
     test.client.recents({ limit: 1000 }).subscribe((list) => (test.list = list));
@@ -46,6 +46,30 @@ globalThis.test = {
 
   async send(id, text) {
     return (await test.client.conversation(id).send(text)).id;
+  },
+
+  /** What the store has that it must not have: rows, gaps and deleted ranges must cover each log exactly. */
+  async violations() {
+    const { LogState } = await import(`${server}/sdk/sync/log-state.js`);
+    const [{ name }] = await indexedDB.databases();
+    const database = await new Promise((resolve) => {
+      const request = indexedDB.open(name);
+      request.onsuccess = () => resolve(request.result);
+    });
+    const transaction = database.transaction(["conversations", "messages"]);
+    const all = (store, range) =>
+      new Promise((resolve) => {
+        const request = transaction.objectStore(store).getAll(range);
+        request.onsuccess = () => resolve(request.result);
+      });
+    const found = [];
+    for (const { id, log } of await all("conversations")) {
+      if (!log) continue;
+      const rows = await all("messages", IDBKeyRange.bound([id, 0], [id, Infinity]));
+      found.push(...new LogState(log).violations(rows.map(({ seq }) => seq)).map((text) => `${id}: ${text}`));
+    }
+    database.close();
+    return found;
   },
 
   recent: (id) => test.list.conversations.find((conversation) => conversation.id === id) ?? null,

@@ -20,7 +20,9 @@ def launch(playwright):
 def serve_from_folder(route):
     path = pathlib.Path(WEB) / route.request.url.split("/", 3)[3]
     if path.is_file():
-        route.fulfill(content_type="text/javascript", body=path.read_text())
+        # The server names the origins that it allows.
+        headers = {"Content-Type": "text/javascript", "Access-Control-Allow-Origin": "*"}
+        route.fulfill(headers=headers, body=path.read_text())
     else:
         route.fulfill(status=404)
 
@@ -41,8 +43,10 @@ class Profile:
 class Tab:
     """A page with a client of one user."""
 
-    def __init__(self, profile, origin, user, token):
+    def __init__(self, profile, origin, user, token, server=None):
+        """Opens a page of `origin` with a client of `server`, by default of the same origin."""
         self.profile, self.origin, self.user, self.token = profile, origin, user, token
+        self.server = server or origin
         self.errors = []
         self.page = profile.context.new_page()
         profile.pages.append(self.page)
@@ -57,7 +61,7 @@ class Tab:
     def load(self):
         """Opens the page, or loads it again. Any response of the server is a page of its origin."""
         eventually("the page loads", self._goto)
-        self.page.evaluate("async () => {" + (FOLDER / "page.js").read_text() + "}")
+        self.page.evaluate("async (server) => {" + (FOLDER / "page.js").read_text() + "}", self.server)
         self.page.evaluate("([user, token]) => test.open(user, token)", [self.user, self.token])
 
     def _goto(self):

@@ -22,9 +22,9 @@ def browser():
 class World:
     """A server, a network that can fail, and the users' browsers."""
 
-    def __init__(self, browser, folder):
+    def __init__(self, browser, folder, *arguments):
         self.browser = browser
-        self.server = Server(folder)
+        self.server = Server(folder, *arguments)
         self.proxy = Proxy(self.server.port)
         self.profiles = []
         self.tabs = []
@@ -58,7 +58,7 @@ def save_screenshots(world, name):
     for number, tab in enumerate(world.tabs):
         if tab.page.is_closed():
             continue
-        tab.page.evaluate("() => { document.body.textContent = JSON.stringify(globalThis.test?.list ?? null, null, 1) }")
+        tab.page.evaluate("() => (document.body.textContent = JSON.stringify(globalThis.test?.list ?? null, null, 1))")
         path = folder / f"{name}-{NAME}-{number}-{tab.user}.png"
         tab.page.screenshot(path=path)
         print(f"Screenshot: {path}\nErrors: {tab.errors}")

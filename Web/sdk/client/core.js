@@ -86,8 +86,6 @@ export class Core {
   storage;
   /** @type {Observable<ReadonlyMap<string, Presence>>} */
   presence = new Observable(/** @type {ReadonlyMap<string, Presence>} */ (new Map()));
-  /** The token for requests over HTTP. @type {string | null} */
-  currentToken = null;
   /** @type {Map<string, Observable<readonly string[]>>} */
   #typing = new Map();
   /** @type {Map<string, Observable<{isActive: boolean, error: ScrollbackError | null}>>} */

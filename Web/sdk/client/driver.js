@@ -272,7 +272,7 @@ export class Driver {
           this.#requestToken(action.generation);
           break;
         case "open":
-          this.#open(action.generation, action.token);
+          this.#open(action.generation);
           break;
         case "sendHello":
           try {
@@ -327,12 +327,8 @@ export class Driver {
     this.core.mailbox.post({ type: "token", generation, token, error });
   }
 
-  /**
-   * @param {number} generation
-   * @param {string} token
-   */
-  #open(generation, token) {
-    this.core.currentToken = token;
+  /** @param {number} generation */
+  #open(generation) {
     this.#connection?.close();
     this.#connection = new Connection(this.core.server, (event) => {
       this.core.mailbox.post({ type: "transport", generation, event });
