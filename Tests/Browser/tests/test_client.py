@@ -306,3 +306,104 @@ def test_requests_end_with_their_signal_and_without_a_connection(world):
     alice.until("the client notices", lambda: alice.connection != "online")
     code = "() => test.codeOf(() => test.client.conversation('group:crew').members())"
     eventually("requests fail", lambda: alice.run(code) == "unreachable")
+
+
+def test_a_channel_streams_its_messages_while_it_is_observed(world):
+    world.server.call("PUT", "/v1/conversations/community:town", {"members": ["alice", "bob"]})
+    channel = "community:town/default"
+    world.server.send("bob", channel, "before")
+    alice = world.tab("alice")
+    alice.until("the channel is listed", lambda: alice.recent(channel))
+    alice.watch(channel)
+    alice.until("the timeline is complete", lambda: alice.texts(channel) == ["before"])
+    alice.run(
+        """([id]) => {
+            const { subscription } = test.client.conversation(id);
+            test.end = subscription.subscribe((value) => (test.subscription = value));
+        }""",
+        channel,
+    )
+    alice.until("the channel is subscribed", lambda: alice.run("() => test.subscription.isActive"))
+    world.server.send("bob", channel, "live")
+    alice.until("the message arrives", lambda: alice.texts(channel) == ["before", "live"])
+    world.proxy.cut()
+    world.server.send("bob", channel, "missed")
+    alice.until("the missed message arrives", lambda: alice.texts(channel) == ["before", "live", "missed"])
+    alice.run("() => test.end()")
+    world.server.send("bob", channel, "later")
+    alice.until("the list counts the message", lambda: alice.unread(channel) == 4)
+    refused = "() => { test.client.conversation('room:x').subscription.subscribe((value) => (test.refused = value)) }"
+    alice.run(refused)
+    alice.until("the room is refused", lambda: alice.run("() => test.refused.error?.code") == "unknown-conversation")
+
+
+def test_presence_is_shared_and_watched(world):
+    assert world.server.call("PUT", "/v1/settings", {"presence": True})[0] == 200
+    crew(world)
+    bob = world.tab("bob")
+    bob.run("() => test.client.close()")
+    alice = world.tab("alice")
+    alice.run(
+        """() => {
+            test.client.presence.subscribe((users) => (test.online = users.get("bob")?.isOnline ?? null));
+            test.end = test.client.watchPresence(["bob"]);
+        }"""
+    )
+    alice.until("bob is offline", lambda: alice.run("() => test.online") is False)
+    options = "{ server, user: 'bob', token, sharesPresence: true }"
+    bob.run(
+        f"""async ([server, token]) => {{ test.client = await test.sdk.ChatClient.open({options}) }}""",
+        world.proxy.url,
+        bob.token,
+    )
+    alice.until("bob is online", lambda: alice.run("() => test.online") is True)
+
+
+def test_a_direct_conversation_shows_how_far_the_peer_has_read(world):
+    alice, bob = world.tab("alice"), world.tab("bob")
+    for tab in (alice, bob):
+        tab.online()
+    alice.watch("direct:bob")
+    alice.send("direct:bob", "read me")
+    bob.until("bob has the message", lambda: bob.unread("direct:alice") == 1)
+    assert alice.run("() => test.view('direct:bob').peerReadSeq") == 0
+    bob.run("() => test.client.conversation('direct:alice').markRead()")
+    alice.until("bob has read it", lambda: alice.run("() => test.view('direct:bob').peerReadSeq") == 1)
+
+
+def test_signing_out_deletes_the_data_and_refuses_while_messages_are_unsent(world):
+    crew(world)
+    alice = world.tab("alice")
+    alice.online()
+    world.proxy.close_network()
+    alice.until("the client notices", lambda: alice.connection != "online")
+    alice.send(CREW, "unsent")
+    assert alice.run("() => test.codeOf(() => test.client.signOut())") == "conflict"
+    alice.run("() => test.client.signOut({ discardsUnsent: true })")
+    assert alice.run("async () => (await indexedDB.databases()).length") == 0
+    assert alice.run("() => localStorage.length") == 0
+
+
+def test_no_token_and_no_text_is_in_the_storage_of_the_marker(world):
+    crew(world)
+    alice = world.tab("alice")
+    alice.online()
+    alice.send(CREW, "a secret text")
+    alice.until("everything is sent", lambda: alice.unsent() == 0)
+    assert alice.run("() => Object.values(localStorage)") == ["0"]
+    dump = """async () => {
+        const [{ name }] = await indexedDB.databases();
+        const database = await new Promise((resolve) => {
+            const request = indexedDB.open(name);
+            request.onsuccess = () => resolve(request.result);
+        });
+        const all = [];
+        for (const store of database.objectStoreNames) {
+            const request = database.transaction(store).objectStore(store).getAll();
+            all.push(...await new Promise((resolve) => (request.onsuccess = () => resolve(request.result))));
+        }
+        database.close();
+        return JSON.stringify(all);
+    }"""
+    stored = alice.run(dump)
+    assert "a secret text" in stored and alice.token not in stored

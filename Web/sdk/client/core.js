@@ -67,6 +67,15 @@ import { Tabs } from "./tabs.js";
  * @property {boolean} sharesPresence
  */
 
+/**
+ * A subscription to a channel or room.
+ *
+ * @typedef {object} Subscription
+ * @property {boolean} isActive Whether all messages arrive.
+ * @property {ScrollbackError | null} error Why the server refused the subscription.
+ * @property {number} headAtEntry The newest sequence number when it began.
+ */
+
 /** A call of another tab. @typedef {{type: "request", request: FrameRequest, timeout: number}
  *   | {type: "retry" | "cancel", id: string}} Call */
 
@@ -88,7 +97,7 @@ export class Core {
   presence = new Observable(/** @type {ReadonlyMap<string, Presence>} */ (new Map()));
   /** @type {Map<string, Observable<readonly string[]>>} */
   #typing = new Map();
-  /** @type {Map<string, Observable<{isActive: boolean, error: ScrollbackError | null}>>} */
+  /** @type {Map<string, Observable<Subscription>>} */
   #subscriptions = new Map();
   /** @type {Set<{subject: Subject, changed: () => void}>} */
   #observers = new Set();
@@ -277,8 +286,10 @@ export class Core {
         return this.typing(news.id).set(news.users);
       case "presence":
         return this.#publishPresence(news.entries);
-      case "subscription":
-        return this.#publishSubscription(news.id, news.error && ScrollbackError.from(news.error));
+      case "subscription": {
+        const error = news.error && ScrollbackError.from(news.error);
+        return this.#publishSubscription(news.id, error, news.headAtEntry);
+      }
       case "event":
         return this.#sendEvent(restoredEvent(news.event));
     }
@@ -345,19 +356,21 @@ export class Core {
   /**
    * @param {string} id
    * @param {ScrollbackError | null} error
+   * @param {number} headAtEntry
    */
-  setSubscription(id, error) {
+  setSubscription(id, error, headAtEntry) {
     if (!error) this.#currentSubscriptions.add(id);
-    this.#publishSubscription(id, error);
-    this.tabs.broadcast({ type: "subscription", id, error: error?.toJSON() ?? null });
+    this.#publishSubscription(id, error, headAtEntry);
+    this.tabs.broadcast({ type: "subscription", id, error: error?.toJSON() ?? null, headAtEntry });
   }
 
   /**
    * @param {string} id
    * @param {ScrollbackError | null} error
+   * @param {number} headAtEntry
    */
-  #publishSubscription(id, error) {
-    this.#subscriptions.get(id)?.set({ isActive: !error, error });
+  #publishSubscription(id, error, headAtEntry) {
+    this.#subscriptions.get(id)?.set({ isActive: !error, error, headAtEntry });
   }
 
   /**
@@ -515,7 +528,7 @@ export class Core {
   subscription(id) {
     let subscription = this.#subscriptions.get(id);
     if (!subscription) {
-      const initial = { isActive: false, error: /** @type {ScrollbackError | null} */ (null) };
+      const initial = /** @type {Subscription} */ ({ isActive: false, error: null, headAtEntry: 0 });
       subscription = new Observable(initial, (isOn) => this.post({ type: "subscribe", tab: this.tabs.id, id, isOn }));
       this.#subscriptions.set(id, subscription);
     }

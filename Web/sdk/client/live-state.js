@@ -159,8 +159,8 @@ export class LiveState {
    * @param {Answer} answer
    */
   async #subscribed(id, { body, error }) {
-    if (body) await this.#driver.sync.storeHeads(body);
-    this.#driver.core.setSubscription(id, error);
+    const [head] = body ? await this.#driver.sync.storeHeads(body) : [];
+    this.#driver.core.setSubscription(id, error, head?.state.head ?? 0);
     if (error) this.#repeatAfter(error);
   }
 

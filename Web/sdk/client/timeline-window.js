@@ -95,3 +95,15 @@ export function shownRange(window, log, visible, size) {
   }
   return [lower, log.upperEnd(size * 2, lower)];
 }
+
+/**
+ * Whether the user has scrolled away from a room's newest messages. A small distance does not count, because a busy room
+ * moves on before the screen is drawn.
+ *
+ * @param {TimelineWindow} window
+ * @param {SeqRange | null} visible
+ * @param {SeqRange} shown
+ * @param {number} size
+ */
+export const isScrolledAway = (window, visible, shown, size) =>
+  window.type === "range" || (visible !== null && shown[1] - visible[1] > Math.max(10, Math.floor(size / 4)));

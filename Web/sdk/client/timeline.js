@@ -1,4 +1,5 @@
 // @ts-check
+import { ConversationID } from "../model/conversation-id.js";
 import { ScrollbackError } from "../model/errors.js";
 import { standardLimits } from "../model/limits.js";
 import { decodeList } from "../model/decode.js";
@@ -12,7 +13,7 @@ import { maximumUsers } from "../wire/requests.js";
 import { LiveView } from "./live-view.js";
 import { withPendingChanges } from "./pending-changes.js";
 import { stateOf } from "./send-handle.js";
-import { extendedWindow, focusOf, shownRange, windowAround, windowAt } from "./timeline-window.js";
+import { extendedWindow, focusOf, isScrolledAway, shownRange, windowAround, windowAt } from "./timeline-window.js";
 
 /** @typedef {import("../model/conversation-head.js").Mute} Mute */
 /** @typedef {import("../model/message-content.js").MessageContent} MessageContent */
@@ -22,6 +23,7 @@ import { extendedWindow, focusOf, shownRange, windowAround, windowAt } from "./t
 /** @typedef {import("../store/database.js").Transaction} Transaction */
 /** @typedef {import("../store/outbox.js").QueuedMessage} QueuedMessage */
 /** @typedef {import("../sync/gap-fill.js").GapRequest} GapRequest */
+/** @typedef {import("../sync/log-state.js").LogState} LogState */
 /** @typedef {import("../wire/frames.js").UserProfile} UserProfile */
 /** @typedef {import("../wire/requests.js").HistoryPoint} HistoryPoint */
 /** @typedef {import("./conversation.js").Conversation} Conversation */
@@ -90,6 +92,8 @@ export class Timeline extends LiveView {
   #shown = null;
   #fill = new GapFill();
   #isSeeking = false;
+  /** The newest sequence number of a room when the timeline was first read, or when the subscription began. */
+  #headAtEntry = 0;
   #isFetchingPeople = false;
   /** @type {Map<string, SeqRange>} */
   #places = new Map();
@@ -224,7 +228,7 @@ export class Timeline extends LiveView {
         .map((row) => withPendingChanges(row, changes, user));
       const people = await profiles(transaction, rows.map(({ sender }) => sender), Date.now());
       const gaps = log.gaps.clippedTo(range).ranges;
-      this.#request(log.gapToFill(this.#focus(range)), range, gaps, people.outdated);
+      this.#request(this.#wantedGap(log, range), range, gaps, people.outdated);
       const isAtNewest = range[1] === log.head;
       // A message that the server lost and that is queued again may still have its old row.
       const known = new Set(rows.map(({ id }) => id));
@@ -265,10 +269,28 @@ export class Timeline extends LiveView {
     return shownRange(this.#window, log, null, this.#size);
   }
 
-  /** @param {SeqRange} range */
-  #focus(range) {
+  /**
+   * Returns the gap to load first: the one nearest to the visible items.
+   *
+   * A busy room does not stream all of its messages. Those that are newer than the entry into the room are only loaded
+   * when the user scrolls to them. Otherwise all devices would request them at once.
+   *
+   * @param {LogState} log
+   * @param {SeqRange} range
+   */
+  #wantedGap(log, range) {
     const focus = this.#visible?.[1] ?? focusOf(this.#window) ?? range[1];
-    return Math.min(Math.max(focus, range[0]), range[1]);
+    const nearest = log.gapToFill(Math.min(Math.max(focus, range[0]), range[1]));
+    const { id } = this.#conversation;
+    if (
+      !ConversationID.traits(id).streamsUnderLoadByPriority ||
+      isScrolledAway(this.#window, this.#visible, range, this.#size)
+    ) {
+      return nearest;
+    }
+    this.#headAtEntry = Math.max(this.#headAtEntry || log.head, this.#core.subscription(id).value.headAtEntry);
+    const gap = log.gaps.clippedTo(range).ranges.findLast(([lower]) => lower <= this.#headAtEntry);
+    return gap ? log.gapToFill(gap[1]) : null;
   }
 
   /**
