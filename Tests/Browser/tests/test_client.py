@@ -224,6 +224,29 @@ def test_full_storage_is_an_error_of_the_send(world):
     assert alice.run("() => test.codeOf(() => test.send('group:crew', 'hi'))") == "local-storage"
 
 
+def test_a_failure_of_the_storage_is_shown_and_ends_with_the_next_success(world):
+    crew(world)
+    alice = world.tab("alice")
+    alice.online()
+    alice.watch(CREW)
+    alice.run(
+        """() => {
+            const put = IDBObjectStore.prototype.put;
+            test.repair = () => (IDBObjectStore.prototype.put = put);
+            IDBObjectStore.prototype.put = function (...values) {
+                if (this.name === "messages") throw new DOMException("Full.", "QuotaExceededError");
+                return put.apply(this, values);
+            };
+        }"""
+    )
+    world.server.send("bob", CREW, "does not fit")
+    alice.until("the failure is shown", lambda: alice.run("() => test.client.storage.value.error?.code"))
+    assert "full" in alice.run("() => test.client.storage.value.error.message")
+    alice.run("() => { test.repair() }")
+    alice.until("the message arrives", lambda: alice.texts(CREW) == ["does not fit"])
+    assert alice.run("() => test.client.storage.value.error") is None
+
+
 def test_a_token_of_another_user_is_rejected_and_a_new_one_connects(world):
     crew(world)
     alice = world.tab("alice")

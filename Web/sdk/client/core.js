@@ -387,6 +387,10 @@ export class Core {
     this.storage.set({ ...this.storage.value, error: failure });
   }
 
+  #storageWorks() {
+    if (this.storage.value.error) this.storage.set({ ...this.storage.value, error: null });
+  }
+
   // Events
 
   /** @param {ClientEvent} event */
@@ -458,6 +462,7 @@ export class Core {
   async apply(inputs) {
     if (inputs.length === 0) return [];
     const outcomes = await this.store.write((transaction) => apply(transaction, this.user, inputs));
+    this.#storageWorks();
     this.changed(outcomes.map(({ conversation }) => conversation));
     return outcomes;
   }
@@ -499,6 +504,7 @@ export class Core {
       await also(transaction);
       await insertIntoOutbox(transaction, { id, conversation, request, about, now: Date.now() });
     }, { isDurable: true, changesOutbox: true });
+    this.#storageWorks();
     this.changed([conversation]);
     this.post({ type: "queued", id });
   }

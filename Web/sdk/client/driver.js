@@ -143,8 +143,13 @@ export class Driver {
           continue;
         }
         await this.sync.applyLive(live.splice(0));
-        if (frame) await this.#received(frame);
-        else await this.#handle(input);
+        try {
+          if (frame) await this.#received(frame);
+          else await this.#handle(input);
+        } catch (error) {
+          // A failure of one step must not end the loop.
+          await this.storeFailed(error);
+        }
       }
       await this.sync.applyLive(live);
     }
@@ -478,12 +483,7 @@ export class Driver {
   async #answered(ref, answer) {
     const request = this.#requests.get(ref);
     this.#requests.delete(ref);
-    try {
-      await request?.answered(answer);
-    } catch (error) {
-      // An answer that can't be read or stored must not end the loop.
-      await this.storeFailed(error);
-    }
+    await request?.answered(answer);
   }
 
   async #retryRequests() {
@@ -540,11 +540,7 @@ export class Driver {
         if (frame.ref !== null) return await this.#answered(frame.ref, { body: null, error: frame.error });
         return console.warn("Scrollback: the server rejected a frame.", frame.error);
       case "event":
-        try {
-          return await this.#eventReceived(frame.event);
-        } catch (error) {
-          return await this.storeFailed(error);
-        }
+        return await this.#eventReceived(frame.event);
       case "unknown":
         return;
     }

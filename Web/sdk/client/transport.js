@@ -11,8 +11,8 @@ const subprotocol = "scrollback.v1.json";
 
 /** A WebSocket to the server. */
 export class Connection {
-  /** @type {WebSocket} */
-  #socket;
+  /** @type {WebSocket | null} */
+  #socket = null;
 
   /**
    * @param {URL} server The address of the server.
@@ -22,24 +22,32 @@ export class Connection {
   constructor(server, report) {
     const address = new URL("v1/connect", server.href.endsWith("/") ? server : `${server.href}/`);
     address.protocol = server.protocol === "https:" ? "wss:" : "ws:";
-    this.#socket = new WebSocket(address, subprotocol);
-    this.#socket.onopen = () => report({ type: "opened" });
-    this.#socket.onmessage = ({ data }) => {
-      if (typeof data === "string") report({ type: "frame", text: data });
-    };
-    this.#socket.onclose = ({ code, reason }) => {
-      // 1006 means that no close frame arrived.
-      report({ type: "closed", code: code === 1006 ? null : code, reason });
-    };
+    try {
+      const socket = new WebSocket(address, subprotocol);
+      socket.onopen = () => report({ type: "opened" });
+      socket.onmessage = ({ data }) => {
+        if (typeof data === "string") report({ type: "frame", text: data });
+      };
+      socket.onclose = ({ code, reason }) => {
+        // 1006 means that no close frame arrived.
+        report({ type: "closed", code: code === 1006 ? null : code, reason });
+      };
+      this.#socket = socket;
+    } catch (error) {
+      // The page's content security policy, or mixed content, forbids the connection.
+      console.error("Scrollback: the browser refuses the connection.", error);
+      report({ type: "closed", code: null, reason: "" });
+    }
   }
 
   /** @param {string} text */
   send(text) {
-    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(text);
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(text);
   }
 
   /** Closes the connection and reports nothing more. */
   close() {
+    if (!this.#socket) return;
     this.#socket.onopen = this.#socket.onmessage = this.#socket.onclose = null;
     this.#socket.close();
   }
