@@ -66,10 +66,14 @@ class Proxy:
         self._copy(client, server)
 
     def _copy(self, source, target):
-        with contextlib.suppress(OSError):  # The connection was cut.
+        try:
             while data := source.recv(65_536):
                 target.sendall(data)
             target.shutdown(socket.SHUT_WR)
+        except OSError:
+            # One side is gone, so the other one must notice it.
+            reset(source)
+            reset(target)
 
 
 def reset(connection):

@@ -25,9 +25,15 @@ class World:
     def __init__(self, browser, folder, *arguments):
         self.browser = browser
         self.server = Server(folder, *arguments)
-        self.proxy = Proxy(self.server.port)
+        self.proxies = []
         self.profiles = []
         self.tabs = []
+        self.proxy = self.network()
+
+    def network(self):
+        """A network of its own, such as that of one device."""
+        self.proxies.append(Proxy(self.server.port))
+        return self.proxies[-1]
 
     def profile(self):
         self.profiles.append(Profile(self.browser))
@@ -42,7 +48,8 @@ class World:
     def close(self):
         for profile in self.profiles:
             profile.close()
-        self.proxy.stop()
+        for proxy in self.proxies:
+            proxy.stop()
         self.server.close()
 
 
@@ -61,7 +68,8 @@ def save_screenshots(world, name):
         tab.page.evaluate("() => (document.body.textContent = JSON.stringify(globalThis.test?.list ?? null, null, 1))")
         path = folder / f"{name}-{NAME}-{number}-{tab.user}.png"
         tab.page.screenshot(path=path)
-        print(f"Screenshot: {path}\nErrors: {tab.errors}")
+        state = tab.run("() => JSON.stringify([globalThis.test?.connection, globalThis.test?.client?.storage.value])")
+        print(f"Screenshot: {path}\nState: {state}\nErrors: {tab.errors}")
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ import random
 
 import pytest
 
-from harness.browser import Profile, Tab
-from harness.proxy import Proxy
+from harness.browser import Tab
 
 SEEDS = [int(os.environ["SCROLLBACK_SEED"])] if "SCROLLBACK_SEED" in os.environ else range(
     int(os.environ.get("SCROLLBACK_SEEDS", "200" if os.environ.get("CI") else "10"))
@@ -22,18 +21,14 @@ class Device:
 
     def __init__(self, world, user):
         self.user, self.token = user, world.server.token(user)
-        self.proxy = Proxy(world.server.port)
-        self.profile = Profile(world.browser)
+        self.proxy = world.network()
+        self.profile = world.profile()
         self.tabs = []
         self.open_tab(world)
 
     def open_tab(self, world):
         self.tabs.append(Tab(self.profile, self.proxy.url, self.user, self.token))
         world.tabs.append(self.tabs[-1])
-
-    def close(self):
-        self.profile.close()
-        self.proxy.stop()
 
 
 class History:
@@ -205,6 +200,3 @@ def test_every_screen_equals_the_server_after_a_random_history(world, seed):
     except BaseException:
         print(f"Repeat it with SCROLLBACK_SEED={seed}.", *history.log, sep="\n")
         raise
-    finally:
-        for device in history.devices:
-            device.close()
