@@ -223,7 +223,7 @@ let package = Package(
             exclude: ["Golden"], swiftSettings: strict),
         .testTarget(
             name: "ScrollbackSyncTests",
-            dependencies: ["ContractRows", "ScrollbackModel", "ScrollbackSync", "TestSupport"],
+            dependencies: ["ContractRows", "ScrollbackModel", "ScrollbackSync", "ScrollbackWire", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "ScrollbackEngineTests",

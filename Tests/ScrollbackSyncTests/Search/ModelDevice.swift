@@ -5,7 +5,7 @@ import ScrollbackSync
 /// A client that consists of the state machines. Its disk survives a crash, and all other state is lost.
 struct ModelDevice {
     struct Disk {
-        var logs: [ConversationID: LogCopy] = [:]
+        var logs: [ConversationID: RecordedLog] = [:]
         var outbox: [(item: OutboxItem, submission: Submission)] = []
         var cursor: String?
     }
@@ -13,12 +13,15 @@ struct ModelDevice {
     let user: UserID
     let conversations: [ConversationID]
     var disk = Disk()
-    var outbox = Outbox()
-    var resume = ResumeState()
-    var fills: [ConversationID: GapFill] = [:]
+    var outbox = RecordedOutbox()
+    var resume = RecordedResume()
+    var fills: [ConversationID: RecordedGapFill] = [:]
     var connection: Int?
     var process = 0
-    var generator: SplitMix64
+    var generator: RecordedFractions
+    /// The seed of the vectors that record this device; `nil` if it is not recorded.
+    private var recordedSeed: UInt64?
+    private var histories: [VectorHistory] = []
     /// The requests that the current event wants to transmit.
     private var requests: [Request] = []
     /// Conversations whose copy the current event changed, and which must be checked.
@@ -27,7 +30,7 @@ struct ModelDevice {
     var acknowledged: [MessageID: Epoch] = [:]
     var failedOnce: Set<MessageID> = []
 
-    init(user: UserID, conversations: [ConversationID], generator: SplitMix64) {
+    init(user: UserID, conversations: [ConversationID], generator: RecordedFractions) {
         self.user = user
         self.conversations = conversations
         self.generator = generator
@@ -38,6 +41,30 @@ struct ModelDevice {
         requests = []
         event(&self)
         return requests
+    }
+}
+
+// MARK: Vectors
+
+extension ModelDevice {
+    /// Records the state machines of the device from now on.
+    mutating func record(seed: UInt64) {
+        recordedSeed = seed
+        resume = RecordedResume(conversations: conversations, seed: seed)
+        outbox = RecordedOutbox(seed: seed)
+    }
+
+    /// Returns the recorded histories.
+    mutating func takeHistories() -> [VectorHistory] {
+        keepHistories()
+        histories += conversations.compactMap { disk.logs[$0]?.history }
+        return histories.filter { !$0.isEmpty }
+    }
+
+    /// Keeps the histories of the machines that a crash ends.
+    private mutating func keepHistories() {
+        histories += [resume.history, outbox.history].compactMap { $0 }
+        histories += conversations.compactMap { fills[$0]?.history }
     }
 }
 
@@ -63,11 +90,12 @@ extension ModelDevice {
 
     /// Ends the process and starts another one from the disk.
     mutating func crash() {
+        keepHistories()
         connection = nil
         process += 1
-        resume = ResumeState()
+        resume = RecordedResume(conversations: conversations, seed: recordedSeed)
         fills = [:]
-        outbox = Outbox(restoring: disk.outbox.map(\.item))
+        outbox = RecordedOutbox(restoring: disk.outbox.map(\.item), seed: recordedSeed)
     }
 
     mutating func tick(now: Date) {
@@ -90,13 +118,13 @@ extension ModelDevice {
     /// Deletes the rows up to a sequence number.
     mutating func forget(_ conversation: ConversationID, through seq: Seq) {
         touched.insert(conversation)
-        disk.logs[conversation]?.apply { $0.forget(through: seq) }
+        _ = disk.logs[conversation]?.forget(through: seq)
     }
 
     /// Requests the gap that is nearest to a sequence number.
     mutating func fill(_ conversation: ConversationID, nearest place: Seq, limit: Int, now: Date) -> GapFill.Step {
         guard connection != nil, let state = disk.logs[conversation]?.state else { return .idle }
-        let step = fills[conversation, default: GapFill()].next(
+        let step = fills[conversation, default: RecordedGapFill(seed: recordedSeed)].next(
             state.gapToFill(nearest: place, limit: limit), now: now)
         if case .ask(let request) = step {
             requests.append(.page(conversation, request, from: nil, isFill: true))
@@ -167,7 +195,7 @@ extension ModelDevice {
     }
 
     @discardableResult
-    private mutating func apply(_ conversation: ConversationID, _ event: (inout LogState) -> LogEdit) -> LogEdit? {
+    private mutating func apply(_ conversation: ConversationID, _ event: (inout RecordedLog) -> LogEdit) -> LogEdit? {
         touched.insert(conversation)
         let edit = disk.logs[conversation]?.apply(event)
         if edit?.isStale == false { fills[conversation]?.allowRequests() }
@@ -175,7 +203,7 @@ extension ModelDevice {
     }
 
     private mutating func applyAndSync(
-        _ conversation: ConversationID, now: Date, _ event: (inout LogState) -> LogEdit
+        _ conversation: ConversationID, now: Date, _ event: (inout RecordedLog) -> LogEdit
     ) {
         let edit = apply(conversation, event)
         guard edit?.needsSync == true, let position = position(conversation) else { return }
@@ -191,7 +219,7 @@ extension ModelDevice {
             case .release(let events):
                 for event in events {
                     if case .head(let conversation, let head, _, _) = event, disk.logs[conversation] == nil {
-                        disk.logs[conversation] = LogCopy(adopting: head)
+                        disk.logs[conversation] = RecordedLog(adopting: head, seed: recordedSeed)
                     }
                     applyAndSync(event.conversation, now: now) { $0.apply(event) }
                 }
@@ -207,7 +235,7 @@ extension ModelDevice {
     private mutating func store(_ heads: [ConversationHead], _ cursor: String, now: Date) {
         for head in heads {
             if disk.logs[head.conversation] == nil {
-                disk.logs[head.conversation] = LogCopy(adopting: head.state)
+                disk.logs[head.conversation] = RecordedLog(adopting: head.state, seed: recordedSeed)
             } else {
                 apply(head.conversation) { $0.apply(head: head.state) }
             }

@@ -32,7 +32,7 @@ extension Simulation {
 
     /// Performs the next pending action, and returns whether there was one.
     private mutating func hasPendingWork() throws(Violation) -> Bool {
-        now += 0.05
+        now += 1 / 16
         if !wire.isEmpty {
             try deliver()
             return true

@@ -42,7 +42,7 @@ struct Simulation {
         generator = SplitMix64(seed: seed)
         if isTraced { trace = Trace() }
         for user in [Self.alice, Self.alice, Self.bob, Self.bob] {
-            let own = SplitMix64(seed: generator.next())
+            let own = RecordedFractions(seed: generator.next())
             devices.append(ModelDevice(user: user, conversations: Self.conversations, generator: own))
         }
         server.logs[0].join(Self.alice)
