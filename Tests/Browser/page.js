@@ -7,8 +7,21 @@ const sdk = await import(`${server}/sdk/scrollback.js`);
 const views = new Map();
 const timelines = new Map();
 
+/** Returns the values of object stores. */
+async function stored(names) {
+  const [{ name }] = await indexedDB.databases();
+  const result = (request) => new Promise((resolve) => (request.onsuccess = () => resolve(request.result)));
+  const database = await result(indexedDB.open(name));
+  const transaction = database.transaction(names);
+  const found = {};
+  await Promise.all(names.map(async (name) => (found[name] = await result(transaction.objectStore(name).getAll()))));
+  database.close();
+  return found;
+}
+
 globalThis.test = {
   sdk,
+  stored,
   events: [],
 
   async open(user, token) {
@@ -51,25 +64,17 @@ globalThis.test = {
   /** What the store has that it must not have: rows, gaps and deleted ranges must cover each log exactly. */
   async violations() {
     const { LogState } = await import(`${server}/sdk/sync/log-state.js`);
-    const [{ name }] = await indexedDB.databases();
-    const database = await new Promise((resolve) => {
-      const request = indexedDB.open(name);
-      request.onsuccess = () => resolve(request.result);
+    const { conversations, messages } = await stored(["conversations", "messages"]);
+    return conversations.filter(({ log }) => log).flatMap(({ id, log }) => {
+      const seqs = messages.filter(({ conversation }) => conversation === id).map(({ seq }) => seq);
+      return new LogState(log).violations(seqs).map((text) => `${id}: ${text}`);
     });
-    const transaction = database.transaction(["conversations", "messages"]);
-    const all = (store, range) =>
-      new Promise((resolve) => {
-        const request = transaction.objectStore(store).getAll(range);
-        request.onsuccess = () => resolve(request.result);
-      });
-    const found = [];
-    for (const { id, log } of await all("conversations")) {
-      if (!log) continue;
-      const rows = await all("messages", IDBKeyRange.bound([id, 0], [id, Infinity]));
-      found.push(...new LogState(log).violations(rows.map(({ seq }) => seq)).map((text) => `${id}: ${text}`));
-    }
-    database.close();
-    return found;
+  },
+
+  /** The types of the queued requests, and the codes of those that failed. */
+  async queue() {
+    const { outbox } = await stored(["outbox"]);
+    return outbox.map(({ request, state }) => ({ type: request.type, code: state.problem?.code ?? null }));
   },
 
   recent: (id) => test.list.conversations.find((conversation) => conversation.id === id) ?? null,

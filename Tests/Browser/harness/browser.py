@@ -50,9 +50,14 @@ class Tab:
         self.errors = []
         self.page = profile.context.new_page()
         profile.pages.append(self.page)
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("pageerror", lambda error: self._failed(str(error)))
         self.page.on("console", lambda message: self._log(message))
         self.load()
+
+    def _failed(self, error):
+        # Firefox reports each connection that the test cuts.
+        if "ws://" not in error:
+            self.errors.append(error)
 
     def _log(self, message):
         if message.type == "error" and "Scrollback" in message.text:
@@ -104,6 +109,9 @@ class Tab:
 
     def unsent(self):
         return self.run("() => test.client.unsentCount()")
+
+    def queue(self):
+        return self.run("() => test.queue()")
 
     def until(self, what, condition, seconds=60):
         return eventually(f"{what} ({self.user})", condition, seconds)

@@ -414,19 +414,6 @@ def test_no_token_and_no_text_is_in_the_storage_of_the_marker(world):
     alice.send(CREW, "a secret text")
     alice.until("everything is sent", lambda: alice.unsent() == 0)
     assert alice.run("() => Object.values(localStorage)") == ["0"]
-    dump = """async () => {
-        const [{ name }] = await indexedDB.databases();
-        const database = await new Promise((resolve) => {
-            const request = indexedDB.open(name);
-            request.onsuccess = () => resolve(request.result);
-        });
-        const all = [];
-        for (const store of database.objectStoreNames) {
-            const request = database.transaction(store).objectStore(store).getAll();
-            all.push(...await new Promise((resolve) => (request.onsuccess = () => resolve(request.result))));
-        }
-        database.close();
-        return JSON.stringify(all);
-    }"""
-    stored = alice.run(dump)
+    names = ["meta", "conversations", "messages", "outbox", "settings", "drafts", "people"]
+    stored = alice.run("async ([names]) => JSON.stringify(await test.stored(names))", names)
     assert "a secret text" in stored and alice.token not in stored

@@ -150,7 +150,9 @@ class History:
         for device in self.devices:
             for tab in device.tabs:
                 tab.online()
-                tab.until("everything is sent", lambda tab=tab: tab.unsent() == 0)
+                tab.until("everything is answered", lambda tab=tab: all(item["code"] for item in tab.queue()))
+                # Another device can have made the same reaction, or recalled the message.
+                assert all(item["type"] != "send" and item["code"] == "conflict" for item in tab.queue()), tab.queue()
         stored = {}
         for user, peer in [self.users, self.users[::-1]]:
             for conversation in (self.group, f"direct:{peer}"):

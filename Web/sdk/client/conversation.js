@@ -179,9 +179,11 @@ export class Conversation {
           throw ScrollbackError.invalidParameter("content", reason);
         }
         return { ...submission, content: message, attributes: editedAttributes(submission.attributes, edit) };
-      }), { isDurable: true });
+      })
+    );
     if (isReplaced) {
       core.changed([this.id]);
+      await core.store.flush();
       return new SendHandle(core, this.id, id);
     }
     const operation = newID();

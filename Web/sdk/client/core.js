@@ -491,7 +491,8 @@ export class Core {
   }
 
   /**
-   * Stores a request in the outbox, which sends it after the earlier ones of the conversation.
+   * Stores a request in the outbox, which sends it after the earlier ones of the conversation. The promise resolves when
+   * the request is on the disk.
    *
    * @param {string} conversation
    * @param {string} id The ID of the message or operation, which makes retries idempotent.
@@ -503,10 +504,12 @@ export class Core {
     await this.store.write(async (transaction) => {
       await also(transaction);
       await insertIntoOutbox(transaction, { id, conversation, request, about, now: Date.now() });
-    }, { isDurable: true, changesOutbox: true });
+    }, { changesOutbox: true });
     this.#storageWorks();
+    // Screens need not wait for the disk.
     this.changed([conversation]);
     this.post({ type: "queued", id });
+    await this.store.flush();
   }
 
   // State of conversations

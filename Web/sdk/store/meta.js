@@ -14,6 +14,7 @@
  *   be missing from it, so that another pass must follow.
  * @property {boolean} hasCompletedSync Whether a sync pass was ever completed. Until then the device is new, and
  *   messages before its first connection do not count as missed.
+ * @property {true} flushes A value that only exists to be written.
  * @property {string} checkpoint The newest checkpoint that covers everything in the store.
  */
 

@@ -84,11 +84,10 @@ export class Store {
    *
    * @template Result
    * @param {(transaction: Transaction) => Promise<Result>} body
-   * @param {{isDurable?: boolean, changesOutbox?: boolean}} [options] `changesOutbox` must be set if the number of queued
-   *   requests can change.
+   * @param {{changesOutbox?: boolean}} [options] `changesOutbox` must be set if the number of queued requests can change.
    * @returns {Promise<Result>}
    */
-  async write(body, { isDurable = false, changesOutbox = false } = {}) {
+  async write(body, { changesOutbox = false } = {}) {
     let committed = () => {};
     let unsent = 0;
     const answer = await this.#database.write(async (transaction) => {
@@ -96,10 +95,16 @@ export class Store {
       committed = await this.checkpoint.store(transaction);
       if (changesOutbox) unsent = await outboxCount(transaction);
       return answer;
-    }, { isDurable });
+    });
     committed();
     if (changesOutbox) writeMarker(this.#name, unsent);
     return answer;
+  }
+
+  /** Waits until all committed transactions are on the disk, so that they survive a crash of the system. */
+  async flush() {
+    // A durable transaction flushes those before it too. An empty one would not be written.
+    await this.#database.write((transaction) => setMeta(transaction, "flushes", true), { isDurable: true });
   }
 
   close() {
