@@ -73,8 +73,8 @@ package struct AllowedOrigins: Sendable {
 
     /// Returns why a page may not open a WebSocket, or `nil` if it may.
     ///
-    /// Browsers don't apply CORS to WebSockets, so the server checks the origin. Pages of the server itself may connect,
-    /// and programs, which send no origin. Without allowed origins, the server does not check.
+    /// Browsers don't apply CORS to WebSockets, so the server checks the origin. Pages of the server itself may
+    /// connect, and programs, which send no origin. Without allowed origins, the server does not check.
     ///
     /// - Parameters:
     ///   - origin: The `Origin` field.
