@@ -84,7 +84,8 @@ export class Conversation {
    * Returns a timeline of this conversation, which reads nothing until it is observed.
    *
    * @param {{at?: HistoryPoint, window?: number}} [options] `at` is the initial position: the newest end, the first
-   *   unread message, or a message. `window` is the number of messages, at least 2; up to twice as many while scrolling.
+   *   unread message, or a message. `window` is the number of messages, at least 2; up to twice as many while
+   *   scrolling.
    * @returns {Timeline}
    */
   timeline({ at = "latest", window = 200 } = {}) {
@@ -191,8 +192,8 @@ export class Conversation {
   }
 
   /**
-   * Recalls the user's own message for everyone. A tombstone stays in its place. A message that was never transmitted is
-   * not sent at all.
+   * Recalls the user's own message for everyone. A tombstone stays in its place. A message that was never transmitted
+   * is not sent at all.
    *
    * @param {string} id
    */

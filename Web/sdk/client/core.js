@@ -79,7 +79,11 @@ import { Tabs } from "./tabs.js";
 /** A call of another tab. @typedef {{type: "request", request: FrameRequest, timeout: number}
  *   | {type: "retry" | "cancel", id: string}} Call */
 
-/** What a change concerns: the list of recent conversations, or one conversation. @typedef {"recents" | {id: string}} Subject */
+/**
+ * What a change concerns: the list of recent conversations, or one conversation.
+ *
+ * @typedef {"recents" | {id: string}} Subject
+ */
 
 /**
  * The shared state of a client in one tab.
@@ -491,8 +495,8 @@ export class Core {
   }
 
   /**
-   * Stores a request in the outbox, which sends it after the earlier ones of the conversation. The promise resolves when
-   * the request is on the disk.
+   * Stores a request in the outbox, which sends it after the earlier ones of the conversation. The promise resolves
+   * when the request is on the disk.
    *
    * @param {string} conversation
    * @param {string} id The ID of the message or operation, which makes retries idempotent.

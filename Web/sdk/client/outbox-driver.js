@@ -109,8 +109,8 @@ export class OutboxDriver {
   }
 
   /**
-   * Stores the changed items, and then transmits. An item that may have reached the server is therefore always stored as
-   * frozen.
+   * Stores the changed items, and then transmits. An item that may have reached the server is therefore always stored
+   * as frozen.
    *
    * @param {OutboxEffects} effects
    * @returns {Promise<boolean>} Whether the changes were stored. If not, nothing was transmitted and the connection
@@ -186,8 +186,8 @@ export class OutboxDriver {
    * @param {string} conversation
    * @param {OutboxRequest} request
    * @param {JSONObject} body
-   * @returns {Promise<boolean>} `false` if the message was already stored earlier and may have been changed since. It must
-   *   be read from the server.
+   * @returns {Promise<boolean>} `false` if the message was already stored earlier and may have been changed since. It
+   *   must be read from the server.
    */
   async #store(id, conversation, request, body) {
     const { user, store } = this.#core;

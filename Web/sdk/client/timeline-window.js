@@ -97,8 +97,8 @@ export function shownRange(window, log, visible, size) {
 }
 
 /**
- * Whether the user has scrolled away from a room's newest messages. A small distance does not count, because a busy room
- * moves on before the screen is drawn.
+ * Whether the user has scrolled away from a room's newest messages. A small distance does not count, because a busy
+ * room moves on before the screen is drawn.
  *
  * @param {TimelineWindow} window
  * @param {SeqRange | null} visible

@@ -301,8 +301,8 @@ function leavesGaps({ traits, log }, edits) {
 /**
  * Returns the rows that a head shows to be no longer visible to the user: those above its last message.
  *
- * For unsubscribed channels, the change that removed them is fetched only when the user looks there. Until then the list
- * must not show them.
+ * For unsubscribed channels, the change that removed them is fetched only when the user looks there. Until then the
+ * list must not show them.
  *
  * @param {Transaction} transaction
  * @param {ConversationHead} head

@@ -10,8 +10,8 @@
  * @property {string} server
  * @property {string} device The device ID, which is created with the store.
  * @property {string} cursor The cursor of the last sync window.
- * @property {boolean} isInterrupted Whether the cursor's sync pass is unfinished. Changes made since that pass began may
- *   be missing from it, so that another pass must follow.
+ * @property {boolean} isInterrupted Whether the cursor's sync pass is unfinished. Changes made since that pass began
+ *   may be missing from it, so that another pass must follow.
  * @property {boolean} hasCompletedSync Whether a sync pass was ever completed. Until then the device is new, and
  *   messages before its first connection do not count as missed.
  * @property {true} flushes A value that only exists to be written.

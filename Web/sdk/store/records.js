@@ -11,7 +11,13 @@ import { RecentEntry } from "../sync/recent-entry.js";
 /** @typedef {import("../sync/log-state.js").StoredLogState} StoredLogState */
 /** @typedef {import("../sync/read-state.js").StoredReadState} StoredReadState */
 /** @typedef {import("./database.js").Transaction} Transaction */
-/** @typedef {{[Name in keyof RecentEntry as RecentEntry[Name] extends Function ? never : Name]: RecentEntry[Name]}} RecentEntryFields */
+
+/**
+ * The values of an entry, without its methods.
+ *
+ * @typedef {{[Name in keyof RecentEntry as RecentEntry[Name] extends Function ? never : Name]: RecentEntry[Name]}}
+ *   RecentEntryFields
+ */
 
 /**
  * A conversation in the store.

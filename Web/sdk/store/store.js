@@ -84,7 +84,8 @@ export class Store {
    *
    * @template Result
    * @param {(transaction: Transaction) => Promise<Result>} body
-   * @param {{changesOutbox?: boolean}} [options] `changesOutbox` must be set if the number of queued requests can change.
+   * @param {{changesOutbox?: boolean}} [options] `changesOutbox` must be set if the number of queued requests can
+   *   change.
    * @returns {Promise<Result>}
    */
   async write(body, { changesOutbox = false } = {}) {
