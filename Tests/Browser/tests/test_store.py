@@ -1,0 +1,106 @@
+"""The store of the SDK in the IndexedDB of a real browser."""
+
+import pytest
+
+SETUP = """
+    const [{ Store }, { apply }, { Message }, { MessageContent }, { SeqRangeSet }, records, history] = await Promise.all(
+        ["store/store", "store/log", "model/message", "model/message-content", "model/seq-range-set", "store/records",
+         "store/history"].map((name) => import(`/sdk/${name}.js`)));
+    const { store } = await Store.open({ user: "alice", server: "test:" + crypto.randomUUID() }, () => {});
+    const id = "group:crew";
+    const head = (head, rev = 0) => ({ epoch: "1", view: 0, head, firstSeq: 1, countedIndex: head, rev });
+    const message = (seq, text, others = {}) => new Message({
+        conversation: id, seq, countedIndex: seq, id: `00000000-0000-4000-8000-${String(seq).padStart(12, "0")}`,
+        timetoken: String(seq), epoch: "1", sender: "bob", type: "text", content: MessageContent.text(text), ...others });
+    const page = (messages, state) => ({ type: "page", conversation: id, page: {
+        messages, coverage: { lower: messages[0].seq, upper: messages.at(-1).seq, deletedRanges: new SeqRangeSet() },
+        isFiltered: false, older: null, newer: null, state, actions: [] } });
+    const live = (message) => ({ type: "live", event: { type: "message", conversation: id, message } });
+    const write = (...inputs) => store.write((transaction) => apply(transaction, "alice", inputs));
+    const texts = () => store.read(async (transaction) =>
+        (await history.messagesIn(transaction, id, [1, 1000])).map(({ text }) => text));
+    const load = () => store.read((transaction) => records.OpenConversation.load(transaction, id));
+"""
+
+
+@pytest.fixture
+def run(world):
+    tab = world.tab("alice")
+    return lambda script: tab.run("async () => {" + SETUP + script + "}")
+
+
+def test_a_row_with_an_older_revision_never_replaces_a_newer_one(run):
+    assert run("""
+        await write(live(message(1, "new", { rev: 2 })), live(message(2, "x")));
+        await write(page([message(1, "old"), message(2, "x")], head(2, 2)));
+        return texts();
+    """) == ["new", "x"]
+
+
+def test_a_gap_with_own_messages_corrects_the_estimated_count(run):
+    assert run("""
+        await write(live(message(1, "a")));
+        await write(live(message(10, "b")));
+        const before = (await load()).read.unread;
+        const own = [2, 3, 4, 5, 6, 7, 8, 9].map((seq) => message(seq, "c", { sender: seq < 5 ? "alice" : "bob" }));
+        await write(page(own, head(10)));
+        const { log, read } = await load();
+        return [before, read.unread, log.gaps.ranges.length];
+    """) == [10, 7, 0]
+
+
+def test_a_failed_transaction_leaves_nothing_behind(run):
+    assert run("""
+        await write(live(message(1, "a")));
+        let code = null;
+        await store.write(async (transaction) => {
+            await apply(transaction, "alice", [live(message(2, "b"))]);
+            throw new Error("failed");
+        }).catch((error) => (code = error.code));
+        const { log } = await load();
+        return [code, log.head, await texts()];
+    """) == ["local-storage", 1, ["a"]]
+
+
+def test_rows_of_another_epoch_disappear_with_it(run):
+    assert run("""
+        await write(live(message(1, "old")), live(message(2, "old")));
+        const other = { ...head(1), epoch: "2" };
+        const conversation = { conversation: id, name: "Crew", avatar: null, state: other, unread: 1, mentions: 0,
+            readSeq: 0, peerReadSeq: 0, lastMessage: message(1, "new", { epoch: "2" }), isMuted: false,
+            notifications: null, isPinned: false, isMarkedUnread: false, removedSeq: 0, newDeviceFloor: 0,
+            recentTime: "1", isMember: true, isFrozen: false, mute: null, lastCommit: 5, userRev: 1, hidden: [] };
+        await write({ type: "head", head: conversation });
+        const { log, read, name, entry } = await load();
+        return [await texts(), log.epoch, read.unread, name, entry.isListed];
+    """) == [["new"], "2", 1, "Crew", True]
+
+
+def test_users_and_servers_have_stores_of_their_own(run):
+    assert run("""
+        const names = [["alice", "https://a/"], ["bob", "https://a/"], ["alice", "https://b/"]]
+            .map(([user, server]) => Store.nameOf({ user, server }));
+        return new Set(names).size;
+    """) == 3
+
+
+def test_the_outbox_keeps_its_order_and_its_state(run):
+    assert run("""
+        const outbox = await import("/sdk/store/outbox.js");
+        const { ScrollbackError } = await import("/sdk/model/errors.js");
+        const send = (id, text) => ({ id, conversation: "group:crew", now: 1000,
+            request: { type: "send", submission: { id, content: MessageContent.text(text), attributes: {} } } });
+        await store.write(async (transaction) => {
+            for (const id of ["c", "a", "b"]) await outbox.insertIntoOutbox(transaction, send(id, id));
+            const [first, second] = await outbox.outboxItems(transaction);
+            const error = new ScrollbackError("forbidden", "No.", { reason: "why" });
+            await outbox.saveOutboxItem(transaction, { ...first, state: { type: "failed", error }, attempts: 2 });
+            await outbox.saveOutboxItem(transaction, { ...second, state: { type: "sending" }, isFrozen: true });
+        });
+        const items = await store.read(outbox.outboxItems);
+        const replaced = await store.write(async (transaction) => [
+            await outbox.replaceUnsent(transaction, "a", (submission) => submission),
+            await outbox.replaceUnsent(transaction, "b", (submission) => submission)]);
+        const { code, reason } = items[0].state.error;
+        return [items.map(({ id }) => id), code, reason, items[0].attempts, items[1].isFrozen, replaced];
+    """) == [["c", "a", "b"], "forbidden", "why", 2, True, [False, True]]
