@@ -128,6 +128,56 @@ def test_reading_in_one_place_reads_everywhere(world):
     alice.until("the conversation is marked", lambda: alice.recent(CREW)["isMarkedUnread"])
 
 
+def test_reads_and_settings_made_offline_reach_the_server_after_a_reload(world):
+    crew(world, messages=3)
+    alice = world.tab("alice")
+    alice.until("three messages are unread", lambda: alice.unread(CREW) == 3)
+    alice.online()
+    world.proxy.close_network()
+    alice.until("the client notices", lambda: alice.connection != "online")
+    alice.run(
+        """async () => {
+            const conversation = test.client.conversation("group:crew");
+            await conversation.markRead();
+            await conversation.setPinned(true);
+            await conversation.setDraft("not sent");
+        }"""
+    )
+    alice.until("nothing is unread", lambda: alice.unread(CREW) == 0)
+    world.proxy.open_network()
+    alice.load()
+
+    def head():
+        return world.server.head("alice", CREW)
+
+    alice.until("the server has both", lambda: (head()["unread"], head()["pinned"]) == (0, True))
+    alice.until("the list is as before", lambda: alice.recent(CREW)["isPinned"] and alice.unread(CREW) == 0)
+    assert alice.recent(CREW)["draft"]["text"] == "not sent"
+
+
+def test_a_new_leader_learns_what_the_other_tabs_observe(world):
+    # The messages of a room arrive only with a subscription.
+    room = "room:lobby"
+    world.server.call("PUT", f"/v1/conversations/{room}", {})
+    first = world.tab("alice")
+    first.online()
+    second, third = world.tab("alice", first.profile), world.tab("alice", first.profile)
+    for tab in (second, third):
+        tab.online()
+    third.watch(room)
+    observe = "test.client.conversation('room:lobby').subscription.subscribe((value) => (test.sub = value))"
+    third.run(f"() => {{ {observe} }}")
+    third.until("the tab is subscribed", lambda: third.run("() => test.sub.isActive"))
+    first.close()
+    world.server.send("bob", room, "hello")
+    third.until("the message arrives", lambda: third.texts(room) == ["hello"])
+    world.server.send("bob", room, "again")
+    third.until("the next message arrives", lambda: third.texts(room) == ["hello", "again"])
+    second.close()
+    world.server.send("bob", room, "alone")
+    third.until("the last message arrives", lambda: third.texts(room) == ["hello", "again", "alone"])
+
+
 def test_changes_are_shown_at_once_and_on_all_devices(world):
     crew(world)
     alice, bob = world.tab("alice"), world.tab("bob")

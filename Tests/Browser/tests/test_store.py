@@ -3,15 +3,18 @@
 import pytest
 
 SETUP = """
-    const [{ Store }, { apply }, { Message }, { MessageContent }, { SeqRangeSet }, records, history] = await Promise.all(
-        ["store/store", "store/log", "model/message", "model/message-content", "model/seq-range-set", "store/records",
-         "store/history"].map((name) => import(`/sdk/${name}.js`)));
+    const modules = ["store/store", "store/log", "store/records", "store/history", "model/message",
+        "model/message-content", "model/seq-range-set"];
+    const [{ Store }, { apply }, records, history, { Message }, { MessageContent }, { SeqRangeSet }] =
+        await Promise.all(modules.map((name) => import(`/sdk/${name}.js`)));
     const { store } = await Store.open({ user: "alice", server: "test:" + crypto.randomUUID() }, () => {});
     const id = "group:crew";
     const head = (head, rev = 0) => ({ epoch: "1", view: 0, head, firstSeq: 1, countedIndex: head, rev });
     const message = (seq, text, others = {}) => new Message({
-        conversation: id, seq, countedIndex: seq, id: `00000000-0000-4000-8000-${String(seq).padStart(12, "0")}`,
-        timetoken: String(seq), epoch: "1", sender: "bob", type: "text", content: MessageContent.text(text), ...others });
+        conversation: id, seq, countedIndex: seq,
+        id: `00000000-0000-4000-8000-${String(seq).padStart(12, "0")}`,
+        timetoken: String(seq), epoch: "1", sender: "bob", type: "text",
+        content: MessageContent.text(text), ...others });
     const page = (messages, state) => ({ type: "page", conversation: id, page: {
         messages, coverage: { lower: messages[0].seq, upper: messages.at(-1).seq, deletedRanges: new SeqRangeSet() },
         isFiltered: false, older: null, newer: null, state, actions: [] } });
@@ -42,11 +45,11 @@ def test_a_gap_with_own_messages_corrects_the_estimated_count(run):
         await write(live(message(1, "a")));
         await write(live(message(10, "b")));
         const before = (await load()).read.unread;
-        const own = [2, 3, 4, 5, 6, 7, 8, 9].map((seq) => message(seq, "c", { sender: seq < 5 ? "alice" : "bob" }));
+        const own = [2, 3, 4].map((seq) => message(seq, "c", { sender: "alice" }));
         await write(page(own, head(10)));
         const { log, read } = await load();
-        return [before, read.unread, log.gaps.ranges.length];
-    """) == [10, 7, 0]
+        return [before, read.unread, log.gaps.ranges];
+    """) == [10, 7, [[5, 9]]]
 
 
 def test_a_failed_transaction_leaves_nothing_behind(run):
