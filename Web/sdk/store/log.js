@@ -115,7 +115,7 @@ export async function apply(transaction, user, inputs) {
 async function applyInput(transaction, user, input, log, isNew) {
   const before = log.log?.copy() ?? null;
   const edits = await editsOf(transaction, input, log, isNew);
-  const stored = await storedRows(transaction, log.id, edits);
+  const stored = await storedRows(transaction, log.id, edits, before);
   const replaced = replacements(edits, stored);
   for (const edit of edits) {
     await writeRows(transaction, log.id, edit, stored);
@@ -322,15 +322,19 @@ async function rowsAbove(transaction, head, saved, log) {
 }
 
 /**
- * Returns the stored rows that edits may replace, by sequence number.
+ * Returns the stored rows that edits may replace, by sequence number. New messages and those that fill a gap replace
+ * none.
  *
  * @param {Transaction} transaction
  * @param {string} id
  * @param {LogEdit[]} edits
+ * @param {LogState | null} before
  * @returns {Promise<Map<number, Message>>}
  */
-async function storedRows(transaction, id, edits) {
-  const seqs = [...new Set(edits.flatMap((edit) => edit.upserts.map(({ seq }) => seq)))];
+async function storedRows(transaction, id, edits, before) {
+  const isStored = (/** @type {number} */ seq) =>
+    before !== null && seq >= before.firstSeq && seq <= before.head && !before.gaps.contains(seq);
+  const seqs = [...new Set(edits.flatMap((edit) => edit.upserts.map(({ seq }) => seq)))].filter(isStored);
   if (seqs.length === 0) return new Map();
   const [lower, upper] = [Math.min(...seqs), Math.max(...seqs)];
   const isDense = upper - lower < seqs.length * 4;
