@@ -5,8 +5,8 @@ import Testing
 
 /// Writes the vectors (Documentation/vectors.md).
 ///
-/// `SCROLLBACK_WRITE_VECTORS=1` writes the samples in `Web/vectors`. `SCROLLBACK_VECTORS` is the path of a file to which
-/// the histories of many seeds are written, and `SCROLLBACK_SEEDS` is the number of seeds.
+/// `SCROLLBACK_WRITE_VECTORS=1` writes the samples in `Web/vectors`. `SCROLLBACK_VECTORS` is the path of a file for the
+/// histories of many seeds, and `SCROLLBACK_SEEDS` is the number of seeds.
 @Suite("Vectors")
 struct VectorTests {
     private static let environment = ProcessInfo.processInfo.environment
