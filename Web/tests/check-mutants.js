@@ -189,7 +189,11 @@ if (path === undefined) {
   Deno.exit(1);
 }
 const lines = linesOf(path);
-/** The histories that were read. @type {import("./machines.js").Value[]} */
+/**
+ * The histories that were read.
+ *
+ * @type {import("./machines.js").Value[]}
+ */
 const histories = [];
 
 /**

@@ -107,7 +107,11 @@ export class ScrollbackError extends Error {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     const known = Object.hasOwn(codes, code) ? codes[/** @type {keyof typeof codes} */ (code)] : undefined;
     this.name = "ScrollbackError";
-    /** The stable code to branch on. @type {ErrorCode} */
+    /**
+     * The stable code to branch on.
+     *
+     * @type {ErrorCode}
+     */
     this.code = code;
     /** The name of the invalid argument in the protocol or the call. */
     this.parameter = details.parameter;

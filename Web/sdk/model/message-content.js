@@ -183,7 +183,11 @@ export class MessageContent {
     return textMember(this.json, "text");
   }
 
-  /** The quote, if the content is one. @returns {Quote | null} */
+  /**
+   * The quote, if the content is one.
+   *
+   * @returns {Quote | null}
+   */
   get quote() {
     const { text } = this;
     const message = this.type === "reference" ? objectMember(this.json, "message") : null;
@@ -194,7 +198,11 @@ export class MessageContent {
     return { text, id, sender, content: new MessageContent(type, content) };
   }
 
-  /** The poll, if the content is one. @returns {Required<Poll> | null} */
+  /**
+   * The poll, if the content is one.
+   *
+   * @returns {Required<Poll> | null}
+   */
   get poll() {
     const { text, json } = this;
     const options = this.type === "poll" ? json["options"] : null;
@@ -207,7 +215,11 @@ export class MessageContent {
     };
   }
 
-  /** The location, if the content is one. @returns {Location | null} */
+  /**
+   * The location, if the content is one.
+   *
+   * @returns {Location | null}
+   */
   get location() {
     const { latitude, longitude } = this.json;
     if (this.type !== "location" || typeof latitude !== "number" || typeof longitude !== "number") return null;
@@ -215,7 +227,11 @@ export class MessageContent {
     return name === null ? { latitude, longitude } : { latitude, longitude, name };
   }
 
-  /** The file, if the content is of a file type. @returns {Media | null} */
+  /**
+   * The file, if the content is of a file type.
+   *
+   * @returns {Media | null}
+   */
   get media() {
     return isMediaType(this.type) ? /** @type {Media} */ (this.json) : null;
   }

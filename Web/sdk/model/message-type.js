@@ -24,7 +24,11 @@ import { ScrollbackError } from "./errors.js";
 /** @type {Readonly<MessageTraits>} */
 const allTraits = Object.freeze({ isStored: true, countsUnread: true, notifies: true, updatesRecents: true });
 
-/** The types that this version defines. @type {readonly MessageType[]} */
+/**
+ * The types that this version defines.
+ *
+ * @type {readonly MessageType[]}
+ */
 export const builtInTypes = Object.freeze([
   "text",
   "image",

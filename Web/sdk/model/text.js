@@ -51,7 +51,11 @@ const rank = (unit) => unit >= 0xe000 ? unit - 0x800 : unit >= 0xd800 ? unit + 0
  *   overrides the direction of text, or an embedding or isolate that is not closed in the text.
  */
 export function checkDisplayText(text, parameter) {
-  /** The characters that close the open embeddings and isolates. @type {number[]} */
+  /**
+   * The characters that close the open embeddings and isolates.
+   *
+   * @type {number[]}
+   */
   const open = [];
   const unbalanced = () =>
     ScrollbackError.invalidParameter(parameter, "must close each bidirectional embedding and isolate that it opens");
@@ -126,11 +130,19 @@ export const userID = (text, parameter = "user") => identifier(text, parameter);
  * @typedef {string} UserID
  */
 
-/** Whether a character is a control character or separates lines or paragraphs. @param {string} character */
+/**
+ * Whether a character is a control character or separates lines or paragraphs.
+ *
+ * @param {string} character
+ */
 const breaksLine = (character) => /^[\p{Cc}\p{Zl}\p{Zp}]$/u.test(character);
 
 /** @param {string} character */
 const codePointOf = (character) => character.codePointAt(0) ?? 0;
 
-/** The character as `U+202E`. @param {string} character */
+/**
+ * The character as `U+202E`.
+ *
+ * @param {string} character
+ */
 const codePoint = (character) => `U+${codePointOf(character).toString(16).toUpperCase().padStart(4, "0")}`;

@@ -21,7 +21,11 @@ import { ScrollbackError } from "./errors.js";
 
 const largest = 2n ** 64n - 1n;
 
-/** The timetoken before all others. @type {Timetoken} */
+/**
+ * The timetoken before all others.
+ *
+ * @type {Timetoken}
+ */
 export const earliestTimetoken = "0";
 
 /** @param {string} text */

@@ -11,7 +11,11 @@ export class TokenBucket {
     this.burst = burst;
     /** @private */
     this.tokens = burst;
-    /** The time of the last call; before it, the bucket was full. @type {number | null} */
+    /**
+     * The time of the last call; before it, the bucket was full.
+     *
+     * @type {number | null}
+     */
     this.filledAt = null;
   }
 
@@ -60,5 +64,9 @@ export class TokenBucket {
  *   fails with `rate-limited` and can be sent again.
  */
 
-/** 5 messages per second in bursts of 5; further messages wait. @type {Readonly<SendPace>} */
+/**
+ * 5 messages per second in bursts of 5; further messages wait.
+ *
+ * @type {Readonly<SendPace>}
+ */
 export const standardPace = Object.freeze({ perSecond: 5, burst: 5, excess: "waits" });

@@ -61,7 +61,11 @@ export class ConnectionLifecycle {
   /** Whether the app was active when the hello frame was sent. */
   #sentActivity = true;
   #lastImmediateReconnect = -Infinity;
-  /** The time at which requests that failed temporarily are retried. @type {number | null} */
+  /**
+   * The time at which requests that failed temporarily are retried.
+   *
+   * @type {number | null}
+   */
   #retryAt = null;
 
   /** @type {ConnectionPhase} */

@@ -46,7 +46,11 @@ export class GapFill {
   #pausedUntil = null;
   #attemptsWithoutProgress = 0;
 
-  /** The request without an answer. @type {GapRequest | null} */
+  /**
+   * The request without an answer.
+   *
+   * @type {GapRequest | null}
+   */
   inFlight = null;
 
   /** Whether requests have stopped until something changes. */

@@ -11,11 +11,19 @@ import { ConversationID } from "../model/conversation-id.js";
  */
 export class HeadFetches {
   #isConnected = false;
-  /** The conversations to request, including those to request again after their answer. @type {Set<ConversationID>} */
+  /**
+   * The conversations to request, including those to request again after their answer.
+   *
+   * @type {Set<ConversationID>}
+   */
   #needed = new Set();
   /** @type {Set<ConversationID>} */
   #inFlight = new Set();
-  /** The conversations that are requested at the next `tick`. @type {Set<ConversationID>} */
+  /**
+   * The conversations that are requested at the next `tick`.
+   *
+   * @type {Set<ConversationID>}
+   */
   #delayed = new Set();
   /**
    * The conversations that were requested again because a head left their counts uncertain.

@@ -22,9 +22,17 @@
  */
 export class LogEdit {
   constructor() {
-    /** The rows to insert; an existing row is replaced only by a row with a higher `rev`. @type {Message[]} */
+    /**
+     * The rows to insert; an existing row is replaced only by a row with a higher `rev`.
+     *
+     * @type {Message[]}
+     */
     this.upserts = [];
-    /** The ranges whose rows are deleted. @type {SeqRange[]} */
+    /**
+     * The ranges whose rows are deleted.
+     *
+     * @type {SeqRange[]}
+     */
     this.erased = [];
     /** Whether all rows of the conversation are deleted; the outbox, drafts and local extensions stay. */
     this.erasesEverything = false;
@@ -33,7 +41,11 @@ export class LogEdit {
      * it.
      */
     this.needsSync = false;
-    /** The reason why the event was ignored; `null` if it was applied. @type {StaleReason | null} */
+    /**
+     * The reason why the event was ignored; `null` if it was applied.
+     *
+     * @type {StaleReason | null}
+     */
     this.staleReason = null;
   }
 

@@ -120,7 +120,11 @@ export class LogState {
     return new LogState(this.toJSON());
   }
 
-  /** The range of sequence numbers that may have messages. @returns {SeqRange | null} */
+  /**
+   * The range of sequence numbers that may have messages.
+   *
+   * @returns {SeqRange | null}
+   */
   get range() {
     return this.firstSeq <= this.head ? [this.firstSeq, this.head] : null;
   }

@@ -50,7 +50,10 @@ class Steps {
   transmit = [];
 }
 
-/** @param {OutboxItem} a @param {OutboxItem} b */
+/**
+ * @param {OutboxItem} a
+ * @param {OutboxItem} b
+ */
 const byOrdinal = (a, b) => a.ordinal - b.ordinal;
 
 /** @param {OutboxItem} item */
@@ -79,21 +82,41 @@ export class Outbox {
   /** The maximum number of items that upload at the same time. */
   static maximumUploads = 3;
 
-  /** The items of each conversation, in ascending order of their ordinals. @type {Map<ConversationID, OutboxItem[]>} */
+  /**
+   * The items of each conversation, in ascending order of their ordinals.
+   *
+   * @type {Map<ConversationID, OutboxItem[]>}
+   */
   #lanes = new Map();
   /** @type {Map<MessageID, ConversationID>} */
   #conversations = new Map();
   #lastOrdinal = 0;
   #backoff = new Backoff();
-  /** The items whose files are not uploaded yet. @type {Set<MessageID>} */
+  /**
+   * The items whose files are not uploaded yet.
+   *
+   * @type {Set<MessageID>}
+   */
   #awaitingUpload = new Set();
-  /** The times when lost files were uploaded again. @type {Map<MessageID, number>} */
+  /**
+   * The times when lost files were uploaded again.
+   *
+   * @type {Map<MessageID, number>}
+   */
   #reuploadedAt = new Map();
-  /** The token bucket of the send rate. @type {TokenBucket | null} */
+  /**
+   * The token bucket of the send rate.
+   *
+   * @type {TokenBucket | null}
+   */
   #pace = null;
   /** Whether the send rate delays a message. */
   #isThrottled = false;
-  /** The token bucket for accepting messages, if messages above the send rate fail. @type {TokenBucket | null} */
+  /**
+   * The token bucket for accepting messages, if messages above the send rate fail.
+   *
+   * @type {TokenBucket | null}
+   */
   #acceptance = null;
 
   isConnected = false;

@@ -66,7 +66,11 @@ export class OwnTyping {
     return quiet.map(([id]) => id).sort(ConversationID.compare);
   }
 
-  /** The time of the next timeout; `null` if the user does not type. @returns {number | null} */
+  /**
+   * The time of the next timeout; `null` if the user does not type.
+   *
+   * @returns {number | null}
+   */
   get next() {
     const times = [...this.#entries.values()].map((entry) => entry.typedAt + OwnTyping.timeout);
     return times.length === 0 ? null : Math.min(...times);

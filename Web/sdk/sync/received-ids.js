@@ -11,7 +11,11 @@ export class ReceivedIDs {
   /** The time in milliseconds for which an ID is remembered. */
   static retention = 600_000;
 
-  /** The times at which IDs were received, in the order of their arrival. @type {Map<MessageID, number>} */
+  /**
+   * The times at which IDs were received, in the order of their arrival.
+   *
+   * @type {Map<MessageID, number>}
+   */
   #times = new Map();
 
   /**

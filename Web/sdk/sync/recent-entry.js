@@ -111,7 +111,11 @@ export class RecentEntry {
     /** The sequence number of the last message; 0 if none is stored. */
     this.lastSeq = 0;
     this.lastRev = 0;
-    /** The time of the last message; `null` if it is not stored. @type {Timetoken | null} */
+    /**
+     * The time of the last message; `null` if it is not stored.
+     *
+     * @type {Timetoken | null}
+     */
     this.lastTime = null;
     /** Whether the user added the conversation without showing its last message, until the next message. */
     this.hidesLast = false;

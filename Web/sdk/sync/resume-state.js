@@ -58,9 +58,17 @@ export class ResumeState {
   #lastNumber = 0;
   /** @type {Windows} */
   #windows = { type: "offline" };
-  /** The heads of the window that is being stored. @type {readonly ConversationHead[]} */
+  /**
+   * The heads of the window that is being stored.
+   *
+   * @type {readonly ConversationHead[]}
+   */
   #storing = [];
-  /** The conversations that wait for a free request, in order. @type {LogPosition[]} */
+  /**
+   * The conversations that wait for a free request, in order.
+   *
+   * @type {LogPosition[]}
+   */
   #queue = [];
   /** @type {Map<number, LogPosition[]>} */
   #inFlight = new Map();
@@ -70,21 +78,37 @@ export class ResumeState {
    * @type {Map<ConversationID, LogPosition>}
    */
   #repeatPositions = new Map();
-  /** The conversations that are requested after a delay. @type {LogPosition[]} */
+  /**
+   * The conversations that are requested after a delay.
+   *
+   * @type {LogPosition[]}
+   */
   #paused = [];
   /** @type {number | null} */
   #pausedUntil = null;
-  /** The conversations that are queued, in flight or paused, and those to be rechecked. @type {Set<ConversationID>} */
+  /**
+   * The conversations that are queued, in flight or paused, and those to be rechecked.
+   *
+   * @type {Set<ConversationID>}
+   */
   #pending = new Set();
   /** Whether the device has never received all windows; it has then missed nothing. */
   #isNew = false;
   /** Whether a new device has received the top of its list, after which it can release live events. */
   #hasFirstWindow = false;
-  /** The conversations that were synchronized before all windows arrived. @type {Set<ConversationID>} */
+  /**
+   * The conversations that were synchronized before all windows arrived.
+   *
+   * @type {Set<ConversationID>}
+   */
   #synced = new Set();
   /** @type {LiveEvent[]} */
   #held = [];
-  /** The conversations that lost events because too many were held. @type {Set<ConversationID>} */
+  /**
+   * The conversations that lost events because too many were held.
+   *
+   * @type {Set<ConversationID>}
+   */
   #overflowed = new Set();
   #backoff = new Backoff();
 

@@ -10,8 +10,11 @@ export class TypingUsers {
   /** The maximum number of users per conversation. */
   static maximumUsers = 50;
 
-  /** The users of each conversation, in the order they started, with the times of their timeouts.
-   * @type {Map<ConversationID, Map<UserID, number>>} */
+  /**
+   * The users of each conversation, in the order they started, with the times of their timeouts.
+   *
+   * @type {Map<ConversationID, Map<UserID, number>>}
+   */
   #entries = new Map();
 
   /**
@@ -85,7 +88,11 @@ export class TypingUsers {
     return ids;
   }
 
-  /** The time of the next timeout; `null` if no user types. @returns {number | null} */
+  /**
+   * The time of the next timeout; `null` if no user types.
+   *
+   * @returns {number | null}
+   */
   get next() {
     const times = [...this.#entries.values()].flatMap((users) => [...users.values()]);
     return times.length === 0 ? null : Math.min(...times);

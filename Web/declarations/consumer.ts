@@ -1,0 +1,36 @@
+// A TypeScript program that uses the declarations of the SDK. scripts/web-declarations.sh compiles it, and each
+// expected error shows that a declaration has a type.
+import { ConversationID } from "./model/conversation-id.js";
+import { ScrollbackError } from "./model/errors.js";
+import { MessageContent } from "./model/message-content.js";
+import { Message, type MessageFields } from "./model/message.js";
+import { GapFill } from "./sync/gap-fill.js";
+import { LogState } from "./sync/log-state.js";
+import { Outbox } from "./sync/outbox.js";
+
+declare const fields: MessageFields;
+
+const message = new Message(fields);
+export const seq: number = message.seq;
+export const quote: string | undefined = message.content?.quote?.text;
+// @ts-expect-error A message may have no text.
+export const text: string = message.text;
+
+export const group: string = ConversationID.group("swift");
+// @ts-expect-error A name is a text.
+ConversationID.group(1);
+
+export const poll = MessageContent.poll({ question: "Where?", options: ["here", "there"] });
+export const retryAfter: number | undefined = new ScrollbackError("overloaded", "Busy.").retryAfter;
+
+const effects = new Outbox().connected(Date.now());
+export const wakeAt: number | null = effects.wakeAt;
+// @ts-expect-error The outbox can have nothing to wait for.
+export const time: number = effects.wakeAt;
+
+export const limit: number | undefined = new GapFill().inFlight?.limit;
+// @ts-expect-error Directions are `older` and `newer`.
+new GapFill().answered({ gap: [1, 2], anchor: 3, direction: "up", limit: 1 }, true);
+
+export const head: number =
+  LogState.adopting({ epoch: "7", view: 1, head: 1, firstSeq: 1, countedIndex: 1, rev: 0 }).head;
