@@ -144,6 +144,13 @@ def pieces_of(path, text):
         for number, row in enumerate(text.split("\n"), 1):
             if match := re.match(r'\s*"(?:summary|description)": "(.*)"', row):
                 yield "documentation", number, match.group(1)
+    elif path.endswith(".js"):
+        is_test = path.startswith("Web/tests/")
+        for match in re.finditer(r"Deno\.test\([\"`]([^\"`]+)[\"`]", text):
+            yield "test names", text.count("\n", 0, match.start()) + 1, match.group(1)
+        for number, row in enumerate(text.split("\n"), 1):
+            if re.match(r"\s*(/\*\*|\*|//)", row):
+                yield "comments" if is_test or re.match(r"\s*//", row) else "doc comments", number, row
     elif path.endswith((".sh", ".py", ".toml")) or os.path.basename(path) in ("Makefile", "run"):
         for number, row in enumerate(text.split("\n"), 1):
             if re.match(r"\s*#|.*## ", row) or '"""' in row or "echo " in row:
@@ -199,7 +206,7 @@ def main():
                     problems.append(f"{path}:{number}: contract code \"{code}\" belongs in a test's trait")
             for word in RENAMED.findall(prose):
                 problems.append(f"{path}:{number}: \"{word}\" was renamed (CONTRIBUTING.md, Wording)")
-        if path.endswith((".swift", ".md", ".sh", ".py")) or os.path.basename(path) == "Makefile":
+        if path.endswith((".swift", ".md", ".sh", ".py", ".js")) or os.path.basename(path) == "Makefile":
             for number, row in enumerate(text.split("\n"), 1):
                 is_table = path.endswith(".md") and row.lstrip().startswith("|")
                 if len(row) > WIDTH and not is_table and " " in row.strip():

@@ -108,8 +108,8 @@ export function readSummaryOf(head) {
  * - `markUnread`: the user marked the conversation as unread, until the next read.
  * - `settings`: the user muted, unmuted, pinned or unpinned the conversation; `null` values don't change.
  * - `notifications`: the messages that are pushed; `null` for the default.
- * - `removeRecent`: the user removed the conversation from the list until a message arrives above a position, the newest
- *   one for `null`. `excludesFromNewDevices`: new devices also don't load the messages up to it automatically.
+ * - `removeRecent`: the user removed the conversation from the list until a message arrives above a position, the
+ *   newest one for `null`. `excludesFromNewDevices`: new devices also don't load the messages up to it automatically.
  * - `addRecent`: the user returned the conversation to the list.
  * - `excludeFromNewDevices`: new devices don't load messages up to a position automatically.
  *

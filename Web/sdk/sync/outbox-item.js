@@ -29,7 +29,8 @@
  * @property {boolean} isMessage Whether the item is a message, to which the send rate applies, and not a change of one.
  * @property {OutboxState} state
  * @property {boolean} needsUpload Whether files must be uploaded before the item is sent.
- * @property {number} attempts The number of transmissions; before the upload is complete, the number of upload attempts.
+ * @property {number} attempts The number of transmissions; before the upload is complete, the number of upload
+ *   attempts.
  * @property {boolean} isFrozen Whether the item was ever transmitted. From then on its submission must not change,
  *   because the server may have it.
  */

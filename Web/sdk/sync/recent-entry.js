@@ -358,7 +358,8 @@ export class RecentEntry {
    *
    * @param {LogState | null} before The log before the input; `null` if it was unknown.
    * @param {LogState} log The log after the input.
-   * @param {boolean} [isLive] Whether the input is a live update, which can't precede messages that were missed earlier.
+   * @param {boolean} [isLive] Whether the input is a live update, which can't precede messages that were missed
+   *   earlier.
    */
   recordMissed(before, log, isLive = false) {
     if (before === null) {
