@@ -3,7 +3,7 @@
 # (Documentation/vectors.md), and the JavaScript machines repeat them. Then each mutant of the JavaScript machines must
 # show a difference.
 #
-#   --seeds N      the number of seeds, of which each has about 16 histories (default: 700)
+#   --seeds N      the number of seeds, of which each has about 17 histories (default: 700)
 #   --skip-build   uses the tests as they are built
 set -euo pipefail
 cd "$(dirname "$0")/.."

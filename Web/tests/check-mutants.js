@@ -140,6 +140,20 @@ const mutants = [
     to: "[...this.#needed]",
   },
   {
+    name: "An escaped slash begins a channel",
+    machine: "conversationID",
+    file: "model/conversation-id.js",
+    from: '"/": "%2F"',
+    to: '"/": "/"',
+  },
+  {
+    name: "Names can have invisible characters",
+    machine: "conversationID",
+    file: "model/text.js",
+    from: "\\u200B\\u2060-",
+    to: "\\u2060-",
+  },
+  {
     name: "Identifiers are ordered by UTF-16",
     machine: "headFetches",
     file: "model/text.js",

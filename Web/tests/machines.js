@@ -27,6 +27,8 @@ export async function loadMachines(sdk) {
   const load = (/** @type {string} */ path) => import(sdk + path);
   /** @type {[typeof import("../sdk/model/decode.js"), typeof import("../sdk/model/errors.js")]} */
   const [decode, { ScrollbackError }] = await Promise.all([load("model/decode.js"), load("model/errors.js")]);
+  /** @type {typeof import("../sdk/model/conversation-id.js")} */
+  const { ConversationID } = await load("model/conversation-id.js");
   /** @type {typeof import("../sdk/model/seq-range-set.js")} */
   const { SeqRangeSet } = await load("model/seq-range-set.js");
   /** @type {typeof import("../sdk/sync/log-state.js")} */
@@ -84,6 +86,30 @@ export async function loadMachines(sdk) {
   });
 
   return {
+    conversationID({ user }) {
+      const parse = (/** @type {Value} */ { text }) => {
+        try {
+          const id = ConversationID.parse(text);
+          const { target, part } = ConversationID.parts(id);
+          return {
+            id,
+            target,
+            part,
+            isAbsolute: ConversationID.isAbsolute(id),
+            absolute: ConversationID.absolute(id, user),
+            relative: ConversationID.relative(id, user),
+            log: ConversationID.log(id),
+            administered: ConversationID.administered(id),
+            community: ConversationID.communityOf(id),
+            isCommunityRoot: ConversationID.isCommunityRoot(id),
+          };
+        } catch (error) {
+          return { error };
+        }
+      };
+      return { calls: { parse }, state: () => ({}) };
+    },
+
     seqRangeSet() {
       const set = new SeqRangeSet();
       return {

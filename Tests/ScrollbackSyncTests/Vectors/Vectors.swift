@@ -5,14 +5,15 @@ import ScrollbackSync
 enum Vectors {
     /// The state machines, in the order of the documentation.
     static let machines = [
-        "seqRangeSet", "logState", "gapFill", "resumeState", "outbox", "readState", "recentEntry",
+        "conversationID", "seqRangeSet", "logState", "gapFill", "resumeState", "outbox", "readState", "recentEntry",
         "connectionLifecycle", "headFetches", "ownTyping", "typingUsers", "receivedIDs",
     ]
 
     /// Returns the histories of a seed: random calls of each machine, and those of one device in a random scenario.
     static func histories(seed: UInt64) -> [VectorHistory] {
         let random = [
-            RecordedRangeSet.randomHistory(seed: seed), RecordedLog.randomHistory(seed: seed),
+            RecordedConversationID.randomHistory(seed: seed), RecordedRangeSet.randomHistory(seed: seed),
+            RecordedLog.randomHistory(seed: seed),
             RecordedGapFill.randomHistory(seed: seed),
             RecordedResume.randomHistory(seed: seed), RecordedOutbox.randomHistory(seed: seed),
             RecordedReadState.randomHistory(seed: seed), RecordedRecentEntry.randomHistory(seed: seed),
