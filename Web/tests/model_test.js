@@ -200,6 +200,10 @@ Deno.test("An incomplete or imprecise message is refused", () => {
   expectInvalid("seq", () => decodeMessage({ ...wireMessage, seq: 2 ** 53 }));
   expectInvalid("seq", () => decodeMessage({ ...wireMessage, seq: "7" }));
   expectInvalid("message", () => decodeMessage([]));
+  expectInvalid("users", () => decodeMessage({ ...wireMessage, mentions: { users: [1] } }));
+  for (const editedAt of ["yesterday", "2026-11-21", "21 Nov 2026 10:00:00 GMT", "2026-13-21T10:00:00.000Z"]) {
+    expectInvalid("editedAt", () => decodeMessage({ ...wireMessage, editedAt }));
+  }
 });
 
 Deno.test("A filtered page has the range that was scanned", () => {

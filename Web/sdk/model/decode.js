@@ -74,6 +74,19 @@ export function decodeText(json, name) {
 }
 
 /**
+ * Returns a list of texts.
+ *
+ * @param {JSONObject} json
+ * @param {string} name
+ * @returns {string[]}
+ */
+const decodeTexts = (json, name) =>
+  decodeList(json[name], name, (element) => {
+    if (typeof element === "string") return element;
+    throw mismatch(name, "a list of strings");
+  });
+
+/**
  * Returns a number that a server assigned or counted, such as a sequence number or a revision.
  *
  * @param {JSONObject} json
@@ -126,8 +139,11 @@ const flagOrFalse = (json, name) => optional(json, name, decodeFlag) ?? false;
  * @param {string} name
  */
 function decodeDate(json, name) {
-  const date = new Date(decodeText(json, name));
-  if (!Number.isNaN(date.getTime())) return date;
+  const text = decodeText(json, name);
+  const date = new Date(text);
+  // `Date` reads other forms too, each engine in its own way.
+  const isISO8601 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text);
+  if (isISO8601 && !Number.isNaN(date.getTime())) return date;
   throw mismatch(name, "an ISO 8601 time, for example 2026-11-21T10:00:00.000Z");
 }
 
@@ -159,7 +175,7 @@ function decodeAttributes(json) {
   if (mentions !== null) {
     attributes.mentions = {
       everyone: flagOrFalse(mentions, "everyone"),
-      users: optional(mentions, "users", (json, name) => decodeList(json[name], name, String)) ?? [],
+      users: optional(mentions, "users", decodeTexts) ?? [],
       pushText: optional(mentions, "pushText", decodeText) ?? undefined,
     };
   }
@@ -263,7 +279,7 @@ function decodeActionSummary(value) {
     type: decodeText(json, "type"),
     value: decodeText(json, "value"),
     count: decodeCounter(json, "count"),
-    senders: decodeList(json["senders"], "senders", String),
+    senders: decodeTexts(json, "senders"),
   };
 }
 
