@@ -11,12 +11,16 @@ seeds=700
 skips_build=false
 while [ $# -gt 0 ]; do
     case $1 in
-    --seeds) seeds=$2; shift ;;
+    --seeds)
+        seeds=${2:-}
+        if [ $# -gt 1 ]; then shift; fi
+        ;;
     --skip-build) skips_build=true ;;
     *) echo "Unknown option $1. The options are --seeds N and --skip-build."; exit 1 ;;
     esac
     shift
 done
+[[ $seeds =~ ^[1-9][0-9]*$ ]] || { echo "--seeds needs a number above 0."; exit 1; }
 $skips_build || swift build --build-tests
 file=$PWD/.build/web-vectors.jsonl
 log=.build/web-vectors.log

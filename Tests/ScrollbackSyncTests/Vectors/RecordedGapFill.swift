@@ -32,8 +32,8 @@ struct RecordedGapFill {
         _ request: GapRequest, _ error: ChatError, now: Date, using generator: inout RecordedFractions
     ) {
         machine.failed(request, error, now: now, using: &generator)
-        let arguments: VectorValue = ["request": request.vector, "error": error.vector, "now": now.vector]
-        record("failed", arguments, random: generator.takeDrawn())
+        let random = generator.takeDrawn()
+        record("failed", ["request": request.vector, "error": error.vector, "now": now.vector], random: random)
     }
 
     mutating func allowRequests() {

@@ -24,11 +24,12 @@ struct RecordedOutbox {
     ) -> Outbox.Effects {
         let effects = machine.enqueue(
             id, in: conversation, isMessage: isMessage, needsUpload: needsUpload, now: now)
-        let arguments: VectorValue = [
-            "id": id.vector, "conversation": conversation.vector, "isMessage": isMessage.vector,
-            "needsUpload": needsUpload.vector, "now": now.vector,
-        ]
-        return record("enqueue", arguments, effects)
+        return record(
+            "enqueue",
+            [
+                "id": id.vector, "conversation": conversation.vector, "isMessage": isMessage.vector,
+                "needsUpload": needsUpload.vector, "now": now.vector,
+            ], effects)
     }
 
     mutating func requeue(_ item: OutboxItem, now: Date) -> Outbox.Effects {
@@ -55,16 +56,18 @@ struct RecordedOutbox {
         _ id: MessageID, _ result: Result<Answer, ChatError>, now: Date, using generator: inout RecordedFractions
     ) -> Outbox.Effects {
         let effects = machine.answered(id, result, now: now, using: &generator)
-        let arguments: VectorValue = ["id": id.vector, "error": result.error.vector, "now": now.vector]
-        return record("answered", arguments, effects, random: generator.takeDrawn())
+        let random = generator.takeDrawn()
+        return record(
+            "answered", ["id": id.vector, "error": result.error.vector, "now": now.vector], effects, random: random)
     }
 
     mutating func uploaded(
         _ id: MessageID, _ result: Result<Void, ChatError>, now: Date, using generator: inout RecordedFractions
     ) -> Outbox.Effects {
         let effects = machine.uploaded(id, result, now: now, using: &generator)
-        let arguments: VectorValue = ["id": id.vector, "error": result.error.vector, "now": now.vector]
-        return record("uploaded", arguments, effects, random: generator.takeDrawn())
+        let random = generator.takeDrawn()
+        return record(
+            "uploaded", ["id": id.vector, "error": result.error.vector, "now": now.vector], effects, random: random)
     }
 
     mutating func reupload(_ id: MessageID, now: Date) -> Outbox.Effects? {

@@ -61,15 +61,16 @@ struct RecordedResume {
         _ request: Int, _ error: ChatError, now: Date, using generator: inout RecordedFractions
     ) -> [ResumeAction] {
         let actions = machine.windowFailed(request, error, now: now, using: &generator)
-        let arguments: VectorValue = ["request": request.vector, "error": error.vector, "now": now.vector]
-        record("windowFailed", arguments, actions, random: generator.takeDrawn())
+        let random = generator.takeDrawn()
+        record(
+            "windowFailed", ["request": request.vector, "error": error.vector, "now": now.vector], actions,
+            random: random)
         return actions
     }
 
     mutating func live(_ event: LiveEvent) -> [ResumeAction] {
-        let number = events[event] ?? events.count + 1
-        events[event] = number
-        let actions = machine.live(event)
+        if history != nil, events[event] == nil { events[event] = events.count + 1 }
+        let (actions, number) = (machine.live(event), events[event])
         record("live", ["number": number.vector, "event": event.vector], actions)
         return actions
     }
@@ -84,8 +85,10 @@ struct RecordedResume {
         _ batch: Int, behind: [LogPosition], now: Date, using generator: inout RecordedFractions
     ) -> [ResumeAction] {
         let actions = machine.syncAnswered(batch, behind: behind, now: now, using: &generator)
-        let arguments: VectorValue = ["batch": batch.vector, "behind": behind.vector, "now": now.vector]
-        record("syncAnswered", arguments, actions, random: generator.takeDrawn())
+        let random = generator.takeDrawn()
+        record(
+            "syncAnswered", ["batch": batch.vector, "behind": behind.vector, "now": now.vector], actions, random: random
+        )
         return actions
     }
 
@@ -93,8 +96,9 @@ struct RecordedResume {
         _ batch: Int, _ error: ChatError, now: Date, using generator: inout RecordedFractions
     ) -> [ResumeAction] {
         let actions = machine.syncFailed(batch, error, now: now, using: &generator)
-        let arguments: VectorValue = ["batch": batch.vector, "error": error.vector, "now": now.vector]
-        record("syncFailed", arguments, actions, random: generator.takeDrawn())
+        let random = generator.takeDrawn()
+        record(
+            "syncFailed", ["batch": batch.vector, "error": error.vector, "now": now.vector], actions, random: random)
         return actions
     }
 
