@@ -309,6 +309,7 @@ export async function loadMachines(sdk) {
             entry.updateLastMessage({ gaps: new SeqRangeSet(gaps), hadRow, newest, current }),
           recordMissed: ({ before, log, isLive }) =>
             entry.recordMissed(before === undefined ? null : new LogState(before), new LogState(log), isLive),
+          rename: ({ profile: { name = null, avatar = null } }) => entry.rename({ name, avatar }),
           advancePeerRead: ({ seq }) => entry.advancePeerRead(seq),
           reset: () => entry.reset(),
         },

@@ -45,15 +45,12 @@ struct RecordedConnection {
         if random.chance(20) { random.advance(to: wakeAt) }
         let now = random.now
         let generation = random.chance(90) ? machine.generation : machine.generation - 1
-        switch (machine.phase, random.below(20)) {
+        switch (machine.phase, random.below(21)) {
         case (.opening, 0..<8): receiveToken(generation)
         case (.opening, 8..<12):
             record(
                 "opened", ["generation": generation.vector, "now": now.vector], machine.opened(generation, now: now))
-        case (.authenticating, 0..<8):
-            let (user, heartbeat): (UserID, Int) = (random.chance(90) ? me : "mallory", random.below(40))
-            let actions = machine.welcomed(as: user, heartbeat: heartbeat)
-            record("welcomed", ["user": user.vector, "heartbeat": heartbeat.vector], actions)
+        case (.authenticating, 0..<8), (_, 19): welcome()
         case (_, 0..<3): record("connect", [:], machine.connect())
         case (_, 3): record("reconnectNow", ["now": now.vector], machine.reconnectNow(now: now))
         case (_, 4): receiveToken(generation)
@@ -105,6 +102,12 @@ struct RecordedConnection {
                 "generation": generation.vector, "token": error == nil ? token.vector : nil, "error": error.vector,
                 "now": now.vector,
             ], actions)
+    }
+
+    private mutating func welcome() {
+        let (user, heartbeat): (UserID, Int) = (random.chance(90) ? me : "mallory", random.below(40))
+        let actions = machine.welcomed(as: user, heartbeat: heartbeat)
+        record("welcomed", ["user": user.vector, "heartbeat": heartbeat.vector], actions)
     }
 
     private mutating func close(_ generation: Int) {

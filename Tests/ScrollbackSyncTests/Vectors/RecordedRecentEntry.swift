@@ -62,6 +62,10 @@ struct RecordedRecentEntry {
             record("endUnreadMarker")
         case 16..<20: updateLastMessage()
         case 20..<22: recordMissed()
+        case 22 where random.flag():
+            let profile = RecentEntry.Profile(name: random.flag() ? "Swift" : nil, avatar: nil)
+            machine.rename(to: profile)
+            record("rename", ["profile": ["name": profile.name.vector, "avatar": profile.avatar.vector]])
         case 22:
             let seq = random.seq(9)
             machine.advancePeerRead(to: seq)
