@@ -32,7 +32,7 @@ import Testing
 
         var requests: [String] { state.withLock { $0.requests } }
 
-        func answer(_ url: String = PublishedKeysTests.url, _ body: String?) {
+        func answer(_ body: String?, at url: String = PublishedKeysTests.url) {
             state.withLock { $0.answers[url] = body }
         }
 
@@ -255,7 +255,7 @@ import Testing
             (metadata("https://id.example/tenant", discovery), "names a jwks_uri that is not"),
             (#"{"issuer":"https://id.example/tenant"}"#, "has no OpenID Connect metadata"), ("{", "has no OpenID"),
         ] {
-            provider.answer(discovery, body)
+            provider.answer(body, at: discovery)
             provider.wait(10)
             #expect(try await error("good web-rsa", service)?.code == .overloaded)
             await service.reloadIfChanged(logger: log.logger)
