@@ -32,7 +32,8 @@ if [[ "${1:-}" =~ ^--(browsers|test)$ ]]; then
     cd Tests/Browser
     export PYTHONDONTWRITEBYTECODE=1
     "$venv/bin/python" -m pytest -q -p no:cacheprovider tests
-    SCROLLBACK_BROWSER=firefox exec "$venv/bin/python" -m pytest -q -p no:cacheprovider tests --ignore tests/test_search.py
+    export SCROLLBACK_BROWSER=firefox
+    exec "$venv/bin/python" -m pytest -q -p no:cacheprovider tests --ignore tests/test_search.py
 fi
 if [ $# -gt 0 ]; then
     cd Web

@@ -23,7 +23,7 @@ Deno.test("An observable calls its listeners at once and after each change", () 
   assert.equal(observable.getSnapshot(), 3);
 });
 
-Deno.test("An iterator begins with the current value, skips to the newest one, and ends with the observable", async () => {
+Deno.test("An iterator begins with the current value, skips to the newest, and ends with the observable", async () => {
   const observable = new Observable("a");
   const iterator = observable[Symbol.asyncIterator]();
   assert.equal((await iterator.next()).value, "a");
