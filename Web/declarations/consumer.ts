@@ -1,5 +1,6 @@
 // A TypeScript program that uses the declarations of the SDK. scripts/web-declarations.sh compiles it, and each
 // expected error shows that a declaration has a type.
+import { ChatClient, Timeline } from "./scrollback.js";
 import { ConversationID } from "./model/conversation-id.js";
 import { ScrollbackError } from "./model/errors.js";
 import { MessageContent } from "./model/message-content.js";
@@ -34,3 +35,26 @@ new GapFill().answered({ gap: [1, 2], anchor: 3, direction: "up", limit: 1 }, tr
 
 export const head: number =
   LogState.adopting({ epoch: "7", view: 1, head: 1, firstSeq: 1, countedIndex: 1, rev: 0 }).head;
+
+export async function chat(): Promise<string[]> {
+  const client = await ChatClient.open({ server: "https://chat.example.org", user: "alice", token: "token" });
+  const unread: number = client.recents().value.totalUnread;
+  const conversation = client.conversation("group:swift");
+  const timeline: Timeline = conversation.timeline({ at: "firstUnread", window: 50 });
+  const shown: string[] = [String(unread)];
+  const end: () => void = timeline.subscribe(({ items }) => {
+    for (const item of items) if (item.type === "message") shown.push(item.message.text ?? "");
+  });
+  const handle = await conversation.send("hello", { mentions: { everyone: false, users: ["bob"] } });
+  for await (const progress of handle) {
+    if (progress.state === "failed") shown.push(progress.error.code);
+    // @ts-expect-error Only a failed message has an error.
+    else progress.error;
+  }
+  // @ts-expect-error A message has content.
+  await conversation.send(1);
+  // @ts-expect-error A point is a text, a date or an object.
+  await conversation.history({ before: 12 });
+  end();
+  return shown;
+}
