@@ -64,6 +64,9 @@ export class ChatClient {
     if (address === null || !["http:", "https:"].includes(address.protocol)) {
       throw ScrollbackError.invalidParameter("server", "must be an http or https URL");
     }
+    // One server has one form, and so one store.
+    if (!address.pathname.endsWith("/")) address.pathname += "/";
+    address.search = address.hash = "";
     const provider = typeof token === "string" ? () => Promise.resolve(token) : async () => await token();
     const options = { server: address, user: userID(user), token: provider, sharesPresence };
     return new ChatClient(await Core.open(options));

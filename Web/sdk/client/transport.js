@@ -19,12 +19,12 @@ export class Connection {
   #socket = null;
 
   /**
-   * @param {URL} server The address of the server.
+   * @param {URL} server The address of the server, which ends with a slash.
    * @param {(event: TransportEvent) => void} report Called with each event; `closed` is the last one, and the only
    *   one if the connection can't be opened.
    */
   constructor(server, report) {
-    const address = new URL("v1/connect", server.href.endsWith("/") ? server : `${server.href}/`);
+    const address = new URL("v1/connect", server);
     address.protocol = server.protocol === "https:" ? "wss:" : "ws:";
     this.#timer = setTimeout(() => {
       this.close();
