@@ -38,7 +38,7 @@ import { Connection } from "./transport.js";
  * @typedef {{type: "connect"} | {type: "close"} | {type: "reconnectNow"} | {type: "tick"} | {type: "settingChanged"}
  *   | {type: "token", generation: number, token: string | null, error: ScrollbackError | null}
  *   | {type: "transport", generation: number, event: TransportEvent}
- *   | {type: "heartbeat", generation: number}
+ *   | {type: "heartbeat", generation: number, due: number}
  *   | {type: "request", request: FrameRequest, timeout: number, reply: (answer: Answer) => void}
  *   | {type: "requestTimedOut", ref: number, generation: number}
  *   | {type: "waitTimedOut", number: number}
@@ -73,6 +73,9 @@ class WaitingRequest {
 
 /** The time in milliseconds after which a request of the client itself counts as lost. */
 const requestTimeout = 20_000;
+
+/** The time in milliseconds by which browsers delay the timers of a hidden page. */
+const longestTimerDelay = 60_000;
 
 /** The maximum number of live events that one transaction applies. */
 const maximumLiveEvents = 500;
@@ -189,7 +192,7 @@ export class Driver {
       case "transport":
         return await this.#transportReported(input.generation, input.event);
       case "heartbeat":
-        return await this.perform(this.lifecycle.heartbeat(input.generation, this.now, this.random));
+        return await this.perform(this.lifecycle.heartbeat(input.generation, this.#timeOf(input.due), this.random));
       case "tick":
         return await this.#tick();
       case "request":
@@ -267,6 +270,18 @@ export class Driver {
     this.#timers.add(timer);
   }
 
+  /**
+   * Returns the time of a heartbeat.
+   *
+   * Browsers run the timers of a hidden page once a minute. Silence until a timer was due says more about the
+   * connection than silence until it ran. After a longer pause, the computer slept.
+   *
+   * @param {number} due
+   */
+  #timeOf(due) {
+    return this.now - due < longestTimerDelay ? due : this.now;
+  }
+
   // The connection
 
   /** @param {readonly ConnectionAction[]} actions */
@@ -297,9 +312,11 @@ export class Driver {
         case "sendPing":
           this.send({ type: "ping" });
           break;
-        case "scheduleHeartbeat":
-          this.#post({ type: "heartbeat", generation: action.generation }, action.after * 1000);
+        case "scheduleHeartbeat": {
+          const delay = action.after * 1000;
+          this.#post({ type: "heartbeat", generation: action.generation, due: this.now + delay }, delay);
           break;
+        }
         case "retryRequests":
           await this.#retryRequests();
           break;
