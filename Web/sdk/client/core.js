@@ -143,6 +143,7 @@ export class Core {
     this.store = store;
     this.device = device;
     this.storage = new Observable(storage);
+    store.committed = () => this.#storageWorks();
     this.tabs = new Tabs(Store.nameOf({ user: options.user, server: options.server.href }), {
       lead: () => this.#lead(),
       leaderChanged: () => this.#leaderChanged(),
@@ -466,7 +467,6 @@ export class Core {
   async apply(inputs) {
     if (inputs.length === 0) return [];
     const outcomes = await this.store.write((transaction) => apply(transaction, this.user, inputs));
-    this.#storageWorks();
     this.changed(outcomes.map(({ conversation }) => conversation));
     return outcomes;
   }
@@ -509,7 +509,6 @@ export class Core {
       await also(transaction);
       await insertIntoOutbox(transaction, { id, conversation, request, about, now: Date.now() });
     }, { changesOutbox: true });
-    this.#storageWorks();
     // Screens need not wait for the disk.
     this.changed([conversation]);
     this.post({ type: "queued", id });

@@ -24,6 +24,8 @@ export class Store {
   #database;
   #name;
   checkpoint = new NotedCheckpoint();
+  /** Called after each committed transaction. @type {() => void} */
+  committed = () => {};
 
   /**
    * Opens the store, and creates it if it does not exist.
@@ -89,15 +91,16 @@ export class Store {
    * @returns {Promise<Result>}
    */
   async write(body, { changesOutbox = false } = {}) {
-    let committed = () => {};
+    let checkpointStored = () => {};
     let unsent = 0;
     const answer = await this.#database.write(async (transaction) => {
       const answer = await body(transaction);
-      committed = await this.checkpoint.store(transaction);
+      checkpointStored = await this.checkpoint.store(transaction);
       if (changesOutbox) unsent = await outboxCount(transaction);
       return answer;
     });
-    committed();
+    checkpointStored();
+    this.committed();
     if (changesOutbox) writeMarker(this.#name, unsent);
     return answer;
   }
