@@ -1,6 +1,6 @@
 """A seeded search: random histories of two users, several tabs and devices, and a network and a server that fail.
 
-SCROLLBACK_SEEDS is the number of histories, and SCROLLBACK_SEED repeats one of them.
+SCROLLBACK_BROWSER_SEEDS is the number of histories, and SCROLLBACK_SEED repeats one of them.
 """
 
 import os
@@ -11,7 +11,7 @@ import pytest
 from harness.browser import Tab
 
 SEEDS = [int(os.environ["SCROLLBACK_SEED"])] if "SCROLLBACK_SEED" in os.environ else range(
-    int(os.environ.get("SCROLLBACK_SEEDS", "200" if os.environ.get("CI") else "10"))
+    int(os.environ.get("SCROLLBACK_BROWSER_SEEDS", "10"))
 )
 STEPS = 30
 
