@@ -12,6 +12,7 @@ import { decodeProfile } from "../wire/frames.js";
 import { maximumUsers } from "../wire/requests.js";
 import { Conversation, decodeSearch } from "./conversation.js";
 import { Core } from "./core.js";
+import { download } from "./files.js";
 import { LiveView } from "./live-view.js";
 
 /** @typedef {import("../model/message-content.js").JSONObject} JSONObject */
@@ -40,6 +41,8 @@ const emptyList = Object.freeze({ conversations: [], totalUnread: 0, totalMentio
  * @property {string | (() => string | Promise<string>)} token A token, or a function that returns one. The client calls
  *   it for each connection, so that it can return a new token after the last one expired.
  * @property {boolean} [sharesPresence] Whether other users may see when this user is online. The default is `false`.
+ * @property {string | null} [store] The name of a separate local store, which is another device of the user. By default,
+ *   all clients of a user share one store.
  */
 
 /**
@@ -59,7 +62,7 @@ export class ChatClient {
    * @throws {ScrollbackError} `invalid-parameter` for an invalid option. `local-storage` if the browser offers no
    *   storage here.
    */
-  static async open({ server, user, token, sharesPresence = false }) {
+  static async open({ server, user, token, sharesPresence = false, store = null }) {
     const address = URL.parse(String(server), globalThis.location?.href);
     if (address === null || !["http:", "https:"].includes(address.protocol)) {
       throw ScrollbackError.invalidParameter("server", "must be an http or https URL");
@@ -68,7 +71,7 @@ export class ChatClient {
     if (!address.pathname.endsWith("/")) address.pathname += "/";
     address.search = address.hash = "";
     const provider = typeof token === "string" ? () => Promise.resolve(token) : async () => await token();
-    const options = { server: address, user: userID(user), token: provider, sharesPresence };
+    const options = { server: address, user: userID(user), token: provider, sharesPresence, store };
     return new ChatClient(await Core.open(options));
   }
 
@@ -91,9 +94,17 @@ export class ChatClient {
     return this.#core.storage;
   }
 
-  /** Connects again after the server rejected the client, for example with a token of the right user. */
+  /**
+   * Connects again after {@link ChatClient.disconnect}, or after the server rejected the client, for example with a token
+   * of the right user.
+   */
   connect() {
     this.#core.post({ type: "connect" });
+  }
+
+  /** Closes the connection of all tabs until `connect()`. Messages are queued meanwhile. */
+  disconnect() {
+    this.#core.post({ type: "disconnect" });
   }
 
   /** Closes the client in this tab. Queued messages stay, and the other tabs stay connected. */
@@ -124,7 +135,7 @@ export class ChatClient {
       throw new ScrollbackError("conflict", `${unsent} messages or changes were not sent. Set discardsUnsent.`);
     }
     await this.#core.close();
-    await Store.delete({ user: this.#core.user, server: this.#core.server.href });
+    await Store.delete(this.#core.owner);
   }
 
   /** Returns the number of messages and changes that the server has not acknowledged. */
@@ -234,6 +245,18 @@ export class ChatClient {
    */
   async setBlocked(user, isBlocked) {
     await this.#core.request({ type: isBlocked ? "block" : "unblock", user });
+  }
+
+  /**
+   * Downloads a file of a message.
+   *
+   * @param {string} id The `media` of the message's content.
+   * @param {{prefersThumbnail?: boolean, signal?: AbortSignal}} [options]
+   * @returns {Promise<Blob>}
+   * @throws {ScrollbackError} `unreachable` without a network, `unknown-media` if the user may not read the file.
+   */
+  download(id, options = {}) {
+    return download(this.#core, id, options);
   }
 
   /**

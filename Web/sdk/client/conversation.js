@@ -19,6 +19,7 @@ import { getHistory } from "../wire/requests.js";
 import { LiveView } from "./live-view.js";
 import { localRun } from "./local-run.js";
 import { editedAttributes } from "./pending-changes.js";
+import { upload } from "./files.js";
 import { SendHandle } from "./send-handle.js";
 import { Timeline } from "./timeline.js";
 
@@ -145,6 +146,20 @@ export class Conversation {
     const submission = { id, content: message, attributes };
     await this.core.queue(this.id, id, { type: "send", submission });
     return new SendHandle(this.core, this.id, id);
+  }
+
+  /**
+   * Uploads a file, and returns the content of a message that shows it. `send` sends the message.
+   *
+   * An upload needs a connection, and an interrupted one starts again.
+   *
+   * @param {File} file
+   * @param {import("./files.js").UploadOptions} [options]
+   * @returns {Promise<MessageContent>}
+   * @throws {ScrollbackError} `unreachable`, `media-too-large`, `invalid-media` or another error of the server.
+   */
+  upload(file, options = {}) {
+    return upload(this.core, this.id, file, options);
   }
 
   /**
@@ -530,6 +545,17 @@ export class Conversation {
   async search(text, { signal, ...options } = {}) {
     const body = await this.core.request({ type: "search", text, conversation: this.id, ...options }, { signal });
     return decodeSearch(body);
+  }
+
+  /**
+   * Returns the pinned messages, at most 100, from the server.
+   *
+   * @param {{signal?: AbortSignal}} [options]
+   * @returns {Promise<Message[]>}
+   */
+  async pins({ signal } = {}) {
+    const body = await this.core.request({ type: "pins", conversation: this.id, limit: 100 }, { signal });
+    return decodeList(body["messages"], "messages", decodeMessage);
   }
 
   // Members; these calls need a connection

@@ -65,6 +65,7 @@ import { Tabs } from "./tabs.js";
  * @property {string} user
  * @property {() => Promise<string>} token
  * @property {boolean} sharesPresence
+ * @property {string | null} store The name of the store; `null` for the user's main one.
  */
 
 /**
@@ -125,8 +126,7 @@ export class Core {
   static async open(options) {
     /** @type {Core | null} */
     let core = null;
-    const owner = { user: options.user, server: options.server.href };
-    const { store, device, loss } = await Store.open(owner, (error) => core?.storageFailed(error));
+    const { store, device, loss } = await Store.open(ownerOf(options), (error) => core?.storageFailed(error));
     const isPersistent = await globalThis.navigator?.storage?.persisted?.() ?? false;
     core = new Core(options, store, device, { loss, error: null, isPersistent });
     return core;
@@ -144,7 +144,7 @@ export class Core {
     this.device = device;
     this.storage = new Observable(storage);
     store.committed = () => this.#storageWorks();
-    this.tabs = new Tabs(Store.nameOf({ user: options.user, server: options.server.href }), {
+    this.tabs = new Tabs(Store.nameOf(ownerOf(options)), {
       lead: () => this.#lead(),
       leaderChanged: () => this.#leaderChanged(),
       answer: (call) => this.#answer(call),
@@ -160,6 +160,10 @@ export class Core {
 
   get server() {
     return this.#options.server;
+  }
+
+  get owner() {
+    return ownerOf(this.#options);
   }
 
   get sharesPresence() {
@@ -563,6 +567,12 @@ export class Core {
     this.post({ type: "watch", tab: this.tabs.id, users, isOn: false });
   }
 }
+
+/**
+ * @param {Options} options
+ * @returns {import("../store/store.js").StoreOwner}
+ */
+const ownerOf = ({ user, server, store }) => ({ user, server: server.href, store });
 
 /**
  * Returns an event of another tab, whose message has lost its class on the way.

@@ -35,7 +35,7 @@ import { Connection } from "./transport.js";
 /**
  * An input of the loop.
  *
- * @typedef {{type: "connect"} | {type: "close"} | {type: "reconnectNow"} | {type: "tick"} | {type: "settingChanged"}
+ * @typedef {{type: "connect"} | {type: "disconnect"} | {type: "close"} | {type: "reconnectNow"} | {type: "tick"} | {type: "settingChanged"}
  *   | {type: "token", generation: number, token: string | null, error: ScrollbackError | null}
  *   | {type: "transport", generation: number, event: TransportEvent}
  *   | {type: "heartbeat", generation: number, due: number}
@@ -183,6 +183,8 @@ export class Driver {
         return;
       case "connect":
         return await this.perform(this.lifecycle.connect());
+      case "disconnect":
+        return await this.perform([...this.lifecycle.disconnect(), { type: "publishPhase" }]);
       case "reconnectNow":
         return await this.reconnectNow();
       case "token":
@@ -389,6 +391,9 @@ export class Driver {
   #publishPhase() {
     const { phase } = this.lifecycle;
     switch (phase.type) {
+      case "idle":
+        this.core.setConnection({ state: "idle" });
+        return this.#failWaiting(unreachable("The client is disconnected."));
       case "opening":
         return this.core.setConnection({ state: "connecting" });
       case "online":

@@ -15,6 +15,12 @@ import { outboxCount } from "./outbox.js";
  */
 
 /**
+ * What a store belongs to: a user, a server, and a name if the browser has several stores of them.
+ *
+ * @typedef {{user: string, server: string, store: string | null}} StoreOwner
+ */
+
+/**
  * The local store of one user of one server in one browser: messages, gaps, the outbox, read state.
  *
  * The state machines apply every update to a log inside the transaction that saves the result. Rows, gaps and cursor
@@ -30,13 +36,14 @@ export class Store {
   /**
    * Opens the store, and creates it if it does not exist.
    *
-   * @param {{user: string, server: string}} owner
+   * @param {StoreOwner} owner
    * @param {(error: ScrollbackError) => void} failed Called if the browser closes the store.
    * @returns {Promise<{store: Store, device: string, loss: StorageLoss | null}>}
    * @throws {ScrollbackError} `local-storage`
    */
-  static async open({ user, server }, failed) {
-    const name = Store.nameOf({ user, server });
+  static async open(owner, failed) {
+    const { user, server } = owner;
+    const name = Store.nameOf(owner);
     const { database, isNew } = await Database.open(name, failed);
     const store = new Store(name, database);
     const loss = isNew ? readMarker(name) : null;
@@ -55,10 +62,10 @@ export class Store {
   /**
    * The name of the database, the lock and the channel of a client. A store belongs to one user and one server.
    *
-   * @param {{user: string, server: string}} owner
+   * @param {StoreOwner} owner
    */
-  static nameOf({ user, server }) {
-    return `scrollback ${server} ${user}`;
+  static nameOf({ user, server, store }) {
+    return `scrollback ${server} ${user}${store === null ? "" : ` ${store}`}`;
   }
 
   /**
@@ -118,7 +125,7 @@ export class Store {
   /**
    * Deletes the store and its data.
    *
-   * @param {{user: string, server: string}} owner
+   * @param {StoreOwner} owner
    */
   static async delete(owner) {
     const name = Store.nameOf(owner);
