@@ -14,3 +14,11 @@ export { ConversationID } from "./model/conversation-id.js";
 export { ScrollbackError } from "./model/errors.js";
 export { MessageContent } from "./model/message-content.js";
 export { Message } from "./model/message.js";
+
+/** @typedef {import("./client/core.js").ClientEvent} ClientEvent */
+/** @typedef {import("./client/timeline.js").TimelineItem} TimelineItem */
+/** @typedef {import("./client/timeline.js").TimelineView} TimelineView */
+/** @typedef {import("./model/message-content.js").Media} Media */
+/** @typedef {import("./model/message.js").ActionSummary} ActionSummary */
+/** @typedef {import("./store/recents.js").RecentConversation} RecentConversation */
+/** @typedef {import("./wire/requests.js").HistoryPoint} HistoryPoint */

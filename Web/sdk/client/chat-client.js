@@ -41,8 +41,8 @@ const emptyList = Object.freeze({ conversations: [], totalUnread: 0, totalMentio
  * @property {string | (() => string | Promise<string>)} token A token, or a function that returns one. The client calls
  *   it for each connection, so that it can return a new token after the last one expired.
  * @property {boolean} [sharesPresence] Whether other users may see when this user is online. The default is `false`.
- * @property {string | null} [store] The name of a separate local store, which is another device of the user. By default,
- *   all clients of a user share one store.
+ * @property {string | null} [store] The name of a separate local store, which is another device of the user. By
+ *   default, all clients of a user share one store.
  */
 
 /**
@@ -95,8 +95,8 @@ export class ChatClient {
   }
 
   /**
-   * Connects again after {@link ChatClient.disconnect}, or after the server rejected the client, for example with a token
-   * of the right user.
+   * Connects again after {@link ChatClient.disconnect}, or after the server rejected the client, for example with a
+   * token of the right user.
    */
   connect() {
     this.#core.post({ type: "connect" });

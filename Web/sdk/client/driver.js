@@ -35,7 +35,8 @@ import { Connection } from "./transport.js";
 /**
  * An input of the loop.
  *
- * @typedef {{type: "connect"} | {type: "disconnect"} | {type: "close"} | {type: "reconnectNow"} | {type: "tick"} | {type: "settingChanged"}
+ * @typedef {{type: "connect"} | {type: "disconnect"} | {type: "close"} | {type: "reconnectNow"} | {type: "tick"}
+ *   | {type: "settingChanged"}
  *   | {type: "token", generation: number, token: string | null, error: ScrollbackError | null}
  *   | {type: "transport", generation: number, event: TransportEvent}
  *   | {type: "heartbeat", generation: number, due: number}

@@ -1,0 +1,189 @@
+// @ts-check
+import { ConversationID } from "../../sdk/scrollback.js";
+import { forgetSession } from "../session.js";
+import { element } from "../support/dom.js";
+import { People } from "../support/people.js";
+import { settings } from "../support/settings.js";
+import { plain, t } from "../support/text.js";
+import { ConnectionBar } from "./connection-bar.js";
+import { ConversationList } from "./conversation-list.js";
+import { ConversationView } from "./conversation-view.js";
+
+/** @typedef {import("../../sdk/scrollback.js").ChatClient} ChatClient */
+/** @typedef {import("../../sdk/scrollback.js").Conversation} Conversation */
+/** @typedef {import("../../sdk/scrollback.js").Message} Message */
+/** @typedef {import("../session.js").Session} Session */
+
+/** The chat: the list of conversations, one conversation, and a panel with details, a thread or a search. */
+export class ChatApp extends HTMLElement {
+  /** Reads texts to users of screen readers. */
+  #announcer = element("div", { class: "visually-hidden", "aria-live": "polite" });
+  #alert = element("div", { class: "toast", role: "alert" });
+  #middle = element("main", { class: "middle", "aria-label": t("conversation") });
+  #side = element("aside", { class: "side", "aria-label": t("details") });
+  /** @type {ConversationView | null} */
+  view = null;
+  /** The element that had the focus when the panel was opened. @type {HTMLElement | null} */
+  #opener = null;
+  /** @type {AbortController} Ends the listeners of the panel. */
+  #panel = new AbortController();
+
+  /**
+   * @param {ChatClient} client
+   * @param {Session} session
+   */
+  constructor(client, session) {
+    super();
+    this.client = client;
+    this.session = session;
+    this.people = new People(client);
+    this.list = new ConversationList(this);
+  }
+
+  connectedCallback() {
+    this.#middle.append(element("p", { class: "empty" }, t("chooseConversation")));
+    this.append(
+      element("header", { class: "top" }, new ConnectionBar(this.client)),
+      this.list,
+      this.#middle,
+      this.#side,
+      this.#announcer,
+      this.#alert,
+    );
+    this.client.onEvent((event) => {
+      if (event.type === "message") this.#received(event.message);
+    });
+    this.addEventListener("keydown", (event) => this.#pressed(event));
+  }
+
+  get user() {
+    return this.client.user;
+  }
+
+  /**
+   * Returns the title of a conversation.
+   *
+   * @param {{id: string, name: string | null}} conversation
+   */
+  titleOf({ id, name }) {
+    if (name !== null && plain(name) !== "") return plain(name);
+    const { kind, target, part } = ConversationID.parts(id);
+    return kind === "direct" ? this.people.name(target) : plain(part === null ? target : `${target} · ${part}`);
+  }
+
+  /**
+   * Shows a conversation.
+   *
+   * @param {string} id
+   * @param {{at?: import("../../sdk/scrollback.js").HistoryPoint, name?: string | null}} [options] The position; by
+   *   default, the first unread message or the newest one. `name` is shown until the conversation is in the list.
+   */
+  open(id, { at, name = null } = {}) {
+    // On a touch screen, the focus would show the keyboard.
+    const takesFocus = matchMedia("(pointer: fine)").matches || document.activeElement?.matches(":focus-visible");
+    if (this.view?.conversation.id === id && at !== undefined) {
+      this.view.jump(at);
+    } else {
+      this.closePanel();
+      this.view?.close();
+      this.view = new ConversationView(this, this.client.conversation(id), at ?? null, name);
+      this.#middle.replaceChildren(this.view);
+    }
+    this.classList.add("has-conversation");
+    this.list.select(id);
+    if (takesFocus) this.view.focusComposer();
+  }
+
+  /** Returns to the list, on a narrow screen and after leaving a conversation. */
+  closeConversation() {
+    this.closePanel();
+    this.view?.close();
+    this.view = null;
+    this.#middle.replaceChildren(element("p", { class: "empty" }, t("chooseConversation")));
+    this.classList.remove("has-conversation");
+    this.list.select(null);
+    this.list.focusSelected();
+  }
+
+  /**
+   * Shows a panel beside the conversation.
+   *
+   * @param {(signal: AbortSignal) => HTMLElement} make Makes the panel. The signal aborts when the panel is closed.
+   */
+  openPanel(make) {
+    this.#panel.abort();
+    this.#panel = new AbortController();
+    if (!this.#side.contains(document.activeElement)) {
+      this.#opener = /** @type {HTMLElement | null} */ (document.activeElement);
+    }
+    const panel = make(this.#panel.signal);
+    this.#side.replaceChildren(panel);
+    this.classList.add("has-panel");
+    const focused = /** @type {HTMLElement | null} */ (panel.querySelector("[autofocus], button"));
+    focused?.focus();
+  }
+
+  closePanel() {
+    if (!this.classList.contains("has-panel")) return;
+    this.#panel.abort();
+    this.#side.replaceChildren();
+    this.classList.remove("has-panel");
+    if (this.#opener?.isConnected) this.#opener.focus();
+    else this.view?.focusComposer();
+  }
+
+  /**
+   * Shows an error for a while, and reads it to users of screen readers.
+   *
+   * @param {string} text
+   */
+  showError(text) {
+    this.#alert.textContent = text;
+    clearTimeout(this.#alertTimer);
+    this.#alertTimer = setTimeout(() => (this.#alert.textContent = ""), 8000);
+  }
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #alertTimer;
+
+  /** @param {string} text */
+  announce(text) {
+    this.#announcer.textContent = text;
+  }
+
+  /** Closes the client and deletes its data, unless messages were not sent and the user wants to keep them. */
+  async signOut() {
+    const unsent = await this.client.unsentCount();
+    if (unsent > 0 && !confirm(t("signOutUnsent", { count: unsent }))) return;
+    await this.client.signOut({ discardsUnsent: true });
+    forgetSession();
+    location.reload();
+  }
+
+  /** @param {Message} message */
+  #received(message) {
+    const { sender, conversation } = message;
+    if (sender === this.user) return;
+    const name = this.people.name(sender);
+    const text = plain(message.text ?? t("attachment")).slice(0, 200);
+    if (this.view?.conversation.id === conversation) this.announce(t("announcement", { name, text }));
+    const entry = this.list.entry(conversation);
+    const isWanted = settings.notifies && document.hidden && entry && !entry.isMuted;
+    if (!isWanted || globalThis.Notification?.permission !== "granted") return;
+    const notification = new Notification(name, { body: text, tag: conversation });
+    notification.onclick = () => {
+      focus();
+      this.open(conversation);
+    };
+  }
+
+  /** @param {KeyboardEvent} event */
+  #pressed(event) {
+    if (event.defaultPrevented || event.isComposing) return;
+    if (event.key === "Escape" && this.classList.contains("has-panel")) this.closePanel();
+    else if (event.key === "k" && (event.ctrlKey || event.metaKey)) this.list.focusSearch();
+    else return;
+    event.preventDefault();
+  }
+}
+
+customElements.define("scrollback-app", ChatApp);

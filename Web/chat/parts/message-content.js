@@ -1,0 +1,134 @@
+// @ts-check
+import { element } from "../support/dom.js";
+import { linked } from "../support/links.js";
+import { plain, plural, sizeText, t } from "../support/text.js";
+import { fileButton, picture, player } from "./media.js";
+
+/** @typedef {import("../../sdk/scrollback.js").Message} Message */
+/** @typedef {import("../../sdk/scrollback.js").MessageContent} MessageContent */
+/** @typedef {import("../../sdk/scrollback.js").Media} Media */
+/** @typedef {import("./message-row.js").RowContext} RowContext */
+
+/** The maximum number of UTF-16 code units of a text that a row shows at first. */
+const shownLength = 4000;
+
+/**
+ * One line about a message, for a list or a quote.
+ *
+ * @param {Message} message
+ */
+export function summaryOf({ content }) {
+  if (content === null) return t("deletedMessage");
+  const { text, location, media } = content;
+  if (content.poll) return `${t("poll")}: ${plain(content.poll.question)}`;
+  if (text !== null) return plain(text);
+  if (location) return plain(location.name ?? t("location"));
+  if (content.type === "image" || content.type === "gif") return t("picture");
+  if (content.type === "voice") return t("voiceMessage");
+  if (content.type === "video") return t("video");
+  return media ? plain(media.name ?? t("file")) : t("unknownContent");
+}
+
+/**
+ * Shows content of any type. Everything that users wrote is text.
+ *
+ * @param {MessageContent} content
+ * @param {RowContext & {message: Message | null}} context
+ * @returns {HTMLElement}
+ */
+export function contentNode(content, context) {
+  const { quote, poll, location, media, text } = content;
+  if (quote) {
+    return element(
+      "div",
+      {},
+      element(
+        "blockquote",
+        {},
+        element("bdi", { class: "sender" }, context.name(quote.sender)),
+        element("p", { dir: "auto" }, plain(quote.content.text ?? t("attachment")).slice(0, 300)),
+      ),
+      textNode(quote.text, context),
+    );
+  }
+  if (poll) return pollNode(poll, context);
+  if (location) return locationNode(location);
+  if (media) return mediaNode(content.type, media, context);
+  return text === null ? element("p", { class: "deleted" }, t("unknownContent")) : textNode(text, context);
+}
+
+/**
+ * @param {string} text
+ * @param {RowContext & {message: Message | null}} context
+ */
+function textNode(text, { message }) {
+  const mentioned = new Set(message?.attributes.mentions?.users ?? []);
+  const isMentioned = (/** @type {string} */ user) =>
+    mentioned.has(user) || (user === "everyone" && message?.attributes.mentions?.everyone === true);
+  const node = element("p", { class: "text", dir: "auto" }, ...linked(text.slice(0, shownLength), isMentioned));
+  if (text.length > shownLength) {
+    const more = element("button", {
+      type: "button",
+      class: "more",
+      click: () => node.replaceChildren(...linked(text, isMentioned)),
+    }, t("showMore"));
+    node.append("… ", more);
+  }
+  return node;
+}
+
+/**
+ * @param {NonNullable<MessageContent["poll"]>} poll
+ * @param {RowContext & {message: Message | null}} context
+ */
+function pollNode({ question, options, isClosed }, { app, conversation, message }) {
+  const votes = options.map((_, index) =>
+    message?.actions.find(({ type, value }) => type === "vote" && value === String(index))
+  );
+  const total = votes.reduce((sum, vote) => sum + (vote?.count ?? 0), 0);
+  const rows = options.map((option, index) => {
+    const vote = votes[index];
+    const count = vote?.count ?? 0;
+    const isOwn = vote?.senders.includes(app.user) ?? false;
+    const toggle = () =>
+      message && (isOwn ? conversation.withdrawVote(message.id, index) : conversation.vote(message.id, index));
+    const row = element(
+      "button",
+      { type: "button", "aria-pressed": String(isOwn), disabled: isClosed || !message, click: toggle },
+      element("bdi", {}, option),
+      element("span", { class: "count" }, plural("votesOne", "votesOther", count)),
+    );
+    row.style.setProperty("--part", String(total === 0 ? 0 : count / total));
+    return element("li", {}, row);
+  });
+  return element(
+    "div",
+    { class: "poll" },
+    element("p", { class: "text", dir: "auto" }, question),
+    element("ul", {}, ...rows),
+    isClosed && element("p", { class: "subtitle" }, t("pollClosed")),
+  );
+}
+
+/** @param {NonNullable<MessageContent["location"]>} location */
+function locationNode({ latitude, longitude, name }) {
+  const position = `${latitude.toFixed(5)}, ${longitude.toFixed(5)}`;
+  return element(
+    "p",
+    { class: "text", dir: "auto" },
+    `📍 ${plain(name ?? t("location"))} `,
+    element("bdi", {}, `(${position})`),
+  );
+}
+
+/**
+ * @param {string} type
+ * @param {Media} media
+ * @param {RowContext} context
+ */
+function mediaNode(type, media, { app }) {
+  if (media.media === undefined) return element("p", { class: "text" }, ...linked(media.url ?? ""));
+  if (type === "image" || type === "gif") return picture(app, media);
+  if (type === "voice" || type === "video") return player(app, type, media);
+  return fileButton(app, media, media.size === undefined ? "" : sizeText(media.size));
+}

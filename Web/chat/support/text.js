@@ -1,0 +1,111 @@
+// @ts-check
+import { en } from "../texts/en.js";
+import { zh } from "../texts/zh.js";
+import { settings } from "./settings.js";
+
+/** @typedef {keyof typeof en} TextKey */
+
+/** @type {Record<string, Record<TextKey, string>>} */
+const languages = { en, zh };
+
+/** The tag of the language that the page uses. */
+export const language = settings.language ?? (navigator.language.startsWith("zh") ? "zh" : "en");
+export const locale = language === "zh" ? "zh-Hans" : navigator.language.startsWith("en") ? navigator.language : "en";
+
+const texts = languages[language] ?? en;
+const plurals = new Intl.PluralRules(locale);
+
+/**
+ * Returns a text of the page in its language.
+ *
+ * @param {TextKey} key
+ * @param {Record<string, string | number>} [values] The values of the text's placeholders. Each is isolated, so that
+ *   its writing direction does not change the rest of the text.
+ */
+export function t(key, values = {}) {
+  return texts[key].replace(/\{(\w+)\}/g, (_, name) => {
+    const value = values[name];
+    return typeof value === "number" ? value.toLocaleString(locale) : `\u2068${plain(value ?? "")}\u2069`;
+  });
+}
+
+/**
+ * Returns the form of a text that fits a number: the text for `one` or for `other`.
+ *
+ * @param {TextKey} one
+ * @param {TextKey} other
+ * @param {number} count
+ */
+export const plural = (one, other, count) => t(plurals.select(count) === "one" ? one : other, { count });
+
+/**
+ * Removes line breaks and the characters that control the writing direction, for names inside of other texts.
+ *
+ * @param {string} text
+ */
+export const plain = (text) =>
+  text.replace(/[\u200E\u200F\u202A-\u202E\u2066-\u2069]/g, "").replace(/\s+/g, " ").trim();
+
+const timeFormat = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit" });
+const weekdayFormat = new Intl.DateTimeFormat(locale, { weekday: "short" });
+const shortDateFormat = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short" });
+const dayFormat = new Intl.DateTimeFormat(locale, { weekday: "long", day: "numeric", month: "long", year: "numeric" });
+const fullFormat = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "medium" });
+
+/** @param {Date} date */
+export const timeText = (date) => timeFormat.format(date);
+/** @param {Date} date */
+export const fullText = (date) => fullFormat.format(date);
+
+/**
+ * The number of days between the local days of two dates.
+ *
+ * @param {Date} earlier
+ * @param {Date} later
+ */
+function daysBetween(earlier, later) {
+  const day = (/** @type {Date} */ date) => Date.UTC(date.getFullYear(), date.getMonth(), date.getDate());
+  return Math.round((day(later) - day(earlier)) / 86_400_000);
+}
+
+/**
+ * The name of a day, for a separator in a timeline.
+ *
+ * @param {Date} date
+ */
+export function dayText(date) {
+  const days = daysBetween(date, new Date());
+  return days === 0 ? t("today") : days === 1 ? t("yesterday") : dayFormat.format(date);
+}
+
+/**
+ * A short time, for a list.
+ *
+ * @param {Date} date
+ */
+export function shortTimeText(date) {
+  const days = daysBetween(date, new Date());
+  if (days <= 0) return timeText(date);
+  return days === 1 ? t("yesterday") : days < 7 ? weekdayFormat.format(date) : shortDateFormat.format(date);
+}
+
+/** @param {number} bytes */
+export function sizeText(bytes) {
+  const [unit, divisor] = bytes < 1_000_000 ? ["kilobyte", 1000] : ["megabyte", 1_000_000];
+  const format = { style: "unit", unit, maximumFractionDigits: 1 };
+  return new Intl.NumberFormat(locale, /** @type {Intl.NumberFormatOptions} */ (format)).format(
+    bytes / Number(divisor),
+  );
+}
+
+/**
+ * The text for an error, in the page's language if the page knows its code.
+ *
+ * @param {unknown} error
+ */
+export function errorText(error) {
+  const code = /** @type {{code?: string}} */ (error)?.code;
+  if (code === "unreachable" || code === "timeout") return t("errorUnreachable");
+  if (code === "local-storage") return t("errorStorage");
+  return error instanceof Error ? error.message : String(error);
+}
