@@ -18,11 +18,15 @@ HEAD = """\
 
 
 def served():
-    """The paths below Web of all files that the server offers."""
-    for folder, _, files in os.walk("Web/sdk"):
-        for file in files:
-            if file.endswith(".js") and not file.endswith("_test.js"):
-                yield os.path.relpath(os.path.join(folder, file), "Web")
+    """The paths of all files that the server offers, each with its path below Web. The chat page is at /."""
+    for top in ("chat", "sdk"):
+        for folder, _, files in os.walk(f"Web/{top}"):
+            for file in files:
+                path = os.path.relpath(os.path.join(folder, file), "Web")
+                if path == "chat/index.html":
+                    yield "/", path
+                elif file.endswith((".css", ".js", ".svg")) and not file.endswith("_test.js"):
+                    yield f"/{path}", path
 
 
 def main():
@@ -33,11 +37,11 @@ def main():
     paths = sorted(served())
     with open(OUTPUT, "w", encoding="utf-8") as output:
         output.write(HEAD)
-        for number, path in enumerate(paths):
+        for number, (_, path) in enumerate(paths):
             output.write(f'static const unsigned char file_{number}[] = {{\n#embed "../../Web/{path}"\n}};\n')
         output.write("\nstatic const embedded_web_file files[] = {\n")
-        for number, path in enumerate(paths):
-            output.write(f'    {{"/{path}", {{file_{number}, sizeof file_{number}}}}},\n')
+        for number, (address, _) in enumerate(paths):
+            output.write(f'    {{"{address}", {{file_{number}, sizeof file_{number}}}}},\n')
         output.write("};\n\nconst embedded_web_folder embedded_web = {files, sizeof files / sizeof *files};\n")
 
 

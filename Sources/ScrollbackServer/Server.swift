@@ -137,7 +137,7 @@ package struct Server: Sendable {
             engine: engine, tokens: tokens, limiter: limiter, pools: pools, metrics: metrics,
             store: store, readiness: readiness, tidy: tidy,
             announcesUploads: options.announcesUploads, metricsToken: options.metricsToken,
-            allowedOrigins: options.allowedOrigins)
+            allowedOrigins: options.allowedOrigins, demo: DemoSessions(options, tokens))
         let sockets = WebSockets(scope: scope, options: options, budget: budget)
         let pace = options.transferRate.map { TransferPace(rate: $0, grace: options.transferGrace) } ?? .unlimited
         let router = makeRouter(Route.all, scope)

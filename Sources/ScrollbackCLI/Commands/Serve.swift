@@ -103,7 +103,11 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "The minimum log level: trace, debug, info, notice, warning or error (default: info).")
     var logLevel: String?
 
-    @Flag(help: "Create a demo community if it does not exist, and print commands to try.")
+    @Flag(
+        help: """
+            Create a demo community if it does not exist, and print commands to try. If --host is a loopback address, \
+            the chat page signs in two of its users without a token.
+            """)
     var demo = false
 
     @Flag(help: "Print the address as a JSON object.")
@@ -163,7 +167,7 @@ struct Serve: AsyncParsableCommand {
                 return handler
             }
             options.makesDemo = demo
-            let isJSON = json
+            let (isJSON, isDemo) = (json, demo)
             let hints = demo ? hints(options) : []
             try await Server(options, logger: Logger(label: "scrollback")).run { address in
                 if isJSON {
@@ -171,6 +175,9 @@ struct Serve: AsyncParsableCommand {
                 } else {
                     Output.line("listening on \(address)")
                     for hint in hints { Output.line(hint) }
+                    if isDemo {
+                        Output.line("Open \(address) in a browser to see two users chat.")
+                    }
                 }
             }
         }

@@ -69,6 +69,11 @@ package struct AllowedOrigins: Sendable {
         Upload-Draft-Interop-Version, Upload-Incomplete, Upload-Length, Upload-Limit, Upload-Offset
         """
 
+    /// The origins whose pages may embed the chat page, for `frame-ancestors` of a content security policy.
+    var embeddingSources: String {
+        (["'self'"] + origins.sorted()).joined(separator: " ")
+    }
+
     // MARK: WebSocket
 
     /// Returns why a page may not open a WebSocket, or `nil` if it may.

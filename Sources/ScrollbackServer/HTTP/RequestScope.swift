@@ -22,6 +22,8 @@ struct RequestScope: Sendable {
     /// A token that allows reading the metrics, besides those of administrators.
     let metricsToken: String?
     let allowedOrigins: AllowedOrigins
+    /// The tokens of a demonstration.
+    let demo: DemoSessions?
     /// The access rule of the operation.
     ///
     /// The router sets the rule of the route. A WebSocket session checks the rule of each of its requests itself.

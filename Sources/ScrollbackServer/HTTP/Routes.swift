@@ -124,8 +124,13 @@ func makeRouter(_ routes: [Route], _ scope: RequestScope) -> Router<BasicRequest
     }
     for file in WebFile.all {
         for method in WebFile.methods {
-            router.on(RouterPath(file.path), method: method) { request, _ in file.response(to: request) }
+            router.on(RouterPath(file.path), method: method) { request, _ in
+                file.response(to: request, embeddedBy: scope.allowedOrigins)
+            }
         }
+    }
+    if let demo = scope.demo {
+        router.on(RouterPath(DemoSessions.path), method: .get) { request, _ in try await demo.response(to: request) }
     }
     return router
 }

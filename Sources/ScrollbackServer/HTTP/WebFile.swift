@@ -30,17 +30,38 @@ package struct WebFile: Sendable {
     }
 
     /// Browsers keep the file and ask each time whether it changed, because its path has no version.
-    func response(to request: Request) -> Response {
+    ///
+    /// - Parameter origins: The origins whose pages may embed the chat page.
+    func response(to request: Request, embeddedBy origins: AllowedOrigins) -> Response {
         let isCompressed = Self.acceptsGzip(request.headers[.acceptEncoding])
         // A strong tag names one sequence of bytes, and so one encoding.
         let tag = EntityTag(isCompressed ? "\(hash)-gzip" : hash)
         var headers: HTTPFields = [.eTag: tag.text, .cacheControl: "no-cache", .vary: "Accept-Encoding"]
+        if mediaType.hasPrefix("text/html") { headers[.contentSecurityPolicy] = Self.policy(origins) }
         if tag.isListed(in: request.headers[.ifNoneMatch]) { return Response(status: .notModified, headers: headers) }
-        headers[.contentType] = "text/javascript; charset=utf-8"
+        headers[.contentType] = mediaType
         if isCompressed { headers[.contentEncoding] = "gzip" }
         return Response(
             status: .ok, headers: headers,
             body: .init(byteBuffer: ByteBuffer(bytes: isCompressed ? compressed : bytes)))
+    }
+
+    private var mediaType: String {
+        switch path.split(separator: ".").last {
+        case "css": "text/css; charset=utf-8"
+        case "js": "text/javascript; charset=utf-8"
+        case "svg": "image/svg+xml"
+        default: "text/html; charset=utf-8"
+        }
+    }
+
+    /// The content security policy of a page: only scripts of the server run, and nothing is loaded from another origin.
+    private static func policy(_ origins: AllowedOrigins) -> String {
+        """
+        default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src blob:; \
+        connect-src 'self'; frame-src 'self'; frame-ancestors \(origins.embeddingSources); base-uri 'none'; \
+        form-action 'none'; require-trusted-types-for 'script'
+        """
     }
 
     /// Whether a client accepts gzip (RFC 9110 section 12.5.3).

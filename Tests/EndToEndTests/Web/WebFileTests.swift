@@ -14,28 +14,67 @@ import Testing
         fixture = try ServerFixture.shared
     }
 
-    @Test func `The program contains every file of the SDK and no other`() throws {
-        let files = try #require(FileManager.default.enumerator(atPath: Self.folder.appending(path: "sdk").path))
-            .compactMap { $0 as? String }.filter { $0.hasSuffix(".js") && !$0.hasSuffix("_test.js") }
-        #expect(
-            WebFile.all.map(\.path) == files.map { "/sdk/\($0)" }.sorted(), "Run scripts/embed-web-files.py.")
+    @Test func `The program contains every file of the SDK and the chat page and no other`() throws {
+        let files = try ["chat", "sdk"].flatMap { top in
+            try #require(FileManager.default.enumerator(atPath: Self.folder.appending(path: top).path))
+                .compactMap { $0 as? String }.filter { name in
+                    [".css", ".html", ".js", ".svg"].contains { name.hasSuffix($0) } && !name.hasSuffix("_test.js")
+                }
+                .map { $0 == "index.html" ? "/" : "/\(top)/\($0)" }
+        }
+        #expect(WebFile.all.map(\.path) == files.sorted(), "Run scripts/embed-web-files.py.")
         for file in WebFile.all {
-            let content = try Data(contentsOf: Self.folder.appending(path: String(file.path.dropFirst())))
+            let path = file.path == "/" ? "chat/index.html" : String(file.path.dropFirst())
+            let content = try Data(contentsOf: Self.folder.appending(path: path))
             #expect(file.bytes == Array(content), "\(file.path)")
         }
     }
 
-    @Test func `Every file of the SDK is served as a script without a token`() async throws {
+    @Test func `The chat page has at most 150 KB in compressed form`() async throws {
+        var size = 0
+        for file in WebFile.all where !file.path.hasPrefix("/sdk/") {
+            size += try await fixture.alice.call("GET", file.path, headers: ["Accept-Encoding": "gzip"]).bytes.count
+        }
+        #expect(size <= 150_000)
+    }
+
+    @Test func `Every file is served with its type and without a token`() async throws {
         var api = fixture.alice
         api.token = nil
         for file in WebFile.all {
             let answer = try await api.call("GET", file.path)
             #expect(answer.status == 200 && answer.bytes == file.bytes, "\(file.path)")
-            #expect(answer.headers["content-type"] == "text/javascript; charset=utf-8")
+            #expect(answer.headers["content-type"] == Self.mediaType(of: file.path), "\(file.path)")
             #expect(answer.headers["x-content-type-options"] == "nosniff")
             #expect(answer.headers["cache-control"] == "no-cache")
             #expect(answer.headers["content-encoding"] == nil)
         }
+    }
+
+    private static func mediaType(of path: String) -> String {
+        switch URL(filePath: path).pathExtension {
+        case "css": "text/css; charset=utf-8"
+        case "svg": "image/svg+xml"
+        case "js": "text/javascript; charset=utf-8"
+        default: "text/html; charset=utf-8"
+        }
+    }
+
+    @Test func `The chat page runs only scripts of the server, and only allowed origins can embed it`() async throws {
+        let own = try #require(try await fixture.alice.call("GET", "/").headers["content-security-policy"])
+        let rules = own.split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces) }
+        for name in ["default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'self'"] {
+            #expect(rules.contains(name), "\(own)")
+        }
+        #expect(!own.contains("unsafe"))
+        let app = "https://app.example.org"
+        let server = try await RunningServer.start(["--allow-origin", app])
+        let page = try await server.api("alice").call("GET", "/")
+        #expect(page.headers["content-security-policy"]?.contains("frame-ancestors 'self' \(app);") == true, "\(page)")
+        // Another value of the setting applies although the file is the same.
+        let tag = try #require(page.headers["etag"])
+        let known = try await fixture.alice.call("GET", "/", headers: ["If-None-Match": tag])
+        #expect(known.status == 304 && known.headers["content-security-policy"] == own)
     }
 
     @Test func `A client that accepts gzip gets compressed files`() async throws {
