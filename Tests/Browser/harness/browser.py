@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 
 from harness.waiting import eventually
 
@@ -17,12 +18,25 @@ def launch(playwright):
     return playwright.chromium.launch(executable_path="/usr/bin/chromium")
 
 
+TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
+# What Sources/ScrollbackServer/HTTP/WebFile.swift sends with a page.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src blob:; "
+    "connect-src 'self'; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'; "
+    "require-trusted-types-for 'script'"
+)
+
+
 def serve_from_folder(route):
-    path = pathlib.Path(WEB) / route.request.url.split("/", 3)[3]
+    path = pathlib.Path(WEB) / (route.request.url.split("/", 3)[3] or "chat/index.html")
     if path.is_file():
         # The server names the origins that it allows.
-        headers = {"Content-Type": "text/javascript", "Access-Control-Allow-Origin": "*"}
+        headers = {"Content-Type": TYPES[path.suffix], "Access-Control-Allow-Origin": "*"}
+        if path.suffix == ".html":
+            headers["Content-Security-Policy"] = POLICY
         route.fulfill(headers=headers, body=path.read_text())
+    elif path.name == "demo.json":
+        route.continue_()
     else:
         route.fulfill(status=404)
 
@@ -30,11 +44,13 @@ def serve_from_folder(route):
 class Profile:
     """A browser profile: the tabs share their storage."""
 
-    def __init__(self, browser):
-        self.context = browser.new_context()
+    def __init__(self, browser, **options):
+        self.context = browser.new_context(**options)
         self.pages = []
+        if NAME == "chromium":  # It does not know that pages that a test fulfills are from this computer.
+            self.context.grant_permissions(["local-network-access"])
         if WEB:
-            self.context.route("**/sdk/**", serve_from_folder)
+            self.context.route(re.compile(r"^https?://[^/]+/((sdk|chat)/.*)?$"), serve_from_folder)
 
     def close(self):
         self.context.close()
@@ -121,3 +137,8 @@ class Tab:
 
     def close(self):
         self.page.close()
+
+    def prepare_screenshot(self):
+        """Shows the client's list, because the page itself shows nothing. Returns the client's state."""
+        self.run("() => (document.body.textContent = JSON.stringify(globalThis.test?.list ?? null, null, 1))")
+        return self.run("() => JSON.stringify([globalThis.test?.connection, globalThis.test?.client?.storage.value])")

@@ -35,8 +35,8 @@ class World:
         self.proxies.append(Proxy(self.server.port))
         return self.proxies[-1]
 
-    def profile(self):
-        self.profiles.append(Profile(self.browser))
+    def profile(self, **options):
+        self.profiles.append(Profile(self.browser, **options))
         return self.profiles[-1]
 
     def tab(self, user, profile=None, origin=None):
@@ -65,18 +65,29 @@ def save_screenshots(world, name):
     for number, tab in enumerate(world.tabs):
         if tab.page.is_closed():
             continue
-        tab.page.evaluate("() => (document.body.textContent = JSON.stringify(globalThis.test?.list ?? null, null, 1))")
+        state = tab.prepare_screenshot()
         path = folder / f"{name}-{NAME}-{number}-{tab.user}.png"
         tab.page.screenshot(path=path)
-        state = tab.run("() => JSON.stringify([globalThis.test?.connection, globalThis.test?.client?.storage.value])")
         print(f"Screenshot: {path}\nState: {state}\nErrors: {tab.errors}")
 
 
 @pytest.fixture
-def world(browser, tmp_path, request):
-    world = World(browser, tmp_path)
-    yield world
+def make_world(browser, tmp_path, request):
+    """Starts a server with options, and ends it after the test."""
+    worlds = []
+
+    def make(*arguments):
+        worlds.append(World(browser, tmp_path, *arguments))
+        return worlds[-1]
+
+    yield make
     report = getattr(request.node, "report_call", None)
-    if report is not None and report.failed:
-        save_screenshots(world, request.node.name.replace("/", "-"))
-    world.close()
+    for world in worlds:
+        if report is not None and report.failed:
+            save_screenshots(world, request.node.name.replace("/", "-"))
+        world.close()
+
+
+@pytest.fixture
+def world(make_world):
+    return make_world()

@@ -16,7 +16,7 @@ def demo(tmp_path):
     """Starts the demo server, and a server of the page on an allowed origin."""
     port = free_port()
     server = Server(tmp_path, "--demo", "--allow-origin", f"http://localhost:{port}")
-    [source] = re.findall(r"```html\n(.+?)```", (ROOT / "Documentation/web.md").read_text(), re.S)
+    source, *_ = re.findall(r"```html\n(.+?)```", (ROOT / "Documentation/web.md").read_text(), re.S)
     page = source.replace("TOKEN", server.token("alice")).replace("http://127.0.0.1:8080", server.url)
 
     class Handler(http.server.BaseHTTPRequestHandler):
