@@ -18,13 +18,17 @@ HEAD = """\
 
 
 def served():
-    """The paths of all files that the server offers, each with its path below Web. The chat page is at /."""
-    for top in ("chat", "sdk"):
+    """The paths of all files that the server offers, each with its path below Web.
+
+    The chat page is at / and the admin page at /admin.
+    """
+    pages = {"admin/index.html": "/admin", "chat/index.html": "/"}
+    for top in ("admin", "chat", "sdk"):
         for folder, _, files in os.walk(f"Web/{top}"):
             for file in files:
                 path = os.path.relpath(os.path.join(folder, file), "Web")
-                if path == "chat/index.html":
-                    yield "/", path
+                if path in pages:
+                    yield pages[path], path
                 elif file.endswith((".css", ".js", ".svg")) and not file.endswith("_test.js"):
                     yield f"/{path}", path
 

@@ -37,7 +37,7 @@ package struct WebFile: Sendable {
         // A strong tag names one sequence of bytes, and so one encoding.
         let tag = EntityTag(isCompressed ? "\(hash)-gzip" : hash)
         var headers: HTTPFields = [.eTag: tag.text, .cacheControl: "no-cache", .vary: "Accept-Encoding"]
-        if mediaType.hasPrefix("text/html") { headers[.contentSecurityPolicy] = Self.policy(origins) }
+        if mediaType.hasPrefix("text/html") { headers.append(contentsOf: pageFields(embeddedBy: origins)) }
         if tag.isListed(in: request.headers[.ifNoneMatch]) { return Response(status: .notModified, headers: headers) }
         headers[.contentType] = mediaType
         if isCompressed { headers[.contentEncoding] = "gzip" }
@@ -55,13 +55,20 @@ package struct WebFile: Sendable {
         }
     }
 
-    /// The content security policy of a page: only scripts of the server run, and nothing is loaded from another origin.
-    private static func policy(_ origins: AllowedOrigins) -> String {
-        """
-        default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src blob:; \
-        connect-src 'self'; frame-src 'self'; frame-ancestors \(origins.embeddingSources); base-uri 'none'; \
-        form-action 'none'; require-trusted-types-for 'script'
-        """
+    /// What browsers permit a page: it runs only scripts of the server, and loads nothing from another origin.
+    ///
+    /// The admin page can't be framed. Trusted types make browsers refuse to parse a text as HTML.
+    private func pageFields(embeddedBy origins: AllowedOrigins) -> HTTPFields {
+        let isAdminPage = path == "/admin"
+        let policy = """
+            default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src blob:; \
+            connect-src 'self'; frame-src 'self'; \
+            frame-ancestors \(isAdminPage ? "'none'" : origins.embeddingSources); base-uri 'none'; \
+            form-action 'none'; require-trusted-types-for 'script'
+            """
+        var fields: HTTPFields = [.contentSecurityPolicy: policy, .referrerPolicy: "no-referrer"]
+        if isAdminPage { fields[.crossOriginOpenerPolicy] = "same-origin" }
+        return fields
     }
 
     /// Whether a client accepts gzip (RFC 9110 section 12.5.3).
@@ -94,4 +101,13 @@ package struct WebFile: Sendable {
             }
         }
     }
+}
+
+extension HTTPField.Name {
+    private static func known(_ name: String) -> Self {
+        guard let name = Self(name) else { preconditionFailure("\(name) is not a valid field name.") }
+        return name
+    }
+    fileprivate static let crossOriginOpenerPolicy = known("Cross-Origin-Opener-Policy")
+    fileprivate static let referrerPolicy = known("Referrer-Policy")
 }

@@ -28,7 +28,9 @@ POLICY = (
 
 
 def serve_from_folder(route):
-    path = pathlib.Path(WEB) / (route.request.url.split("/", 3)[3] or "chat/index.html")
+    path = pathlib.Path(WEB) / (route.request.url.split("/", 3)[3].split("#")[0] or "chat/index.html")
+    if path.is_dir():
+        path /= "index.html"
     if path.is_file():
         # The server names the origins that it allows.
         headers = {"Content-Type": TYPES[path.suffix], "Access-Control-Allow-Origin": "*"}
@@ -50,7 +52,7 @@ class Profile:
         if NAME == "chromium":  # It does not know that pages that a test fulfills are from this computer.
             self.context.grant_permissions(["local-network-access"])
         if WEB:
-            self.context.route(re.compile(r"^https?://[^/]+/((sdk|chat)/.*)?$"), serve_from_folder)
+            self.context.route(re.compile(r"^https?://[^/]+/((admin|sdk|chat)(/.*)?(#.*)?)?$"), serve_from_folder)
 
     def close(self):
         self.context.close()

@@ -6,6 +6,7 @@ from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
+from harness.admin import AdminPage  # noqa: E402
 from harness.browser import NAME, Profile, Tab, launch  # noqa: E402
 from harness.proxy import Proxy  # noqa: E402
 from harness.server import ROOT, Server  # noqa: E402
@@ -44,6 +45,13 @@ class World:
         tab = Tab(profile or self.profile(), origin or self.proxy.url, user, self.server.token(user))
         self.tabs.append(tab)
         return tab
+
+    def admin_page(self, key=None, **options):
+        """Opens the admin page in a new profile."""
+        page = AdminPage(self.browser, self.server.url, key or self.server.admin, **options)
+        self.profiles.append(page.profile)
+        self.tabs.append(page)
+        return page
 
     def close(self):
         for profile in self.profiles:

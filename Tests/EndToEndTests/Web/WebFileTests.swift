@@ -14,49 +14,55 @@ import Testing
         fixture = try ServerFixture.shared
     }
 
-    @Test func `The program contains every file of the SDK and the chat page and no other`() throws {
-        let files = try ["chat", "sdk"].flatMap { top in
-            try #require(FileManager.default.enumerator(atPath: Self.folder.appending(path: top).path))
-                .compactMap { $0 as? String }.filter { name in
-                    [".css", ".html", ".js", ".svg"].contains { name.hasSuffix($0) } && !name.hasSuffix("_test.js")
-                }
-                .map { $0 == "index.html" ? "/" : "/\(top)/\($0)" }
+    @Test func `The program contains every file of the SDK and the pages, and no other`() throws {
+        let folders = ["admin", "chat", "sdk"]
+        let names = try folders.flatMap { folder in
+            try #require(FileManager.default.enumerator(atPath: Self.folder.appending(path: folder).path))
+                .compactMap { $0 as? String }.filter { !$0.hasSuffix("_test.js") }
+                .filter { Self.types[URL(filePath: $0).pathExtension] != nil }.map { "\(folder)/\($0)" }
         }
-        #expect(WebFile.all.map(\.path) == files.sorted(), "Run scripts/embed-web-files.py.")
-        for file in WebFile.all {
-            let path = file.path == "/" ? "chat/index.html" : String(file.path.dropFirst())
-            let content = try Data(contentsOf: Self.folder.appending(path: path))
-            #expect(file.bytes == Array(content), "\(file.path)")
+        #expect(
+            Set(WebFile.all.map(\.path)) == Set(names.map(Self.path)) && WebFile.all.count == names.count,
+            "Run scripts/embed-web-files.py.")
+        for name in names {
+            let content = try Data(contentsOf: Self.folder.appending(path: name))
+            let file = WebFile.all.first { $0.path == Self.path(of: name) }
+            #expect(file?.bytes == Array(content), "\(name)")
+        }
+    }
+
+    private static let types = [
+        "css": "text/css; charset=utf-8", "html": "text/html; charset=utf-8",
+        "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml",
+    ]
+
+    private static func path(of name: String) -> String {
+        switch name {
+        case "admin/index.html": "/admin"
+        case "chat/index.html": "/"
+        default: "/\(name)"
         }
     }
 
     @Test func `The chat page has at most 150 KB in compressed form`() async throws {
         var size = 0
-        for file in WebFile.all where !file.path.hasPrefix("/sdk/") {
+        for file in WebFile.all where file.path == "/" || file.path.hasPrefix("/chat/") {
             size += try await fixture.alice.call("GET", file.path, headers: ["Accept-Encoding": "gzip"]).bytes.count
         }
         #expect(size <= 150_000)
     }
 
-    @Test func `Every file is served with its type and without a token`() async throws {
+    @Test func `Every file is served with its media type and without a token`() async throws {
         var api = fixture.alice
         api.token = nil
         for file in WebFile.all {
             let answer = try await api.call("GET", file.path)
+            let type = URL(filePath: file.path).pathExtension
             #expect(answer.status == 200 && answer.bytes == file.bytes, "\(file.path)")
-            #expect(answer.headers["content-type"] == Self.mediaType(of: file.path), "\(file.path)")
+            #expect(answer.headers["content-type"] == Self.types[type.isEmpty ? "html" : type], "\(file.path)")
             #expect(answer.headers["x-content-type-options"] == "nosniff")
             #expect(answer.headers["cache-control"] == "no-cache")
             #expect(answer.headers["content-encoding"] == nil)
-        }
-    }
-
-    private static func mediaType(of path: String) -> String {
-        switch URL(filePath: path).pathExtension {
-        case "css": "text/css; charset=utf-8"
-        case "svg": "image/svg+xml"
-        case "js": "text/javascript; charset=utf-8"
-        default: "text/html; charset=utf-8"
         }
     }
 
@@ -75,6 +81,18 @@ import Testing
         let tag = try #require(page.headers["etag"])
         let known = try await fixture.alice.call("GET", "/", headers: ["If-None-Match": tag])
         #expect(known.status == 304 && known.headers["content-security-policy"] == own)
+    }
+
+    @Test func `The admin page runs and loads only files of the server, and can't be framed`() async throws {
+        let answer = try await fixture.alice.call("GET", "/admin")
+        let policy = try #require(answer.headers["content-security-policy"]).split(separator: "; ")
+        #expect(policy.first == "default-src 'none'")
+        for directive in ["script-src 'self'", "connect-src 'self'", "base-uri 'none'", "frame-ancestors 'none'"] {
+            #expect(policy.contains { $0 == directive }, "\(policy)")
+        }
+        #expect(!policy.contains { $0.contains("unsafe") || $0.contains("http") }, "\(policy)")
+        #expect(answer.headers["referrer-policy"] == "no-referrer")
+        #expect(answer.headers["cross-origin-opener-policy"] == "same-origin")
     }
 
     @Test func `A client that accepts gzip gets compressed files`() async throws {
