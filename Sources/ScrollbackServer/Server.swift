@@ -123,8 +123,10 @@ package struct Server: Sendable {
 
     /// Runs the server until a shutdown signal arrives, then completes pending work and returns.
     ///
-    /// - Parameter onListening: Called with the server's URL once it accepts requests.
-    package func run(onListening: @escaping @Sendable (_ address: String) -> Void) async throws {
+    /// - Parameter onListening: Called with the URL of each address once the server accepts requests there.
+    package func run(
+        onListening: @escaping @Sendable (_ url: String, _ address: ListenAddress) -> Void
+    ) async throws {
         let pools = ReaderPools(options, metrics)
         pools.start()
         let readiness = Readiness()
@@ -138,31 +140,18 @@ package struct Server: Sendable {
             store: store, readiness: readiness, tidy: tidy,
             announcesUploads: options.announcesUploads, metricsToken: options.metricsToken,
             allowedOrigins: options.allowedOrigins, demo: DemoSessions(options, tokens))
-        let sockets = WebSockets(scope: scope, options: options, budget: budget)
-        let pace = options.transferRate.map { TransferPace(rate: $0, grace: options.transferGrace) } ?? .unlimited
-        let router = makeRouter(Route.all, scope)
-        let scheme = certificates == nil ? "http" : "https"
-        let host = options.host
-        let application = Application(
-            router: router,
-            server: HTTPServerBuilder { responder in
-                ServerChannel(
-                    responder: Exchange.wrapping(responder), certificates: certificates,
-                    frameBytes: engine.limits.frameBytes,
-                    allowedOrigins: options.allowedOrigins,
-                    makePaceHandler: { HTTPPaceHandler(channel: $0, pace: pace, metrics: metrics, budget: budget) },
-                    makeWebSocket: { sockets.make(on: $0) })
-            },
-            configuration: .init(address: .hostname(options.host, port: options.port), serverName: "scrollback"),
-            onServerRunning: { channel in
-                try? await channel.eventLoop.submit {
-                    try channel.pipeline.syncOperations.addHandler(
-                        AcceptGate(limits: limits, metrics: metrics, logger: logger), position: .first)
-                }.get()
-                readiness.isReady = true
-                onListening("\(scheme)://\(host):\(channel.localAddress?.port ?? 0)")
-            },
-            logger: logger)
+        var addresses = [options.address]
+        if let address = options.adminAddress { addresses.append(address) }
+        let listeners = addresses.map { address in
+            var own = scope
+            own.acceptsAdministrators = options.adminAddress == nil || address == options.adminAddress
+            let sockets = WebSockets(scope: own, options: options, budget: budget)
+            let application = makeApplication(address, own, sockets, budget) { url in
+                if address == options.address { readiness.isReady = true }
+                onListening(url, address)
+            }
+            return Listener(application: application, sockets: sockets, address: address)
+        }
         // Services stop in reverse order: first the connections, then the listener, which waits for pending requests.
         var services: [any Service] = [
             Housekeeping(
@@ -174,23 +163,16 @@ package struct Server: Sendable {
             PushDeliveryService(engine: engine),
             UserErasureService(engine: engine, logger: logger),
             StorageEncryptionService(store: store, media: media, threads: diskThreads, logger: logger),
-            application,
-            Drain(sockets: sockets, engine: engine, readiness: readiness),
         ]
+        services += listeners as [any Service]
+        services.append(Drain(sockets: listeners.map(\.sockets), engine: engine, readiness: readiness))
         if options.metrics != nil {
             services.insert(MetricsSamplingService(metrics: metrics, engine: engine, store: store), at: 0)
         }
         var group = ServiceGroupConfiguration(
             services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         group.maximumGracefulShutdownDuration = .seconds(30)
-        do {
-            try await ServiceGroup(configuration: group).run()
-        } catch let error as IOError {
-            let reason = String(cString: strerror(error.errnoCode))
-            throw ChatError(
-                .invalidParameter, "Can't listen on \(options.host):\(options.port): \(reason).", parameter: "port",
-                cause: error)
-        }
+        try await ServiceGroup(configuration: group).run()
         engine.recordAllOffline()
         engine.log.close()
         await webhooks.shutdown()
@@ -200,6 +182,53 @@ package struct Server: Sendable {
         try await diskThreads.shutdownGracefully()
         try? search.close()
         try store.close()
+    }
+}
+
+extension Server {
+    /// Creates the HTTP server of one address.
+    private func makeApplication(
+        _ address: ListenAddress, _ scope: RequestScope, _ sockets: WebSockets, _ budget: OutboundBudget,
+        onListening: @escaping @Sendable (_ url: String) -> Void
+    ) -> some Service {
+        let pace = options.transferRate.map { TransferPace(rate: $0, grace: options.transferGrace) } ?? .unlimited
+        let scheme = certificates == nil ? "http" : "https"
+        return Application(
+            router: makeRouter(Route.all, scope),
+            server: HTTPServerBuilder { responder in
+                ServerChannel(
+                    responder: Exchange.wrapping(responder), certificates: certificates,
+                    frameBytes: engine.limits.frameBytes,
+                    allowedOrigins: options.allowedOrigins,
+                    makePaceHandler: { HTTPPaceHandler(channel: $0, pace: pace, metrics: metrics, budget: budget) },
+                    makeWebSocket: { sockets.make(on: $0) })
+            },
+            configuration: .init(address: .hostname(address.host, port: address.port), serverName: "scrollback"),
+            onServerRunning: { channel in
+                try? await channel.eventLoop.submit {
+                    try channel.pipeline.syncOperations.addHandler(
+                        AcceptGate(limits: limits, metrics: metrics, logger: logger), position: .first)
+                }.get()
+                onListening("\(scheme)://\(address.urlHost):\(channel.localAddress?.port ?? 0)")
+            },
+            logger: logger)
+    }
+}
+
+/// The HTTP server of one address, with its WebSockets.
+private struct Listener: Service {
+    let application: any Service
+    let sockets: WebSockets
+    let address: ListenAddress
+
+    func run() async throws {
+        do {
+            try await application.run()
+        } catch let error as IOError {
+            let reason = String(cString: strerror(error.errnoCode))
+            throw ChatError(
+                .invalidParameter, "Can't listen on \(address): \(reason).", parameter: address.parameter, cause: error)
+        }
     }
 }
 
@@ -234,7 +263,7 @@ private struct Housekeeping: Service {
 /// Drains connections on shutdown: answers received messages, asks clients to reconnect after a random delay, and
 /// waits.
 private struct Drain: Service {
-    let sockets: WebSockets
+    let sockets: [WebSockets]
     let engine: Engine
     let readiness: Readiness
 
@@ -243,6 +272,6 @@ private struct Drain: Service {
         readiness.isReady = false
         // Received data is kept, and clients resume the upload with the next server. A response would make them stop.
         engine.interruptTransfers()
-        await sockets.drain()
+        for sockets in sockets { await sockets.drain() }
     }
 }

@@ -12,6 +12,8 @@ package struct ServerOptions: Sendable {
     ///
     /// 0 selects any free port.
     package var port = 8080
+    /// The address that accepts administrators, or `nil` if the address of all users does.
+    package var adminAddress: ListenAddress?
     package var directory: URL
     /// The PEM files of a certificate chain and its private key.
     ///
@@ -94,6 +96,9 @@ package struct ServerOptions: Sendable {
     package init(directory: URL) {
         self.directory = directory
     }
+
+    /// The address of all users.
+    var address: ListenAddress { ListenAddress(host: host, port: port, parameter: "port") }
 
     /// Changes the rate limit of a cost class.
     ///

@@ -24,6 +24,13 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "The TCP port to listen on, 0...65535. 0 selects a free port (default: 8080).")
     var port: Int?
 
+    @Option(
+        help: """
+            HOST:PORT. The server offers the admin page and accepts administrators' tokens only there (default: at the \
+            address of all users).
+            """)
+    var adminAddress: String?
+
     @Option(help: "The data directory (default: ./scrollback-data).")
     var data: String?
 
@@ -127,6 +134,9 @@ struct Serve: AsyncParsableCommand {
             guard (0...65535).contains(options.port) else {
                 throw ChatError.invalidParameter("port", "must be in 0...65535")
             }
+            options.adminAddress = try (adminAddress ?? settings.string(forKey: "admin.address")).map {
+                (text) throws(ChatError) in try ListenAddress(text, parameter: "admin-address")
+            }
             options.certificate = tlsCertificate ?? settings.string(forKey: "tls.certificate")
             options.key = tlsKey ?? settings.string(forKey: "tls.key")
             options.tokenTrust = try tokenTrust(settings)
@@ -169,11 +179,15 @@ struct Serve: AsyncParsableCommand {
             options.makesDemo = demo
             let (isJSON, isDemo) = (json, demo)
             let hints = demo ? hints(options) : []
-            try await Server(options, logger: Logger(label: "scrollback")).run { address in
+            let adminAddress = options.adminAddress
+            try await Server(options, logger: Logger(label: "scrollback")).run { url, address in
+                let isForAdministrators = address == adminAddress
                 if isJSON {
-                    Output.json { $0.field("listening", address) }
+                    Output.json { $0.field(isForAdministrators ? "admin" : "listening", url) }
+                } else if isForAdministrators {
+                    Output.line("administrators on \(url)")
                 } else {
-                    Output.line("listening on \(address)")
+                    Output.line("listening on \(url)")
                     for hint in hints { Output.line(hint) }
                     if isDemo {
                         Output.line("Open \(address) in a browser to see two users chat.")

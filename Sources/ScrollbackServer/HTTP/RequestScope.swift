@@ -24,6 +24,8 @@ struct RequestScope: Sendable {
     let allowedOrigins: AllowedOrigins
     /// The tokens of a demonstration.
     let demo: DemoSessions?
+    /// Whether the address of the request accepts administrators' tokens.
+    var acceptsAdministrators = true
     /// The access rule of the operation.
     ///
     /// The router sets the rule of the route. A WebSocket session checks the rule of each of its requests itself.
@@ -51,6 +53,7 @@ struct RequestScope: Sendable {
 
     /// Authorizes a request on a thread that may wait for the disk.
     func authorize(_ verified: VerifiedToken, _ owner: WorkOwner, _ engine: Engine) throws {
+        try checkAcceptsOwner(owner)
         try engine.checkMayConnect(verified.caller.user, issuedAt: verified.issuedAt)
         try access.check(verified.caller)
         try takeTokens(1, of: owner)
@@ -62,6 +65,15 @@ struct RequestScope: Sendable {
     func takeTokens(_ tokens: Int, of owner: WorkOwner) throws(ChatError) {
         guard tokens > 0 else { return }
         if let refusal = limiter.take(owner, cost, tokens: tokens, now: engine.clock()) { throw refusal }
+    }
+
+    /// Checks that the address of the request accepts the token's owner.
+    private func checkAcceptsOwner(_ owner: WorkOwner) throws(ChatError) {
+        guard case .administrator = owner, !acceptsAdministrators else { return }
+        throw ChatError(
+            .forbidden,
+            "This address does not accept tokens of administrators. Use the address of serve --admin-address.",
+            parameter: "token")
     }
 
     func bearer(_ request: Request) throws(ChatError) -> String {
@@ -90,6 +102,7 @@ struct RequestScope: Sendable {
     /// Verifies a token and checks that its user may connect.
     func verify(_ token: String) async throws(ChatError) -> VerifiedToken {
         let verified = try await tokens.verify(token)
+        try checkAcceptsOwner(WorkOwner(verified.caller))
         try await read(for: WorkOwner(verified.caller), in: .admission) {
             try $0.checkMayConnect(verified.caller.user, issuedAt: verified.issuedAt)
         }

@@ -108,8 +108,10 @@ package enum APISurface {
 /// Builds the router with all operations, and with errors for unknown paths and unsupported methods.
 func makeRouter(_ routes: [Route], _ scope: RequestScope) -> Router<BasicRequestContext> {
     let router = Router(context: BasicRequestContext.self)
+    let files = WebFile.all.filter { scope.acceptsAdministrators || !$0.isForAdministrators }
     router.add(
-        middleware: ProblemMiddleware(routes: routes, metrics: scope.metrics, allowedOrigins: scope.allowedOrigins))
+        middleware: ProblemMiddleware(
+            routes: routes, files: files, metrics: scope.metrics, allowedOrigins: scope.allowedOrigins))
     for route in routes {
         var scope = scope
         scope.access = route.access
@@ -122,7 +124,7 @@ func makeRouter(_ routes: [Route], _ scope: RequestScope) -> Router<BasicRequest
             }
         }
     }
-    for file in WebFile.all {
+    for file in files {
         for method in WebFile.methods {
             router.on(RouterPath(file.path), method: method) { request, _ in
                 file.response(to: request, embeddedBy: scope.allowedOrigins)
@@ -161,6 +163,7 @@ extension [Route] {
 /// Log messages contain the route, and never a body, a token or a message text.
 private struct ProblemMiddleware: RouterMiddleware {
     let routes: [Route]
+    let files: [WebFile]
     let metrics: ServerMetrics
     let allowedOrigins: AllowedOrigins
 
@@ -209,7 +212,7 @@ private struct ProblemMiddleware: RouterMiddleware {
 
     /// Answers a request whose path is unknown, or whose path does not support the method.
     private func unknown(_ request: Request) -> Response {
-        let isFile = WebFile.all.contains { $0.path == request.uri.path }
+        let isFile = files.contains { $0.path == request.uri.path }
         let allowed = isFile ? Set(WebFile.methods) : routes.methods(at: request.uri.path)
         guard !allowed.isEmpty else { return ChatError(.unknownOperation, "The path does not exist.").response }
         var response = ChatError(.methodNotAllowed, "The path does not support \(request.method).").response

@@ -46,6 +46,9 @@ package struct WebFile: Sendable {
             body: .init(byteBuffer: ByteBuffer(bytes: isCompressed ? compressed : bytes)))
     }
 
+    /// Whether the file belongs to the admin page.
+    var isForAdministrators: Bool { path == "/admin" || path.hasPrefix("/admin/") }
+
     private var mediaType: String {
         switch path.split(separator: ".").last {
         case "css": "text/css; charset=utf-8"
