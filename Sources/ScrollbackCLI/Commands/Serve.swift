@@ -190,7 +190,7 @@ struct Serve: AsyncParsableCommand {
                     Output.line("listening on \(url)")
                     for hint in hints { Output.line(hint) }
                     if isDemo {
-                        Output.line("Open \(address) in a browser to see two users chat.")
+                        Output.line("Open \(url) in a browser to see two users chat.")
                     }
                 }
             }

@@ -23,7 +23,7 @@ struct DemoSessions: Sendable {
 
     /// - Returns: `nil` unless the server is a demonstration that only its own computer can reach.
     init?(_ options: ServerOptions, _ tokens: TokenService) {
-        guard options.makesDemo, Self.loopback.contains(options.host) else { return nil }
+        guard options.makesDemo, Self.loopback.contains(options.address.host) else { return nil }
         self.tokens = tokens
     }
 
