@@ -5,7 +5,11 @@ import { errorText, plain, sizeText, t } from "../support/text.js";
 /** @typedef {import("../../sdk/scrollback.js").Conversation} Conversation */
 /** @typedef {import("./app.js").ChatApp} ChatApp */
 
-/** @typedef {{file: File, row: HTMLElement, progress: HTMLProgressElement, abort: AbortController, preview: string | null}} Attachment */
+/**
+ * @typedef {{
+ *   file: File, row: HTMLElement, progress: HTMLProgressElement, abort: AbortController, preview: string | null
+ * }} Attachment
+ */
 
 /** The files that are sent with the next message, with a preview of pictures and the progress of their upload. */
 export class Attachments {
