@@ -1,5 +1,6 @@
 import CZlib
 import Foundation
+import ScrollbackModel
 import ScrollbackServer
 import Testing
 
