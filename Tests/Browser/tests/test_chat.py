@@ -39,7 +39,7 @@ def demo(make_world):
 @pytest.fixture
 def allowing(make_world):
     """A server that allows the pages of an app."""
-    return make_world("--allow-origin", "http://localhost:9000")
+    return make_world("--allow-origin", "http://127.0.0.1:9000")
 
 
 def crew(world, *messages):
@@ -656,13 +656,13 @@ EMBEDDING = """<!doctype html><title>App</title><scrollback-chat server="{server
 def test_only_a_page_of_an_allowed_origin_can_embed_the_chat(allowing):
     page = allowing.profile().context.new_page()
     html = EMBEDDING.format(server=allowing.server.url, token=allowing.server.token("alice"))
-    addresses = re.compile(r"^http://localhost:(9000|9001)/$")
+    addresses = re.compile(r"^http://127\.0\.0\.1:(9000|9001)/$")
     page.route(addresses, lambda route: route.fulfill(content_type="text/html", body=html))
-    page.goto("http://localhost:9000/")
+    page.goto("http://127.0.0.1:9000/")
     expect(page.frame_locator("iframe").locator("conversation-list h1")).to_have_text("alice")
     expect(page.locator("output")).to_have_text("online")
     refused = []
     page.on("console", lambda message: refused.append(message.text))
-    page.goto("http://localhost:9001/")
+    page.goto("http://127.0.0.1:9001/")
     eventually("the frame is refused", lambda: any("CORS" in text or "frame-ancestors" in text for text in refused))
     expect(page.locator("output")).to_be_empty()
