@@ -32,8 +32,10 @@ if [[ "${1:-}" =~ ^--(browsers|test)$ ]]; then
     cd Tests/Browser
     export PYTHONDONTWRITEBYTECODE=1
     "$venv/bin/python" -m pytest -q -p no:cacheprovider tests
-    export SCROLLBACK_BROWSER=firefox
-    exec "$venv/bin/python" -m pytest -q -p no:cacheprovider tests --ignore tests/test_search.py
+    # The long tests run everything but the search in Firefox too.
+    selected=(tests/test_client.py)
+    [ -z "${SCROLLBACK_LONG:-}" ] || selected=(tests --ignore tests/test_search.py)
+    SCROLLBACK_BROWSER=firefox exec "$venv/bin/python" -m pytest -q -p no:cacheprovider "${selected[@]}"
 fi
 if [ $# -gt 0 ]; then
     cd Web
