@@ -253,7 +253,7 @@ struct AttachmentTests {
                     .image(.data(try PictureFixture.named("bomb-30000-1bit.png"))),
                     .image(.data(try PictureFixture.named("liar-30000.jpg"))),
                     .image(.data(try PictureFixture.named("liar-30000.jpg")), original: true),
-                    .image(.data(Data())), .file(.data(Data())), .gif(.data(try PictureFixture.named("truncated.gif"))),
+                    .image(.data(Data())), .gif(.data(Data())), .gif(.data(try PictureFixture.named("truncated.gif"))),
                 ], client)
             await expect(
                 .invalidParameter,
@@ -262,7 +262,7 @@ struct AttachmentTests {
                     .file(.file(try #require(URL(string: "https://example.com/a.png")))),
                     .file(.remote(try #require(URL(string: "ftp://example.com/a")))),
                     .file(.data(png, name: String(repeating: "é", count: 128))), .file(.data(png, name: "")),
-                    .voice(.data(png), duration: -1),
+                    .voice(.data(png), duration: -1), .voice(.data(png), duration: 1, waveform: [101]),
                 ], client)
             #expect(try await client.pendingCount() == 0)
             // The name of an HTML file does not change its media type.
