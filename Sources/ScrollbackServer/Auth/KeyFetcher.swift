@@ -45,17 +45,14 @@ final class KeyFetcher: Sendable {
 
     /// Fetches the keys because a token has an unknown key, unless the last fetch was a moment ago.
     ///
-    /// - Returns: Whether the keys were fetched.
     /// - Throws: `overloaded` if the last fetch failed, because the token may be valid.
-    func fetchForUnknownKey(_ fetch: @escaping Fetch) async throws(ChatError) -> Bool {
-        let task = start(after: Self.minimumInterval, fetch)
-        await task?.value
+    func fetchForUnknownKey(_ fetch: @escaping Fetch) async throws(ChatError) {
+        await start(after: Self.minimumInterval, fetch)?.value
         guard fault == nil else {
             throw ChatError(
                 .overloaded, "The server can't get the keys of the token's issuer. Try again later.",
                 retryAfter: Self.minimumInterval)
         }
-        return task != nil
     }
 
     /// Starts a fetch unless one is in progress or started less than `seconds` ago.

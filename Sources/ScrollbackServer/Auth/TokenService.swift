@@ -338,15 +338,19 @@ package final class TokenService: Sendable {
             return .own(try await claims(of: token, by: collection), kid: kid)
         }
         guard let trust, let algorithm = KeyAlgorithm(named: header.algorithm) else { throw Self.invalidTokenError }
+        let generation = state.withLock { $0.generation }
         do throws(ChatError) {
             return .external(try await claims(of: token, header, algorithm))
         } catch {
+            guard case .url(let url) = trust.keys else { throw error }
             // The issuer may have published another key since the last download.
-            guard case .url(let url) = trust.keys, !isKnown(header.kid) else { throw error }
-            let isFetched = try await fetcher.fetchForUnknownKey { [self] () throws(ChatError) in
-                try await fetchKeys(at: url)
+            if !isKnown(header.kid) {
+                try await fetcher.fetchForUnknownKey { [self] () throws(ChatError) in
+                    try await fetchKeys(at: url)
+                }
             }
-            guard isFetched else { throw error }
+            // The keys may also have changed for another token in the meantime.
+            guard state.withLock({ $0.generation }) != generation else { throw error }
             return .external(try await claims(of: token, header, algorithm))
         }
     }

@@ -226,9 +226,12 @@ private struct ProblemMiddleware: RouterMiddleware {
         ChatError(.unknownOperation, "The path does not exist.").response
     }
 
-    /// Whether the path is text. `request.uri` has the path of the chat page, "/", for any other.
+    /// Whether the path is text.
+    ///
+    /// `request.uri` has the path of the chat page, "/", for any other.
     private static func hasReadablePath(_ request: Request) -> Bool {
         guard request.uri.path == "/", let path = request.head.path?.prefix(while: { $0 != "?" }) else { return true }
-        return path.utf8.allSatisfy { $0 < 0x80 }
+        // A proxy may send the whole URL.
+        return path == "/" || path.contains("://")
     }
 }

@@ -285,7 +285,7 @@ private func nested(_ depth: Int) -> String {
     }
 
     private static let paths: [BadRequest] = [
-        .get("/v1/nothing", 404, "unknown-operation"), .get("/", 404, "unknown-operation"),
+        .get("/v1/nothing", 404, "unknown-operation"), .get("/nothing", 404, "unknown-operation"),
         .get("/v1", 404, "unknown-operation"), .get("/v2/me", 404, "unknown-operation"),
         .get("/v1/ME", 404, "unknown-operation"), .get("/v1/users/", 404, "unknown-operation"),
         .get("/v1/users/a/b", 404, "unknown-operation"), .get("/v1%2Fme", 404, "unknown-operation"),

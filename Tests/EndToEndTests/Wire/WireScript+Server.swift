@@ -153,7 +153,7 @@ extension WireScript {
         <<alice || root>> GET /metrics
         - <<GET /v1/connect || GET /v1/connect [Sec-WebSocket-Protocol: other | Sec-WebSocket-Version: 13]>>
         # Paths and methods
-        - GET /
+        - GET /none
         alice <<GET /v1/none || GET {crew}/messages/{m1}/none>>
         - <<POST /healthz || POST /readyz || POST /metrics || POST /openapi.json || DELETE /v1/me>>
         alice <<PATCH {crew} || POST /v1/blocks/carol || PUT {crew}/bans || POST /v1/reports/1>>
