@@ -100,6 +100,9 @@ package struct ServerOptions: Sendable {
     /// The address of all users.
     var address: ListenAddress { ListenAddress(host: host, port: port, parameter: "port") }
 
+    /// Whether the chat page signs in the users of a demonstration without a token.
+    package var offersDemoTokens: Bool { makesDemo && ListenAddress.loopbackHosts.contains(host) }
+
     /// Changes the rate limit of a cost class.
     ///
     /// - Parameters:

@@ -177,7 +177,7 @@ struct Serve: AsyncParsableCommand {
                 return handler
             }
             options.makesDemo = demo
-            let (isJSON, isDemo) = (json, demo)
+            let (isJSON, offersDemoTokens) = (json, options.offersDemoTokens)
             let hints = demo ? hints(options) : []
             let adminAddress = options.adminAddress
             try await Server(options, logger: Logger(label: "scrollback")).run { url, address in
@@ -189,9 +189,7 @@ struct Serve: AsyncParsableCommand {
                 } else {
                     Output.line("listening on \(url)")
                     for hint in hints { Output.line(hint) }
-                    if isDemo {
-                        Output.line("Open \(url) in a browser to see two users chat.")
-                    }
+                    if offersDemoTokens { Output.line("Open \(url) in a browser to see two users chat.") }
                 }
             }
         }

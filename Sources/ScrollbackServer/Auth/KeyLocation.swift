@@ -26,14 +26,13 @@ package struct KeyURL: Hashable, Sendable {
     /// - Throws: `invalid-parameter`.
     init(_ text: String) throws(ChatError) {
         let parts = try URLComponents(endpoint: text, of: "token-keys")
-        guard let url = parts.url, parts.scheme == "https" || Self.loopbackHosts.contains(parts.host ?? "") else {
+        guard let url = parts.url, parts.scheme == "https" || ListenAddress.loopbackHosts.contains(parts.host ?? "")
+        else {
             throw .invalidParameter(
                 "token-keys", "must be an https URL: http is only for 127.0.0.1, [::1] and localhost")
         }
         self.url = url
     }
-
-    private static let loopbackHosts: Set<String> = ["127.0.0.1", "::1", "[::1]", "localhost"]
 
     var text: String { url.absoluteString }
 

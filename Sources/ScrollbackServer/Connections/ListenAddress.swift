@@ -17,6 +17,9 @@ package struct ListenAddress: Equatable, Sendable, CustomStringConvertible {
         self.parameter = parameter
     }
 
+    /// Names and addresses that only programs on the same computer can reach, with and without the brackets of URLs.
+    static let loopbackHosts: Set<String> = ["127.0.0.1", "::1", "[::1]", "localhost"]
+
     /// Parses `HOST:PORT`, such as `127.0.0.1:8081` or `[::1]:8081`.
     ///
     /// - Throws: `invalid-parameter`.

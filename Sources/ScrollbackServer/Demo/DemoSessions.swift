@@ -13,7 +13,6 @@ struct DemoSessions: Sendable {
 
     private static let users: [UserID] = ["alice", "bob"]
     private static let lifetime: TimeInterval = 86_400
-    private static let loopback: Set<String> = ["127.0.0.1", "::1", "[::1]", "localhost"]
     /// The fields that proxies add, whose clients are on other computers.
     private static let proxyFields: [HTTPField.Name] = ["Forwarded", "X-Forwarded-For", "Via"].compactMap {
         HTTPField.Name($0)
@@ -23,7 +22,7 @@ struct DemoSessions: Sendable {
 
     /// - Returns: `nil` unless the server is a demonstration that only its own computer can reach.
     init?(_ options: ServerOptions, _ tokens: TokenService) {
-        guard options.makesDemo, Self.loopback.contains(options.address.host) else { return nil }
+        guard options.offersDemoTokens else { return nil }
         self.tokens = tokens
     }
 
@@ -53,7 +52,7 @@ struct DemoSessions: Sendable {
         let host = request.head.authority.flatMap { URLComponents(string: "http://\($0)")?.host }
         let isForwarded = proxyFields.contains { request.headers[$0] != nil }
         // Browsers send no origin with a GET request to the page's own server.
-        guard let host, loopback.contains(host), !isForwarded, request.headers[.origin] == nil else {
+        guard let host, ListenAddress.loopbackHosts.contains(host), !isForwarded, request.headers[.origin] == nil else {
             throw ChatError(
                 .forbidden,
                 "Only a browser on the server's computer gets demo tokens. Open the server at http://localhost.")

@@ -176,8 +176,6 @@ private struct ProblemMiddleware: RouterMiddleware {
         do {
             if let preflight = allowedOrigins.preflight(request) {
                 response = preflight
-            } else if !Self.hasReadablePath(request) {
-                response = Self.unknownPath
             } else {
                 response = try await next(request, context)
             }
@@ -216,22 +214,9 @@ private struct ProblemMiddleware: RouterMiddleware {
     private func unknown(_ request: Request) -> Response {
         let isFile = files.contains { $0.path == request.uri.path }
         let allowed = isFile ? Set(WebFile.methods) : routes.methods(at: request.uri.path)
-        guard !allowed.isEmpty else { return Self.unknownPath }
+        guard !allowed.isEmpty else { return ChatError(.unknownOperation, "The path does not exist.").response }
         var response = ChatError(.methodNotAllowed, "The path does not support \(request.method).").response
         response.headers[.allow] = allowed.map(\.rawValue).sorted().joined(separator: ", ")
         return response
-    }
-
-    private static var unknownPath: Response {
-        ChatError(.unknownOperation, "The path does not exist.").response
-    }
-
-    /// Whether the path is text.
-    ///
-    /// `request.uri` has the path of the chat page, "/", for any other.
-    private static func hasReadablePath(_ request: Request) -> Bool {
-        guard request.uri.path == "/", let path = request.head.path?.prefix(while: { $0 != "?" }) else { return true }
-        // A proxy may send the whole URL.
-        return path == "/" || path.contains("://")
     }
 }

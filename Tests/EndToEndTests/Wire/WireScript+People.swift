@@ -18,7 +18,7 @@ extension WireScript {
         alice/phone blocks << || "limit":1 || "limit":1,"cursor":"carol">>
         <<alice DELETE /v1/blocks/carol || alice DELETE /v1/blocks/carol || alice/phone unblock "user":"dave">>
         alice GET /v1/blocks?<<limit=0 || limit=101 || limit=many || limit=1&limit=2 || cursor=a&cursor=b || cursor=>>
-        alice PUT /v1/blocks/<<alice || %01 || %FF>>
+        alice PUT /v1/blocks/<<alice || %01>>
         reader <<PUT || DELETE>> /v1/blocks/carol
         alice/phone <<unblock || block || block "user":7 || block "user":null || block "user":"" ||
             block "user":"alice">>
@@ -98,7 +98,7 @@ extension WireScript {
         <<bob/phone || alice/phone || alice/phone>> deleteConversation "conversation":"group:ride"
         # Errors of conversations
         <<- || carol>> GET {crew}
-        alice GET /v1/conversations/<<group:none || crew || %FF>>
+        alice GET /v1/conversations/<<group:none || crew>>
         carol GET /v1/communities/town/channels
         alice <<GET /v1/communities/none/channels || GET /v1/communities/town/channels?limit=1&limit=2>>
         bob <<PUT {crew} {"name":"Mine"} || PUT /v1/conversations/community:new {}>>

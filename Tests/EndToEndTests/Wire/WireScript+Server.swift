@@ -19,7 +19,7 @@ extension WireScript {
             {"service":"fcm","token":"a1","language":"none such"} ||
             {"service":"fcm","token":"a1","development":"yes"}>>
         alice <<PUT /v1/push/devices/%01 {"service":"fcm","token":"a1"} || PUT /v1/push/devices/phone>>
-        alice DELETE /v1/push/devices/%FF
+        alice DELETE /v1/push/devices/%01
         alice/phone putPushDevice <<"service":"fcm","token":"a1" || "device":"phone","token":"a1" ||
             "device":7,"service":"fcm","token":"a1" || "device":"phone","service":"pigeon","token":"a1" ||
             "device":"phone","service":"fcm","token":"a1","keys":7>>
@@ -73,7 +73,7 @@ extension WireScript {
         alice GET /v1/admin/connections
         root GET /v1/admin/connections?<<cursor=x || limit=x || user=>>
         alice <<DELETE /v1/admin/connections/alice || DELETE /v1/admin/connections/alice/phone>>
-        root <<DELETE /v1/admin/connections/%FF || DELETE /v1/admin/connections/alice/%FF>>
+        root <<DELETE /v1/admin/connections/%01 || DELETE /v1/admin/connections/alice/%01>>
         # Erasure
         dave PUT /v1/users/dave {"name":"Dave"}
         root DELETE /v1/users/dave?messages=erase => job:id
