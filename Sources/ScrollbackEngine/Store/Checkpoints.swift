@@ -139,7 +139,8 @@ package final class Checkpoints: Sendable {
             // If the current generation began later too, no client has seen it in the lost part of the store, and
             // another generation would change nothing.
             let start = incarnations.first { $0.generation == current.generation }
-            guard let start, start.id > seen.lineage.incarnation else { return rollback(lostAfter: lostAfter) }
+            let isLater = start.map { $0.id.time > seen.lineage.incarnation.time } ?? false
+            guard isLater else { return rollback(lostAfter: lostAfter) }
             return .earlierGeneration(lostAfter: lostAfter)
         }
         guard index + 1 < incarnations.count else {

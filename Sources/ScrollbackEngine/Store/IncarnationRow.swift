@@ -79,8 +79,8 @@ extension MessageID {
         return MessageID(at: date, using: &generator)
     }
 
-    /// The time in the first 48 bits.
-    fileprivate var time: Date {
+    /// The time in the first 48 bits, in whole milliseconds.
+    var time: Date {
         let milliseconds = withUnsafeBytes(of: uuid.uuid) { $0.prefix(6).reduce(0) { $0 << 8 | UInt64($1) } }
         return Date(timeIntervalSince1970: Double(milliseconds) / 1000)
     }
