@@ -62,6 +62,10 @@ public final class ChatClient: Sendable {
         /// receipts from it, and a new device starts with everything unread. The device's unread counts are exact where
         /// it has stored the messages after its read position, and approximate otherwise.
         public var syncsReadState = true
+        /// Whether drafts sync across the user's devices.
+        ///
+        /// If `false`, the drafts of this device stay on it, and it does not get those of other devices.
+        public var syncsDrafts = true
         /// The inbox through which the app's notification extension passes pushes to the client; `nil` for none.
         public var pushInbox: PushInbox?
         /// The end-to-end encryption of messages, with keys that the server does not have; `nil` for none.
@@ -145,7 +149,8 @@ public final class ChatClient: Sendable {
             media: configuration.mediaTransport ?? Self.mediaTransport(configuration), mediaSettings: media,
             uploadChunkSize: configuration.uploadChunkSize, requestTimeout: configuration.requestTimeout,
             sharesPresence: configuration.sharesPresence,
-            syncsReadState: configuration.syncsReadState, pushInbox: configuration.pushInbox)
+            syncsReadState: configuration.syncsReadState, syncsDrafts: configuration.syncsDrafts,
+            pushInbox: configuration.pushInbox)
         try await core.start()
         return ChatClient(core: core, configuration: configuration)
     }

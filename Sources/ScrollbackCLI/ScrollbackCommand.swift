@@ -28,8 +28,8 @@ struct ScrollbackCommand: AsyncParsableCommand {
             Serve.self, Token.self, Import.self, Export.self, Send.self, Download.self, Edit.self, Delete.self,
             React.self,
             History.self, Search.self, Count.self, Recents.self, Read.self, Unread.self, Pin.self, Mute.self,
-            Clear.self, Listen.self, Chat.self, Conversations.self, Members.self, Pins.self, Profile.self,
-            Receipts.self,
+            Clear.self, Listen.self, Chat.self, Conversations.self, Members.self, Pins.self, Threads.self,
+            Drafts.self, People.self, Profile.self, Receipts.self,
             Settings.self, Push.self, Admin.self, Backup.self, Restore.self, Verify.self,
             Doctor.self,
         ])

@@ -148,8 +148,7 @@ package final class Engine: Sendable {
             filter.withLock { $0 = new }
         }
         hub.rooms.setRateLimit(settings.moderation.roomMessagesPerSecond)
-        deliveries.after.withLock { $0 = settings.moderation.webhooks.after }
-        deliveries.loop.wakeUp()
+        deliveries.configure(settings.moderation.webhooks)
         updatePushState()
     }
 

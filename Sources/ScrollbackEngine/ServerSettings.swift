@@ -35,6 +35,8 @@ package struct ServerSettings: Hashable, Sendable {
     package var openUploads = 50
     /// What each user may add in one day.
     package var quotas = QuotaSettings()
+    /// How many days the server keeps entries of the audit log.
+    package var auditDays = 365
     /// How long files are retained, whether or not messages refer to them.
     package var mediaRetention = RetentionPolicy.days(180)
 
@@ -65,6 +67,7 @@ package struct ServerSettings: Hashable, Sendable {
         try Self.check(mediaLimits.fileBytes, "fileBytes", in: 1...Self.largestFile)
         try Self.check(thumbnailBytes, "thumbnailBytes", in: 1...1 << 20)
         try Self.check(openUploads, "openUploads", in: 1...10_000)
+        try Self.check(auditDays, "auditDays", in: 1...RetentionPolicy.maximumDays)
         _ = try mediaRetention.validated("mediaRetentionDays")
         try quotas.validate()
         try moderation.validate()
@@ -97,6 +100,7 @@ package struct ServerSettings: Hashable, Sendable {
         writer.field("fileBytes", mediaLimits.fileBytes)
         writer.field("thumbnailBytes", thumbnailBytes)
         writer.field("openUploads", openUploads)
+        writer.field("auditDays", auditDays)
         quotas.writeMembers(to: &writer)
         writer.key("mediaRetentionDays")
         mediaRetention.write(to: &writer)
@@ -121,6 +125,7 @@ package struct ServerSettings: Hashable, Sendable {
         case "fileBytes": mediaLimits.fileBytes = try value.number("fileBytes")
         case "thumbnailBytes": thumbnailBytes = try value.number("thumbnailBytes")
         case "openUploads": openUploads = try value.number("openUploads")
+        case "auditDays": auditDays = try value.number("auditDays")
         case "push": if try value.null() { push = push.cleared } else { try push.read(&value) }
         case "mediaRetentionDays": mediaRetention = try RetentionPolicy(from: &value, "mediaRetentionDays")
         default:
@@ -162,8 +167,10 @@ extension Engine {
     }
 
     /// Changes settings; settings that the change does not affect stay.
+    ///
+    /// - Parameter names: The names of the changed settings, for the audit log.
     package func putSettings(
-        by caller: Caller, completion: @escaping Completion<ServerSettings>,
+        by caller: Caller, names: [String] = [], completion: @escaping Completion<ServerSettings>,
         _ change: @escaping @Sendable (inout ServerSettings) -> Void
     ) {
         guard caller.isAdmin else {
@@ -192,11 +199,13 @@ extension Engine {
                 var writer = JSONWriter()
                 writer.object { settings.writeMembers(to: &$0, withSecrets: true) }
                 try transaction.store.put(settings: writer.json)
-                let notifiesWebhook = settings.moderation.webhooks.after != nil
-                transaction.notifiesWebhook = notifiesWebhook
+                try transaction.audit(.changeSettings, by: caller, detail: names.joined(separator: ", "))
+                let webhooks = settings.moderation.webhooks
+                transaction.webhooks = webhooks
                 if !settings.push.isOn { try transaction.store.dropPushes() }
-                // When the webhook is removed, pending deliveries are dropped.
-                return (settings, dropped: notifiesWebhook ? 0 : try transaction.store.dropDeliveries())
+                // When a webhook is removed, its deliveries are dropped.
+                let dropped = try transaction.store.dropDeliveries(exceptTo: Set(webhooks.receivers.keys))
+                return (settings, dropped: dropped)
             },
             completion: { [self] result in
                 if case .success(let (settings, dropped)) = result {

@@ -131,6 +131,7 @@ extension BitSet: Bindable {
         case .removed: parameters.add(0 as Int64, "")
         case .deleted: parameters.add(1 as Int64, "")
         case .uncounted(let user): parameters.add(2 as Int64, user)
+        case .replies(let thread): parameters.add(3 as Int64, thread.description)
         }
     }
 }

@@ -4,7 +4,7 @@ import SQLiteSupport
 
 extension SQLiteStore {
     /// The newest schema that this version supports.
-    static let schemaVersion = 13
+    static let schemaVersion = 17
 
     /// Migrates a file to the newest schema, with one transaction per numbered migration.
     ///
@@ -26,6 +26,10 @@ extension SQLiteStore {
         migrator.registerMigration("13") { database in
             try database.execute(sql: "CREATE INDEX action_pin ON action (conversation, seq) WHERE type = 'pin'")
         }
+        migrator.registerMigration("14", migrate: addThreads)
+        migrator.registerMigration("15", migrate: createDraftTable)
+        migrator.registerMigration("16", migrate: addDeliveryLog)
+        migrator.registerMigration("17", migrate: createAuditTable)
         let found = try pool.read { try migrator.appliedIdentifiers($0).compactMap { Int($0) }.max() ?? 0 }
         guard found <= schemaVersion else {
             throw ChatError(
@@ -214,7 +218,8 @@ extension SQLiteStore {
                 ) WITHOUT ROWID, STRICT;
 
                 -- Sets of numbers as bits. kind 0: counted indexes that no user counts; 1: sequence numbers of messages
-                -- deleted one by one; 2: counted indexes that one user does not count.
+                -- deleted one by one; 2: counted indexes that one user does not count; 3, since schema 14: counted
+                -- indexes of the replies in a thread, whose ID is in the column user.
                 CREATE TABLE bits (
                     conversation INTEGER NOT NULL,
                     kind INTEGER NOT NULL,

@@ -37,6 +37,27 @@ extension SQLiteStore {
                 """)
     }
 
+    /// Adds the webhook of each delivery, and the columns of the delivery log.
+    static func addDeliveryLog(_ database: Database) throws {
+        try database.execute(
+            sql: """
+                -- Earlier versions had one webhook for events, the setting webhooks.after.
+                ALTER TABLE delivery ADD COLUMN webhook TEXT NOT NULL DEFAULT 'after';
+                ALTER TABLE delivery ADD COLUMN event TEXT;
+                ALTER TABLE delivery ADD COLUMN seq INTEGER;
+                ALTER TABLE delivery ADD COLUMN original INTEGER;
+                ALTER TABLE delivery ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE delivery ADD COLUMN attemptedAt REAL;
+                ALTER TABLE delivery ADD COLUMN error TEXT;
+                ALTER TABLE delivery ADD COLUMN isDelivered INTEGER NOT NULL DEFAULT 0 CHECK (isDelivered IN (0, 1));
+                DROP INDEX delivery_conversation;
+                CREATE INDEX delivery_pending ON delivery (webhook, conversation, number) WHERE isDelivered = 0;
+                CREATE INDEX delivery_webhook ON delivery (webhook, number);
+                CREATE INDEX delivery_content ON delivery (conversation, seq) WHERE isDelivered = 1;
+                CREATE INDEX delivery_time ON delivery (attemptedAt) WHERE isDelivered = 1;
+                """)
+    }
+
     /// Adds flags for mutes and blocks to conversations, so that sending looks them up only where needed.
     static func addModerationFlags(_ database: Database) throws {
         try database.execute(
@@ -84,40 +105,76 @@ extension SQLiteReader {
     }
 
     private static let nextDeliveryConversation = Statement(
-        "SELECT conversation FROM delivery WHERE conversation > ? ORDER BY conversation LIMIT 1"
+        """
+        SELECT conversation FROM delivery WHERE webhook = ? AND isDelivered = 0 AND conversation > ?
+        ORDER BY conversation LIMIT 1
+        """
     ) { $0.integer() }
 
-    func conversationsWithDeliveries(after conversation: Int64, limit: Int) throws -> [Int64] {
+    func conversationsWithDeliveries(to webhook: String, after conversation: Int64, limit: Int) throws -> [Int64] {
         // Uses one seek per conversation; a scan would read all queued deliveries.
-        try seek(Self.nextDeliveryConversation, after: conversation, limit: limit)
+        try seek(Self.nextDeliveryConversation, after: conversation, limit: limit) { $0.add(webhook) }
     }
 
     /// Returns up to `limit` numbers, each from a run of a statement that finds the next number above the last.
-    func seek(_ next: Statement<Int64>, after number: Int64, limit: Int) throws -> [Int64] {
+    ///
+    /// - Parameter bind: Binds the parameters before the number.
+    func seek(
+        _ next: Statement<Int64>, after number: Int64, limit: Int, bind: (inout Parameters) -> Void = { _ in }
+    ) throws -> [Int64] {
         var found: [Int64] = []
-        while found.count < limit, let next = try connection.first(next, bind: { $0.add(found.last ?? number) }) {
+        while found.count < limit {
+            let next = try connection.first(next) { parameters in
+                bind(&parameters)
+                parameters.add(found.last ?? number)
+            }
+            guard let next else { break }
             found.append(next)
         }
         return found
     }
 
-    private static let deliveries = Statement(
-        "SELECT number, conversation, body FROM delivery WHERE conversation = ? ORDER BY number"
-    ) {
-        let number = $0.integer()
-        return DeliveryRow(
-            number: number, conversation: $0.integer(),
-            body: RawJSON(known: try $0.text("body", of: .delivery(number))))
+    private static let deliveries = Statement<DeliveryRow>(
+        """
+        SELECT \(DeliveryRow.columns) FROM delivery WHERE webhook = ? AND isDelivered = 0 AND conversation = ?
+        ORDER BY number
+        """)
+
+    func deliveries(to webhook: String, of conversation: Int64, limit: Int) throws -> [DeliveryRow] {
+        try connection.all(Self.deliveries, limit: limit) { $0.add(webhook, conversation) }
     }
 
-    func deliveries(of conversation: Int64, limit: Int) throws -> [DeliveryRow] {
-        try connection.all(Self.deliveries, limit: limit) { $0.add(conversation) }
-    }
-
-    private static let deliveryCount = Statement("SELECT count(*) FROM delivery WHERE number > 0") { $0.integer() }
+    private static let deliveryCount = Statement(
+        "SELECT count(*) FROM delivery WHERE isDelivered = 0 AND webhook > ''"
+    ) { $0.integer() }
 
     func deliveryCount() throws -> Int64 {
         try connection.first(Self.deliveryCount) ?? 0
+    }
+
+    private static let deliveryLog = Statement<DeliveryRow>(
+        """
+        SELECT \(DeliveryRow.columns) FROM delivery WHERE webhook = ? AND number < ? AND isDelivered BETWEEN ? AND ?
+        ORDER BY number DESC
+        """)
+
+    func deliveryLog(
+        to webhook: String, below number: Int64, isPending: Bool?, limit: Int
+    ) throws -> [DeliveryRow] {
+        try connection.all(Self.deliveryLog, limit: limit) {
+            $0.add(webhook, number)
+            $0.add(isPending == false, isPending != true)
+        }
+    }
+
+    private static let delivered = Statement<DeliveryRow>(
+        """
+        SELECT \(DeliveryRow.columns) FROM delivery WHERE webhook = ? AND number BETWEEN ? AND ? AND isDelivered = 1
+        AND original IS NULL ORDER BY number
+        """)
+
+    func delivered(to webhook: String, _ numbers: ClosedRange<Int64>, limit: Int) throws -> [DeliveryRow] {
+        try connection.all(Self.delivered, limit: limit) { $0.add(webhook, numbers.lowerBound, numbers.upperBound) }
     }
 }
 
@@ -150,28 +207,86 @@ extension SQLiteWriter {
     private static let nextDelivery = Statement("SELECT seq + 1 FROM sqlite_sequence WHERE name = 'delivery'") {
         $0.integer()
     }
-    private static let insertDelivery = Statement("INSERT INTO delivery (number, conversation, body) VALUES (?, ?, ?)")
+    private static let insertDelivery = Statement(
+        """
+        INSERT INTO delivery (number, webhook, conversation, event, seq, original, body) VALUES (?, ?, ?, ?, ?, ?, ?)
+        """)
 
-    func insertDelivery(_ body: RawJSON, of conversation: Int64) throws {
+    func insertDelivery(_ row: DeliveryRow) throws {
         // Determine the number first, because encryption binds the text to it.
         let number = try connection.first(Self.nextDelivery) ?? 1
         try connection.run(Self.insertDelivery) {
-            $0.add(number, conversation)
-            $0.add(body.text, "body", of: .delivery(number))
+            $0.add(number, row.webhook, row.conversation)
+            $0.add(row.event, row.seq, row.original)
+            $0.add(row.body.text, "body", of: .delivery(number))
         }
     }
 
-    private static let dropDeliveriesThrough = Statement("DELETE FROM delivery WHERE conversation = ? AND number <= ?")
+    private static let recordAttempt = Statement(
+        """
+        UPDATE delivery SET attempts = attempts + 1, attemptedAt = ?, error = ifnull(?, error), isDelivered = ?
+        WHERE webhook = ? AND isDelivered = 0 AND conversation = ? AND number <= ?
+        """)
+    private static let dropPending = Statement(
+        "DELETE FROM delivery WHERE webhook = ? AND isDelivered = 0 AND conversation = ? AND number <= ?")
 
-    func dropDeliveries(of conversation: Int64, through number: Int64) throws -> Int {
-        try connection.run(Self.dropDeliveriesThrough) { $0.add(conversation, number) }
+    func record(
+        _ attempt: DeliveryAttempt, to webhook: String, of conversation: Int64, through number: Int64
+    ) throws -> Int {
+        if attempt.keeps {
+            try connection.run(Self.recordAttempt) {
+                $0.add(attempt.at, attempt.error, attempt.error == nil)
+                $0.add(webhook, conversation, number)
+            }
+        } else {
+            try connection.run(Self.dropPending) { $0.add(webhook, conversation, number) }
+        }
         return connection.changes
     }
 
-    private static let dropDeliveries = Statement("DELETE FROM delivery")
+    private static let nextWebhook = Statement(
+        "SELECT webhook FROM delivery WHERE webhook > ? ORDER BY webhook LIMIT 1"
+    ) { $0.text() }
+    private static let pendingOfWebhook = Statement(
+        "SELECT count(*) FROM delivery WHERE webhook = ? AND isDelivered = 0"
+    ) { $0.integer() }
+    private static let dropWebhook = Statement("DELETE FROM delivery WHERE webhook = ?")
 
-    func dropDeliveries() throws -> Int {
-        try connection.run(Self.dropDeliveries)
-        return connection.changes
+    func dropDeliveries(exceptTo webhooks: Set<String>) throws -> Int {
+        var dropped: Int64 = 0
+        var last = ""
+        while let webhook = try connection.first(Self.nextWebhook, bind: { $0.add(last) }) {
+            last = webhook
+            guard !webhooks.contains(webhook) else { continue }
+            dropped += try connection.first(Self.pendingOfWebhook) { $0.add(webhook) } ?? 0
+            try connection.run(Self.dropWebhook) { $0.add(webhook) }
+        }
+        return Int(dropped)
+    }
+
+    private static let dropDeliveredContent = Statement(
+        "DELETE FROM delivery WHERE conversation = ? AND isDelivered = 1 AND seq BETWEEN ? AND ?")
+
+    func dropDelivered(_ places: SeqRange, in conversation: Int64) throws {
+        try connection.run(Self.dropDeliveredContent) { $0.add(conversation, places) }
+    }
+
+    private static let dropOldDelivered = Statement(
+        """
+        DELETE FROM delivery WHERE number IN (
+            SELECT number FROM delivery WHERE isDelivered = 1 AND attemptedAt < ? LIMIT ?)
+        """)
+    private static let dropExceedingDelivered = Statement(
+        """
+        DELETE FROM delivery WHERE number IN (
+            SELECT number FROM delivery WHERE isDelivered = 1
+            AND number < (SELECT seq FROM sqlite_sequence WHERE name = 'delivery') - ? + 1 LIMIT ?)
+        """)
+
+    func dropDelivered(before time: Date, exceeding count: Int64, limit: Int) throws -> Int {
+        try connection.run(Self.dropOldDelivered) { $0.add(time, Int64(limit)) }
+        let old = connection.changes
+        try connection.run(Self.dropExceedingDelivered) { $0.add(count, Int64(limit - old)) }
+        return old + connection.changes
     }
 }

@@ -95,6 +95,7 @@ extension SQLiteWriter {
 
     private static let forgetInConversation: [Statement<Void>] = [
         "member", "span", "void", "mention", "guest", "mute", "ban", "receipt", "invitation", "pushReach",
+        "threadState",
     ].map { Statement("DELETE FROM \($0) WHERE conversation = ? AND user = ?") }
     private static let forgetBits = Statement("DELETE FROM bits WHERE conversation = ? AND kind = 2 AND user = ?")
 
@@ -108,7 +109,7 @@ extension SQLiteWriter {
         "block WHERE user = ?", "block WHERE blocked = ?", "upload WHERE owner = ? AND state = 0",
         "invitation WHERE user = ?", "invitation WHERE inviter = ?", "presence WHERE user = ?",
         "pushPerson WHERE user = ?", "pushDevice WHERE user = ?", "pushReach WHERE user = ?",
-        "pushRetry WHERE user = ?", "usage WHERE user = ?",
+        "pushRetry WHERE user = ?", "usage WHERE user = ?", "draft WHERE user = ?",
     ].map { Statement("DELETE FROM \($0)") }
 
     func forget(_ user: UserID) throws {

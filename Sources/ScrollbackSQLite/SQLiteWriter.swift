@@ -154,7 +154,7 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
 
     private static let eraseRows: [Statement<Void>] = [
         "message", "mention", "span", "bits", "void", "retired", "change", "action", "mute", "receipt", "invitation",
-        "ban", "push", "pushReach", "pushRetry", "pushWalk",
+        "ban", "push", "pushReach", "pushRetry", "pushWalk", "threadState",
     ].map { Statement("DELETE FROM \($0) WHERE conversation = ?") }
     private static let eraseReaders = Statement("DELETE FROM member WHERE conversation = ? AND standing = 0")
     private static let eraseMembers = Statement(

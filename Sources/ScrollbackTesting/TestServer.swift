@@ -196,13 +196,15 @@ public final class TestServer: Sendable {
     ///   - readReceipts: Whether the server reports read positions to other users; on by default.
     ///   - presence: Whether the server reports presence.
     ///   - notices: Whether the server writes changes to a group into its log.
+    ///   - directory: Whether users find all users of the server; off by default.
     public func setFeatures(
-        readReceipts: Bool? = nil, presence: Bool? = nil, notices: Bool? = nil
+        readReceipts: Bool? = nil, presence: Bool? = nil, notices: Bool? = nil, directory: Bool? = nil
     ) async throws(ChatError) {
         try await set { settings in
             settings.people.readReceipts = readReceipts ?? settings.people.readReceipts
             settings.people.presence = presence ?? settings.people.presence
             settings.people.notices = notices ?? settings.people.notices
+            if let directory { settings.people.directory = directory ? .everyone : .nobody }
         }
     }
 

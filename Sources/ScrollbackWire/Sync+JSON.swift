@@ -240,6 +240,8 @@ package struct HeadWindow: Sendable {
     package var isDone: Bool
     /// The unread counts of all conversations in total, in the first window for a device without data.
     package var totals: UnreadTotals?
+    /// Whether the user's drafts changed since the cursor; only in the last window.
+    package var hasDrafts = false
 
     package init(heads: [ConversationHead], cursor: String, isDone: Bool) {
         self.heads = heads
@@ -256,6 +258,7 @@ package struct HeadWindow: Sendable {
             writer.key("totals")
             totals.write(to: &writer)
         }
+        if hasDrafts { writer.field("drafts", true) }
     }
 
     package init(from reader: inout JSONReader) throws(ChatError) {
@@ -263,6 +266,7 @@ package struct HeadWindow: Sendable {
         var cursor: String?
         var isDone = false
         var totals: UnreadTotals?
+        var hasDrafts = false
         try reader.object { (name, value) throws(ChatError) in
             switch name {
             case "totals": totals = try UnreadTotals(from: &value)
@@ -272,11 +276,13 @@ package struct HeadWindow: Sendable {
                 }
             case "cursor": cursor = try value.string()
             case "done": isDone = try value.bool()
+            case "drafts": hasDrafts = try value.bool()
             default: try value.skip()
             }
         }
         self.init(heads: heads, cursor: try cursor.required("cursor"), isDone: isDone)
         self.totals = totals
+        self.hasDrafts = hasDrafts
     }
 }
 

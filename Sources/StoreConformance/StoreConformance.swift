@@ -28,7 +28,8 @@ package struct StoreConformance: Sendable {
     }
 
     package static let cases: [Case] =
-        conversations + people + readState + recents + messages + pages + changes + media + moderation
+        conversations + people + readState + threads + drafts + recents + messages + pages + changes + media
+        + moderation
         + receiptsAndInvitations + operations + push + transactions
         + concurrency
 

@@ -206,14 +206,15 @@ import Testing
     @Test func `Listing the conversations with deliveries takes one seek each`() throws {
         func ask() throws -> Int {
             try steps {
-                let found = try store.read { try $0.conversationsWithDeliveries(after: 0, limit: 100) }
+                let found = try store.read { try $0.conversationsWithDeliveries(to: "a", after: 0, limit: 100) }
                 #expect(found == [1, 2])
             }
         }
         func insert(_ count: Int) throws {
             try store.write { store, _ in
                 for number in 0..<count {
-                    try store.insertDelivery(RawJSON(known: "{}"), of: Int64(number % 2 + 1))
+                    try store.insertDelivery(
+                        DeliveryRow("message", to: "a", of: Int64(number % 2 + 1), body: RawJSON(known: "{}")))
                 }
             }
         }

@@ -11,7 +11,7 @@ struct EncryptedStoreSamples {
         "conversation-metadata", "span-name", "span-avatar",
         "message-content", "message-metadata", "message-extra", "message-push", "mention-text", "action-value",
         "summary-value", "media-name", "upload-name", "ban-reason", "report-content", "report-text", "report-note",
-        "delivery-body", "device-p256dh", "device-auth", "push-body", "retry-body", "settings-value",
+        "draft-body", "delivery-body", "device-p256dh", "device-auth", "push-body", "retry-body", "settings-value",
     ].map { "sealed-\($0)-🍋" }
 
     static func word(_ name: String) -> String { "sealed-\(name)-🍋" }
@@ -70,7 +70,9 @@ struct EncryptedStoreSamples {
             try store.put(&report)
             report.note = word("report-note")
             try store.put(&report)
-            try store.insertDelivery(json("delivery-body"), of: row.number)
+            try store.put(DraftRow(conversation: row.id, body: json("draft-body"), rev: 1), of: "alice")
+            try store.insertDelivery(
+                DeliveryRow("message", to: "after", of: row.number, body: json("delivery-body")))
             try store.put(
                 PushDeviceRow(
                     user: "alice",
@@ -118,7 +120,7 @@ struct EncryptedStoreSamples {
                 try store.media(of: "alice", after: nil, limit: 9),
                 try store.uploads(touchedBefore: .distantFuture, limit: 9),
                 try store.bans(in: number, after: nil, limit: 9), try store.reports(isOpen: nil, below: .max, limit: 9),
-                try store.deliveries(of: number, limit: 9), try store.pushDevices(of: "alice"),
+                try store.deliveries(to: "after", of: number, limit: 9), try store.pushDevices(of: "alice"),
                 try store.pushes(of: number, limit: 9), try store.pushRetries(dueBy: .distantFuture, limit: 9),
                 try store.settings(),
             ]

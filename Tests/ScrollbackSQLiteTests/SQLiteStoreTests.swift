@@ -151,6 +151,56 @@ import Testing
         #expect(blocks == [[], .byFirst, .bySecond, [], [.byFirst, .bySecond], []])
     }
 
+    @Test func `A migration from schema 13 adds the replies and the followers of threads`() throws {
+        let old = try SQLiteStore(directory: folder.url)
+        let engine = try Engine(store: old, execution: .inline)
+        let (log, admin) = (ConversationID.group("a"), Caller(user: "admin", isAdmin: true))
+        engine.putConversation(log, ConversationSettings(members: ["alice", "bob", "carol"]), by: admin) { _ = $0 }
+        func send(_ number: UInt64, _ user: UserID, replyTo: UInt64? = nil, _ type: MessageType = .text) {
+            let id = MessageID(high: 1, low: number)
+            var attributes = MessageAttributes()
+            attributes.replyTo = replyTo.map { MessageID(high: 1, low: $0) }
+            if number == 1_300 { attributes.mentions = .users(["carol"]) }
+            let content = MessageContent(known: type, json: MessageContent.text("hello").json)
+            engine.send(Submission(id: id, content: content, attributes: attributes), to: log, by: Caller(user: user)) {
+                _ = $0
+            }
+        }
+        for number in 1...2 as ClosedRange<UInt64> { send(number, "alice") }
+        // The replies are in two blocks, and some of them don't count.
+        for number in 3...1_300 as ClosedRange<UInt64> {
+            send(number, "bob", replyTo: number % 7 == 0 ? 2 : 1, number % 5 == 0 ? .notice : .text)
+        }
+        func content(_ store: SQLiteStore) throws -> ([[ThreadStateRow]], [[BitBlock]]) {
+            try store.read { store in
+                let users: [UserID] = ["alice", "bob", "carol"]
+                return (
+                    try users.map { try store.threadStates(of: $0, in: 1, after: nil, limit: 9) },
+                    try (1...2).map { number in
+                        try store.bits(.replies(MessageID(high: 1, low: number)), of: 1, blocks: 0...9)
+                    }
+                )
+            }
+        }
+        let before = try content(old)
+        #expect(before.0.map(\.count) == [2, 2, 1] && before.1.map(\.count) == [2, 2])
+        try old.close()
+        let queue = try DatabaseQueue(path: file.path)
+        try queue.write { database in
+            try database.execute(
+                sql: """
+                    DROP INDEX message_lastReply; DROP TABLE threadState; DELETE FROM bits WHERE kind = 3;
+                    DELETE FROM grdb_migrations WHERE identifier = '14';
+                    """)
+        }
+        try queue.close()
+        let new = try SQLiteStore(directory: folder.url)
+        let after = try content(new)
+        #expect(after.0 == before.0 && after.1 == before.1)
+        #expect(try new.verify { _ in } == [])
+        #expect(try new.read { try $0.threads(in: 1, before: nil, limit: 9) }.map(\.seq) == [1, 2])
+    }
+
     @Test func `A file of schema 9 keeps its generation and begins an incarnation when it is served`() throws {
         let old = try SQLiteStore(directory: folder.url)
         let generation = old.generation
@@ -172,6 +222,42 @@ import Testing
         let rows = try new.read { try $0.incarnations() }
         #expect(rows.map(\.firstCommit) == [last + 1] && rows.map(\.generation) == [generation])
         #expect(rows[0].lostAfter == nil)
+    }
+
+    @Test func `A store of schema 13 keeps its webhook and the events that wait for it`() throws {
+        let settings = #"""
+            {"webhooks":{"after":{"url":"http://hook.invalid/","secret":"0123456789abcdef"}}}
+            """#
+        let old = try SQLiteStore(directory: folder.url)
+        try old.write { store, _ in
+            var row = ConversationRow(id: .group("g"), salt: 1, createdAt: Date())
+            try store.put(&row)
+            try store.put(settings: RawJSON(known: settings))
+        }
+        try old.close()
+        let columns = ["webhook", "event", "seq", "original", "attempts", "attemptedAt", "error", "isDelivered"]
+        let indexes = ["pending", "webhook", "content", "time"]
+        let queue = try DatabaseQueue(path: file.path)
+        try queue.write { database in
+            for name in indexes { try database.execute(sql: "DROP INDEX delivery_\(name)") }
+            for name in columns { try database.execute(sql: "ALTER TABLE delivery DROP COLUMN \(name)") }
+            try database.execute(
+                sql: """
+                    CREATE INDEX delivery_conversation ON delivery (conversation, number);
+                    INSERT INTO delivery (number, conversation, body) VALUES (3, 1, '{"event":"message"}');
+                    INSERT INTO delivery (number, conversation, body) VALUES (4, 1, '{"event":"changed"}');
+                    DELETE FROM grdb_migrations WHERE identifier = '16';
+                    """)
+        }
+        try queue.close()
+        let new = try SQLiteStore(directory: folder.url)
+        let engine = try Engine(store: new, execution: .inline)
+        #expect(engine.pendingDeliveries == 2)
+        let after = engine.settings.moderation.webhooks.after
+        #expect(after?.url == "http://hook.invalid/" && after?.events == WebhookEvent.Kind.standard)
+        let rows = try new.read { try $0.deliveries(to: "after", of: 1, limit: 9) }
+        #expect(rows.map(\.number) == [3, 4] && rows.map(\.event) == [nil, nil] && rows.map(\.attempts) == [0, 0])
+        #expect(rows.map(\.body.text) == [#"{"event":"message"}"#, #"{"event":"changed"}"#])
     }
 
     @Test func `A store of schema 9 opens and records what users add`() throws {

@@ -213,6 +213,12 @@ struct Damage: Sendable, CustomTestStringConvertible {
             sql: "INSERT INTO ban VALUES (1, 'bob', 0, 'root', NULL, 0)",
             finding: "bob is banned from group a, but no flag marks the ban"),
         Damage(sql: "INSERT INTO ban VALUES (7, 'bob', 0, 'root', NULL, 0)", finding: "the table ban has rows of"),
+        Damage(
+            sql: "UPDATE message SET thread = (SELECT id FROM message WHERE seq = 1) WHERE seq = 5",
+            finding: "message 5 is not in the set of the replies in its thread"),
+        Damage(
+            sql: "INSERT INTO threadState VALUES (7, 'bob', x'00', 1, 0, 0, 0)",
+            finding: "the table threadState has rows of"),
         Damage(sql: "INSERT INTO receipt VALUES (7, 'bob', 1)", finding: "the table receipt has rows of"),
         Damage(
             sql: "INSERT INTO invitation VALUES (7, 'bob', 'alice', 0, NULL)",

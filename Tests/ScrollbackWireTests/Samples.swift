@@ -457,6 +457,16 @@ struct Golden: CustomStringConvertible, Sendable {
                 (conversation: .direct("bob"), summary: Sample.summary),
                 (conversation: .group("swift"), summary: Sample.fullSummary),
             ])),
+        event(
+            "draft",
+            .draft(SyncedDraft(conversation: .group("swift"), draft: RawJSON(known: #"{"text":"hi"}"#), rev: 14))),
+        event("draft-deleted", .draft(SyncedDraft(conversation: .direct("bob"), draft: nil, rev: 15))),
+        event(
+            "thread",
+            .thread(
+                .group("swift"),
+                ThreadState(
+                    thread: Sample.message.id, isFollowed: true, readSeq: 9, unread: 3, mentions: 1, userRev: 14))),
         event("peer-read", .peerRead(.direct("bob"), "bob", 9)),
         event("conversation", .conversation(.group("swift"), isDeleted: false)),
         event("conversation-deleted", .conversation(.group("swift"), isDeleted: true)),

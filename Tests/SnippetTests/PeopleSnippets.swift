@@ -25,6 +25,15 @@ struct PeopleSnippets {
         }
     }
 
+    func find(_ client: ChatClient, text: String, show: Show<String>) async throws {
+        var next: UserID?
+        repeat {
+            let page = try await client.people(matching: text, after: next)
+            for person in page.people { show(person.name ?? person.id.text) }
+            next = page.next
+        } while next != nil
+    }
+
     func members(_ chat: Conversation, show: Show<String>) async throws {
         let page = try await chat.members()
         for member in page.members {
@@ -37,7 +46,7 @@ struct PeopleSnippets {
         try await chat.setRole(.moderator, of: "carol")
         try await chat.mute("bob", .until(.now.addingTimeInterval(3600)))
         try await chat.mute("bob", nil)
-        try await chat.remove("carol")
+        try await chat.remove("carol").waitForCompletion()  // Only if the app needs the server's answer.
     }
 
     func mayWrite(_ view: Timeline.View, role: Role) -> Bool {
@@ -77,7 +86,7 @@ struct PeopleSnippets {
     @Test("The examples for members, receipts and presence run")
     func run() async throws {
         let stage = try await Stage(saying: 1)
-        try await stage.server.setFeatures(presence: true, notices: true)
+        try await stage.server.setFeatures(presence: true, notices: true, directory: true)
         let message = try #require(try await stage.messages().first)
         var shown: [String] = []
         try await stage.chat.markRead()
@@ -95,6 +104,9 @@ struct PeopleSnippets {
         shown = []
         try await presence(stage.alice) { shown.append($0) }
         #expect(shown.contains("carol is online"))
+        shown = []
+        try await find(stage.alice, text: "bo") { shown.append($0) }
+        #expect(shown == ["Bob"])
         shown = []
         for message in try await stage.messages() { notice(message) { shown.append($0) } }
         #expect(shown.first == "alice added carol" && shown.last == "carol joined")

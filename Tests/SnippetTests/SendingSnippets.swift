@@ -102,7 +102,6 @@ struct SendingSnippets {
     func sendDraft(chat: Conversation) async throws {
         if let draft = try await chat.draft() {
             try await chat.send(.text(draft.text), mentioning: draft.mentions, replyingTo: draft.replyTo)
-            try await chat.setDraft(nil)
         }
     }
 

@@ -44,6 +44,7 @@ package final class ClientCore: Sendable {
     let requestTimeout: Duration
     let sharesPresence: Bool
     let syncsReadState: Bool
+    let syncsDrafts: Bool
     let pushInbox: PushInbox?
     /// The last token that the token provider returned, until the server rejects it.
     let currentToken = Mutex<String?>(nil)
@@ -75,6 +76,8 @@ package final class ClientCore: Sendable {
         case cancel(MessageID, Reply<Outbox.Cancellation>)
         /// A user setting changed and must be sent, for example a read position or a mute.
         case settingChanged
+        /// The draft of a conversation changed and must be sent.
+        case draftChanged
         /// An applied update shows that the local log is missing messages or changes.
         case behind(LogPosition)
         /// The heads of these conversations must be fetched.
@@ -99,7 +102,8 @@ package final class ClientCore: Sendable {
         token: @escaping @Sendable () async throws -> String, clock: @escaping @Sendable () -> Date, logger: Logger,
         eventCapacity: Int, pace: SendPace?, media: any MediaTransport, mediaSettings: MediaSettings,
         uploadChunkSize: Int, requestTimeout: Duration,
-        sharesPresence: Bool = false, syncsReadState: Bool = true, pushInbox: PushInbox? = nil
+        sharesPresence: Bool = false, syncsReadState: Bool = true, syncsDrafts: Bool = true,
+        pushInbox: PushInbox? = nil
     ) {
         self.user = user
         self.store = store
@@ -118,6 +122,7 @@ package final class ClientCore: Sendable {
         self.requestTimeout = requestTimeout
         self.sharesPresence = sharesPresence
         self.syncsReadState = syncsReadState
+        self.syncsDrafts = syncsDrafts
         self.pushInbox = pushInbox
         files = store.files
         attachmentProcessor = AttachmentProcessor(files: store.files, settings: mediaSettings)

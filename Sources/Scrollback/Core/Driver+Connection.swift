@@ -91,6 +91,7 @@ extension Driver {
         waiting = []
         await perform(outbox.connected(now: now))
         await sendSettings()
+        await syncDrafts()
     }
 
     private func publishPhase() {
@@ -129,6 +130,7 @@ extension Driver {
         core.ownProfile.invalidate()
         settingsInFlight = []
         settingsArePaused = false
+        draftsArePaused = false
         settingsWindow = Self.maximumSettingsWindow
         retriesPresence = false
         subscriptionRetries = [:]

@@ -145,6 +145,10 @@ extension Driver {
             case (.done(let conversation), .putConversation(let request)):
                 try writer.saveAccepted(request.settings, of: conversation)
             case (.done(let conversation), .deleteConversation): try writer.deleteConversation(conversation)
+            case (.thread(let conversation, let state), _): try writer.save(state, in: conversation)
+            case (.done, .putMember(let request)): try writer.saveAccepted(.put(request))
+            case (.done, .removeMember(let request)), (.done, .leave(let request)):
+                try writer.saveAccepted(.remove(request))
             default: break
             }
             return (try input.flatMap { try writer.apply([$0]).first }, nil)
@@ -162,6 +166,7 @@ extension Driver {
             case (.done, .putUser):
                 core.ownProfile.invalidate()
                 core.changes.changedAnything()
+            case (.thread(let conversation, _), _): core.changes.changed([conversation])
             case (.done(let conversation), _):
                 core.changes.changed([conversation])
                 await recheck([conversation])

@@ -86,6 +86,8 @@ extension Driver {
                     }
                 })
         case .state(let state): await stateAnswered(state, result)
+        case .drafts: await draftsAnswered(result)
+        case .draft(let draft): await draftAnswered(draft, result)
         case .window(let number): await windowAnswered(number, result)
         case .logs(let batch, let positions): await logsAnswered(batch, positions, result)
         case .subscription(let ids): await handleSubscribeResponse(ids, result)
@@ -105,6 +107,10 @@ extension Driver {
                 if receivedIDs.isNew(message.id, now: now) { core.notify(.transient(message)) }
             case .read(let id, let summary): try await stateChanged([(id, summary)])
             case .reads(let reads): try await stateChanged(reads)
+            case .draft(let draft): try await received(draft)
+            case .thread(let id, let state):
+                try await core.store.write { try $0.save(state, in: id) }
+                core.changes.changed([id])
             case .peerRead(let id, let user, let seq):
                 try await core.store.write { try $0.savePeerRead(seq, in: id) }
                 try await fetchHeadIfUnknown(id)
@@ -123,6 +129,7 @@ extension Driver {
                 // reason.
                 if user == core.user, role == nil, subscriptions[id] != nil { requestSubscriptions(to: [id]) }
                 if user != core.user { try await fetchHeadIfUnknown(id) }
+                try await core.store.write { try $0.saveMember(user, role, of: id.administered) }
                 core.events.send(.member(id, user, role))
             case .typing(let id, let user, let isTyping):
                 receivedTyping(user, in: id, isTyping: isTyping)

@@ -126,8 +126,10 @@ extension Driver {
         push.tick()
         sendPushRegistration()
         settingsArePaused = false
+        draftsArePaused = false
         await recoverFromRollback()
         await sendSettings()
+        await syncDrafts()
     }
 
     /// Applies read states that were changed on another device, or that the server confirmed again.

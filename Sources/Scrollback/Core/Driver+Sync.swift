@@ -112,6 +112,7 @@ extension Driver {
             let window = try HeadWindow(from: &reader)
             receivedLastWindow = window.isDone
             windowTotals = window.totals
+            windowHasDrafts = window.hasDrafts
             perform(
                 resume.windowAnswered(
                     number, heads: window.heads, cursor: window.cursor, isDone: window.isDone))
@@ -124,6 +125,7 @@ extension Driver {
         do {
             let isLastWindow = receivedLastWindow
             let totals = windowTotals
+            let hasDrafts = windowHasDrafts
             let outcomes = try await core.store.write { writer in
                 // The head of a deleted conversation is a tombstone: not a member, and no messages.
                 for head in heads where !head.isMember && head.head == 0 {
@@ -132,10 +134,12 @@ extension Driver {
                 let outcomes = try writer.store(
                     heads.filter { $0.isMember || $0.head > 0 }, totals: totals, isLastWindow: isLastWindow)
                 try writer.saveCursor(cursor, isLastWindow: isLastWindow)
+                if hasDrafts { try writer.markDraftsBehind() }
                 return outcomes
             }
             core.changes.changed(Set(heads.map(\.conversation)))
             await sendSettings()
+            if hasDrafts { await syncDrafts() }
             let behind = Dictionary(outcomes.map { ($0.conversation, $0.behind) }, uniquingKeysWith: { $1 })
             perform(resume.windowStored { behind[$0.conversation] ?? nil })
             if isLastWindow {

@@ -35,6 +35,8 @@ final class Driver {
     var settingsInFlight: Set<ConversationID> = []
     /// Whether settings wait for the retry after a temporary error.
     var settingsArePaused = false
+    /// Whether drafts wait for the retry after an error.
+    var draftsArePaused = false
     /// The number of changes of settings that may be in flight.
     ///
     /// It falls to one when the server refuses a change, and doubles with each accepted one.
@@ -42,6 +44,8 @@ final class Driver {
     static let maximumSettingsWindow = 16
     /// The unread totals that the current window reported.
     var windowTotals: UnreadTotals?
+    /// Whether the current window reported that drafts changed.
+    var windowHasDrafts = false
     var heads = HeadFetches()
     /// The number of active subscriptions by channel or room.
     var subscriptions: [ConversationID: Int] = [:]
@@ -71,6 +75,8 @@ final class Driver {
         case read(ConversationID)
         case reads([ConversationID])
         case state(PendingSetting)
+        case drafts
+        case draft(PendingDraft)
         case heads([ConversationID])
         case subscription([ConversationID])
         case presence
@@ -198,6 +204,7 @@ final class Driver {
             }
             reply(result)
         case .settingChanged: await sendSettings()
+        case .draftChanged: await syncDrafts()
         case .fetchHeads(let ids): fetchHeads(ids)
         case .behind(let position):
             perform(resume.needsSync(position))

@@ -51,6 +51,34 @@ package struct MessageEncryption: Sendable {
         return sealed
     }
 
+    /// Returns a draft in the form in which the server stores it.
+    package func seal(draft json: RawJSON, in conversation: ConversationID) throws(ChatError) -> RawJSON {
+        guard let cipher, cipher.encrypts else { return json }
+        return try cipher.seal(json, by: user, binding(ofDraftIn: conversation)).json
+    }
+
+    /// Returns a draft of the server, decrypted.
+    ///
+    /// - Throws: `decryption-failed` also for an unencrypted draft if this client encrypts. The server could have
+    ///   written it.
+    package func open(draft json: RawJSON, in conversation: ConversationID) throws(ChatError) -> RawJSON {
+        guard let value = json.encrypted else {
+            guard cipher?.encrypts != true else {
+                throw ChatError(.decryptionFailed, "The draft is not encrypted.", parameter: "draft")
+            }
+            return json
+        }
+        guard let cipher else { throw MessageCipher.missing(value.key, []) }
+        return try cipher.open(value, by: user, binding(ofDraftIn: conversation))
+    }
+
+    /// The binding of a draft, whose type no message has.
+    private func binding(ofDraftIn conversation: ConversationID) -> MessageCipher.Binding {
+        MessageCipher.Binding(
+            part: .content, type: MessageType(rawValue: "draft"), conversation: name(conversation),
+            message: MessageID(high: 0, low: 0))
+    }
+
     private func checkIsDecrypted(_ content: MessageContent) throws(ChatError) {
         guard content.encrypted == nil else {
             throw .invalidParameter(

@@ -10,52 +10,86 @@ public struct MemberPage: Sendable {
     public var profiles: [UserID: UserProfile]
     /// The value of `after` for the next page; `nil` if there is none.
     public var next: UserID?
+    /// The error that prevented loading the page from the server.
+    ///
+    /// The page then has the members that this device loaded before.
+    public var remoteError: ChatError?
 }
 
-// The members of a conversation; for a community and its default channel, the members of the community. All methods
-// send their requests immediately and queue nothing.
+// The members of a conversation; for a community and its default channel, the members of the community. Each change
+// returns once it is stored durably on this device, which shows it immediately. The outbox sends it in the order of the
+// other changes of the conversation, across restarts. If the server refuses it, it is no longer shown.
 
 extension Conversation {
-    /// Fetches a page of the members, sorted by user ID; for a public channel, the members of its community.
+    /// Returns a page of the members, sorted by user ID; for a public channel, the members of its community.
     ///
     /// - Parameters:
     ///   - user: The `next` of the previous page.
     ///   - limit: The maximum number of members, 1...100.
-    /// - Throws: `forbidden` if the user is not a member, and for rooms. `invalid-parameter` or `unreachable`.
+    /// - Returns: The server's page, with the changes that are not sent yet. Without a connection, the members that
+    ///   this device loaded before, and the error.
+    /// - Throws: `forbidden` if the user is not a member, and for rooms. `invalid-parameter` or `local-storage`.
     public func members(after user: UserID? = nil, limit: Int = 100) async throws(ChatError) -> MemberPage {
         try Self.check(limit)
-        let page = try await core.perform(
-            ListMembers(conversation: memberListID, page: Paging(limit: limit, cursor: user?.text)))
-        return MemberPage(
-            members: page.elements, profiles: try await core.people(Set(page.elements.map(\.id))),
-            next: try page.after())
+        let list = memberListID
+        var page = MemberPage(members: [], profiles: [:])
+        do {
+            let answer = try await core.perform(
+                ListMembers(conversation: list, page: Paging(limit: limit, cursor: user?.text)))
+            let next = try answer.after()
+            try await core.store.write { try $0.save(answer.elements, of: list, after: user, through: next) }
+            (page.members, page.next) = (answer.elements, next)
+        } catch {
+            guard error.isTemporary else { throw error }
+            let stored = try await core.store.read {
+                try $0.storedMembers(of: list, after: user, limit: limit + 1)
+            }
+            page.members = Array(stored.prefix(limit))
+            page.next = stored.count > limit ? page.members.last?.id : nil
+            page.remoteError = error
+        }
+        let changes = try await core.store.read { try $0.queuedMemberChanges(in: list) }
+        var members = Dictionary(page.members.map { ($0.id, $0) }) { $1 }
+        for change in changes {
+            change.apply(to: &members) { [next = page.next] added in
+                (user.map { $0 < added } ?? true) && (next.map { added <= $0 } ?? true)
+            }
+        }
+        page.members = members.values.sorted { $0.id < $1.id }
+        page.profiles = try await core.people(Set(page.members.map(\.id)))
+        return page
     }
 
     /// Adds a member, which requires the moderator role.
     ///
-    /// - Returns: Whether the user was not a member before.
-    /// - Throws: `forbidden`. `unknown-member` if a user is added to a private channel without being a member of its
-    ///   community. `unreachable`.
+    /// - Throws: `local-storage`. The server can still refuse it: `forbidden`, `blocked`, `invitation-required`, or
+    ///   `unknown-member` if a user is added to a private channel without being a member of its community.
     @discardableResult
-    public func add(_ user: UserID, as role: Role = .member) async throws(ChatError) -> Bool {
+    public func add(_ user: UserID, as role: Role = .member) async throws(ChatError) -> SendHandle {
         // Without a role, an existing member keeps theirs and a new member gets the member role.
         try await put(user, role: role == .member ? nil : role)
     }
 
     /// Removes a member, which requires the moderator role and a role that is not below the member's.
     ///
-    /// - Throws: `forbidden`. `unknown-member` if the user is not a member. `unreachable`.
-    public func remove(_ user: UserID) async throws(ChatError) {
-        _ = try await core.perform(RemoveMember(conversation: memberListID, user: user))
+    /// - Throws: `local-storage`. The server can still refuse it: `forbidden`, or `unknown-member` if the user is not a
+    ///   member.
+    @discardableResult
+    public func remove(_ user: UserID) async throws(ChatError) -> SendHandle {
+        let operation = core.newID()
+        let request = RemoveMember(conversation: memberListID, user: user, operation: operation)
+        return try await core.queue(
+            user == core.user ? .leave(request) : .removeMember(request), operation, in: id)
     }
 
     /// Changes a member's role, which requires the owner role.
     ///
     /// A user who is not a member becomes one.
     ///
-    /// - Throws: `forbidden` or `unreachable`.
-    public func setRole(_ role: Role, of user: UserID) async throws(ChatError) {
-        _ = try await put(user, role: role)
+    /// - Throws: `local-storage`. The server can still refuse it with `forbidden`.
+    @discardableResult
+    public func setRole(_ role: Role, of user: UserID) async throws(ChatError) -> SendHandle {
+        try await put(user, role: role)
     }
 
     /// Mutes a member, or unmutes the member if `mute` is `nil`.
@@ -64,23 +98,30 @@ extension Conversation {
     ///
     /// The mute persists if the member leaves and returns. Members can't mute themselves or members with a higher role.
     ///
-    /// - Throws: `forbidden`. `unknown-member` if the user is not a member. `unreachable`.
-    public func mute(_ user: UserID, _ mute: Mute?) async throws(ChatError) {
-        _ = try await put(user, role: nil, mute: .some(mute))
+    /// - Throws: `local-storage`. The server can still refuse it: `forbidden`, or `unknown-member` if the user is not a
+    ///   member.
+    @discardableResult
+    public func mute(_ user: UserID, _ mute: Mute?) async throws(ChatError) -> SendHandle {
+        try await put(user, role: nil, mute: .some(mute))
     }
 
     /// Leaves the conversation.
     ///
-    /// The user keeps access to messages up to now, and receives no new ones.
+    /// The user keeps access to messages up to now, and receives no new ones. Messages that are queued before are sent
+    /// first.
     ///
-    /// - Throws: `unknown-member` if the user is not a member. `forbidden` for conversations that can't be left, such
-    ///   as direct conversations. `unreachable`.
-    public func leave() async throws(ChatError) {
+    /// - Throws: `local-storage`. The server can still refuse it with `forbidden` for conversations that can't be left,
+    ///   such as direct conversations. A user who is not a member has left.
+    @discardableResult
+    public func leave() async throws(ChatError) -> SendHandle {
         try await remove(core.user)
     }
 
-    private func put(_ user: UserID, role: Role?, mute: Mute?? = nil) async throws(ChatError) -> Bool {
-        try await core.perform(PutMember(conversation: memberListID, user: user, role: role, mute: mute)).isNew
+    private func put(_ user: UserID, role: Role?, mute: Mute?? = nil) async throws(ChatError) -> SendHandle {
+        let operation = core.newID()
+        let request = PutMember(
+            conversation: memberListID, user: user, role: role, mute: mute, operation: operation)
+        return try await core.queue(.putMember(request), operation, in: id)
     }
 
     /// The ID that identifies the member list: for a community's default channel, the community.

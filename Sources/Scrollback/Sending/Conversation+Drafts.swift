@@ -1,6 +1,6 @@
 public import ScrollbackModel
 
-// Data that stays on this device.
+// Drafts, and data that stays on this device.
 
 extension Conversation {
     /// Returns the conversation's draft, or `nil` if it has none.
@@ -13,10 +13,14 @@ extension Conversation {
     /// Stores the conversation's draft, which persists across restarts.
     ///
     /// A draft without a text and without a reply reference deletes the stored draft, as `nil` does. Sending a message
-    /// does not delete the draft. Empty mentions are removed.
+    /// with the draft's text deletes the draft. Empty mentions are removed.
     ///
-    /// - Throws: `too-large` above 128 KiB. `invalid-parameter` for more than ``Mentions/maximumUsers`` mentions.
-    ///   `local-storage`.
+    /// The user's other devices get the draft, unless ``ChatClient/Configuration/syncsDrafts`` is off. If several
+    /// devices change it, the change that the server receives last wins. With a ``MessageCipher`` that encrypts, the
+    /// server stores the draft encrypted. It stores drafts of 100 conversations; further ones stay on this device.
+    ///
+    /// - Throws: `too-large` above 128 KiB of text, or of JSON after encryption. `invalid-parameter` for more than
+    ///   ``Mentions/maximumUsers`` mentions. `local-storage`.
     public func setDraft(_ draft: Draft?) async throws(ChatError) {
         let now = core.clock()
         var draft = draft
@@ -30,8 +34,21 @@ extension Conversation {
                 limit: Limits.standard.contentBytes)
         }
         let kept = draft
-        try await core.store.write { [id] in try $0.save(kept, in: id, now: now) }
+        if let kept, core.syncsDrafts {
+            let bytes = try core.store.messageEncryption.seal(draft: kept.json, in: id).text.utf8.count
+            guard bytes <= Limits.standard.contentBytes else {
+                throw ChatError(
+                    .tooLarge,
+                    "A draft must have at most \(Limits.standard.contentBytes) bytes of JSON, but has \(bytes).",
+                    parameter: "draft", limit: Limits.standard.contentBytes)
+            }
+        }
+        try await core.store.write { [id, syncsDrafts = core.syncsDrafts] writer in
+            try writer.save(kept, in: id, now: now)
+            if syncsDrafts { try writer.recordDraftChange(in: id) }
+        }
         core.changes.changed([id])
+        if core.syncsDrafts { core.mailbox.post(.draftChanged) }
     }
 
     /// Returns the app-defined data of a message on this device, or `nil` if it has none.

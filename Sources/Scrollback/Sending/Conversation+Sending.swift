@@ -10,6 +10,8 @@ extension Conversation {
     /// restarts. ``SendHandle/states`` reports the result: the server can still reject the message, for example if the
     /// user is not a member.
     ///
+    /// Sending the text of the conversation's ``draft()`` deletes the draft.
+    ///
     /// - Parameters:
     ///   - content: The content. The content of a received message can be forwarded unchanged, including files.
     ///   - mentions: The users who are mentioned.
@@ -106,7 +108,13 @@ extension Conversation {
         ).validated(limits: .standard)
         // Encrypt once, when queueing: a retry must send the same bytes.
         let queued = try core.store.messageEncryption.seal(submission, to: id)
-        let item = try await core.store.write { [id] writer in
+        let text = submission.content.type == .text ? submission.content.text : nil
+        let (item, hadDraft) = try await core.store.write { [id, syncsDrafts = core.syncsDrafts] writer in
+            let isDraft = try text != nil && writer.reader.draft(in: id)?.text == text
+            if isDraft {
+                try writer.save(nil as Draft?, in: id, now: now)
+                if syncsDrafts { try writer.recordDraftChange(in: id) }
+            }
             for (ordinal, file) in prepared.files.enumerated() {
                 try writer.insert(file.upload(of: submission.id), ordinal: ordinal)
                 // Register the file under its media key, so that the sender does not download it.
@@ -116,12 +124,14 @@ extension Conversation {
                     try writer.save(LocalFile(thumbnail), as: media.thumbnailKey, now: now)
                 }
             }
-            return try writer.insert(queued, to: id, needsUpload: !prepared.files.isEmpty, now: now)
+            let item = try writer.insert(queued, to: id, needsUpload: !prepared.files.isEmpty, now: now)
+            return (item, isDraft)
         }
         // Until here, only `prepared` protects its files from eviction.
         withExtendedLifetime(prepared) {}
         core.changes.changed([id])
         core.mailbox.post(.queued(item))
+        if hadDraft, core.syncsDrafts { core.mailbox.post(.draftChanged) }
         if !prepared.files.isEmpty { await core.evictFiles() }
         return SendHandle(id: submission.id, conversation: id, core: core)
     }

@@ -7,6 +7,8 @@ enum OutboxAnswer: Sendable {
     case sent(SendResult)
     /// The message after the edit.
     case edited(Message)
+    /// The user's state in a thread after the change.
+    case thread(ConversationID, ThreadState)
     /// Accepted; the changes arrive as events.
     case done(ConversationID)
 
@@ -15,6 +17,11 @@ enum OutboxAnswer: Sendable {
         if case .deleteConversation(let request) = request, case .failure(let error) = result,
             error.code == .unknownConversation
         {
+            self = .done(request.conversation.log)
+            return
+        }
+        // The user may have been removed before they left.
+        if case .leave(let request) = request, case .failure(let error) = result, error.code == .unknownMember {
             self = .done(request.conversation.log)
             return
         }
@@ -27,6 +34,10 @@ enum OutboxAnswer: Sendable {
         case .addAction(let request): self = .done(request.conversation)
         case .removeAction(let request): self = .done(request.conversation)
         case .clear(let request): self = .done(request.conversation)
+        case .changeThread(let request): self = .thread(request.conversation, try ThreadState(from: &reader))
+        case .putMember(let request): self = .done(request.conversation.log)
+        case .removeMember(let request): self = .done(request.conversation.log)
+        case .leave(let request): self = .done(request.conversation.log)
         case .putConversation(let request): self = .done(request.conversation.log)
         case .deleteConversation(let request): self = .done(request.conversation.log)
         }

@@ -64,6 +64,11 @@ extension OutboxRequest {
                 writer.field("seq", request.seq)
                 writer.field("epoch", request.epoch)
             }
+        case .changeThread(let request):
+            Self.draft("changeThread") { writer in
+                writer.field("message", request.thread)
+                request.change.writeMembers(to: &writer)
+            }
         case .putConversation(let request):
             Self.draft("putConversation") { writer in
                 writer.field("operation", request.operation)
@@ -71,6 +76,12 @@ extension OutboxRequest {
                 request.settings.writeMembers(to: &writer)
             }
         case .deleteConversation: Self.draft("deleteConversation") { _ in }
+        case .putMember(let request):
+            Self.draft("putMember") { request.writeMembers(to: &$0) }
+        case .removeMember(let request):
+            Self.draft("removeMember") { request.writeMembers(to: &$0) }
+        case .leave(let request):
+            Self.draft("leave") { request.writeMembers(to: &$0) }
         case .putUser(let request):
             Self.draft("putUser") { writer in
                 writer.field("user", request.user)
@@ -128,6 +139,14 @@ extension OutboxRequest {
             let seq = try draft.required("seq") { (value) throws(ChatError) in try value.integer() }
             let epoch = try draft.required("epoch") { (value) throws(ChatError) in try value.epoch() }
             self = .clear(ClearConversation(conversation: conversation, seq: seq, epoch: epoch))
+        case "changeThread":
+            let isFollowed = try draft.optional("followed") { (value) throws(ChatError) in try value.bool() }
+            let seq = try draft.optional("seq") { (value) throws(ChatError) in try value.integer() }
+            let epoch = try draft.optional("epoch") { (value) throws(ChatError) in try value.epoch() }
+            var change = ThreadChange(isFollowed: isFollowed)
+            if let seq, let epoch { change.read = EpochPosition(seq: seq, epoch: epoch) }
+            self = .changeThread(
+                ChangeThread(conversation: conversation, thread: try draft.message(), change))
         case "putConversation":
             let exists = try draft.optional("exists") { (value) throws(ChatError) in try value.bool() }
             var reader = draft.reader
@@ -137,6 +156,15 @@ extension OutboxRequest {
                     exists: exists, operation: try draft.operation()))
         case "deleteConversation":
             self = .deleteConversation(DeleteConversation(conversation: conversation.administered))
+        case "putMember":
+            var reader = draft.reader
+            self = .putMember(try PutMember(from: &reader))
+        case "removeMember":
+            var reader = draft.reader
+            self = .removeMember(try RemoveMember(from: &reader))
+        case "leave":
+            var reader = draft.reader
+            self = .leave(try RemoveMember(from: &reader))
         case "putUser":
             let user = try draft.required("user") { (value) throws(ChatError) in try value.user() }
             var reader = draft.reader

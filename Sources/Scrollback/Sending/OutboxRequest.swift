@@ -9,22 +9,29 @@ package enum OutboxRequest: Sendable {
     case addAction(AddAction)
     case removeAction(RemoveAction)
     case clear(ClearConversation)
+    case changeThread(ChangeThread)
     case putConversation(PutConversation)
     case deleteConversation(DeleteConversation)
     case putUser(PutUser)
+    case putMember(PutMember)
+    case removeMember(RemoveMember)
+    /// The user leaves the conversation.
+    case leave(RemoveMember)
 
     /// What a change concerns that is not about messages.
     enum Subject: String {
-        case settings, deletion, profile
+        case settings, deletion, profile, members, leaving
     }
 
     /// What the request concerns; `nil` for messages.
     var subject: Subject? {
         switch self {
-        case .send, .edit, .delete, .addAction, .removeAction, .clear: nil
+        case .send, .edit, .delete, .addAction, .removeAction, .clear, .changeThread: nil
         case .putConversation: .settings
         case .deleteConversation: .deletion
         case .putUser: .profile
+        case .putMember, .removeMember: .members
+        case .leave: .leaving
         }
     }
 
@@ -36,9 +43,13 @@ package enum OutboxRequest: Sendable {
         case .addAction(let operation): operation
         case .removeAction(let operation): operation
         case .clear(let operation): operation
+        case .changeThread(let operation): operation
         case .putConversation(let operation): operation
         case .deleteConversation(let operation): operation
         case .putUser(let operation): operation
+        case .putMember(let operation): operation
+        case .removeMember(let operation): operation
+        case .leave(let operation): operation
         }
     }
 }

@@ -34,6 +34,16 @@ extension Draft {
         }
         self.init(text, mentions: attributes.mentions, replyTo: attributes.replyTo)
     }
+
+    /// The form in which the draft is stored.
+    package var json: RawJSON {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.field("text", text)
+            MessageAttributes(mentions: mentions, replyTo: replyTo).writeMembers(to: &writer)
+        }
+        return RawJSON(known: writer.text)
+    }
 }
 
 extension LocalWriter {
@@ -42,14 +52,9 @@ extension LocalWriter {
             return try db.cachedStatement(sql: "DELETE FROM draft WHERE conversation = ?")
                 .execute(arguments: [conversation.description])
         }
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.field("text", draft.text)
-            MessageAttributes(mentions: draft.mentions, replyTo: draft.replyTo).writeMembers(to: &writer)
-        }
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO draft VALUES (?, ?, ?)")
             .execute(arguments: [
-                conversation.description, try reader.stored(writer.text, "body", of: .draft(conversation)),
+                conversation.description, try reader.stored(draft.json.text, "body", of: .draft(conversation)),
                 now.timeIntervalSince1970,
             ])
     }

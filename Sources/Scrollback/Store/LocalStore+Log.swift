@@ -311,7 +311,9 @@ extension LocalWriter {
 
     private func writeRows(_ edit: LogEdit, number: Int64) throws {
         if edit.erasesEverything {
-            try db.cachedStatement(sql: "DELETE FROM message WHERE conversation = ?").execute(arguments: [number])
+            for table in ["message", "thread"] {
+                try db.cachedStatement(sql: "DELETE FROM \(table) WHERE conversation = ?").execute(arguments: [number])
+            }
         }
         for range in edit.erased {
             try removeLocalExtensions(at: range, in: number)

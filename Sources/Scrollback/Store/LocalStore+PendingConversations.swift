@@ -17,8 +17,15 @@ extension LocalReader {
             WHERE id IN (SELECT conversation FROM outbox WHERE subject = 'deletion' AND state <> 'failed'))
         """
 
+    /// A condition for conversations that no queued request leaves.
+    static let isStaying = """
+        isMember AND number NOT IN (
+            SELECT number FROM conversation
+            WHERE id IN (SELECT conversation FROM outbox WHERE subject = 'leaving' AND state <> 'failed'))
+        """
+
     /// Returns the queued changes of a subject, in order, with their conversations.
-    private func queued(
+    func queued(
         _ subject: OutboxRequest.Subject
     ) throws -> [(conversation: ConversationID, request: OutboxRequest)] {
         try Row.fetchAll(

@@ -31,18 +31,24 @@ extension LocalReader {
     }
 
     /// Counts the stored messages of a range, or returns `nil` if there are too many to count.
-    func counted(_ places: SeqRange, _ log: LogState, _ number: Int64) throws -> ReadState.RangeCounts? {
+    ///
+    /// - Parameter thread: The thread whose replies are counted; `nil` for all messages.
+    func counted(
+        _ places: SeqRange, _ log: LogState, _ number: Int64, thread: MessageID? = nil
+    ) throws -> ReadState.RangeCounts? {
         var counted = ReadState.RangeCounts(isComplete: !log.gaps.intersects(places))
-        if counted.isComplete, Int64(places.count) > ReadState.countedMessages { return nil }
-        var left = ReadState.countedMessages
+        if thread == nil, counted.isComplete, Int64(places.count) > ReadState.countedMessages { return nil }
+        var left = thread == nil ? ReadState.countedMessages : .max
         try run(
             """
             SELECT seq, sender, type, flags, mentions FROM message WHERE conversation = ? AND seq BETWEEN ? AND ?
+            \(thread == nil ? "" : "AND thread = ?")
             """
         ) {
             $0.add(number)
             $0.add(places.lowerBound)
             $0.add(places.upperBound)
+            if let thread { $0.add(thread.uuid) }
         } row: { row in
             left -= 1
             if left < 0 { return false }

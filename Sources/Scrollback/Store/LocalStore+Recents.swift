@@ -34,7 +34,7 @@ extension LocalReader {
 
     /// The counts are 0 if the user is not a member.
     private static let recentColumns = """
-        number, id, name, avatar, iif(isMember, unread, 0), iif(isMember, mentions, 0), isMuted, isPinned, \
+        number, id, name, avatar, iif(\(isStaying), unread, 0), iif(\(isStaying), mentions, 0), isMuted, isPinned, \
         isMarkedUnread, epoch, lastSeq, hidesLast, \
         sortTime, extension, (SELECT body FROM draft WHERE draft.conversation = id), peerReadSeq, isFrozen, \
         mutedUntil, notifications
@@ -50,7 +50,7 @@ extension LocalReader {
             sql += " AND kind IN (\(kinds.map { "'\($0.rawValue)'" }.sorted().joined(separator: ", ")))"
         }
         if let isMuted = filter.isMuted { sql += isMuted ? " AND isMuted" : " AND NOT isMuted" }
-        if filter.isUnread { sql += " AND (isMember AND (unread > 0 OR mentions > 0) OR isMarkedUnread)" }
+        if filter.isUnread { sql += " AND (\(Self.isStaying) AND (unread > 0 OR mentions > 0) OR isMarkedUnread)" }
         if let place {
             sql += " AND (isPinned, sortTime, number) < (?, ?, ?)"
             arguments += [place.isPinned, place.sortTime, place.number]
@@ -131,6 +131,7 @@ extension LocalReader {
                 sql: """
                     SELECT kind, isMuted, sum(unread), sum(mentions) FROM conversation
                     WHERE isRecent AND isMember AND (unread > 0 OR mentions > 0) AND \(Self.isKept)
+                        AND \(Self.isStaying)
                     GROUP BY kind, isMuted
                     """))
         while let row = try rows.next() {
@@ -155,8 +156,9 @@ extension LocalWriter {
     /// Queued messages stay, and the server will reject them.
     package func deleteConversation(_ id: ConversationID) throws {
         try removeLocalExtensions(in: id)
+        try db.execute(sql: "DELETE FROM member WHERE conversation = ?", arguments: [id.administered.description])
         guard let number = try reader.number(of: id) else { return }
-        for table in ["message", "gap", "void"] {
+        for table in ["message", "gap", "void", "thread"] {
             try db.execute(sql: "DELETE FROM \(table) WHERE conversation = ?", arguments: [number])
         }
         try db.execute(sql: "DELETE FROM conversation WHERE number = ?", arguments: [number])

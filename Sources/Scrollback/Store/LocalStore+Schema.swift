@@ -188,6 +188,39 @@ extension LocalStore {
                     CREATE INDEX messagePinned ON message (conversation, seq) WHERE flags & 64;
                     """)
         }
+        migrator.registerMigration("10") { db in
+            // The user's state in threads, as the server last reported it.
+            try db.execute(
+                sql: """
+                    CREATE TABLE thread (
+                        conversation INTEGER NOT NULL, thread BLOB NOT NULL, isFollowed INTEGER NOT NULL,
+                        readSeq INTEGER NOT NULL, userRev INTEGER NOT NULL, PRIMARY KEY (conversation, thread)
+                    ) WITHOUT ROWID;
+                    CREATE INDEX messageLastReply ON message (conversation, lastReply) WHERE lastReply IS NOT NULL;
+                    """)
+        }
+        migrator.registerMigration("11") { db in
+            // The drafts that were changed on this device: the number of the newest change, whether the server has not
+            // accepted it, and the user revision of the newest draft that the server has.
+            try db.execute(
+                sql: """
+                    CREATE TABLE draftSync (
+                        conversation TEXT PRIMARY KEY, version INTEGER NOT NULL, isPending INTEGER NOT NULL,
+                        rev INTEGER NOT NULL
+                    ) WITHOUT ROWID;
+                    INSERT INTO draftSync SELECT conversation, row_number() OVER (ORDER BY updatedAt), 1, 0 FROM draft;
+                    """)
+        }
+        migrator.registerMigration("12") { db in
+            // The members that the server listed. An infinite time means a permanent mute.
+            try db.execute(
+                sql: """
+                    CREATE TABLE member (
+                        conversation TEXT NOT NULL, user TEXT NOT NULL, role TEXT NOT NULL, mutedUntil REAL,
+                        PRIMARY KEY (conversation, user)
+                    ) WITHOUT ROWID;
+                    """)
+        }
         return migrator
     }
 }

@@ -5,7 +5,7 @@ import ScrollbackModel
 struct Admin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "admin",
-        abstract: "Manage users, connections, bans, reports and erasure.",
+        abstract: "Manage users, connections, bans, reports, erasure and deliveries to webhooks.",
         discussion: """
             Every command requires an administrator token: the one of --key-file, of SCROLLBACK_ADMIN_KEY, or of the \
             data directory.
@@ -18,7 +18,8 @@ struct Admin: AsyncParsableCommand {
         subcommands: [
             AdminUsers.self, AdminConversations.self, AdminConnections.self, AdminDisconnect.self,
             AdminDeactivate.self, AdminActivate.self, AdminBan.self, AdminUnban.self, AdminBans.self,
-            AdminReports.self, AdminClose.self, AdminErase.self, AdminJob.self,
+            AdminReports.self, AdminClose.self, AdminErase.self, AdminJob.self, AdminDeliveries.self, AdminReplay.self,
+            AdminAudit.self,
         ])
 }
 

@@ -98,6 +98,9 @@ struct Settings: AsyncParsableCommand {
     @Option(help: "Whether groups get notices about changes of their members and settings: true or false.")
     var notices: Bool?
 
+    @Option(help: "Whom users find in the directory: nobody, sharedConversations or everyone.")
+    var directory: String?
+
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
@@ -107,7 +110,7 @@ struct Settings: AsyncParsableCommand {
             let isChange =
                 retention != nil || window != nil || allowsHistory != nil || allowsHistoryDelete != nil
                 || recallLowersUnread != nil || replayDays != nil || readReceipts != nil || presence != nil
-                || notices != nil
+                || notices != nil || directory != nil
             let api = try connection.adminAPI()
             let body: (inout JSONWriter) -> Void = { writer in
                 if let retention { writer.field("retentionDays", RawJSON(known: retention ?? #""forever""#)) }
@@ -119,6 +122,7 @@ struct Settings: AsyncParsableCommand {
                 writer.field("readReceipts", readReceipts)
                 writer.field("presence", presence)
                 writer.field("notices", notices)
+                writer.field("directory", directory)
             }
             let settings = try await api.object(isChange ? "PUT" : "GET", "/v1/settings", body: isChange ? body : nil) {
                 (reader) throws(ChatError) in try reader.raw()

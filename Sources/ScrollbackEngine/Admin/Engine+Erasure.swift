@@ -31,6 +31,7 @@ extension Engine {
                     throw ChatError(.unknownUser, "The user \(user) does not exist.", parameter: "user")
                 }
                 erasing.insert(user)
+                try transaction.audit(.erase, by: caller, of: user, detail: messages.name)
                 return try transaction.beginErasure(new)
             }
         } catch {

@@ -126,6 +126,7 @@ extension Engine {
         let sessions = hub.connections(of: user).compactMap { $0 as? Session }
             .filter { session in device.map { $0 == session.entry?.device } ?? true }
         for session in sessions { session.close(.restarting, "An administrator closed the connection. Reconnect.") }
+        audit(.closeConnections, by: caller, of: user, detail: device)
         return sessions.count
     }
 }

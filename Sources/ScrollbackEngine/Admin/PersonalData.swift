@@ -15,6 +15,8 @@ package struct PersonalData: Sendable {
         case mute(ConversationID, Mute)
         /// The user's read receipt in a direct conversation.
         case receipt(ConversationID, Seq)
+        /// The user's state in a thread.
+        case thread(ConversationID, ThreadStateRow)
         case message(Message)
         case action(ConversationID, MessageAction)
         case file(MediaRow)
@@ -22,12 +24,15 @@ package struct PersonalData: Sendable {
         /// An invitation of the user or by the user.
         case invitation(Invitation)
         case report(Report)
+        /// An act of the user, or an act of another that concerns the user, in the audit log.
+        case act(AuditEntry)
         case pushPreferences(PushPreferences)
         case pushDevice(PushDeviceRow)
+        case draft(DraftRow)
     }
 
     private enum Stage: Sendable {
-        case profile, conversations, files, blocks, invitations, invited, reports, done
+        case profile, drafts, conversations, files, blocks, invitations, invited, reports, ownActs, acts, done
     }
 
     private let user: UserID
@@ -38,10 +43,14 @@ package struct PersonalData: Sendable {
     private var seq: Seq = 0
     private var action: Timetoken? = Timetoken(rawValue: 0)
     private var didExportMembership = false
+    private var didExportThreads = false
+    private var lastThread: MessageID?
     private var lastFile: MediaID?
     private var lastBlocked: UserID?
     private var lastInvited: InvitationRow?
     private var lastReport: Int64 = 0
+    private var lastDraft: Int64 = 0
+    private var lastAct = Int64.max
 
     private static let batch = 100
     private static let window: Seq = 5_000
@@ -60,7 +69,7 @@ package struct PersonalData: Sendable {
     private mutating func read(_ store: any StoreReader, _ engine: Engine) throws -> [Record]? {
         switch stage {
         case .profile:
-            stage = .conversations
+            stage = .drafts
             var records = try push(store)
             guard let row = try store.user(user) else { return records }
             if row.isBanned, let ban = try store.ban(of: user, in: 0)?.ban { records.insert(.ban(nil, ban), at: 0) }
@@ -70,6 +79,12 @@ package struct PersonalData: Sendable {
                     row.profile, state: row.state.name, isInvitationOnly: row.isInvitationOnly, lastSeen: lastSeen),
                 at: 0)
             return records
+        case .drafts:
+            // A draft can have 128 KiB.
+            let rows = try store.drafts(of: user, after: lastDraft, limit: 10)
+            lastDraft = rows.last?.rev ?? lastDraft
+            if rows.count < 10 { stage = .conversations }
+            return rows.filter { $0.body != nil }.map { .draft($0) }
         case .conversations: return try readConversation(store, engine)
         case .files:
             let files = try store.media(of: user, after: lastFile, limit: Self.batch)
@@ -94,12 +109,21 @@ package struct PersonalData: Sendable {
         case .reports:
             let rows = try store.reports(by: user, after: lastReport, limit: Self.batch)
             lastReport = rows.last?.number ?? lastReport
-            if rows.count < Self.batch { stage = .done }
+            if rows.count < Self.batch { stage = .ownActs }
             return try rows.compactMap { row in
                 try store.conversation(numbered: row.conversation).map { .report(Report(own: row, in: $0.id)) }
             }
+        case .ownActs: return try acts(AuditFilter(actor: user), store, next: .acts)
+        case .acts: return try acts(AuditFilter(user: user), store, next: .done)
         case .done: return nil
         }
+    }
+
+    private mutating func acts(_ filter: AuditFilter, _ store: any StoreReader, next: Stage) throws -> [Record] {
+        let rows = try store.audit(filter, below: lastAct, limit: Self.batch)
+        lastAct = rows.last?.number ?? lastAct
+        if rows.count < Self.batch { (stage, lastAct) = (next, .max) }
+        return try rows.filter { next == .acts || $0.actor != user }.map { .act(try AuditEntry($0, in: store)) }
     }
 
     /// Returns the user's push preferences, if they are set, and their devices.
@@ -145,6 +169,12 @@ package struct PersonalData: Sendable {
             didExportMembership = true
             return try standing(in: row, member?.conversation == number ? member : nil, store)
         }
+        if !didExportThreads {
+            let states = try store.threadStates(of: user, in: number, after: lastThread, limit: Self.batch)
+            lastThread = states.last?.thread
+            didExportThreads = states.count < Self.batch
+            return states.map { .thread(row.id, $0) }
+        }
         let epoch = row.epoch(in: engine.store.generation)
         if seq < row.head, !row.isDeleted {
             let lower = max(seq + 1, row.firstSeq)
@@ -177,6 +207,8 @@ package struct PersonalData: Sendable {
         seq = 0
         action = Timetoken(rawValue: 0)
         didExportMembership = false
+        didExportThreads = false
+        lastThread = nil
         return []
     }
 
@@ -242,6 +274,16 @@ extension PersonalData.Record {
             writer.field("record", "receipt")
             writer.field("conversation", conversation)
             writer.field("seq", seq)
+        case .draft(let draft):
+            writer.field("record", "draft")
+            writer.field("conversation", draft.conversation)
+            writer.field("draft", draft.body)
+        case .thread(let conversation, let state):
+            writer.field("record", "thread")
+            writer.field("conversation", conversation)
+            writer.field("thread", state.thread)
+            writer.field("followed", state.following == .followed)
+            writer.field("readSeq", state.readSeq)
         case .message(let message):
             writer.field("record", "message")
             writer.key("message")
@@ -272,6 +314,12 @@ extension PersonalData.Record {
             writer.field("record", "report")
             writer.key("report")
             writer.object { report.writeMembers(to: &$0) }
+        case .act(let act):
+            writer.field("record", "act")
+            writer.field("at", act.row.at)
+            writer.field("action", act.row.action)
+            writer.field("conversation", act.conversation)
+            writer.field("user", act.row.user)
         case .pushPreferences(let preferences):
             writer.field("record", "pushPreferences")
             writer.key("push")

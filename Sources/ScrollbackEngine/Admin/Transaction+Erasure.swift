@@ -141,6 +141,8 @@ extension Transaction {
     private func change(
         _ message: inout MessageRow, in row: inout ConversationRow, ifIn seen: SeqRangeSet
     ) throws {
+        // Delivered events still have the earlier content and names.
+        try store.dropDelivered(message.seq...message.seq, in: row.number)
         if seen.contains(message.seq) {
             try change(&message, in: &row)
         } else {
@@ -260,7 +262,10 @@ extension Transaction {
             return
         }
         try store.forget(user)
+        // The drafts of other users have the user's name.
+        try store.dropDrafts(in: .direct(user))
         try store.dropBan(of: user, in: 0)
+        try store.renameAuditUser(user, to: erasure.replacement)
         guard var row = try store.user(user) else { return }
         row = UserRow(profile: UserProfile(id: user), rev: row.rev, revokedAt: now.date, state: .erased)
         try store.put(row)

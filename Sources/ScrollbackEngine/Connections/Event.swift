@@ -23,6 +23,10 @@ package enum Event: Sendable {
     case read(ReadEvent)
     /// A user read several conversations at once.
     case reads([ReadEvent])
+    /// A user changed their own state in a thread; sent to their devices.
+    case thread(ConversationID, UserID, ThreadState)
+    /// A user stored or deleted a draft; sent to their devices.
+    case draft(SyncedDraft, UserID)
     /// A user became a member or has a new role, and can see every message above a sequence number.
     case joined(ConversationID, UserID, Role, fullyVisibleAfter: Seq)
     /// A user is no longer a member and receives nothing more.
@@ -47,8 +51,12 @@ package enum Event: Sendable {
     case banned(ConversationID, UserID)
     /// A new incarnation of the store began, possibly because the store went back to an earlier state.
     case incarnationBegan(IncarnationRow, after: Checkpoints.Rollback?)
-    /// A message was reported; sent to the webhook only.
+    /// A message was reported; sent to webhooks only.
     case reported(Report)
+    /// A user added or removed an action; sent to webhooks only, because clients receive the changed message.
+    case acted(ConversationID, MessageAction, seq: Seq, isAdded: Bool)
+    /// A moderator or administrator acted on a user; sent to webhooks only.
+    case moderated(ModerationAct)
 }
 
 /// The connection that sent a message, which gets the completion instead of the event.

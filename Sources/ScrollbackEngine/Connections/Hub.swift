@@ -221,6 +221,9 @@ package final class Hub: Sendable {
             let reads = events.map { (conversation: $0.conversation.relative(to: user), summary: $0.summary) }
             send(.reads(reads), to: connections(of: user))
             for event in events { sendReadReceipt(of: event) }
+        case .thread(let id, let user, let state):
+            send(.thread(id.relative(to: user), state), to: connections(of: user))
+        case .draft(let draft, let user): send(.draft(draft), to: connections(of: user))
         case .joined(let id, let user, let role, let seq):
             for connection in connections(of: user) { connection.joined(id, fullyVisibleAfter: seq) }
             guard id.kind.traits.membership != .named else {
@@ -253,7 +256,7 @@ package final class Hub: Sendable {
             let subscribers = connections(of: user).filter { $0.isSubscribed(to: id) }
             for connection in connections(of: user) { connection.left(id) }
             send(.member(id, user, nil), to: subscribers)
-        case .reported, .incarnationBegan: break
+        case .reported, .acted, .moderated, .incarnationBegan: break
         }
     }
 

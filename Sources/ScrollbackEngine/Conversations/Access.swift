@@ -9,11 +9,14 @@ package struct Caller: Hashable, Sendable {
     package var isAdmin: Bool
     /// The scopes of the token; ignored for administrators.
     package var scopes: Scopes
+    /// The token, for the audit log.
+    package var token: TokenSource?
 
-    package init(user: UserID, isAdmin: Bool = false, scopes: Scopes = .all) {
+    package init(user: UserID, isAdmin: Bool = false, scopes: Scopes = .all, token: TokenSource? = nil) {
         self.user = user
         self.isAdmin = isAdmin
         self.scopes = scopes
+        self.token = token
     }
 }
 

@@ -43,15 +43,21 @@ extension Engine {
     ///
     /// Completes with whether the user was added.
     ///
-    /// - Parameter mute: The new mute; `.some(nil)` unmutes the member and `nil` leaves the mute unchanged.
+    /// - Parameters:
+    ///   - mute: The new mute; `.some(nil)` unmutes the member and `nil` leaves the mute unchanged.
+    ///   - operation: The ID under which a retry gets the same answer and changes nothing.
     package func putMember(
-        _ user: UserID, role: Role?, mute: Mute?? = nil, of id: ConversationID, by caller: Caller,
-        completion: @escaping Completion<Bool>
+        _ user: UserID, role: Role?, mute: Mute?? = nil, of id: ConversationID, operation: MessageID? = nil,
+        by caller: Caller, completion: @escaping Completion<Bool>
     ) {
         let id = id.absolute(for: caller.user)
+        let request = ChangeRequest(conversation: id, caller: caller, operation: operation)
+        let digest = request.digest(
+            "member", user.text, role?.rawValue ?? "", mute.map { "\(String(describing: $0))" } ?? "")
         log.submit(
             for: WorkOwner(caller),
             { [permissions] in
+                if let earlier = try $0.previousMemberChange(request, digest) { return earlier.answer == 1 }
                 var isNew = false
                 // The permission is checked once, before any change, because a new role of the caller could change the
                 // result.
@@ -62,6 +68,7 @@ extension Engine {
                     isNew = try $0.putMember(user, role: role, of: id, by: caller, permissions: permissions)
                 }
                 if let mute { try $0.putMute(mute, of: user, in: id, by: caller) }
+                try $0.rememberMemberChange(request, digest, answer: isNew ? 1 : 0)
                 return isNew
             }, completion: completion)
     }
@@ -98,14 +105,21 @@ extension Engine {
     }
 
     /// Removes a member, or lets the caller leave.
+    ///
+    /// - Parameter operation: The ID under which a retry changes nothing.
     package func removeMember(
-        _ user: UserID, from id: ConversationID, by caller: Caller, completion: @escaping Completion<Void>
+        _ user: UserID, from id: ConversationID, operation: MessageID? = nil, by caller: Caller,
+        completion: @escaping Completion<Void>
     ) {
         let id = id.absolute(for: caller.user)
+        let request = ChangeRequest(conversation: id, caller: caller, operation: operation)
+        let digest = request.digest("removal", user.text)
         log.submit(
             for: WorkOwner(caller),
             { [permissions] in
+                if try $0.previousMemberChange(request, digest) != nil { return }
                 try $0.removeMember(user, from: id, by: caller, permissions: permissions)
+                try $0.rememberMemberChange(request, digest, answer: 0)
             }, completion: completion)
     }
 

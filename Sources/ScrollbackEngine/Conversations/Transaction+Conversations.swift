@@ -139,7 +139,12 @@ extension Transaction {
             try addMember(caller.user, as: .owner, to: row, sinceBeginning: false, by: caller.user)
         }
         publish(.conversationChanged(id))
-        if !isNew { try writeChangeNotices(since: old, now: row, by: caller.user) }
+        if !isNew {
+            try writeChangeNotices(since: old, now: row, by: caller.user)
+            if try caller.isAdmin || role(of: caller.user, in: row) ?? .member > .member {
+                try audit(.changeConversation, by: caller, in: row)
+            }
+        }
         return isNew
     }
 
@@ -251,6 +256,7 @@ extension Transaction {
             }
         }
         try erase(row)
+        try audit(.deleteConversation, by: caller, in: row)
     }
 
     func erase(_ row: ConversationRow) throws {

@@ -27,6 +27,7 @@ extension Transaction {
             try put(row)
             publish(.joined(id, user, role, fullyVisibleAfter: try store.fullyVisibleAfter(known, in: row)))
             try writeNotice(Notice(.roleChanged, user: user, role: role), in: id, by: caller.user)
+            try audit(.changeRole, by: caller, of: user, in: row, detail: role.rawValue)
             return false
         }
         guard permissions[.addMember, id.kind].isMet(by: callerRole, isAdmin: caller.isAdmin) else {
@@ -51,6 +52,25 @@ extension Transaction {
         return true
     }
 
+    /// Returns the earlier change of members with the request's operation ID.
+    ///
+    /// It is looked up before permissions, which the caller may have lost since the first attempt, for example by
+    /// leaving.
+    func previousMemberChange(_ request: ChangeRequest, _ digest: Int64) throws -> ChangeRow? {
+        guard request.operation != nil, let row = try conversation(request.conversation), !row.isDeleted else {
+            return nil
+        }
+        return try previousChange(request, digest, in: row)
+    }
+
+    /// Records the operation ID of a change of members in the change log.
+    func rememberMemberChange(_ request: ChangeRequest, _ digest: Int64, answer: Int64) throws {
+        guard request.operation != nil, var row = try conversation(request.conversation) else { return }
+        // The entry covers no message, so clients don't see a change of the history.
+        _ = try log(.message, 0...0, in: &row, operation: request.operation, digest: digest, answer: answer)
+        try put(row)
+    }
+
     /// Removes a member, or lets the caller leave.
     package func removeMember(
         _ user: UserID, from id: ConversationID, by caller: Caller, permissions: Permissions
@@ -70,6 +90,7 @@ extension Transaction {
         }
         if id.isCommunityRoot { try removeFromChannels(user, of: id, by: caller.user) }
         try endMembership(user, of: id, by: caller.user)
+        if !isLeaving { try audit(.removeMember, by: caller, of: user, in: row) }
     }
 
     /// Removes a user from the private channels of a community that the user is removed from.

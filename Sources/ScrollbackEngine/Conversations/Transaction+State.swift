@@ -112,14 +112,18 @@ extension Transaction {
         guard seq > member.readSeq else { return }
         let row = access.conversation
         member.readSeq = seq
-        member.readCountedIndex = try max(
-            member.readCountedIndex,
-            store.position(atOrBelow: seq, in: row.number)?.countedIndex ?? row.floorCountedIndex)
+        member.readCountedIndex = try max(member.readCountedIndex, countedIndex(at: seq, in: row))
         try store.dropBits(
             .uncounted(member.user), of: row.number, below: BitBlock.index(of: member.readCountedIndex + 1))
     }
 
-    private func checkPlace(_ place: EpochPosition, _ access: Access) throws {
+    /// Returns the counted index at a sequence number.
+    func countedIndex(at seq: Seq, in row: ConversationRow) throws -> Int64 {
+        try store.position(atOrBelow: seq, in: row.number)?.countedIndex ?? row.floorCountedIndex
+    }
+
+    /// Checks that a position is in the log that the caller sees.
+    func checkPlace(_ place: EpochPosition, _ access: Access) throws {
         guard place.epoch == access.state.epoch else {
             throw ChatError(
                 .epochChanged, "The conversation was recreated with a new epoch. Fetch its head again.",

@@ -76,6 +76,7 @@ extension Engine {
                         window.heads.append(head)
                     }
                 }
+                window.hasDrafts = try !store.drafts(of: caller.user, after: cursor.userRev, limit: 1).isEmpty
                 cursor = SyncCursor(
                     generation: self.store.generation, lastCommit: pass.lastCommit, userRev: pass.userRev)
             } else {

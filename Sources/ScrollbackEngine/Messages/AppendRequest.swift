@@ -124,7 +124,7 @@ extension Transaction {
             .message(
                 message.message(in: row.id, epoch: row.epoch(in: generation)), notifiesCommunity: isListed(row),
                 origin: append.origin))
-        try countReply(of: message, by: 1, in: &row)
+        try recordReply(message, in: &row)
         return SendResult(
             outcome: .committed, id: message.id, timetoken: time,
             position: .init(seq: message.seq, countedIndex: message.countedIndex, epoch: row.epoch(in: generation)),

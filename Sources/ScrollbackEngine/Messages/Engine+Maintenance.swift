@@ -69,11 +69,14 @@ extension Engine {
         let now = Timetoken(clock()).rawValue
         let oldest = Timetoken(rawValue: now > Transaction.keyTicks ? now - Transaction.keyTicks : 0)
         let ended = clock()
+        let (oldestDelivered, oldestAct) = (oldestLoggedDelivery, oldestLoggedAct)
         while try await submit({ transaction in
-            try transaction.store.dropUsage(before: UsageRow.day(of: ended))
+            let store = transaction.store
+            try store.dropUsage(before: UsageRow.day(of: ended))
             return try max(
-                transaction.store.dropKeys(before: oldest, limit: 500),
-                transaction.store.dropInvitations(endedBy: ended, limit: 500))
+                store.dropKeys(before: oldest, limit: 500), store.dropInvitations(endedBy: ended, limit: 500),
+                store.dropDelivered(before: oldestDelivered, exceeding: Self.loggedEvents, limit: 500),
+                store.dropAudit(before: oldestAct, limit: 500))
         }) == 500, !Task.isCancelled {}
         try await deleteExpiredBans()
         var after: Int64 = 0

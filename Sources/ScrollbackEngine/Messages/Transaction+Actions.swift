@@ -52,6 +52,8 @@ extension Transaction {
         try change(
             &message, in: &row, operation: request.operation, digest: digest,
             answer: Int64(bitPattern: time.rawValue))
+        if let replaced { publish(.acted(row.id, replaced.action(on: id), seq: message.seq, isAdded: false)) }
+        publish(.acted(row.id, action(time), seq: message.seq, isAdded: true))
         return action(time)
     }
 
@@ -87,6 +89,7 @@ extension Transaction {
         try store.removeAction(at: action.timetoken, in: row.number)
         try remove(action, from: &message, in: row)
         try change(&message, in: &row, operation: request.operation, digest: digest)
+        publish(.acted(row.id, action.action(on: id), seq: message.seq, isAdded: false))
     }
 }
 

@@ -34,6 +34,12 @@ extension Transaction {
             deleted += 1
             last = message
         }
+        let others = Set(found.filter { $0.sender != request.caller.user && !$0.isDeleted }.map(\.sender))
+        if deleted > 0, !others.isEmpty {
+            try audit(
+                .deleteMessages, by: request.caller, of: others.count == 1 ? others.first : nil, in: row,
+                detail: "\(deleted)")
+        }
         return (deleted, last)
     }
 

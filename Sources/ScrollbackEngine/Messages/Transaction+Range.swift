@@ -37,6 +37,9 @@ extension Transaction {
             .changed(
                 row.id, .removed(deletedRange, rev: rev), HeadAnnouncement(row, generation: generation),
                 notifiesCommunity: isListed(row)))
+        try audit(
+            .deleteHistory, by: request.caller, in: row,
+            detail: "seq \(deletedRange.lowerBound)...\(deletedRange.upperBound)")
         return count
     }
 
@@ -157,6 +160,7 @@ extension Transaction {
                 try store.insert(KeyRow(message), in: row.number)
             }
             try replaceMentions(message.attributes.mentions, with: nil, of: message, in: row.number)
+            if message.thread == nil { try store.dropThread(message.id, in: row.number) }
         }
         if let first = rows.first, let last = rows.last {
             try removeReferences(at: first.seq...last.seq, in: row.number)

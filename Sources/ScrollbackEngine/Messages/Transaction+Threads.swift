@@ -49,16 +49,39 @@ extension Transaction {
         return try store.deletedRanges(of: nil, in: row.number).contains { $0.places.contains(seq) }
     }
 
+    /// Records a sent reply in its thread, and who follows the thread from now on.
+    ///
+    /// These are the sender, the sender of the first message, and the members that the reply mentions by name. The
+    /// latter two don't follow the thread again if they stopped following it.
+    func recordReply(_ reply: MessageRow, in row: inout ConversationRow) throws {
+        guard let root = try countReply(of: reply, by: 1, in: &row), row.id.kind.traits.hasRecents else { return }
+        var followers = Set(reply.attributes.mentions?.users ?? [])
+        if root.replies?.count == 1 { followers.insert(root.sender) }
+        for user in followers.union([reply.sender]).sorted() where try role(of: user, in: row) != nil {
+            let known = try store.threadState(of: user, in: root.id, of: row.number)
+            var state = known ?? ThreadStateRow(thread: root.id)
+            if user == reply.sender || state.following == .undecided { state.following = .followed }
+            if state != known { try store.put(state, of: user, in: row.number) }
+        }
+    }
+
     /// Adds `difference` to the reply count of the first message of a thread, even if that message is a tombstone.
-    func countReply(of reply: MessageRow, by difference: Int64, in row: inout ConversationRow) throws {
+    ///
+    /// - Returns: The first message, or `nil` if it is gone.
+    @discardableResult
+    func countReply(of reply: MessageRow, by difference: Int64, in row: inout ConversationRow) throws -> MessageRow? {
         guard let thread = reply.thread, var root = try store.message(thread, in: row.number),
             root.seq >= row.firstSeq, try !isInDeletedRange(root.seq, in: row)
-        else { return }
+        else { return nil }
+        if difference > 0, reply.traits.countsUnread {
+            try store.insert(reply.countedIndex...reply.countedIndex, into: .replies(thread), of: row.number)
+        }
         let count = max(0, (root.replies?.count ?? 0) + difference)
         var last = max(root.replies?.lastReplyAt ?? reply.timetoken, reply.timetoken)
         if difference < 0, count > 0 { last = try newestReply(in: thread, besides: reply, of: row) ?? last }
         root.replies = count > 0 ? ReplySummary(count: count, lastReplyAt: last) : nil
         try change(&root, in: &row)
+        return root
     }
 
     /// Returns the time of the newest reply in a thread that was not deleted.

@@ -33,8 +33,10 @@ package final class Transaction {
     /// Only messages that may have been pushed are included. Erasure does not add messages.
     var recalled: [ConversationID: [Seq: MessageAttributes]] = [:]
 
-    /// Whether the changes are reported to the webhook, if that was decided for this transaction.
-    package var notifiesWebhook: Bool?
+    /// The webhooks that receive the changes, if this transaction changed them.
+    var webhooks: WebhookSettings?
+    /// The number of deliveries to webhooks that this transaction repeats.
+    var replays = 0
 
     private var conversations: [ConversationID: ConversationRow] = [:]
     private var changed: Set<ConversationID> = []

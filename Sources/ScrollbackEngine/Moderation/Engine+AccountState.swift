@@ -36,8 +36,14 @@ extension Engine {
                 try user.checkIsNotReplacement()
                 var row = try transaction.store.user(user) ?? UserRow(profile: UserProfile(id: user))
                 guard row.state == .active || row.state == .deactivated else { throw row.unknown }
+                let isChanged = (row.state == .active) != isActive
                 row.state = isActive ? .active : .deactivated
                 try transaction.store.put(row)
+                if isChanged {
+                    let action: ModerationAct.Action = isActive ? .activate : .deactivate
+                    transaction.publish(.moderated(ModerationAct(action, of: user, by: caller.user)))
+                    try transaction.audit(isActive ? .activate : .deactivate, by: caller, of: user)
+                }
                 if !isActive { transaction.publish(.accessRevoked(user, row.refusal)) }
             }, completion: completion)
     }

@@ -15,6 +15,8 @@ extension Transaction {
         }
         publish(.memberStateChanged(id, user))
         guard isChanged else { return }
+        publish(.moderated(ModerationAct(mute == nil ? .unmute : .mute, of: user, in: id, by: caller.user)))
+        try audit(mute == nil ? .unmute : .mute, by: caller, of: user, in: row)
         try writeNotice(
             Notice(mute == nil ? .memberUnmuted : .memberMuted, user: user, mute: mute), in: id, by: caller.user)
     }

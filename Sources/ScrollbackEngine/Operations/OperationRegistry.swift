@@ -10,7 +10,8 @@ package enum OperationRegistry {
         ListConversations.self, ListChannels.self, PutConversation.self, GetConversation.self,
         DeleteConversation.self, GetHeads.self, SyncConversations.self, MarkRead.self, MarkUnread.self,
         ChangeConversationSettings.self, SetNotificationLevel.self, RemoveRecent.self, AddRecent.self,
-        ExcludeFromNewDevices.self, MarkSeveralRead.self, Subscribe.self, Unsubscribe.self, SignalTyping.self,
+        ExcludeFromNewDevices.self, MarkSeveralRead.self, PutDraft.self, ListDrafts.self, Subscribe.self,
+        Unsubscribe.self, SignalTyping.self,
         SetActivity.self,
         RenewToken.self, Ping.self,
     ]
@@ -18,18 +19,19 @@ package enum OperationRegistry {
     private static let people: [any Executable.Type] = [
         ListMembers.self, PutMember.self, RemoveMember.self, ListReaders.self, InviteUser.self, EndInvitation.self,
         ListInvitations.self, ListOwnInvitations.self,
-        FetchUsers.self, FetchPresence.self, GetMe.self, GetUser.self, PutUser.self,
+        FetchUsers.self, SearchUsers.self, FetchPresence.self, GetMe.self, GetUser.self, PutUser.self,
         ListPushDevices.self, PutPushDevice.self, DeletePushDevice.self, GetPushPreferences.self,
         SetPushPreferences.self, TestPush.self,
         ListUsers.self, ListAllConversations.self, ListConnections.self, CloseConnections.self,
         CloseConnection.self, GetJob.self, PutUserState.self, EraseUser.self, RevokeTokens.self,
-        GetSettings.self, PutSettings.self,
+        GetSettings.self, PutSettings.self, ListDeliveries.self, ReplayDeliveries.self,
+        ListAudit.self,
     ]
 
     private static let messages: [any Executable.Type] = [
         SendMessage.self, EditMessage.self, DeleteMessage.self, DeleteMessages.self, DeleteHistory.self,
         ClearConversation.self, AddAction.self, RemoveAction.self, ListActions.self, ListMessageActions.self,
-        ListPins.self,
+        ListPins.self, ListThreads.self, ChangeThread.self,
         GetMessage.self, GetHistory.self, FetchHistory.self, CountMessages.self, RefreshMessages.self,
         SearchMessages.self, SearchConversation.self, ImportHistory.self,
     ]

@@ -46,7 +46,8 @@ extension StoreReader {
         return nil
     }
 
-    private func uncountedBlocks(
+    /// Returns the blocks of the counted indexes that a user does not count as unread, by their index.
+    func uncountedBlocks(
         of user: UserID, in conversation: Int64, numbers: ClosedRange<Int64>
     ) throws -> [Int64: BitBlock] {
         let wanted = BitBlock.index(of: numbers.lowerBound)...BitBlock.index(of: numbers.upperBound)

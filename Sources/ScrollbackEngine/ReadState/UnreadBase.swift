@@ -37,6 +37,15 @@ package struct UnreadBase: Hashable, Sendable {
             clearSeq: member?.clearSeq ?? 0, clearCountedIndex: member?.clearCountedIndex ?? 0)
     }
 
+    /// Returns the place at or below which nothing is unread in a thread.
+    ///
+    /// It is the higher one of the base and of how far the user read the thread.
+    func inThread(_ state: ThreadStateRow?) -> UnreadBase {
+        UnreadBase(
+            firstSeq: position + 1, floorCountedIndex: countedIndex, readSeq: state?.readSeq ?? 0,
+            readCountedIndex: state?.readCountedIndex ?? 0)
+    }
+
     /// Returns the counted indexes above the base, up to `last`; `nil` if there are none.
     ///
     /// Each stands for an unread message, unless the user does not count it: see `StoreReader.uncounted`.

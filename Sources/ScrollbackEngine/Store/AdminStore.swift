@@ -1,7 +1,7 @@
 package import Foundation
 package import ScrollbackModel
 
-/// Read operations for administration: users, bans, reports and erasures.
+/// Read operations for administration: users, bans, reports, erasures and the audit log.
 package protocol AdminReader {
     /// Returns users with an ID prefix, ordered by ID.
     ///
@@ -37,6 +37,9 @@ package protocol AdminReader {
     /// Returns erasures that have not ended, oldest first.
     func openErasures(limit: Int) throws -> [ErasureRow]
 
+    /// Returns the audit log's entries below a number, newest first.
+    func audit(_ filter: AuditFilter, below number: Int64, limit: Int) throws -> [AuditRow]
+
     /// Returns conversations where a user acted without a membership row, ordered by number.
     func participations(of user: UserID, after conversation: Int64, limit: Int) throws -> [Int64]
     /// Returns the files that a user uploaded, ordered by ID.
@@ -57,6 +60,12 @@ package protocol AdminWriter {
     func put(_ report: inout ReportRow) throws
     /// Stores an erasure, and assigns a number to a new one.
     func put(_ erasure: inout ErasureRow) throws
+    /// Adds an entry to the audit log, with a number above all earlier numbers.
+    func insert(_ row: AuditRow) throws
+    /// Changes the user whom entries of the audit log concern.
+    func renameAuditUser(_ user: UserID, to replacement: UserID) throws
+    /// Deletes at most `limit` entries of the audit log from before a time, and returns how many.
+    func dropAudit(before time: Date, limit: Int) throws -> Int
     /// Records that a user acted in a conversation without having a membership row.
     func insertParticipant(_ user: UserID, in conversation: Int64) throws
 

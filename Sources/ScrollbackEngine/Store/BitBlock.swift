@@ -52,6 +52,10 @@ package struct BitBlock: Hashable, Sendable {
         BitBlock(index: index, words: words | other.words)
     }
 
+    package func subtracting(_ other: BitBlock) -> BitBlock {
+        BitBlock(index: index, words: words & ~other.words)
+    }
+
     private static func mask(_ numbers: ClosedRange<Int64>, in range: ClosedRange<Int64>) -> SIMD16<UInt64> {
         guard numbers.overlaps(range) else { return .zero }
         let first = Int(max(numbers.lowerBound, range.lowerBound) - range.lowerBound)
@@ -75,6 +79,8 @@ package enum BitSet: Hashable, Sendable {
     case deleted
     /// Counted indexes that don't count for one user: the user's own messages, and messages the user hid.
     case uncounted(UserID)
+    /// Counted indexes of the replies in a thread that count as unread, also of deleted ones.
+    case replies(MessageID)
 }
 
 extension StoreReader {

@@ -19,6 +19,9 @@ struct MemoryAdministration {
     var reports: [Int64: ReportRow] = [:]
     var erasures: [Int64: ErasureRow] = [:]
     var participants: Set<ParticipantKey> = []
+    /// The audit log in the order of its numbers.
+    var audit: [AuditRow] = []
+    var lastAudit: Int64 = 0
 
     mutating func eraseBans(in conversation: Int64) {
         bans = bans.filter { $0.key.conversation != conversation }
@@ -197,6 +200,7 @@ extension MemoryRows {
         change(\.deletedRanges[OwnerKey(conversation: conversation, user: user)], nil)
         change(\.mentions[conversation], mentions[conversation]?.filter { $0.user != user })
         change(\.people.receipts[Key(conversation: conversation, user: user)], nil)
+        change(\.threadStates[Key(conversation: conversation, user: user)], nil)
         dropInvitation(of: user, to: conversation)
         putPushLevel(.none, of: user, in: conversation)
         changeModeration { $0.put(nil, of: user, in: conversation) }
@@ -222,5 +226,40 @@ extension MemoryRows {
         change(\.people.lastSeen[user], nil)
         forgetPushes(of: user)
         change(\.usages[user], nil)
+        change(\.drafts[user], nil)
+    }
+}
+
+extension MemoryRows {
+    // MARK: Audit log
+
+    func audit(_ filter: AuditFilter, below number: Int64, limit: Int) -> [AuditRow] {
+        let found = administration.audit.reversed().filter { $0.number < number && filter.includes($0) }
+        return Array(found.prefix(limit))
+    }
+
+    func insert(_ row: AuditRow) {
+        changeAdministration { administration in
+            administration.lastAudit += 1
+            var row = row
+            row.number = administration.lastAudit
+            administration.audit.append(row)
+        }
+    }
+
+    func renameAuditUser(_ user: UserID, to replacement: UserID) {
+        changeAdministration { administration in
+            for index in administration.audit.indices where administration.audit[index].user == user {
+                administration.audit[index].user = replacement
+            }
+        }
+    }
+
+    func dropAudit(before time: Date, limit: Int) -> Int {
+        changeAdministration { administration in
+            let due = Set(administration.audit.filter { $0.at < time }.prefix(limit).map(\.number))
+            administration.audit.removeAll { due.contains($0.number) }
+            return due.count
+        }
     }
 }

@@ -7,8 +7,7 @@ struct MemoryModeration {
     private var blocks: [UserID: Set<UserID>] = [:]
     private var blockers: [UserID: Set<UserID>] = [:]
     private var mutes: [Int64: [UserID: Mute]] = [:]
-    private var deliveries: [Int64: [DeliveryRow]] = [:]
-    private var lastDelivery: Int64 = 0
+    var deliveries = MemoryDeliveries()
 
     func hasBlocked(_ user: UserID, _ other: UserID) -> Bool { blocks[user]?.contains(other) ?? false }
 
@@ -38,26 +37,4 @@ struct MemoryModeration {
     }
 
     mutating func erase(_ conversation: Int64) { mutes[conversation] = nil }
-
-    func conversationsWithDeliveries(after conversation: Int64, limit: Int) -> [Int64] {
-        Array(deliveries.filter { $0.key > conversation && !$0.value.isEmpty }.keys.sorted().prefix(limit))
-    }
-
-    func deliveries(of conversation: Int64, limit: Int) -> [DeliveryRow] {
-        Array((deliveries[conversation] ?? []).prefix(limit))
-    }
-
-    var deliveryCount: Int64 { Int64(deliveries.values.reduce(0) { $0 + $1.count }) }
-
-    mutating func insertDelivery(_ body: RawJSON, of conversation: Int64) {
-        lastDelivery += 1
-        deliveries[conversation, default: []].append(
-            DeliveryRow(number: lastDelivery, conversation: conversation, body: body))
-    }
-
-    mutating func dropDeliveries(of conversation: Int64, through number: Int64) {
-        deliveries[conversation]?.removeAll { $0.number <= number }
-    }
-
-    mutating func dropDeliveries() { deliveries = [:] }
 }

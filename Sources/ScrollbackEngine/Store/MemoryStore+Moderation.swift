@@ -1,3 +1,4 @@
+import Foundation
 import ScrollbackModel
 
 extension MemoryRows {
@@ -9,13 +10,19 @@ extension MemoryRows {
     }
     func blockers(of user: UserID, limit: Int) -> [UserID] { moderation.blockers(of: user, limit: limit) }
     func mute(of user: UserID, in conversation: Int64) -> Mute? { moderation.mute(of: user, in: conversation) }
-    func conversationsWithDeliveries(after conversation: Int64, limit: Int) -> [Int64] {
-        moderation.conversationsWithDeliveries(after: conversation, limit: limit)
+    func conversationsWithDeliveries(to webhook: String, after conversation: Int64, limit: Int) -> [Int64] {
+        moderation.deliveries.conversations(to: webhook, after: conversation, limit: limit)
     }
-    func deliveries(of conversation: Int64, limit: Int) -> [DeliveryRow] {
-        moderation.deliveries(of: conversation, limit: limit)
+    func deliveries(to webhook: String, of conversation: Int64, limit: Int) -> [DeliveryRow] {
+        moderation.deliveries.pending(to: webhook, of: conversation, limit: limit)
     }
-    func deliveryCount() -> Int64 { moderation.deliveryCount }
+    func deliveryCount() -> Int64 { moderation.deliveries.pendingCount }
+    func deliveryLog(to webhook: String, below number: Int64, isPending: Bool?, limit: Int) -> [DeliveryRow] {
+        moderation.deliveries.log(to: webhook, below: number, isPending: isPending, limit: limit)
+    }
+    func delivered(to webhook: String, _ numbers: ClosedRange<Int64>, limit: Int) -> [DeliveryRow] {
+        moderation.deliveries.delivered(to: webhook, numbers, limit: limit)
+    }
 
     // MARK: Writing
 
@@ -31,20 +38,19 @@ extension MemoryRows {
     func put(_ mute: Mute?, of user: UserID, in conversation: Int64) {
         changeModeration { $0.put(mute, of: user, in: conversation) }
     }
-    func insertDelivery(_ body: RawJSON, of conversation: Int64) {
-        changeModeration { $0.insertDelivery(body, of: conversation) }
+    func insertDelivery(_ row: DeliveryRow) { changeModeration { $0.deliveries.insert(row) } }
+    func record(
+        _ attempt: DeliveryAttempt, to webhook: String, of conversation: Int64, through number: Int64
+    ) -> Int {
+        changeModeration { $0.deliveries.record(attempt, to: webhook, of: conversation, through: number) }
     }
-    func dropDeliveries(of conversation: Int64, through number: Int64) -> Int {
-        changeModeration { moderation in
-            let before = moderation.deliveryCount
-            moderation.dropDeliveries(of: conversation, through: number)
-            return Int(before - moderation.deliveryCount)
-        }
+    func dropDeliveries(exceptTo webhooks: Set<String>) -> Int {
+        changeModeration { $0.deliveries.drop(exceptTo: webhooks) }
     }
-    func dropDeliveries() -> Int {
-        changeModeration { moderation in
-            defer { moderation.dropDeliveries() }
-            return Int(moderation.deliveryCount)
-        }
+    func dropDelivered(_ places: SeqRange, in conversation: Int64) {
+        changeModeration { $0.deliveries.dropDelivered(places, in: conversation) }
+    }
+    func dropDelivered(before time: Date, exceeding count: Int64, limit: Int) -> Int {
+        changeModeration { $0.deliveries.dropDelivered(before: time, exceeding: count, limit: limit) }
     }
 }

@@ -106,8 +106,11 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
     var messages: [Int64: [MessageRow]] = [:]
     private var places: [Int64: [MessageID: Seq]] = [:]
     var users: [UserID: UserRow] = [:]
+    var drafts: [UserID: [ConversationID: DraftRow]] = [:]
     var moderation = MemoryModeration()
     var people = MemoryPeople()
+    /// The users' states in threads, ordered by thread.
+    var threadStates: [Key: [ThreadStateRow]] = [:]
     var administration = MemoryAdministration()
     var push = MemoryPush()
 
@@ -140,6 +143,8 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
         users = other.users
         moderation = other.moderation
         people = other.people
+        threadStates = other.threadStates
+        drafts = other.drafts
         administration = other.administration
         push = other.push
         incarnationRows = other.incarnationRows
@@ -466,6 +471,7 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
         change(\.actions[conversation], nil)
         changeModeration { $0.erase(conversation) }
         erasePeople(of: conversation)
+        for key in threadStates.keys where key.conversation == conversation { change(\.threadStates[key], nil) }
         erasePushes(of: conversation)
         changeAdministration { $0.eraseBans(in: conversation) }
         for key in spans.keys where key.conversation == conversation { change(\.spans[key], nil) }

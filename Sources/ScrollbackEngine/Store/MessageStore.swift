@@ -33,7 +33,9 @@ package protocol MessageStore: AnyObject, Sendable {
 }
 
 /// The read operations of a snapshot.
-package protocol StoreReader: ModerationReader, PeopleReader, AdminReader, PushReader {
+package protocol StoreReader: ModerationReader, PeopleReader, ThreadReader, DraftReader, AdminReader,
+    PushReader
+{
     func conversation(_ id: ConversationID) throws -> ConversationRow?
     func conversation(numbered number: Int64) throws -> ConversationRow?
     /// Returns the channels of a community ordered by name, including deleted ones.
@@ -157,7 +159,9 @@ extension StoreReader {
 /// A write transaction.
 ///
 /// Reads within the transaction see its changes.
-package protocol StoreWriter: StoreReader, ModerationWriter, PeopleWriter, AdminWriter, PushWriter {
+package protocol StoreWriter: StoreReader, ModerationWriter, PeopleWriter, ThreadWriter, DraftWriter, AdminWriter,
+    PushWriter
+{
     /// Stores a conversation, and assigns a number to a new one.
     func put(_ conversation: inout ConversationRow) throws
     func put(_ member: MemberRow) throws

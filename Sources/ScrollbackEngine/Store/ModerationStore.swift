@@ -1,3 +1,4 @@
+package import Foundation
 package import ScrollbackModel
 
 /// Read operations for blocks, mutes and webhook deliveries.
@@ -12,12 +13,18 @@ package protocol ModerationReader {
     /// Returns a user's mute in a conversation; it may have expired.
     func mute(of user: UserID, in conversation: Int64) throws -> Mute?
 
-    /// Returns conversations with pending deliveries, ordered by number.
-    func conversationsWithDeliveries(after conversation: Int64, limit: Int) throws -> [Int64]
-    /// Returns a conversation's pending deliveries, oldest first.
-    func deliveries(of conversation: Int64, limit: Int) throws -> [DeliveryRow]
+    /// Returns conversations with pending deliveries to a webhook, ordered by number.
+    func conversationsWithDeliveries(to webhook: String, after conversation: Int64, limit: Int) throws -> [Int64]
+    /// Returns a conversation's pending deliveries to a webhook, oldest first.
+    func deliveries(to webhook: String, of conversation: Int64, limit: Int) throws -> [DeliveryRow]
     /// Returns the number of pending deliveries.
     func deliveryCount() throws -> Int64
+    /// Returns the deliveries to a webhook below a number, newest first.
+    ///
+    /// - Parameter isPending: Only pending deliveries, only delivered ones, or all if `nil`.
+    func deliveryLog(to webhook: String, below number: Int64, isPending: Bool?, limit: Int) throws -> [DeliveryRow]
+    /// Returns the delivered events in a range of numbers that repeat no other delivery, oldest first.
+    func delivered(to webhook: String, _ numbers: ClosedRange<Int64>, limit: Int) throws -> [DeliveryRow]
 }
 
 /// Write operations for blocks, mutes and webhook deliveries.
@@ -27,23 +34,68 @@ package protocol ModerationWriter {
     func put(_ mute: Mute?, of user: UserID, in conversation: Int64) throws
 
     /// Adds a delivery with a number above all earlier numbers.
-    func insertDelivery(_ body: RawJSON, of conversation: Int64) throws
-    /// Deletes a conversation's deliveries up to a number, and returns how many.
-    @discardableResult func dropDeliveries(of conversation: Int64, through number: Int64) throws -> Int
-    /// Deletes all pending deliveries, and returns how many.
-    @discardableResult func dropDeliveries() throws -> Int
+    func insertDelivery(_ row: DeliveryRow) throws
+    /// Records an attempt to send a conversation's pending deliveries up to a number, and returns their number.
+    ///
+    /// They stay pending if the attempt failed.
+    @discardableResult func record(
+        _ attempt: DeliveryAttempt, to webhook: String, of conversation: Int64, through number: Int64
+    ) throws -> Int
+    /// Deletes the deliveries to all other webhooks, and returns how many of them were pending.
+    @discardableResult func dropDeliveries(exceptTo webhooks: Set<String>) throws -> Int
+    /// Deletes delivered events with the content of some messages.
+    func dropDelivered(_ places: SeqRange, in conversation: Int64) throws
+    /// Deletes at most `limit` delivered events that were sent before a time, or whose number is at least `count` below
+    /// the newest one, and returns how many.
+    func dropDelivered(before time: Date, exceeding count: Int64, limit: Int) throws -> Int
 }
 
-/// A pending webhook delivery.
+/// The delivery of an event to a webhook.
 package struct DeliveryRow: Hashable, Sendable {
-    /// The delivery's number; numbers increase and are never reused.
-    package var number: Int64
-    package var conversation: Int64
-    package var body: RawJSON
+    /// The conversation of events that belong to none, which is above all numbers of conversations.
+    package static let noConversation = Int64.max
 
-    package init(number: Int64, conversation: Int64, body: RawJSON) {
-        self.number = number
+    /// The delivery's number; numbers increase and are never reused.
+    package var number: Int64 = 0
+    package var webhook: String
+    package var conversation: Int64
+    /// The kind of the event, or `nil` if an older version of the server stored it.
+    package var event: String?
+    /// The sequence number of the message whose content the event has.
+    package var seq: Seq?
+    package var body: RawJSON
+    /// The delivery that this one repeats.
+    package var original: Int64?
+    package var attempts: Int64 = 0
+    /// When the last attempt ended.
+    package var attemptedAt: Date?
+    /// Why the last failed attempt failed.
+    package var error: String?
+    package var isDelivered = false
+
+    package init(
+        _ event: String?, to webhook: String = "", of conversation: Int64 = DeliveryRow.noConversation, seq: Seq? = nil,
+        body: RawJSON
+    ) {
+        self.event = event
+        self.webhook = webhook
         self.conversation = conversation
+        self.seq = seq
         self.body = body
+    }
+}
+
+/// An attempt to send events to a webhook.
+package struct DeliveryAttempt: Hashable, Sendable {
+    package var at: Date
+    /// Why it failed, or `nil` if the webhook acknowledged the events.
+    package var error: String?
+    /// Whether the events are kept.
+    package var keeps: Bool
+
+    package init(at: Date, error: String? = nil, keeps: Bool = true) {
+        self.at = at
+        self.error = error
+        self.keeps = keeps
     }
 }

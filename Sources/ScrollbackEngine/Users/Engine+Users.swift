@@ -63,6 +63,7 @@ extension Engine {
                 row.isInvitationOnly = change.isInvitationOnly ?? row.isInvitationOnly
                 try transaction.store.put(row)
                 if let push = change.push { try transaction.change(push, of: id) }
+                if caller.user != id { try transaction.audit(.changeProfile, by: caller, of: id) }
                 transaction.publish(.userChanged(row.profile))
                 return row.profile
             }, completion: completion)
@@ -79,6 +80,7 @@ extension Engine {
                 var row = try transaction.store.user(id) ?? UserRow(profile: UserProfile(id: id))
                 row.revokedAt = clock()
                 try transaction.store.put(row)
+                try transaction.audit(.revokeTokens, by: caller, of: id)
                 transaction.publish(.tokensRevoked(id))
             }, completion: completion)
     }

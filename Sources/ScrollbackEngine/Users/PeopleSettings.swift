@@ -8,6 +8,10 @@ package struct PeopleSettings: Hashable, Sendable {
     package var presence: Bool
     /// Whether changes to members and settings are written into the conversation's log.
     package var notices: Bool
+    /// Which users a search of the directory finds.
+    ///
+    /// It is off by default: a server whose users don't know each other must not reveal who else uses it.
+    package var directory = Directory.nobody
 
     package init(readReceipts: Bool = true, presence: Bool = false, notices: Bool = false) {
         self.readReceipts = readReceipts
@@ -19,6 +23,7 @@ package struct PeopleSettings: Hashable, Sendable {
         writer.field("readReceipts", readReceipts)
         writer.field("presence", presence)
         writer.field("notices", notices)
+        writer.field("directory", directory.rawValue)
     }
 
     /// Reads one JSON member.
@@ -29,6 +34,12 @@ package struct PeopleSettings: Hashable, Sendable {
         case "readReceipts": readReceipts = try value.bool()
         case "presence": presence = try value.bool()
         case "notices": notices = try value.bool()
+        case "directory":
+            let names = Directory.allCases.map(\.rawValue).joined(separator: ", ")
+            guard let directory = Directory(rawValue: try value.string()) else {
+                throw .invalidParameter("directory", "must be one of \(names)")
+            }
+            self.directory = directory
         default: return false
         }
         return true

@@ -1,13 +1,35 @@
 import ScrollbackModel
-import ScrollbackWire
 package import Synchronization
 
-/// The queue of webhook deliveries about stored messages.
+/// The queue of webhook deliveries about stored events.
 ///
-/// The transaction of a change also stores its delivery, which stays until the webhook acknowledges it.
+/// The transaction of a change also stores its deliveries, one for each webhook that selects the event. They stay until
+/// the webhook acknowledges them, and then in the log for some time.
 package final class DeliveryQueue: Sendable {
-    let loop = OutboundLoop()
-    let after = Mutex<WebhookSettings.After?>(nil)
+    /// The webhooks of the current settings.
+    struct Receivers: Sendable {
+        var all: [String: WebhookSettings.After] = [:]
+        /// The events that at least one webhook selects.
+        var kinds: Set<WebhookEvent.Kind> = []
+        var keepsLog = false
+
+        init(_ settings: WebhookSettings) {
+            all = settings.receivers
+            kinds = all.values.reduce(into: []) { $0.formUnion($1.events) }
+            keepsLog = settings.logHours > 0
+        }
+    }
+
+    private struct State {
+        var receivers = Receivers(.init())
+        /// The loop of each webhook since the start, also of those that were removed.
+        var loops: [String: OutboundLoop] = [:]
+    }
+
+    private let state = Mutex(State())
+    /// The names of new webhooks, each once.
+    let newNames: AsyncStream<String>
+    private let announce: AsyncStream<String>.Continuation
     /// The number of acknowledged requests since the start.
     package let posts = Atomic<Int>(0)
     /// The number of failed requests since the start.
@@ -18,66 +40,82 @@ package final class DeliveryQueue: Sendable {
 
     init(waiting: Int) {
         self.waiting = Atomic(waiting)
+        (newNames, announce) = AsyncStream.makeStream()
     }
+
+    /// Applies new settings.
+    func configure(_ settings: WebhookSettings) {
+        let receivers = Receivers(settings)
+        let new = state.withLock { state in
+            state.receivers = receivers
+            let new = receivers.all.keys.filter { state.loops[$0] == nil }
+            for name in new { state.loops[name] = OutboundLoop() }
+            return new
+        }
+        for name in new { announce.yield(name) }
+        wakeUp()
+    }
+
+    private func wakeUp() {
+        for loop in state.withLock({ Array($0.loops.values) }) { loop.wakeUp() }
+    }
+
+    func loop(of name: String) -> OutboundLoop? { state.withLock { $0.loops[name] } }
+
+    /// Returns a webhook, and whether its delivered events are kept.
+    func receiver(_ name: String) -> (webhook: WebhookSettings.After, keepsLog: Bool)? {
+        state.withLock { state in state.receivers.all[name].map { ($0, state.receivers.keepsLog) } }
+    }
+
+    var names: [String] { state.withLock { $0.receivers.all.keys.sorted() } }
 
     /// Stores deliveries for the events of a transaction.
     ///
     /// - Returns: The number of stored deliveries.
     func record(_ transaction: Transaction) throws -> Int {
-        guard transaction.notifiesWebhook ?? after.withLock({ $0 != nil }) else { return 0 }
-        var count = 0
+        let receivers = transaction.webhooks.map { Receivers($0) } ?? state.withLock { $0.receivers }
+        guard !receivers.all.isEmpty else { return 0 }
+        let names = receivers.all.keys.sorted()
+        var count = transaction.replays
         for event in transaction.events {
-            guard let (conversation, body) = Self.body(of: event), let row = try transaction.conversation(conversation)
-            else { continue }
-            try transaction.store.insertDelivery(body, of: row.number)
-            count += 1
+            if receivers.keepsLog { try dropDeletedContent(of: event, transaction) }
+            for event in WebhookEvent.events(of: event) where receivers.kinds.contains(event.kind) {
+                var row = DeliveryRow(event.kind.rawValue, seq: event.seq, body: event.body)
+                if let id = event.conversation {
+                    guard let conversation = try transaction.conversation(id) else { continue }
+                    row.conversation = conversation.number
+                }
+                for name in names where receivers.all[name]?.events.contains(event.kind) == true {
+                    row.webhook = name
+                    try transaction.store.insertDelivery(row)
+                    count += 1
+                }
+            }
         }
         return count
+    }
+
+    /// Removes delivered events with the content of deleted messages from the log.
+    private func dropDeletedContent(of event: Event, _ transaction: Transaction) throws {
+        let deleted: (ConversationID, SeqRange)? =
+            switch event {
+            case .changed(let id, .message(let message), _, _) where message.isDeleted:
+                (id, message.seq...message.seq)
+            case .changed(let id, .removed(let places, _), _, _): (id, places)
+            case .conversationDeleted(let id): (id, 0...Seq.max)
+            default: nil
+            }
+        guard let (id, places) = deleted, let row = try transaction.conversation(id) else { return }
+        try transaction.store.dropDelivered(places, in: row.number)
     }
 
     /// Records that a commit stored deliveries.
     func recorded(_ count: Int) {
         guard count > 0 else { return }
         waiting.wrappingAdd(count, ordering: .relaxed)
-        loop.wakeUp()
+        wakeUp()
     }
 
-    /// Records that a commit deleted deliveries.
+    /// Records that a commit deleted or delivered pending deliveries.
     func dropped(_ count: Int) { waiting.wrappingSubtract(count, ordering: .relaxed) }
-
-    private static func body(of event: Event) -> (ConversationID, RawJSON)? {
-        func body(_ name: String, _ writeMembers: (inout JSONWriter) -> Void) -> RawJSON {
-            var writer = JSONWriter(reserving: 512)
-            writer.object { writer in
-                writer.field("event", name)
-                writeMembers(&writer)
-            }
-            return writer.json
-        }
-        func body(_ name: String, _ message: Message) -> RawJSON {
-            body(name) { writer in
-                writer.key("message")
-                message.write(to: &writer)
-            }
-        }
-        switch event {
-        case .message(let message, _, _): return (message.conversation, body("message", message))
-        case .changed(let id, .message(let message), _, _): return (id, body("changed", message))
-        case .changed(let id, .removed(let places, let rev), _, _):
-            let removed = body("removed") { writer in
-                writer.field("conversation", id)
-                writer.field("lower", places.lowerBound)
-                writer.field("upper", places.upperBound)
-                writer.field("rev", rev)
-            }
-            return (id, removed)
-        case .reported(let report):
-            let reported = body("report") { writer in
-                writer.key("report")
-                writer.object { report.writeMembers(to: &$0) }
-            }
-            return (report.conversation, reported)
-        default: return nil
-        }
-    }
 }

@@ -23,23 +23,46 @@ package struct WebhookSettings: Hashable, Sendable {
         }
     }
 
-    /// The event webhook, called after a message or a change was stored.
+    /// A webhook that receives events after they were stored.
     package struct After: Hashable, Sendable {
         package var url: String
         package var secret: String
+        package var events: Set<WebhookEvent.Kind>
 
-        package init(url: String, secret: String) {
+        package init(url: String, secret: String, events: Set<WebhookEvent.Kind> = WebhookEvent.Kind.standard) {
             self.url = url
             self.secret = secret
+            self.events = events
         }
     }
 
     package var before: Before?
     package var after: After?
+    /// Further webhooks by their names.
+    package var subscriptions: [String: After]
+    /// How many hours the server keeps delivered events, so that they can be delivered again; 0 for none.
+    package var logHours: Int
 
-    package init(before: Before? = nil, after: After? = nil) {
+    /// The name under which ``after`` is in the delivery log.
+    private static let nameOfAfter = "after"
+    private static let maximumSubscriptions = 20
+    private static let maximumNameBytes = 32
+    private static let maximumLogHours = 168
+
+    package init(
+        before: Before? = nil, after: After? = nil, subscriptions: [String: After] = [:], logHours: Int = 24
+    ) {
         self.before = before
         self.after = after
+        self.subscriptions = subscriptions
+        self.logHours = logHours
+    }
+
+    /// All webhooks that receive events, by their names.
+    var receivers: [String: After] {
+        var all = subscriptions
+        all[Self.nameOfAfter] = after
+        return all
     }
 
     /// Writes the settings as JSON; secrets are included only for the store and never returned to clients.
@@ -56,11 +79,18 @@ package struct WebhookSettings: Hashable, Sendable {
             }
             if let after {
                 writer.key("after")
+                after.write(to: &writer, withSecrets: withSecrets)
+            }
+            if !subscriptions.isEmpty {
+                writer.key("subscriptions")
                 writer.object { writer in
-                    writer.field("url", after.url)
-                    if withSecrets { writer.field("secret", after.secret) }
+                    for (name, webhook) in subscriptions.sorted(by: { $0.key < $1.key }) {
+                        writer.key(name)
+                        webhook.write(to: &writer, withSecrets: withSecrets)
+                    }
                 }
             }
+            writer.field("logHours", logHours)
         }
     }
 
@@ -87,15 +117,19 @@ package struct WebhookSettings: Hashable, Sendable {
                 before = hook
             case "after":
                 if try value.null() { return after = nil }
-                var hook = after ?? After(url: "", secret: "")
+                after = try After(from: &value, changing: after, "webhooks.after")
+            case "subscriptions":
+                if try value.null() { return subscriptions = [:] }
                 try value.object { (name, value) throws(ChatError) in
-                    switch name {
-                    case "url": hook.url = try value.string()
-                    case "secret": hook.secret = try value.string()
-                    default: try value.skip()
-                    }
+                    if try value.null() { return subscriptions[name] = nil }
+                    subscriptions[name] = try After(
+                        from: &value, changing: subscriptions[name], "webhooks.subscriptions.\(name)")
                 }
-                after = hook
+            case "logHours":
+                guard let hours = Int(exactly: try value.integer()) else {
+                    throw .invalidParameter("webhooks.logHours", "must be in 0...\(Self.maximumLogHours)")
+                }
+                logHours = hours
             default: try value.skip()
             }
         }
@@ -108,15 +142,84 @@ package struct WebhookSettings: Hashable, Sendable {
                 throw .invalidParameter("webhooks.before.timeoutSeconds", "must be in 0.1...10")
             }
         }
-        if let after { try Self.check(after.url, after.secret, of: "after") }
+        if let after { try after.validate("after") }
+        guard subscriptions.count <= Self.maximumSubscriptions else {
+            throw .invalidParameter(
+                "webhooks.subscriptions", "must have at most \(Self.maximumSubscriptions) members",
+                limit: Self.maximumSubscriptions)
+        }
+        for (name, webhook) in subscriptions {
+            guard (1...Self.maximumNameBytes).contains(name.utf8.count), name != Self.nameOfAfter,
+                name.utf8.allSatisfy(Self.isAllowedInName)
+            else {
+                throw .invalidParameter(
+                    "webhooks.subscriptions",
+                    "must have names of 1...\(Self.maximumNameBytes) characters a-z, 0-9 and -, other than after")
+            }
+            try webhook.validate("subscriptions.\(name)")
+        }
+        guard (0...Self.maximumLogHours).contains(logHours) else {
+            throw .invalidParameter(
+                "webhooks.logHours", "must be in 0...\(Self.maximumLogHours)", limit: Self.maximumLogHours)
+        }
     }
 
-    private static func check(_ url: String, _ secret: String, of name: String) throws(ChatError) {
+    private static func isAllowedInName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
+        default: false
+        }
+    }
+
+    fileprivate static func check(_ url: String, _ secret: String, of name: String) throws(ChatError) {
         _ = try URLComponents(endpoint: url, of: "webhooks.\(name).url")
         guard (16...256).contains(secret.utf8.count) else {
             throw .invalidParameter(
                 "webhooks.\(name).secret",
                 "must be 16...256 bytes, because it signs the webhook's requests")
+        }
+    }
+}
+
+extension WebhookSettings.After {
+    fileprivate func write(to writer: inout JSONWriter, withSecrets: Bool) {
+        writer.object { writer in
+            writer.field("url", url)
+            if withSecrets { writer.field("secret", secret) }
+            writer.key("events")
+            writer.array(events.map(\.rawValue).sorted()) { $0.value($1) }
+        }
+    }
+
+    /// Reads a webhook; what is left out stays as it is in `known`.
+    fileprivate init(
+        from reader: inout JSONReader, changing known: WebhookSettings.After?, _ parameter: String
+    ) throws(ChatError) {
+        var webhook = known ?? .init(url: "", secret: "")
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "url": webhook.url = try value.string()
+            case "secret": webhook.secret = try value.string()
+            case "events":
+                var events: Set<WebhookEvent.Kind> = []
+                try value.array { (element) throws(ChatError) in
+                    guard let kind = WebhookEvent.Kind(rawValue: try element.string()) else {
+                        let names = WebhookEvent.Kind.allCases.map(\.rawValue).joined(separator: ", ")
+                        throw .invalidParameter("\(parameter).events", "must contain only \(names)")
+                    }
+                    events.insert(kind)
+                }
+                webhook.events = events
+            default: try value.skip()
+            }
+        }
+        self = webhook
+    }
+
+    fileprivate func validate(_ name: String) throws(ChatError) {
+        try WebhookSettings.check(url, secret, of: name)
+        guard !events.isEmpty else {
+            throw .invalidParameter("webhooks.\(name).events", "must not be empty: remove the webhook instead")
         }
     }
 }

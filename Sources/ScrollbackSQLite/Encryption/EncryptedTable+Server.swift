@@ -25,6 +25,7 @@ extension EncryptedTable {
         EncryptedTable(
             "report", key: ["number"], binding: ["message", "conversation", "reporter"],
             texts: ["content", "text", "note"]),
+        EncryptedTable("draft", key: ["user", "conversation"], texts: ["body"]),
         EncryptedTable("delivery", key: ["number"], texts: ["body"]),
         EncryptedTable("pushDevice", key: ["user", "device"], texts: ["p256dh", "auth"]),
         EncryptedTable("push", key: ["number"], binding: ["conversation", "kind", "seq"], texts: ["body"]),
@@ -66,6 +67,11 @@ extension EncryptedRow {
 
     static func report(_ message: MessageID, _ conversation: Int64, _ reporter: UserID) -> EncryptedRow {
         EncryptedRow("report", .bytes(message.uuid), .number(conversation), .text(reporter.text))
+    }
+
+    /// - Parameter conversation: The conversation's text form, from the user's point of view.
+    static func draft(_ user: UserID, _ conversation: String) -> EncryptedRow {
+        EncryptedRow("draft", .text(user.text), .text(conversation))
     }
 
     static func delivery(_ number: Int64) -> EncryptedRow { EncryptedRow("delivery", .number(number)) }

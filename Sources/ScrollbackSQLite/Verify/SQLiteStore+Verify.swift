@@ -94,7 +94,7 @@ struct Verification {
 
     /// The statements that run for each conversation.
     struct Statements {
-        let messages, ids, members, spans, blocks, counted, mentions, changes: GRDB.Statement
+        let messages, ids, members, spans, blocks, counted, mentions, replies, changes: GRDB.Statement
 
         init(_ database: Database) throws {
             func statement(_ sql: String) throws -> GRDB.Statement { try database.makeStatement(sql: sql) }
@@ -120,6 +120,13 @@ struct Verification {
                 SELECT mention.seq, mention.sender, message.sender FROM mention LEFT JOIN message
                 ON message.conversation = mention.conversation AND message.seq = mention.seq
                 WHERE mention.conversation = ?
+                """)
+            replies = try statement(
+                """
+                SELECT reply.seq, reply.n, reply.type, reply.flags, first.id, first.seq
+                FROM message AS reply
+                JOIN message AS first ON first.id = reply.thread AND first.conversation = reply.conversation
+                WHERE reply.conversation = ? AND reply.thread IS NOT NULL ORDER BY reply.seq
                 """)
             changes = try statement("SELECT rev FROM change WHERE conversation = ? ORDER BY rev")
         }
@@ -176,7 +183,7 @@ struct Verification {
     private mutating func checkOrphans() throws {
         let tables = [
             "message", "member", "span", "bits", "void", "mention", "change", "action", "retired", "receipt",
-            "invitation", "mute", "report", "guest", "ban",
+            "invitation", "mute", "report", "guest", "ban", "threadState",
         ]
         for table in tables {
             // Conversation 0 has the bans from the server.

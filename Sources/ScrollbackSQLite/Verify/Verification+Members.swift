@@ -9,6 +9,7 @@ extension Verification {
         try checkSpans(of: row)
         try checkUncounted(of: row)
         try checkMentions(of: row)
+        try checkReplies(of: row)
         try checkReceipts(of: row)
     }
 
@@ -140,6 +141,25 @@ extension Verification {
                     }
                     return true
                 })
+        }
+    }
+
+    /// Verifies that the sets of the replies in threads have all replies that count.
+    ///
+    /// A thread whose first message is about to be removed gets no further replies.
+    private mutating func checkReplies(of row: ConversationRow) throws {
+        let deletedRanges = SeqRangeSet(try reader.deletedRanges(of: nil, in: row.number).map(\.places))
+        try connection.run(statements.replies, bind: { $0.add(row.number) }) { columns in
+            let (seq, countedIndex) = (columns.integer(), columns.integer())
+            let traits = MessageType(rawValue: columns.text()).traits
+                .restricted(by: MessageTraits(bits: columns.integer()))
+            let thread = MessageID(try columns.uuid("thread"))
+            let first = columns.integer()
+            guard first >= row.firstSeq, !deletedRanges.contains(first) else { return true }
+            if traits.countsUnread, try !reader.isIn(.replies(thread), countedIndex, of: row.number) {
+                try found("\(row.id): message \(seq) is not in the set of the replies in its thread")
+            }
+            return true
         }
     }
 

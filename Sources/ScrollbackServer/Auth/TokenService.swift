@@ -51,7 +51,7 @@ package final class TokenService: Sendable {
     /// A token whose signature was verified.
     private enum SignedToken {
         case own(Claims, kid: String)
-        case external(ExternalClaims)
+        case external(ExternalClaims, kid: String?)
     }
 
     /// The maximum number of cached tokens.
@@ -265,11 +265,13 @@ package final class TokenService: Sendable {
             }
             // Ignore scopes of newer server versions. Unknown scopes must not turn into `.all`.
             let scopes = claims.scopes.map { Scopes(Set($0.compactMap { Scope(rawValue: $0) })) } ?? .all
-            return try Self.verified(claims, scopes)
-        case .external(let claims):
+            return try Self.verified(claims, kid, scopes)
+        case .external(let claims, let kid):
             guard var trust else { throw Self.invalidTokenError }
             trust.issuer = state.withLock { $0.issuer }
-            return try trust.verified(claims, now: clock(), allowsExpired: allowsExpired)
+            var verified = try trust.verified(claims, now: clock(), allowsExpired: allowsExpired)
+            verified.caller.token = TokenSource(key: kid, issuedAt: verified.issuedAt)
+            return verified
         }
     }
 
@@ -286,14 +288,18 @@ package final class TokenService: Sendable {
             throw ChatError(
                 .invalidToken, "The link is for another file. Create a link with POST /v1/media/{id}/link.")
         }
-        return try Self.verified(claims, Scopes(claims.scopes?.contains("admin") == true ? [.admin] : [.read]))
+        return try Self.verified(claims, kid, Scopes(claims.scopes?.contains("admin") == true ? [.admin] : [.read]))
     }
 
-    private static func verified(_ claims: Claims, _ scopes: Scopes) throws(ChatError) -> VerifiedToken {
-        VerifiedToken(
+    private static func verified(
+        _ claims: Claims, _ kid: String, _ scopes: Scopes
+    ) throws(ChatError) -> VerifiedToken {
+        let issuedAt = Date(timeIntervalSince1970: claims.iat)
+        return VerifiedToken(
             caller: Caller(
-                user: try UserID(claims.sub, parameter: "token"), isAdmin: scopes.contains(.admin), scopes: scopes),
-            issuedAt: Date(timeIntervalSince1970: claims.iat),
+                user: try UserID(claims.sub, parameter: "token"), isAdmin: scopes.contains(.admin), scopes: scopes,
+                token: TokenSource(key: kid, issuedAt: issuedAt)),
+            issuedAt: issuedAt,
             expiresAt: claims.exp.map { Date(timeIntervalSince1970: $0) })
     }
 
@@ -340,7 +346,7 @@ package final class TokenService: Sendable {
         guard let trust, let algorithm = KeyAlgorithm(named: header.algorithm) else { throw Self.invalidTokenError }
         let generation = state.withLock { $0.generation }
         do throws(ChatError) {
-            return .external(try await claims(of: token, header, algorithm))
+            return .external(try await claims(of: token, header, algorithm), kid: header.kid)
         } catch {
             guard case .url(let url) = trust.keys else { throw error }
             // The issuer may have published another key since the last download.
@@ -351,7 +357,7 @@ package final class TokenService: Sendable {
             }
             // The keys may also have changed for another token in the meantime.
             guard state.withLock({ $0.generation }) != generation else { throw error }
-            return .external(try await claims(of: token, header, algorithm))
+            return .external(try await claims(of: token, header, algorithm), kid: header.kid)
         }
     }
 

@@ -17,6 +17,8 @@ extension ServerEvent {
         case .hidden: "hidden"
         case .read, .peerRead: "read"
         case .reads: "reads"
+        case .thread: "thread"
+        case .draft: "draft"
         case .conversation: "conversation"
         case .member: "member"
         case .typing: "typing"
@@ -29,6 +31,7 @@ extension ServerEvent {
 
     private func writeMembers(to writer: inout JSONWriter) {
         if case .invitation(let invitation) = self { return invitation.writeMembers(to: &writer) }
+        if case .draft(let draft) = self { return draft.writeMembers(to: &writer) }
         writer.field("conversation", conversation)
         switch self {
         case .message(let message):
@@ -63,6 +66,7 @@ extension ServerEvent {
             writer.array(reads) { writer, read in
                 ReadResult(conversation: read.conversation, result: .success(read.summary)).write(to: &writer)
             }
+        case .thread(_, let state): state.writeMembers(to: &writer)
         case .peerRead(_, let user, let seq):
             writer.field("user", user)
             writer.field("readSeq", seq)
@@ -79,7 +83,7 @@ extension ServerEvent {
             profile.write(to: &writer)
         case .invitationEnded: writer.field("ended", true)
         case .presence(let user, let presence): presence.writeMembers(of: user, to: &writer)
-        case .resync, .invitation: break
+        case .resync, .invitation, .draft: break
         }
     }
 
@@ -89,8 +93,8 @@ extension ServerEvent {
     static func decode(_ name: String, _ reader: inout JSONReader) throws(ChatError) -> ServerEvent? {
         guard
             [
-                "message", "changed", "head", "hidden", "read", "reads", "conversation", "member", "typing", "user",
-                "invitation", "presence", "resync",
+                "message", "changed", "head", "hidden", "read", "reads", "thread", "draft", "conversation", "member",
+                "typing", "user", "invitation", "presence", "resync",
             ].contains(name)
         else { return nil }
         var whole = reader
@@ -121,6 +125,8 @@ extension ServerEvent {
             }
             return .read(try conversation(), try ReadSummary(from: &whole))
         case "reads": return .reads(try fields.reads.required("reads"))
+        case "draft": return .draft(try SyncedDraft(from: &whole))
+        case "thread": return .thread(try conversation(), try ThreadState(from: &whole))
         case "conversation": return .conversation(try conversation(), isDeleted: fields.isDeleted)
         case "member":
             let role = try fields.role.required("role")
@@ -202,7 +208,10 @@ private struct EventFields {
     }
 }
 
-extension UserProfile {
+extension UserProfile: ListElement {
+    package static let listName = "users"
+    package static let schema = JSONSchema.component("Profile")
+
     package func write(to writer: inout JSONWriter) {
         writer.object { writeMembers(to: &$0) }
     }

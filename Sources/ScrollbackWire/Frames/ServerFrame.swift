@@ -74,6 +74,10 @@ package enum ServerEvent: Sendable {
     case read(ConversationID, ReadSummary)
     /// The user's own state in several conversations changed.
     case reads([(conversation: ConversationID, summary: ReadSummary)])
+    /// The user's own state in a thread changed, possibly on another device.
+    case thread(ConversationID, ThreadState)
+    /// The user's draft in a conversation changed, possibly on another device.
+    case draft(SyncedDraft)
     /// The read position of the other user in a direct conversation.
     case peerRead(ConversationID, UserID, Seq)
     case conversation(ConversationID, isDeleted: Bool)
@@ -96,11 +100,12 @@ package enum ServerEvent: Sendable {
         case .message(let message): message.conversation
         case .transient(let message): message.conversation
         case .changed(let id, _, _), .head(let id, _), .hidden(let id, _, _), .read(let id, _),
-            .peerRead(let id, _, _),
+            .peerRead(let id, _, _), .thread(let id, _),
             .conversation(let id, _), .member(let id, _, _), .typing(let id, _, _),
             .invitationEnded(let id):
             id
         case .invitation(let invitation): invitation.conversation
+        case .draft(let draft): draft.conversation
         case .user, .reads, .presence: nil
         case .resync(let id): id
         }

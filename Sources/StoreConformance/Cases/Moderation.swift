@@ -61,35 +61,150 @@ extension StoreConformance {
                 try store.read { [row] in try expectEqual(try $0.conversation(.room("a")), row) }
             }
         },
-        Case("Deliveries are queued in order, and their numbers are never reused") { store in
+        Case("Deliveries are queued in order for each webhook, and their numbers are never reused") { store in
             let body = RawJSON(known: #"{"a" : 1}"#)
+            func row(_ conversation: Int64, to webhook: String = "a") -> DeliveryRow {
+                DeliveryRow("message", to: webhook, of: conversation, seq: 7, body: body)
+            }
             try store.transaction { store in
-                for index in 0..<6 { try store.insertDelivery(body, of: Int64(index % 2) + 1) }
+                for index in 0..<6 { try store.insertDelivery(row(Int64(index % 2) + 1)) }
+                try store.insertDelivery(row(1, to: "b"))
+                try store.insertDelivery(row(DeliveryRow.noConversation, to: "b"))
             }
             let (first, second) = try store.read { store in
-                try expectEqual(try store.conversationsWithDeliveries(after: 0, limit: 10), [1, 2])
-                try expectEqual(try store.conversationsWithDeliveries(after: 1, limit: 10), [2])
-                try expectEqual(try store.conversationsWithDeliveries(after: 0, limit: 1), [1])
-                try expectEqual(try store.deliveryCount(), 6)
-                return (try store.deliveries(of: 1, limit: 10), try store.deliveries(of: 2, limit: 2))
+                func conversations(_ webhook: String, after: Int64, limit: Int = 10) throws -> [Int64] {
+                    try store.conversationsWithDeliveries(to: webhook, after: after, limit: limit)
+                }
+                try expectEqual(try conversations("a", after: 0), [1, 2])
+                try expectEqual(try conversations("a", after: 1), [2])
+                try expectEqual(try conversations("a", after: 0, limit: 1), [1])
+                try expectEqual(try conversations("b", after: 0), [1, DeliveryRow.noConversation])
+                try expectEqual(try conversations("c", after: 0), [])
+                try expectEqual(try store.deliveryCount(), 8)
+                return (
+                    try store.deliveries(to: "a", of: 1, limit: 10), try store.deliveries(to: "a", of: 2, limit: 2)
+                )
             }
             try expectEqual(first.map(\.body), [body, body, body])
+            try expectEqual(first.map(\.seq), [7, 7, 7])
             try expectEqual(second.count, 2)
             let numbers = first.map(\.number)
             try expectEqual(numbers, Set(numbers).sorted())
+            let removed = DeliveryAttempt(at: Date(timeIntervalSince1970: 1), keeps: false)
             try store.transaction { store in
-                try expectEqual(try store.dropDeliveries(of: 1, through: numbers[1]), 2)
-                try expectEqual(try store.dropDeliveries(of: 1, through: numbers[1]), 0)
-                try expectEqual(try store.dropDeliveries(of: 2, through: .max), 3)
-                try store.insertDelivery(body, of: 2)
+                try expectEqual(try store.record(removed, to: "a", of: 1, through: numbers[1]), 2)
+                try expectEqual(try store.record(removed, to: "a", of: 1, through: numbers[1]), 0)
+                try expectEqual(try store.record(removed, to: "a", of: 2, through: .max), 3)
+                try store.insertDelivery(row(2))
             }
             try store.read { store in
-                try expectEqual(try store.deliveries(of: 1, limit: 10).map(\.number), [numbers[2]])
-                let new = try store.deliveries(of: 2, limit: 10).map(\.number)
-                try expect(new.count == 1 && new[0] > 6, "a number was reused: \(new)")
+                try expectEqual(try store.deliveries(to: "a", of: 1, limit: 10).map(\.number), [numbers[2]])
+                let new = try store.deliveries(to: "a", of: 2, limit: 10).map(\.number)
+                try expect(new.count == 1 && new[0] > 8, "a number was reused: \(new)")
+                try expectEqual(try store.deliveryLog(to: "a", below: .max, isPending: nil, limit: 9).count, 2)
             }
-            try store.transaction { try expectEqual(try $0.dropDeliveries(), 2) }
+            try store.transaction { try expectEqual(try $0.dropDeliveries(exceptTo: ["b"]), 2) }
+            try store.read { try expectEqual(try $0.deliveryCount(), 2) }
+            try store.transaction { try expectEqual(try $0.dropDeliveries(exceptTo: []), 2) }
             try store.read { try expectEqual(try $0.deliveryCount(), 0) }
+        },
+        Case("Delivered events stay in the log until they are dropped") { store in
+            let body = RawJSON(known: "{}")
+            func date(_ seconds: Double) -> Date { Date(timeIntervalSince1970: seconds) }
+            try store.transaction { store in
+                for seq in 1...4 {
+                    try store.insertDelivery(DeliveryRow("message", to: "a", of: 1, seq: Seq(seq), body: body))
+                }
+            }
+            let numbers = try store.read { try $0.deliveries(to: "a", of: 1, limit: 9) }.map(\.number)
+            try store.transaction { store in
+                let failed = DeliveryAttempt(at: date(10), error: "status 500")
+                try expectEqual(try store.record(failed, to: "a", of: 1, through: numbers[2]), 3)
+                try expectEqual(try store.record(.init(at: date(20)), to: "a", of: 1, through: numbers[1]), 2)
+                var replay = DeliveryRow("message", to: "a", of: 1, seq: 1, body: body)
+                replay.original = numbers[0]
+                try store.insertDelivery(replay)
+            }
+            try store.read { store in
+                try expectEqual(try store.deliveryCount(), 3)
+                let log = try store.deliveryLog(to: "a", below: .max, isPending: nil, limit: 9)
+                try expectEqual(log.map(\.number), log.map(\.number).sorted(by: >))
+                try expectEqual(log.map(\.isDelivered), [false, false, false, true, true])
+                try expectEqual(log.map(\.attempts), [0, 0, 1, 2, 2])
+                try expectEqual(log.map(\.attemptedAt), [nil, nil, date(10), date(20), date(20)])
+                try expectEqual(log.map(\.error), [nil, nil, "status 500", "status 500", "status 500"])
+                try expectEqual(log.map(\.original), [numbers[0], nil, nil, nil, nil])
+                func entries(_ isPending: Bool, below: Int64 = .max) throws -> [Int64] {
+                    try store.deliveryLog(to: "a", below: below, isPending: isPending, limit: 2).map(\.number)
+                }
+                try expectEqual(try entries(false), [numbers[1], numbers[0]])
+                try expectEqual(try entries(false, below: numbers[1]), [numbers[0]])
+                try expectEqual(try entries(true).last, numbers[3])
+                func delivered(_ range: ClosedRange<Int64>, limit: Int = 9) throws -> [Int64] {
+                    try store.delivered(to: "a", range, limit: limit).map(\.number)
+                }
+                try expectEqual(try delivered(0...Int64.max), [numbers[0], numbers[1]])
+                try expectEqual(try delivered(0...Int64.max, limit: 1), [numbers[0]])
+                try expectEqual(try delivered(numbers[1]...numbers[3]), [numbers[1]])
+                try expectEqual(try store.delivered(to: "b", 0...Int64.max, limit: 9), [])
+            }
+            try store.transaction { store in
+                // Pending deliveries are not dropped with the content of their message.
+                try store.dropDelivered(1...1, in: 1)
+                try store.dropDelivered(2...2, in: 2)
+                try expectEqual(try store.dropDelivered(before: date(20), exceeding: 100, limit: 9), 0)
+            }
+            try store.read { store in
+                let log = try store.deliveryLog(to: "a", below: .max, isPending: nil, limit: 9)
+                try expectEqual(log.map(\.seq), [1, 4, 3, 2])
+            }
+            try store.transaction { store in
+                _ = try store.record(.init(at: date(30)), to: "a", of: 1, through: .max)
+                try expectEqual(try store.dropDelivered(before: date(21), exceeding: 100, limit: 9), 1)
+                try expectEqual(try store.dropDelivered(before: date(21), exceeding: 2, limit: 9), 1)
+                try expectEqual(try store.dropDelivered(before: date(31), exceeding: 2, limit: 1), 1)
+                try expectEqual(try store.dropDelivered(before: date(31), exceeding: 2, limit: 9), 1)
+            }
+            try store.read { store in
+                try expectEqual(try store.deliveryLog(to: "a", below: .max, isPending: nil, limit: 9), [])
+            }
+        },
+        Case("The audit log is found by actor, user, conversation and action, newest first") { store in
+            func row(_ seconds: Double, _ actor: UserID, _ action: AuditRow.Action, _ user: UserID?) -> AuditRow {
+                AuditRow(
+                    at: Date(timeIntervalSince1970: seconds), actor: actor,
+                    token: TokenSource(key: "k", issuedAt: Date(timeIntervalSince1970: 1)), action: action.rawValue,
+                    user: user, conversation: user == nil ? 0 : 7, detail: user == nil ? nil : "x")
+            }
+            let rows = [
+                row(10, "root", .changeSettings, nil), row(20, "root", .ban, "bob"), row(30, "alice", .mute, "bob"),
+                row(40, "root", .ban, "carol"),
+            ]
+            try store.transaction { store in for row in rows { try store.insert(row) } }
+            func found(_ filter: AuditFilter, below: Int64 = .max, limit: Int = 9) throws -> [AuditRow] {
+                try store.read { try $0.audit(filter, below: below, limit: limit) }
+            }
+            let all = try found(AuditFilter())
+            try expectEqual(all.map(\.number), all.map(\.number).sorted(by: >))
+            try expectEqual(all.map { Self.unnumbered($0) }, rows.reversed())
+            try expectEqual(try found(AuditFilter(), limit: 2), Array(all.prefix(2)))
+            try expectEqual(try found(AuditFilter(), below: all[1].number), Array(all.suffix(2)))
+            try expectEqual(try found(AuditFilter(actor: "root")), [all[0], all[2], all[3]])
+            try expectEqual(try found(AuditFilter(user: "bob")), [all[1], all[2]])
+            try expectEqual(try found(AuditFilter(conversation: 7), limit: 1), [all[0]])
+            try expectEqual(try found(AuditFilter(action: .ban)), [all[0], all[2]])
+            try expectEqual(try found(AuditFilter(actor: "root", user: "bob", conversation: 7, action: .ban)), [all[2]])
+            try expectEqual(try found(AuditFilter(actor: "bob")), [])
+            try store.transaction { try $0.renameAuditUser("bob", to: "deleted-1") }
+            try expectEqual(try found(AuditFilter(user: "bob")), [])
+            try expectEqual(try found(AuditFilter(user: "deleted-1")).count, 2)
+            let end = Date(timeIntervalSince1970: 40)
+            try store.transaction { store in
+                try expectEqual(try store.dropAudit(before: end, limit: 1), 1)
+                try expectEqual(try store.dropAudit(before: end, limit: 9), 2)
+                try expectEqual(try store.dropAudit(before: end, limit: 9), 0)
+            }
+            try expectEqual(try found(AuditFilter()), [all[0]])
         },
         Case("A failed transaction does not change blocks, mutes and deliveries") { store in
             let conversation = try store.makeConversation(.group("a")).number
@@ -98,7 +213,8 @@ extension StoreConformance {
                 try store.transaction { store in
                     try store.putBlock(of: "bob", by: "alice", isOn: true)
                     try store.put(.forever, of: "bob", in: conversation)
-                    try store.insertDelivery(RawJSON(known: "{}"), of: conversation)
+                    try store.insertDelivery(
+                        DeliveryRow("message", to: "a", of: conversation, body: RawJSON(known: "{}")))
                     throw RollbackError()
                 }
             }
@@ -109,4 +225,10 @@ extension StoreConformance {
             }
         },
     ]
+
+    private static func unnumbered(_ row: AuditRow) -> AuditRow {
+        var row = row
+        row.number = 0
+        return row
+    }
 }

@@ -39,9 +39,13 @@ private enum FormerMemberUse: Sendable {
         ("GET /v1/admin/connections", admins), ("DELETE /v1/admin/connections/{user}", admins),
         ("DELETE /v1/admin/connections/{user}/{device}", admins), ("GET /v1/admin/jobs/{id}", admins),
         ("POST /v1/admin/users/{user}/push", admins), ("GET /v1/settings", admins), ("PUT /v1/settings", admins),
-        ("GET /v1/blocks", own), ("PUT /v1/blocks/{user}", own), ("DELETE /v1/blocks/{user}", own),
+        ("GET /v1/users", profiles), ("GET /v1/drafts", own), ("PUT /v1/drafts/{conversation}", own),
+        ("GET /v1/blocks", own),
+        ("PUT /v1/blocks/{user}", own), ("DELETE /v1/blocks/{user}", own),
         ("GET /v1/bans", admins), ("PUT /v1/bans/{user}", admins), ("DELETE /v1/bans/{user}", admins),
         ("GET /v1/reports", admins), ("GET /v1/reports/{number}", admins), ("PUT /v1/reports/{number}", admins),
+        ("GET /v1/audit", admins), ("GET /v1/webhooks/{webhook}/deliveries", admins),
+        ("POST /v1/webhooks/{webhook}/replay", admins),
         ("POST /v1/presence/fetch", profiles), ("GET /v1/push/devices", own), ("PUT /v1/push/devices/{device}", own),
         ("DELETE /v1/push/devices/{device}", own), ("POST /v1/media", own), ("OPTIONS /v1/media", own),
         ("HEAD /v1/uploads/{upload}", own), ("PATCH /v1/uploads/{upload}", own), ("DELETE /v1/uploads/{upload}", own),
@@ -63,6 +67,11 @@ private enum FormerMemberUse: Sendable {
         ("GET /v1/conversations/{conversation}/search", .asks(["\(p)/search?text=zzmark"], [200])),
         ("GET /v1/conversations/{conversation}/actions", .one("\(p)/actions", 200)),
         ("GET /v1/conversations/{conversation}/pins", .one("\(p)/pins", 200)),
+        ("GET /v1/conversations/{conversation}/threads", .one("\(p)/threads", 403)),
+        (
+            "PUT /v1/conversations/{conversation}/threads/{thread}",
+            .one(#"\#(p)/threads/{OWN} {"followed":true}"#, 403)
+        ),
         (
             "GET /v1/conversations/{conversation}/messages/{id}/actions",
             .asks(["\(p)/messages/{REACTED}/actions", "\(p)/messages/{OWN}/actions"], [200])
@@ -160,7 +169,9 @@ private enum FormerMemberUse: Sendable {
     /// The members of requests, by type, in the order in which they are sent.
     private static let requests: [(String, FormerMemberUse)] = [
         ("token", own), ("activity", own), ("ping", own), ("users", profiles), ("blocks", own), ("block", own),
-        ("unblock", own), ("presence", profiles), ("pushDevices", own), ("pushPreferences", own),
+        ("searchUsers", profiles), ("putDraft", own), ("drafts", own), ("unblock", own), ("presence", profiles),
+        ("pushDevices", own),
+        ("pushPreferences", own),
         ("putPushDevice", own), ("dropPushDevice", own), ("setPushPreferences", own),
 
         (
@@ -176,6 +187,7 @@ private enum FormerMemberUse: Sendable {
         ("fetch", .one(#""conversations":["{P}"]"#, 200)), ("counts", .one(#""since":{"{P}":"1"}"#, 200)),
         ("refresh", .one(#""messages":[\#(references)]"#, 200)), ("search", .one(#""text":"zzmark""#, 200)),
         ("conversation", .one(c, 200)), ("pins", .one(c, 200)),
+        ("threads", .one(c, 403)), ("thread", .one(#"\#(c),"thread":"{OWN}","followed":true"#, 403)),
         // The group's scene has no community.
         ("channels", .one(#""target":"{TAG}""#, 200, 404)), ("putUser", own),
         ("putConversation", .one(#"\#(c),"metadata":{},\#(operation)"#, 403)), ("deleteConversation", .one(c, 403)),

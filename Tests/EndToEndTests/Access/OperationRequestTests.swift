@@ -41,12 +41,15 @@ import Testing
         "putPushDevice": #""device":"phone","service":"fcm","token":"{FRESH}""#, "dropPushDevice": #""device":"phone""#,
         "setPushPreferences": #""push":{"language":"de"}"#, "putUser": #""user":"{ME}","name":"Me""#,
         "conversation": #""conversation":"{G}""#, "pins": #""conversation":"{G}""#, "channels": #""target":"{TAG}""#,
+        "putDraft": #""conversation":"{G}","draft":{"text":"hi"}"#, "drafts": "",
+        "searchUsers": #""text":"a""#,
+        "threads": #""conversation":"{G}""#, "thread": #""conversation":"{G}","thread":"{MESSAGE}","followed":true"#,
         "putConversation": #""conversation":"{G}","name":"new",\#(operation)"#,
         "deleteConversation": #""conversation":"{G}""#,
     ]
 
-    /// Requests that fail with status 404 for an authorized caller, because the ban or invitation does not exist.
-    private static let finds: Set<String> = ["unban", "endInvitation"]
+    /// Requests that fail with status 404 for an authorized caller, because there is no ban, invitation or thread.
+    private static let finds: Set<String> = ["unban", "endInvitation", "thread"]
 
     @Test func `Every WebSocket request is tested`() {
         #expect(Set(Self.uses.keys) == Set(APISurface.requests.keys))
@@ -58,7 +61,7 @@ import Testing
     {
         let access = try #require(APISurface.requests[request], "No operation has the request \(request).")
         let use = try #require(Self.uses[request], "`uses` has no \(request).")
-        var scene = try await OperationScene(access, isPresence: request == "presence")
+        var scene = try await OperationScene(access, for: request)
         try await scene.prepare(use)
         func ask(_ token: String) async throws -> Members {
             let socket = try await TestSocket.signedIn(scene.fixture.server, scene.holder, token: token)

@@ -57,6 +57,10 @@ private struct RouteCase: Sendable {
         "GET /v1/reports": RouteCase("/v1/reports"),
         "GET /v1/reports/{number}": RouteCase("/v1/reports/{REPORT}"),
         "PUT /v1/reports/{number}": RouteCase("/v1/reports/{REPORT}", #"{"state":"closed"}"#),
+        "GET /v1/audit": RouteCase("/v1/audit"),
+        "GET /v1/webhooks/{webhook}/deliveries": RouteCase("/v1/webhooks/none/deliveries", status: 422...422),
+        "POST /v1/webhooks/{webhook}/replay": RouteCase(
+            "/v1/webhooks/none/replay", #"{"from":1,"through":1}"#, status: 422...422),
         "GET /v1/conversations": RouteCase("/v1/conversations?include=totals"),
         "GET /v1/communities/{target}/channels": RouteCase("/v1/communities/{TAG}/channels"),
         "PUT /v1/conversations/{conversation}": RouteCase(g, #"{"name":"new"}"#),
@@ -96,12 +100,19 @@ private struct RouteCase: Sendable {
         "PUT /v1/conversations/{conversation}/recent": RouteCase("\(g)/recent"),
         "DELETE /v1/conversations/{conversation}/recent": RouteCase("\(g)/recent"),
         "DELETE /v1/conversations/{conversation}/roaming": RouteCase("\(g)/roaming"),
+        "GET /v1/users": RouteCase("/v1/users?text=a"),
+        "GET /v1/drafts": RouteCase("/v1/drafts"),
+        "PUT /v1/drafts/{conversation}": RouteCase("/v1/drafts/{G}", #"{"draft":{"text":"hi"}}"#),
         "POST /v1/read": RouteCase("/v1/read", #"{"all":true}"#),
         "POST /v1/conversations/{conversation}/messages/{id}/actions": RouteCase(
             "\(message)/actions", #"{"type":"reaction","value":"y"}"#),
         "GET /v1/conversations/{conversation}/messages/{id}/actions": RouteCase("\(message)/actions"),
         "GET /v1/conversations/{conversation}/actions": RouteCase("\(g)/actions"),
         "GET /v1/conversations/{conversation}/pins": RouteCase("\(g)/pins"),
+        "GET /v1/conversations/{conversation}/threads": RouteCase("\(g)/threads"),
+        // The message has no replies.
+        "PUT /v1/conversations/{conversation}/threads/{thread}": RouteCase(
+            "\(g)/threads/{MESSAGE}", #"{"followed":true}"#, status: 404...404),
         "DELETE /v1/conversations/{conversation}/messages/{id}/actions/{timetoken}": RouteCase(
             "\(message)/actions/{ACTION}"),
         "POST /v1/history/fetch": RouteCase("/v1/history/fetch", #"{"conversations":["{G}"]}"#),
@@ -140,7 +151,7 @@ private struct RouteCase: Sendable {
         let access = try #require(APISurface.operations.first { "\($0.method) \($0.path)" == route }).access
         let use = try #require(Self.uses[route], "`uses` has no \(route).")
         let method = String(route.prefix { $0 != " " })
-        var scene = try await OperationScene(access, isPresence: route.contains("/presence/"))
+        var scene = try await OperationScene(access, for: route)
         try await scene.prepare(use.path, use.body ?? "")
         func call(_ token: String?) async throws -> Answer {
             try await API(server: scene.fixture.server.url, token: token).call(

@@ -18,7 +18,14 @@ struct OperationScene {
 
     private static let roles: [Requirement] = [.anyone, .member, .moderator, .owner, .admin]
 
-    init(_ access: AccessRule, isPresence: Bool = false) async throws {
+    /// The settings that requests need. Presence and the directory are off by default, and then refused to any caller.
+    private static let settings = [
+        "presence": #"{"presence":true}"#, "POST /v1/presence/fetch": #"{"presence":true}"#,
+        "searchUsers": #"{"directory":"everyone"}"#, "GET /v1/users": #"{"directory":"everyone"}"#,
+    ]
+
+    /// - Parameter request: The type of the WebSocket request, or the route.
+    init(_ access: AccessRule, for request: String) async throws {
         fixture = try ServerFixture.shared
         self.access = access
         let tag = UUID().uuidString.prefix(8).lowercased()
@@ -57,9 +64,8 @@ struct OperationScene {
                 fill(#"{"id":"{\#(message)}","type":"text","content":{"text":"hello there"}}"#))
             try #require(answer.status == 201, "\(answer)")
         }
-        if isPresence {
-            // Presence is off by default. The server then refuses requests for it from any caller.
-            let answer = try await fixture.admin.call("PUT", "/v1/settings", #"{"presence":true}"#)
+        if let settings = Self.settings[request] {
+            let answer = try await fixture.admin.call("PUT", "/v1/settings", settings)
             try #require(answer.status == 200, "\(answer)")
         }
         values["EPOCH"] = try await fixture.admin.call("GET", fill("/v1/conversations/{G}")).json.string("epoch")

@@ -39,7 +39,10 @@ struct AdministrationTests {
         #expect(list.json.objects("users").count == 1)
         #expect(try await admin.call("PUT", "/v1/users/mallory/state", #"{"state":"active"}"#).status == 200)
         #expect(try await mallory.call("GET", "/v1/me").status == 200)
-        for path in ["/v1/admin/users", "/v1/admin/conversations", "/v1/admin/connections", "/v1/bans", "/v1/reports"] {
+        for path in [
+            "/v1/admin/users", "/v1/admin/conversations", "/v1/admin/connections", "/v1/bans", "/v1/reports",
+            "/v1/webhooks/after/deliveries", "/v1/audit",
+        ] {
             #expect(try await mallory.call("GET", path).status == 403, "\(path)")
         }
         try await server.terminate()

@@ -76,6 +76,54 @@ struct WebhookTests {
         try await server.terminate()
     }
 
+    @Test("A second webhook gets its own events, and the command line lists its deliveries and sends them again")
+    func subscriptions() async throws {
+        let (server, admin, alice) = try await fixture()
+        let (first, second) = (WebhookReceiver(.answers("")), WebhookReceiver(.answers("", status: 500)))
+        try await first.start()
+        try await second.start()
+        try await set(
+            #"""
+            {"after":{"url":"\#(first.url)","secret":"\#(secret)"},"subscriptions":{"pins":
+            {"url":"\#(second.url)","secret":"\#(secret) 2","events":["pin","member"]}}}
+            """#, admin)
+        let id = UUID()
+        #expect(try await alice.send("one", to: "group:crew", id: id).status == 201)
+        let pins = "/v1/conversations/group:crew/messages/\(id.uuidString.lowercased())/actions"
+        #expect(try await admin.call("POST", pins, #"{"type":"pin","value":"pin"}"#).status == 201)
+        try await eventually("the first webhook has the message") { first.deliveries.isEmpty ? nil : true }
+        func list(_ arguments: String...) async throws -> [Members] {
+            let ended = try await RunningServer.command(
+                ["admin", "deliveries", "pins", "--json", "--server", server.url.absoluteString]
+                    + ["--data", server.data.path] + arguments)
+            #expect(ended.code == 0, "\(ended)")
+            return ended.output.split(separator: "\n").map { Members(Array($0.utf8)) }
+        }
+        try await eventually("the log has the error") {
+            try await list("--state", "pending").first?.string("error")?.contains("status 500") == true ? true : nil
+        }
+        second.set(.answers(""))
+        let delivered = try await eventually("the second webhook has the pin", within: 60) {
+            try await list("--state", "delivered").first
+        }
+        #expect(delivered.string("event") == "pin" && delivered.string("conversation") == "group:crew")
+        #expect(second.posts.allSatisfy { $0.isSigned(by: secret + " 2") })
+        let number = try #require(delivered.int("number"))
+        let replay = try await RunningServer.command(
+            ["admin", "replay", "pins", "--from", String(number), "--server", server.url.absoluteString]
+                + ["--data", server.data.path])
+        #expect(replay.code == 0 && replay.output.contains("1 event is sent to pins again"), "\(replay)")
+        let again = try await eventually("the pin arrives again", within: 60) {
+            second.posts.flatMap { $0.json.objects("events") }.first { $0["replayOf"] != nil }
+        }
+        #expect(again["replayOf"] as? String == delivered.string("delivery"))
+        #expect(again["delivery"] as? String != delivered.string("delivery"))
+        let wrong = try await RunningServer.command(
+            ["admin", "deliveries", "none", "--server", server.url.absoluteString, "--data", server.data.path])
+        #expect(wrong.code == 1 && wrong.errors.contains("webhook must be one of after, pins"), "\(wrong)")
+        try await server.terminate()
+    }
+
     @Test("A before webhook allows, refuses or replaces, and a setting decides if it hangs, fails or redirects")
     func beforeWebhookDecides() async throws {
         let (server, admin, alice) = try await fixture()

@@ -17,6 +17,7 @@ struct TranscriptNormalizer {
         (#"("outcome":"refused","reason":)"(?:[^"\\]|\\.)*""#, #"$1"…""#),
         (#"\b20[2-9]\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z"#, "<date>"), (#""moved":\d+"#, #""moved":<commit>"#),
         (#""(checkpoint|lineage)":"[^"]*""#, #""$1":"…""#),
+        (#""key":"[^"]*","tokenIssuedAt""#, #""key":"…","tokenIssuedAt""#),
         (#""retryAfter":[\d.]+"#, #""retryAfter":<seconds>"#), (#"< retry-after: \d+"#, "< retry-after: <seconds>"),
     ]
 

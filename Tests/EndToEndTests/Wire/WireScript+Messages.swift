@@ -70,6 +70,28 @@ extension WireScript {
             {"type":"poll","content":{"text":"Which day?","options":["Sat","Sun"],"closed":true}}>>
         bob/phone action {in},"id":"{m90}","operation":"{m95}","action":{"type":"vote","value":"0"}
         bob/phone removeAction {in},"id":"{m4}","operation":"{m96}","action":{"type":"pin","value":"pin"}
+        # Threads
+        alice POST {crew}/messages {"id":"{m97}","type":"text","content":{"text":"Both?"},"replyTo":"{m90}",
+            "mentions":{"users":["bob"]}}
+        bob GET {crew}/threads<< || ?limit=1 || ?followed=true&limit=1 || ?cursor=1 || ?cursor=x || ?limit=0>>
+        bob/phone threads <<{in} || {in},"followed":true,"limit":0>>
+        bob PUT {crew}/threads/{m90} <<{"followed":false} || {"seq":1,"epoch":"{epoch}"} || {} || {"seq":1} ||
+            {"seq":1,"epoch":"1"}>>
+        bob/phone thread <<{in},"thread":"{m90}","followed":true || {in},"thread":"{m97}","followed":true ||
+            {in},"thread":"{m99}","followed":true || {in},"thread":"{m90}">>
+        # Directory
+        bob GET /v1/users?text=a
+        root PUT /v1/settings {"directory":"sharedConversations"}
+        bob GET /v1/users?<<text=a || text=a&limit=1 || text= || text=- || text=a&limit=0>>
+        bob/phone searchUsers <<"text":"a" || "text":"">>
+        root PUT /v1/settings <<{"directory":"somebody"} || {"directory":"nobody"}>>
+        # Drafts
+        bob PUT /v1/drafts/group:crew <<{"draft":{"text":"see you at"}} || {"draft":{"text":"see you at"}} ||
+            {"draft":"text"} || {"draft":null}>>
+        bob/phone putDraft <<"conversation":"direct:alice","draft":{"text":"hi"} || "draft":{"text":"hi"}>>
+        bob GET /v1/drafts<< || ?cursor=x>>
+        bob/phone drafts => drafts:cursor
+        bob/phone drafts "cursor":"{drafts}"
         # More actions
         alice GET {crew}/messages/{m5}/actions<< || ?limit=1>>
         alice GET {crew}/actions<< || ?limit=5&cursor={act}>>

@@ -89,6 +89,19 @@ extension WireScript {
         alice POST {crew}/messages {"id":"{m20}","type":"text","content":{"text":"darn it"}}
         <<root PUT /v1/settings {"allowsHistory":false} || alice GET {crew}/messages || root PUT /v1/settings {}>>
         alice <<GET /v1/settings || PUT /v1/settings {}>>
+        # Audit log
+        root GET /v1/audit?<<limit=3 || limit=2&cursor=3 || action=ban || user=erin || actor=root&limit=1 ||
+            conversation=group:crew&limit=1 || conversation=group:none || action=walk || cursor=x>>
+        alice GET /v1/audit
+        # Webhooks
+        root PUT /v1/settings {"webhooks":{"subscriptions":
+            {"bot":{"url":"http://127.0.0.1:1/","secret":"0123456789abcdef","events":["pin","vote"]}}}}
+        root GET /v1/webhooks/<<bot/deliveries || bot/deliveries?state=pending&limit=1 || none/deliveries ||
+            bot/deliveries?state=lost || bot/deliveries?cursor=x>>
+        root POST /v1/webhooks/<<bot/replay {"from":1,"through":9} || bot/replay {"from":2,"through":1} ||
+            bot/replay {"from":1} || none/replay {"from":1,"through":1}>>
+        alice <<GET /v1/webhooks/bot/deliveries || POST /v1/webhooks/bot/replay {"from":1,"through":1}>>
+        root PUT /v1/settings {"webhooks":null}
         root PUT /v1/settings <<{"replayDays":-1} || {"replayDays":"3"} || {"retentionDays":"never"} ||
             {"mediaRetentionDays":0} || {"allowsHistory":1} || {"bannedWords":{"words":"darn"}} || {"webhooks":7} ||
             {"push":{"intervalSeconds":-1}} || {"push":{"services":{"fcm":{}}}} || [1] || >>

@@ -328,9 +328,14 @@ struct ErasureTests {
                 name = "mute"
                 #expect(mute == .forever && conversation == .room("cellar"))
             case .receipt: name = "receipt"
+            case .thread: name = "thread"
+            case .draft: name = "draft"
             case .report(let report):
                 name = "report"
                 #expect(report.reporter == "alice")
+            case .act(let act):
+                name = "act"
+                #expect(act.row.actor == "alice" || act.row.user == "alice")
             case .pushPreferences: name = "pushPreferences"
             case .pushDevice: name = "pushDevice"
             }
@@ -340,7 +345,7 @@ struct ErasureTests {
             counts
                 == [
                     "profile": 1, "membership": 7, "message": 6, "action": 2, "block": 1, "invitation": 2, "report": 1,
-                    "ban": 1, "mute": 1,
+                    "ban": 1, "mute": 1, "act": 2,
                 ],
             "\(counts)")
     }

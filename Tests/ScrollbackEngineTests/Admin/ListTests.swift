@@ -172,7 +172,7 @@ struct ListTests {
         }
         try harness.report(message.id, in: .group("g"), by: "bob")
         let number = try #require(try harness.store.read { try $0.conversation(.group("g")) }).number
-        let bodies = try harness.store.read { try $0.deliveries(of: number, limit: 9) }.map(\.body.text)
+        let bodies = try harness.store.read { try $0.deliveries(to: "after", of: number, limit: 9) }.map(\.body.text)
         #expect(bodies.count == 1 && bodies[0].hasPrefix(#"{"event":"report","report":{"number":1,"state":"open""#))
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
+import ScrollbackWire
 import TestSupport
 import Testing
 
@@ -24,9 +25,12 @@ struct UnreadScenarioTests {
 
 private final class RandomScenario {
     struct Entry {
+        var id: MessageID
         var sender: UserID
         var counts: Bool
         var mentions: Mentions?
+        /// The index of the first message of the entry's thread.
+        var thread: Int?
     }
 
     /// A conversation as a plain list, with the state of its users.
@@ -37,6 +41,8 @@ private final class RandomScenario {
         /// The position up to which a user removed the conversation from their recents.
         var removed: [UserID: Int] = [:]
         var muted: Set<UserID> = []
+        /// The position up to which a user read the thread of an entry.
+        var readThreads: [Int: [UserID: Int]] = [:]
     }
 
     private static let users: [UserID] = ["alice", "bob", "carol", "dave", "erin"]
@@ -85,13 +91,14 @@ private final class RandomScenario {
         let log = random.chance(70) ? focus : random.pick(Self.logs)
         if !random.chance(35) { speaker = random.pick(Self.users) }
         let user = speaker
-        switch random.below(15) {
+        switch random.below(17) {
         case 0 where log.kind == .group: return try toggle(user, in: log)
         case 1 where log.kind == .community && random.chance(60): return try toggleCitizen(user)
         case 2 where log == Self.secret && citizens.contains(user): return try toggle(user, in: log)
         case 3, 4, 5: return try read(log, user)
         case 6: return try importSome(log)
         case 7: return try set(log, user)
+        case 8, 9: return try readThread(log, user)
         default: return try send(log, user)
         }
     }
@@ -102,16 +109,29 @@ private final class RandomScenario {
         if caller.isAdmin { known[log.target, default: []].insert(user) }
         let type = random.pick([MessageType.text, .text, .text, .notice, .command])
         let counts = type == .text && random.chance(85)
-        let submission = harness.submission(type: type, mentions: randomMentions(), countsUnread: counts)
+        var submission = harness.submission(type: type, mentions: randomMentions(), countsUnread: counts)
+        var thread: Int?
+        if type != .command, let record = records[log], random.chance(40) {
+            // Members surely see what was sent since they joined.
+            let visible = (caller.isAdmin ? 0 : record.joined[user] ?? record.entries.count)..<record.entries.count
+            if !visible.isEmpty {
+                let answered = visible.lowerBound + random.below(visible.count)
+                submission.attributes.replyTo = record.entries[answered].id
+                thread = record.entries[answered].thread ?? answered
+            }
+        }
         steps.append(
-            "\(user) sends \(type) to \(log), counts \(counts), \(submission.attributes.mentions.map { "\($0)" } ?? "")"
+            "\(user) sends \(type) to \(log), counts \(counts), thread \(thread.map(String.init) ?? "none"), "
+                + "\(submission.attributes.mentions.map { "\($0)" } ?? "")"
         )
         let error = refusal { try harness.send(submission, to: log, by: caller) }
         if isMember || caller.isAdmin {
             if let error { throw error }
             if type != .command {
                 records[log]?.entries.append(
-                    Entry(sender: user, counts: counts, mentions: submission.attributes.mentions))
+                    Entry(
+                        id: submission.id, sender: user, counts: counts, mentions: submission.attributes.mentions,
+                        thread: thread))
             }
         } else if error == nil {
             throw ChatError(.internalError, "\(user) sent to \(log) without permission")
@@ -138,6 +158,26 @@ private final class RandomScenario {
         if Counts(summary.unread, summary.mentions) != expected {
             throw ChatError(
                 .internalError, "the answer to \(user)'s read of \(log) is \(summary), expected \(expected)")
+        }
+        return [log]
+    }
+
+    /// Reads a thread up to a random position.
+    private func readThread(_ log: ConversationID, _ user: UserID) throws -> [ConversationID] {
+        guard let record = records[log], record.joined[user] != nil, !record.entries.isEmpty,
+            let thread = try harness.engine.threads(of: log, limit: 100, by: Caller(user: user)).threads.first,
+            let index = record.entries.firstIndex(where: { $0.id == thread.id })
+        else { return [] }
+        let seq = random.below(record.entries.count + 1)
+        steps.append("\(user) reads the thread \(index) of \(log) to \(seq)")
+        let read = EpochPosition(seq: Seq(seq), epoch: try harness.head(log, user).state.epoch)
+        let state = try harness.perform(
+            ChangeThread(conversation: log, thread: thread.id, ThreadChange(read: read)), by: Caller(user: user))
+        let last = records[log]?.readThreads[index]?[user] ?? 0
+        records[log]?.readThreads[index, default: [:]][user] = max(seq, last)
+        let expected = recount(log, user, thread: index)
+        if Counts(state.unread, state.mentions) != expected {
+            throw ChatError(.internalError, "the answer to \(user)'s read is \(state), expected \(expected)")
         }
         return [log]
     }
@@ -172,8 +212,8 @@ private final class RandomScenario {
         let met = known[log.target] ?? []
         let strangers = log.kind == .direct ? [] : Self.users.filter { !members.contains($0) && !met.contains($0) }
         guard !members.isEmpty else { return [] }
-        // The imported messages are newer than all others, even if the clock stepped back.
-        harness.clock.advance(by: 3)
+        // The imported messages are newer than all others, even if the clock stepped back in all 40 steps.
+        harness.clock.advance(by: 60)
         let counts = random.chance(50)
         let batch = (0...random.below(3)).map { _ in
             harness.importedMessage(
@@ -187,7 +227,7 @@ private final class RandomScenario {
         // Imported messages do not count as unread unless the import sets `countsUnread`.
         records[log]?.entries += batch.map { said in
             Entry(
-                sender: said.sender, counts: counts && said.submission.traits.countsUnread,
+                id: said.submission.id, sender: said.sender, counts: counts && said.submission.traits.countsUnread,
                 mentions: counts ? said.submission.attributes.mentions : nil)
         }
         for sender in Set(batch.map(\.sender)) where strangers.contains(sender) { admitted(sender, by: log) }
@@ -232,9 +272,13 @@ private final class RandomScenario {
 
     // MARK: Recount
 
-    private func recount(_ log: ConversationID, _ user: UserID) -> Counts {
+    /// - Parameter thread: The index of the first message of the thread whose replies are counted; `nil` for all.
+    private func recount(_ log: ConversationID, _ user: UserID, thread: Int? = nil) -> Counts {
         guard let record = records[log], let joined = record.joined[user] else { return Counts(0) }
-        let above = record.entries.dropFirst(max(joined, record.read[user] ?? 0)).filter { $0.sender != user }
+        let read = max(record.read[user] ?? 0, thread.flatMap { record.readThreads[$0]?[user] } ?? 0)
+        let above = record.entries.dropFirst(max(joined, read)).filter {
+            $0.sender != user && (thread == nil || $0.thread == thread)
+        }
         return Counts(
             Int64(above.count { $0.counts }), Int64(above.count { $0.mentions?.includes(user) == true }))
     }
@@ -260,12 +304,37 @@ private final class RandomScenario {
         return index.map { [Seq($0) + 1] } ?? []
     }
 
+    private func threadDifference(_ log: ConversationID, _ user: UserID) throws -> String? {
+        guard let record = records[log], let joined = record.joined[user] else { return nil }
+        let found = try harness.engine.threads(of: log, limit: 100, by: Caller(user: user)).threads
+        for thread in found {
+            guard let index = record.entries.firstIndex(where: { $0.id == thread.id }) else {
+                return "\(log) has the thread \(thread.id) of an unknown message"
+            }
+            let (counts, expected) = (
+                Counts(thread.state.unread, thread.state.mentions), recount(log, user, thread: index)
+            )
+            if counts != expected {
+                return "\(user) has \(counts) in the thread \(index) of \(log), expected \(expected)"
+            }
+        }
+        // The user may also see threads from an earlier membership.
+        let expected = Set(record.entries.compactMap(\.thread)).filter { $0 >= joined }
+        let listed = found.compactMap { thread in record.entries.firstIndex { $0.id == thread.id } }
+        let order = listed.map { index in record.entries.lastIndex { $0.thread == index } ?? 0 }
+        guard Set(listed).isSuperset(of: expected), order == order.sorted(by: >) else {
+            return "\(user) lists the threads \(listed) of \(log), expected \(expected.sorted())"
+        }
+        return nil
+    }
+
     private func difference(in logs: [ConversationID]) throws -> String? {
         for log in logs where log.kind != .direct || records[log]?.entries.isEmpty == false {
             for user in Self.users {
                 guard records[log]?.joined[user] != nil else { continue }
                 let (found, expected) = (try harness.unread(log, user), recount(log, user))
                 if found != expected { return "\(user) in \(log) has \(found), expected \(expected)" }
+                if let found = try threadDifference(log, user) { return found }
                 let first = try harness.page(.around(.firstUnread, before: 0, after: 0), of: log, by: user)
                 if first.seqs != firstUnread(log, user) {
                     return "\(user)'s first unread in \(log) is \(first.seqs), expected \(firstUnread(log, user))"

@@ -294,7 +294,8 @@ struct BatchTests {
             blocked.release()
         }
         setAndSend(.init(url: "http://hook.invalid", secret: "0123456789abcdef"))
-        #expect(try store.read { try $0.deliveries(of: 1, limit: 9) }.contains { $0.body.text.contains("after") })
+        let rows = try store.read { try $0.deliveries(to: "after", of: 1, limit: 9) }
+        #expect(rows.contains { $0.body.text.contains("after") })
         #expect(engine.pendingDeliveries > 0)
         setAndSend(nil)
         #expect(try store.read { try $0.deliveryCount() } == 0)

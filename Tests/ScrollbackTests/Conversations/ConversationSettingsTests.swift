@@ -61,7 +61,7 @@ struct ConversationSettingsTests {
         held.hold()
         let creation = try await group.create(ConversationSettings(name: "One", members: ["bob"]))
         #expect(try await eventually { held.heldCount == 1 })
-        try await laptop.conversation(id).remove("bob")
+        try await laptop.conversation(id).remove("bob").waitForCompletion()
         try await laptop.conversation(id).update(ConversationSettings(name: "Two")).waitForCompletion()
         server.goOffline("alice")
         held.release()
@@ -222,7 +222,7 @@ struct ConversationSettingsTests {
         let city = ConversationID.community("city")
         try await admin.conversation(city).create(ConversationSettings(name: "City", members: ["alice", "bob"]))
             .waitForCompletion()
-        try await admin.conversation(city).setRole(.owner, of: "alice")
+        try await admin.conversation(city).setRole(.owner, of: "alice").waitForCompletion()
         for (channel, isPrivate) in [("news", false), ("board", true)] as [(Identifier, Bool)] {
             try await alice.conversation(.community("city", channel: channel))
                 .create(ConversationSettings(name: channel.text.capitalized, isPrivate: isPrivate)).waitForCompletion()

@@ -48,13 +48,32 @@ struct OutboxRequestTests {
         #"{"type":"putConversation","ref":0,"conversation":"group:g","retentionDays":"default",\#(key)}"#,
         #"{"type":"deleteConversation","ref":0,"conversation":"group:g"}"#,
         #"{"type":"putUser","ref":0,"user":"alice","name":"Alice","invitationOnly":true}"#,
+        #"{"type":"thread","ref":0,"conversation":"group:g","thread":"\#(id)","followed":false}"#,
+        #"{"type":"thread","ref":0,"conversation":"group:g","thread":"\#(id)","seq":9,"epoch":"18446744073709551615"}"#,
+    ]
+    private static let memberFrames = [
+        #"{"type":"putMember","ref":0,"conversation":"group:g","user":"bob","role":"owner",\#(key)}"#,
+        #"{"type":"putMember","ref":0,"conversation":"group:g","user":"bob","mutedUntil":null,\#(key)}"#,
+        #"{"type":"removeMember","ref":0,"conversation":"group:g","user":"bob",\#(key)}"#,
+        #"{"type":"removeMember","ref":0,"conversation":"group:g","user":"alice",\#(key)}"#,
+    ]
+    private static let memberDrafts = [
+        #"{"version":1,"request":"putMember","conversation":"group:g","user":"bob","role":"owner",\#(key)}"#,
+        #"{"version":1,"request":"putMember","conversation":"group:g","user":"bob","mutedUntil":null,\#(key)}"#,
+        #"{"version":1,"request":"removeMember","conversation":"group:g","user":"bob",\#(key)}"#,
+        #"{"version":1,"request":"leave","conversation":"group:g","user":"alice",\#(key)}"#,
     ]
     private static let newDrafts = [
         #"{"version":1,"request":"putConversation",\#(key),"exists":false,\#(settings)}"#,
         #"{"version":1,"request":"putConversation",\#(key),"retentionDays":"default"}"#,
         #"{"version":1,"request":"deleteConversation"}"#,
         #"{"version":1,"request":"putUser","user":"alice","name":"Alice","invitationOnly":true}"#,
+        #"{"version":1,"request":"changeThread","message":"\#(id)","followed":false}"#,
+        #"{"version":1,"request":"changeThread","message":"\#(id)","seq":9,"epoch":"18446744073709551615"}"#,
     ]
+
+    private static let allFrames: [String] = frames + newFrames + memberFrames
+    private static let allDrafts: [String] = drafts + newDrafts + memberDrafts
 
     private static let message =
         #""id":"\#(id)","type":"text","content":{"text":"a"},"metadata":{"k":1},"priority":"low"}"#
@@ -65,7 +84,9 @@ struct OutboxRequestTests {
 
     private func frame(_ request: OutboxRequest) -> String { String(decoding: request.frame(ref: 0), as: UTF8.self) }
 
-    @Test("A change keeps its meaning and its stored text", arguments: zip(frames + newFrames, drafts + newDrafts))
+    @Test(
+        "A change keeps its meaning and its stored text",
+        arguments: zip(allFrames, allDrafts))
     func changes(frame text: String, draft: String) throws {
         let request = try open(draft)
         #expect(request.draft == draft)

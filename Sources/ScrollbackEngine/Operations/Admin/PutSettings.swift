@@ -62,6 +62,10 @@ package struct PutSettings: ChatOperation {
         ("fileBytes", .integer(1...1 << 40), "104857600", "The maximum size of any other file in bytes."),
         ("thumbnailBytes", .integer(1...1 << 20), "65536", "The maximum size of a thumbnail in bytes."),
         ("openUploads", .integer(1...10_000), "50", "How many unfinished uploads a user can have."),
+        (
+            "auditDays", .integer(1...RetentionPolicy.maximumDays), "365",
+            "How many days the server keeps the acts of administrators and moderators."
+        ),
         quota(.groups, "500", "How many groups, communities and channels a user can create in a day."),
         quota(
             .members, "10000", "How many users a user can add, invite or begin a direct conversation with in a day."
@@ -71,6 +75,10 @@ package struct PutSettings: ChatOperation {
         ("mediaRetentionDays", .component("Retention"), "180", "How long files are kept."),
         ("readReceipts", .boolean, "true", "Whether users can see who has read a message."),
         ("presence", .boolean, "false", "Whether users can see the presence of users who share it."),
+        (
+            "directory", .choice(Directory.allCases.map(\.rawValue)), #""nobody""#,
+            "Which users a search of the directory finds."
+        ),
         (
             "notices", .boolean, "false",
             "Whether changes to a group's members and settings appear in its history as messages of type `notice`."
@@ -102,7 +110,7 @@ extension PutSettings: Executable {
             return completion(.failure(error))
         }
         engine.putSettings(
-            by: context.caller,
+            by: context.caller, names: changes.map(\.name),
             completion: { result in
                 if case .success = result { context.startCleanup() }
                 completion(result.map { Answer(settings: $0) })

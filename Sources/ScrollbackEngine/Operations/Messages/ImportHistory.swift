@@ -233,6 +233,7 @@ extension Transaction {
             }
         }
         report.head = row.head
+        if report.imported > 0 { try audit(.importHistory, by: caller, in: row, detail: "\(report.imported)") }
         return report
     }
 

@@ -42,6 +42,8 @@ extension BanFromServer: WriteOperation {
         row.isBanned = true
         try transaction.store.put(row)
         try transaction.store.put(BanRow(conversation: 0, ban: ban))
+        transaction.publish(.moderated(ModerationAct(.ban, of: user, by: context.caller.user)))
+        try transaction.audit(.ban, by: context.caller, of: user)
         transaction.publish(.accessRevoked(user, ban.refusal("this server", now: transaction.now.date)))
         return EmptyAnswer()
     }

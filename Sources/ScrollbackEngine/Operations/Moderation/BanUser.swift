@@ -29,6 +29,8 @@ extension BanUser: WriteOperation {
         } else if id.kind.traits.membership == .subscribers {
             transaction.publish(.banned(id, user))
         }
+        transaction.publish(.moderated(ModerationAct(.ban, of: user, in: id, by: caller.user)))
+        try transaction.audit(.ban, by: caller, of: user, in: row)
         return EmptyAnswer()
     }
 }

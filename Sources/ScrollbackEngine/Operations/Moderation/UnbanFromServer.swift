@@ -26,6 +26,8 @@ extension UnbanFromServer: WriteOperation {
         guard var row = try transaction.store.user(user), row.isBanned else { return EmptyAnswer() }
         row.isBanned = false
         try transaction.store.put(row)
+        transaction.publish(.moderated(ModerationAct(.unban, of: user, by: context.caller.user)))
+        try transaction.audit(.unban, by: context.caller, of: user)
         return EmptyAnswer()
     }
 }

@@ -38,6 +38,8 @@ extension UpdateReport: WriteOperation {
         row.closedAt = isOpen ? nil : context.arrival
         row.note = note ?? row.note
         try transaction.store.put(&row)
+        try transaction.audit(
+            .updateReport, by: context.caller, detail: "report \(number) \(isOpen ? "open" : "closed")")
         return try Report(row, in: transaction.store)
     }
 }

@@ -26,6 +26,9 @@ package struct SyncConversations: ClientOperation {
                 .init("cursor", .string(), "Pass it to get the next window or, after the last one, later changes."),
                 .init("done", .boolean, "Whether this is the last window."),
                 .init("totals", .component("UnreadTotals"), isRequired: false, "Only in a new device's first window."),
+                .init(
+                    "drafts", .boolean, isRequired: false,
+                    "Whether your drafts changed since the cursor. Only in the last window."),
             ]),
             .object([.init("logs", .array(.component("LogSync")))]),
         ])

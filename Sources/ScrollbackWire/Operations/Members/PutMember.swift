@@ -50,12 +50,17 @@ package struct PutMember: ClientOperation {
     package var role: Role?
     /// `nil` keeps the mute, `.some(nil)` ends it.
     package var mute: Mute??
+    /// The key that makes a retry harmless.
+    package var operation: MessageID?
 
-    package init(conversation: ConversationID, user: UserID, role: Role? = nil, mute: Mute?? = nil) {
+    package init(
+        conversation: ConversationID, user: UserID, role: Role? = nil, mute: Mute?? = nil, operation: MessageID? = nil
+    ) {
         self.conversation = conversation
         self.user = user
         self.role = role
         self.mute = mute
+        self.operation = operation
     }
 
     package init(from request: inout RequestReader) throws(ChatError) {
@@ -65,7 +70,11 @@ package struct PutMember: ClientOperation {
         mute = try request.nullable(
             "mutedUntil", Mute.schema, example: Mute.example, "When the member may write again. `null` ends the mute."
         ) { (value) throws(ChatError) in try Mute(from: &value) }
+        operation = try request.optional("operation", Self.operationDescription)
     }
+
+    static let operationDescription =
+        "A UUID of your choice. A retry with the same one returns the first answer and changes nothing."
 
     package func writeMembers(to writer: inout JSONWriter) {
         writer.field("conversation", conversation)
@@ -76,5 +85,6 @@ package struct PutMember: ClientOperation {
         case .some(nil): writer.field("mutedUntil", RawJSON(known: "null"))
         case .some(.some(let mute)): mute.writeMember(to: &writer)
         }
+        writer.field("operation", operation)
     }
 }

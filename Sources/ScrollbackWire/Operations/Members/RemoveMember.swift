@@ -9,19 +9,24 @@ package struct RemoveMember: ClientOperation {
 
     package var conversation: ConversationID
     package var user: UserID
+    /// The key that makes a retry harmless.
+    package var operation: MessageID?
 
-    package init(conversation: ConversationID, user: UserID) {
+    package init(conversation: ConversationID, user: UserID, operation: MessageID? = nil) {
         self.conversation = conversation
         self.user = user
+        self.operation = operation
     }
 
     package init(from request: inout RequestReader) throws(ChatError) {
         conversation = try request.required("conversation")
         user = try request.required("user")
+        operation = try request.optional("operation", PutMember.operationDescription)
     }
 
     package func writeMembers(to writer: inout JSONWriter) {
         writer.field("conversation", conversation)
         writer.field("user", user)
+        writer.field("operation", operation)
     }
 }

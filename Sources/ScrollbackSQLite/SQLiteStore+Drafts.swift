@@ -1,0 +1,84 @@
+import GRDB
+import ScrollbackEngine
+import ScrollbackModel
+import SQLiteSupport
+
+extension SQLiteStore {
+    /// Creates the table of drafts.
+    static func createDraftTable(_ database: Database) throws {
+        try database.execute(
+            sql: """
+                -- The conversation is named from the user's point of view, and need not exist. body is NULL for a
+                -- deleted draft.
+                CREATE TABLE draft (
+                    user TEXT NOT NULL,
+                    conversation TEXT NOT NULL,
+                    body TEXT,
+                    rev INTEGER NOT NULL,
+                    PRIMARY KEY (user, conversation)
+                ) WITHOUT ROWID, STRICT;
+                CREATE INDEX draft_rev ON draft (user, rev);
+                CREATE INDEX draft_conversation ON draft (conversation);
+                """)
+    }
+}
+
+extension SQLiteReader {
+    private static let drafts = Statement<DraftRow>(
+        "SELECT user, \(DraftRow.columns) FROM draft WHERE user = ? AND rev > ? ORDER BY rev")
+
+    func drafts(of user: UserID, after rev: Int64, limit: Int) throws -> [DraftRow] {
+        try connection.all(Self.drafts, limit: limit) { $0.add(user, rev) }
+    }
+
+    private static let draftCount = Statement(
+        "SELECT count(*) FROM draft WHERE user = ? AND body IS NOT NULL"
+    ) { $0.integer() }
+
+    func draftCount(of user: UserID) throws -> Int {
+        Int(try connection.first(Self.draftCount) { $0.add(user) } ?? 0)
+    }
+
+    private static let draft = Statement<DraftRow>(
+        "SELECT user, \(DraftRow.columns) FROM draft WHERE user = ? AND conversation = ?")
+
+    func draft(of user: UserID, in conversation: ConversationID) throws -> DraftRow? {
+        try connection.first(Self.draft) { $0.add(user, conversation.description) }
+    }
+}
+
+extension SQLiteWriter {
+    private static let putDraft = Statement(
+        """
+        INSERT INTO draft (user, \(DraftRow.columns)) VALUES (?, \(placeholders(DraftRow.columns)))
+        ON CONFLICT (user, conversation) DO UPDATE SET body = excluded.body, rev = excluded.rev
+        """)
+
+    func put(_ draft: DraftRow, of user: UserID) throws {
+        let name = draft.conversation.description
+        try connection.run(Self.putDraft) {
+            $0.add(user, name)
+            $0.add(draft.body?.text, "body", of: .draft(user, name))
+            $0.add(draft.rev)
+        }
+    }
+
+    private static let dropDrafts = Statement("DELETE FROM draft WHERE conversation = ?")
+
+    func dropDrafts(in conversation: ConversationID) throws {
+        try connection.run(Self.dropDrafts) { $0.add(conversation.description) }
+    }
+}
+
+extension DraftRow: StoredRow {
+    static let columns = "conversation, body, rev"
+
+    /// Reads the user and ``columns``.
+    init(_ columns: inout Columns) throws {
+        let user = columns.userID()
+        let name = columns.text()
+        self.init(
+            conversation: try ConversationID(name), body: try columns.json("body", of: .draft(user, name)),
+            rev: columns.integer())
+    }
+}

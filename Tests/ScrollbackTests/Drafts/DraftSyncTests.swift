@@ -1,0 +1,122 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackTesting
+import ScrollbackWire
+import TestSupport
+import Testing
+
+@testable import Scrollback
+
+@Suite("Drafts on all devices", .timeLimit(.minutes(10)))
+struct DraftSyncTests {
+    private let id = ConversationID.group("swift")
+
+    private func draft(_ client: ChatClient) async throws -> Draft? { try await client.conversation(id).draft() }
+
+    @Test("A draft arrives on the user's other devices, and sending its text deletes it on all of them")
+    func devices() async throws {
+        let scene = try await scene()
+        let draft = Draft("see @alice", mentions: .users(["alice"]), replyTo: MessageID(UUID()))
+        try await scene.phone.conversation(id).setDraft(draft)
+        #expect(try await eventually { try await self.draft(scene.laptop) == draft })
+        #expect(try await self.draft(scene.alice) == nil)
+        // A new device gets it as well, and another message does not delete it.
+        let tablet = try await scene.server.client("bob")
+        #expect(try await eventually { try await self.draft(tablet) == draft })
+        try await scene.phone.conversation(id).send(.text("👍")).waitForCompletion()
+        #expect(try await self.draft(scene.phone) == draft)
+        try await scene.laptop.conversation(id).send(.text("see @alice")).waitForCompletion()
+        #expect(try await self.draft(scene.laptop) == nil)
+        for device in [scene.phone, tablet] { #expect(try await eventually { try await self.draft(device) == nil }) }
+        await scene.server.close()
+    }
+
+    @Test("Drafts of offline devices are sent later, and the one that the server receives last wins everywhere")
+    func offline() async throws {
+        let folder = try TemporaryFolder()
+        let server = try TestServer(users: ["alice", "bob"])
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let phone = try await server.client("bob", store: .directory(folder.url))
+        try await phone.ready()
+        server.goOffline("bob")
+        try await phone.conversation(id).setDraft("first")
+        try await phone.conversation(id).setDraft("second")
+        await phone.close()
+        let laptop = try await server.client("bob")
+        try await laptop.conversation(id).setDraft("laptop")
+        let again = try await server.client("bob", store: .directory(folder.url))
+        #expect(try await draft(again) == "second")
+        server.goOnline("bob")
+        #expect(
+            try await eventually {
+                let drafts = (try await self.draft(again)?.text, try await self.draft(laptop)?.text)
+                let isSettled = try await again.core.store.read { try $0.nextPendingDraft() } == nil
+                return isSettled && drafts.0 == drafts.1 && ["second", "laptop"].contains(drafts.0)
+            })
+        // The other device deletes it while this one is offline.
+        await again.close()
+        try await laptop.conversation(id).setDraft(nil)
+        #expect(try await eventually { try await laptop.core.store.read { try $0.nextPendingDraft() } == nil })
+        let last = try await server.client("bob", store: .directory(folder.url))
+        #expect(try await eventually { try await self.draft(last) == nil })
+        await server.close()
+    }
+
+    @Test("A draft that another device deleted is not sent again by the device that wrote it")
+    func deletedElsewhere() async throws {
+        let folder = try TemporaryFolder()
+        let server = try TestServer(users: ["alice", "bob"])
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let phone = try await server.client("bob", store: .directory(folder.url))
+        try await phone.ready()
+        try await phone.conversation(id).setDraft("written here")
+        #expect(try await eventually { try await phone.core.store.read { try $0.nextPendingDraft() } == nil })
+        await phone.close()
+        let laptop = try await server.client("bob")
+        #expect(try await eventually { try await self.draft(laptop) == "written here" })
+        try await laptop.conversation(id).setDraft(nil)
+        #expect(try await eventually { try await laptop.core.store.read { try $0.nextPendingDraft() } == nil })
+        let again = try await server.client("bob", store: .directory(folder.url))
+        #expect(try await eventually { try await self.draft(again) == nil })
+        #expect(try await laptop.core.perform(ListDrafts()).drafts.isEmpty)
+        await server.close()
+    }
+
+    @Test("With a cipher, the server stores no readable draft, and devices with the key read it")
+    func encrypted() async throws {
+        let server = try TestServer(users: ["alice", "bob"])
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let cipher = try MessageCipher(keys: [.init(id: "a", key: Data(repeating: 7, count: 32))])
+        let phone = try await server.client("bob") { $0.cipher = cipher }
+        let laptop = try await server.client("bob") { $0.cipher = cipher }
+        let without = try await server.client("bob")
+        try await phone.conversation(id).setDraft("a secret")
+        #expect(try await eventually { try await self.draft(laptop) == "a secret" })
+        let stored = try await phone.core.perform(ListDrafts()).drafts
+        #expect(stored.count == 1 && stored[0].draft?.encrypted != nil)
+        #expect(stored[0].draft?.text.contains("secret") == false)
+        #expect(try await draft(without) == nil)
+        // A client that encrypts does not take an unencrypted draft, which the server could have written.
+        try await without.conversation(id).setDraft("forged")
+        #expect(try await eventually { try await without.core.store.read { try $0.nextPendingDraft() } == nil })
+        try await phone.conversation(.direct("alice")).setDraft("later")
+        #expect(try await eventually { try await laptop.conversation(.direct("alice")).draft() == "later" })
+        #expect(try await draft(laptop) == "a secret")
+        await server.close()
+    }
+
+    @Test("With `syncsDrafts` off, drafts stay on the device")
+    func off() async throws {
+        let server = try TestServer(users: ["alice", "bob"])
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let phone = try await server.client("bob") { $0.syncsDrafts = false }
+        let laptop = try await server.client("bob")
+        try await phone.conversation(id).setDraft("mine")
+        try await laptop.conversation(id).setDraft("yours")
+        #expect(try await eventually { try await laptop.core.store.read { try $0.nextPendingDraft() } == nil })
+        #expect(try await phone.core.perform(ListDrafts()).drafts.count == 1)
+        #expect(try await draft(phone) == "mine")
+        #expect(try await draft(laptop) == "yours")
+        await server.close()
+    }
+}
