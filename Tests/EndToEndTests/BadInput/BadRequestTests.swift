@@ -287,10 +287,31 @@ private func nested(_ depth: Int) -> String {
     private static let paths: [BadRequest] = [
         .get("/v1/nothing", 404, "unknown-operation"), .get("/nothing", 404, "unknown-operation"),
         .get("/v1", 404, "unknown-operation"), .get("/v2/me", 404, "unknown-operation"),
-        .get("/v1/ME", 404, "unknown-operation"), .get("/v1/users/", 404, "unknown-operation"),
+        .get("/v1/ME", 404, "unknown-operation"), .get("/v1/user/", 404, "unknown-operation"),
         .get("/v1/users/a/b", 404, "unknown-operation"), .get("/v1%2Fme", 404, "unknown-operation"),
         .get("/v1/conversations/group:crew/messages/\(id)/x", 404, "unknown-operation"),
         .get("/v1/connect", 400, "malformed", "Sec-WebSocket-Protocol"),
+    ]
+
+    // MARK: Threads, drafts, the directory and logs of the server
+
+    private static let others: [BadRequest] = [
+        .get("/v1/conversations/group:crew/threads?followed=maybe", 422, "invalid-parameter", "followed"),
+        .get("/v1/conversations/group:crew/threads?cursor=-1", 422, "invalid-parameter", "cursor"),
+        .put("/v1/conversations/group:crew/threads/x", #"{"followed":true}"#, 422, "invalid-parameter", "thread"),
+        .put("/v1/conversations/group:crew/threads/\(id)", #"{"followed":1}"#, 422, "invalid-parameter", "followed"),
+        .put("/v1/drafts/group:", #"{"draft":{}}"#, 422, "invalid-parameter", "conversation"),
+        .put("/v1/drafts/group:crew", #"{"draft":"text"}"#, 422, "invalid-parameter", "draft"),
+        .get("/v1/drafts?cursor=1", 422, "invalid-parameter", "cursor"),
+        .get("/v1/users", 422, "invalid-parameter", "text"),
+        .get("/v1/users?text=", 422, "invalid-parameter", "text"),
+        .get("/v1/users?text=\(String(repeating: "a", count: 129))", 422, "invalid-parameter", "text"),
+        .get("/v1/audit?action=applaud", 422, "invalid-parameter", "action", by: .admin),
+        .get("/v1/audit?conversation=crew", 422, "invalid-parameter", "conversation", by: .admin),
+        .get("/v1/audit?cursor=x", 422, "invalid-parameter", "cursor", by: .admin),
+        .get("/v1/webhooks/none/deliveries", 422, "invalid-parameter", "webhook", by: .admin),
+        .post("/v1/webhooks/none/replay", #"{"from":1,"through":2}"#, 422, "invalid-parameter", "webhook", by: .admin),
+        .post("/v1/webhooks/none/replay", #"{"from":1}"#, 422, "invalid-parameter", "through", by: .admin),
     ]
 
     // MARK: Read markers
@@ -373,7 +394,7 @@ private func nested(_ depth: Int) -> String {
 
     private static let all: [BadRequest] = [
         notJSON, wrongShapes, unknownNames, strict, namesInBodies, limits, points, combinations, anchors, lists,
-        listParameters, searches, names, conversations, paths, positions, noPositions, BadChanges.all,
+        listParameters, searches, names, conversations, paths, others, positions, noPositions, BadChanges.all,
     ].flatMap { $0 }
 
     @Test(arguments: all)
