@@ -186,7 +186,7 @@ extension Output {
         let content = message.displayText
         let notes = [
             message.editedAt == nil ? nil : "edited",
-            message.replies.map { "\($0.count) replies" },
+            message.replies.map { $0.count == 1 ? "1 reply" : "\($0.count) replies" },
             message.actions.isEmpty ? nil : message.actions.map { "\($0.value) \($0.count)" }.joined(separator: " "),
         ].compactMap { $0 }
         let note = notes.isEmpty ? "" : "  (\(notes.joined(separator: ", ")))"

@@ -9,11 +9,12 @@ struct Threads: AsyncParsableCommand {
         discussion: """
             The thread with the newest reply comes first. A thread is named by its first message.
 
-            With the demo community of `make run`:
-              scrollback threads group:albatross --as alice
-              scrollback threads group:albatross --followed --as alice
+            With the demo community of `make run`, where the first command begins a thread:
+              scrollback send group:albatross "On my way" --reply-to seq:61 --as mei
+              scrollback threads group:albatross --as bob
+              scrollback threads group:albatross --read seq:61 --as bob
               scrollback threads group:albatross --follow seq:61 --as alice
-              scrollback threads group:albatross --read seq:61 --as alice
+              scrollback threads group:albatross --followed --as alice
             """)
 
     @OptionGroup var conversation: ConversationArgument
@@ -99,6 +100,6 @@ struct Threads: AsyncParsableCommand {
     private func show(_ thread: MessageThread) {
         guard !connection.json else { return Output.json { thread.writeMembers(to: &$0) } }
         Output.show(thread.parent, json: false)
-        Output.line("  \(thread.parent.replies?.count ?? 0) replies, " + Self.line(thread.state))
+        Output.line("  " + Self.line(thread.state))
     }
 }
