@@ -1,5 +1,4 @@
 import Foundation
-import Scrollback
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackTesting
@@ -7,9 +6,11 @@ import ScrollbackWire
 import TestSupport
 import Testing
 
-/// Random scenarios in which Alice on two devices and Bob on one vote, pin, rename and change profiles, with lost
-/// connections and restarts. Each change must be made once and in order.
-@Suite("Pins, votes, names and profiles from several devices")
+@testable import Scrollback
+
+/// Random scenarios in which Alice on two devices and Bob on one vote, pin, rename, write drafts, use threads and change
+/// profiles, with lost connections and restarts. Each change must be made once and in order.
+@Suite("Pins, votes, threads, drafts, names and profiles from several devices")
 struct SharedChangeScenarioTests {
     @Test("After activity stops, every device shows the server's state, and each vote counted once and in order")
     func devicesAgree() async throws {
@@ -18,7 +19,7 @@ struct SharedChangeScenarioTests {
 
     private static func failure(of seed: UInt64) async throws -> String? {
         var scenario = try await SharedChangeScenario(seed: seed)
-        for _ in 0..<40 { try await scenario.step() }
+        for _ in 0..<50 { try await scenario.step() }
         let wrong = try await scenario.disagreement()
         await scenario.server.close()
         guard let wrong else { return nil }
@@ -44,6 +45,10 @@ private struct SharedChangeScenario {
     private var expected: [Set<Int>] = [[], []]
     /// The last name that Bob's device set.
     private var name = "Bob"
+    /// The text of the last draft that Bob's device stored.
+    private var draft: String?
+    /// The threads that Bob follows, by their first messages.
+    private var followed: Set<MessageID>
 
     private static let group = ConversationID.group("swift")
     private static let options = 3
@@ -66,8 +71,11 @@ private struct SharedChangeScenario {
             polls.append(try await chat.send(.poll(poll)).waitUntilSent().id)
         }
         self.polls = polls
+        followed = Set(texts)
+        var last: MessageID?
+        for text in texts { last = try await chat.send(.text("reply"), replyingTo: text).waitUntilSent().id }
         for device in devices {
-            _ = try await eventually { try await device.recents[Self.group]?.lastMessage?.id == polls[1] }
+            _ = try await eventually { try await device.recents[Self.group]?.lastMessage?.id == last }
         }
     }
 
@@ -78,7 +86,7 @@ private struct SharedChangeScenario {
         let text = texts[Int.random(in: 0..<texts.count, using: &random)]
         let user: UserID = number == 2 ? "bob" : "alice"
         var what: String
-        switch Int.random(in: 0...15, using: &random) {
+        switch Int.random(in: 0...22, using: &random) {
         case 0...4:
             what = "votes for \(option) in poll \(poll)"
             try await chat.vote(for: option, in: polls[poll])
@@ -109,6 +117,26 @@ private struct SharedChangeScenario {
             what = "goes online"
             offline.remove(user)
             server.goOnline(user)
+        case 15:
+            what = "replies to \(text)"
+            _ = try await chat.send(.text("reply \(steps.count)"), replyingTo: text)
+            if number == 2 { followed.insert(text) }
+        case 16:
+            what = "follows the thread of \(text)"
+            try await chat.followThread(of: text)
+            if number == 2 { followed.insert(text) }
+        case 17:
+            what = "stops following the thread of \(text)"
+            try await chat.unfollowThread(of: text)
+            if number == 2 { followed.remove(text) }
+        case 18:
+            what = "reads the thread of \(text)"
+            try await chat.markThreadRead(of: text)
+        case 19, 20:
+            let new = Bool.random(using: &random) ? "draft \(steps.count)" : nil
+            what = "stores the draft \(new ?? "nil")"
+            try await chat.setDraft(new.map { Draft($0) })
+            if number == 2 { draft = new }
         default:
             what = "restarts the phone"
             await devices[0].close()
@@ -123,6 +151,9 @@ private struct SharedChangeScenario {
         for user in ["alice", "bob"] as [UserID] { server.goOnline(user) }
         for device in devices {
             guard try await eventually({ try await device.pendingCount() == 0 }) else { return "a change is not sent" }
+            guard try await eventually({ try await device.core.store.read { try $0.nextPendingDraft() } == nil }) else {
+                return "a draft is not sent"
+            }
         }
         let (engine, caller) = (server.engine, Caller(user: "bob"))
         for (index, poll) in polls.enumerated() {
@@ -165,7 +196,45 @@ private struct SharedChangeScenario {
             }
             let violations = try await device.verifyIntegrity()
             guard violations.isEmpty else { return "device \(number): \(violations)" }
+            if let wrong = try await disagreement(of: chat, onDevice: number) { return wrong }
         }
+        return nil
+    }
+
+    /// Returns what a device shows differently in its threads and drafts.
+    private func disagreement(of chat: Conversation, onDevice number: Int) async throws -> String? {
+        let (engine, caller) = (server.engine, Caller(user: chat.core.user))
+        let draft = try engine.drafts(since: nil, by: caller).drafts.first?.draft
+            .map { try Draft(stored: $0.text).text }
+        guard number < 2 || draft == self.draft else {
+            return "bob's draft is \(draft ?? "nil"), not \(self.draft ?? "nil")"
+        }
+        guard try await eventually({ try await chat.draft()?.text == draft }) else {
+            return "device \(number) shows another draft than \(draft ?? "nil")"
+        }
+        let threads = try engine.threads(of: Self.group, limit: 100, by: caller).threads
+        guard Set(threads.map(\.id)) == Set(texts) else { return "the threads are \(threads.map(\.id))" }
+        let log = try engine.history(of: Self.group, HistoryQuery(limit: 100), by: caller).messages
+        for thread in threads {
+            let state = thread.state
+            let unread = log.count {
+                $0.thread == thread.id && $0.seq > state.readSeq && $0.sender != caller.user
+            }
+            guard state.unread == Int64(unread) else { return "\(state) has \(unread) unread replies" }
+            let follows = followed.contains(thread.id)
+            guard number < 2 || state.isFollowed == follows else { return "bob follows \(thread.id): not \(follows)" }
+        }
+        func shown(_ threads: [MessageThread]) -> [String] {
+            threads.map { "\($0.id) \($0.state.isFollowed) \($0.state.unread) \($0.state.mentions)" }
+        }
+        let wanted = shown(threads)
+        let listed = shown(try await chat.threads().threads)
+        guard listed == wanted else { return "device \(number) lists \(listed), not \(wanted)" }
+        guard
+            try await eventually({
+                shown(try await chat.current([], followed: false, through: nil, limit: 100)) == wanted
+            })
+        else { return "device \(number) has other threads than \(wanted) without the server" }
         return nil
     }
 }
