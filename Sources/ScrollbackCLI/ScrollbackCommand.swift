@@ -29,6 +29,7 @@ struct ScrollbackCommand: AsyncParsableCommand {
             React.self,
             History.self, Search.self, Count.self, Recents.self, Read.self, Unread.self, Pin.self, Mute.self,
             Clear.self, Listen.self, Chat.self, Conversations.self, Members.self, Pins.self, Threads.self,
+            Schedule.self,
             Drafts.self, People.self, Profile.self, Receipts.self,
             Settings.self, Push.self, Admin.self, Backup.self, Restore.self, Verify.self,
             Doctor.self,

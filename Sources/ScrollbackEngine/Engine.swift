@@ -39,6 +39,8 @@ package final class Engine: Sendable {
     /// Sends pushes to the push services; without it, no pushes are sent.
     let gateway: (any PushGateway)?
     package let pushes = PushQueue()
+    /// When the next scheduled message is to be sent, or earlier; `nil` if there is none.
+    let nextScheduled: Mutex<Date?>
     let pushTiming: PushTiming
     let pushThread = DispatchQueue(label: "scrollback.push", qos: .utility)
     /// What users have added today.
@@ -86,12 +88,13 @@ package final class Engine: Sendable {
         observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
     ) throws {
         let hub = Hub(clock: clock)
-        let (settings, waiting, erasing) = try store.read { store in
+        let (settings, waiting, erasing, nextScheduled) = try store.read { store in
             (
                 try Self.storedSettings(store), try store.deliveryCount(),
-                Set(try store.openErasures(limit: .max).map(\.user))
+                Set(try store.openErasures(limit: .max).map(\.user)), try store.nextScheduled()
             )
         }
+        self.nextScheduled = Mutex(nextScheduled)
         let checkpoints = try Checkpoints(store, key: checkpointKey, now: clock())
         self.checkpoints = checkpoints
         self.erasures = erasures

@@ -161,6 +161,7 @@ package struct Server: Sendable {
             SearchIndexingService(search: search, logger: logger),
             WebhookDeliveryService(engine: engine),
             PushDeliveryService(engine: engine),
+            ScheduledMessageService(engine: engine, logger: logger),
             UserErasureService(engine: engine, logger: logger),
             StorageEncryptionService(store: store, media: media, threads: diskThreads, logger: logger),
         ]

@@ -105,6 +105,7 @@ public final class TestServer: Sendable {
     /// Delays that are already running, for example before a reconnect, don't get shorter.
     public func advance(by seconds: TimeInterval) {
         time.advance(by: seconds)
+        Task { try await server.engine.sendScheduledMessages() }
     }
 
     // MARK: Server data

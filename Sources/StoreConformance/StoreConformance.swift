@@ -28,7 +28,7 @@ package struct StoreConformance: Sendable {
     }
 
     package static let cases: [Case] =
-        conversations + people + readState + threads + drafts + recents + messages + pages + changes + media
+        conversations + people + readState + threads + drafts + scheduled + recents + messages + pages + changes + media
         + moderation
         + receiptsAndInvitations + operations + push + transactions
         + concurrency

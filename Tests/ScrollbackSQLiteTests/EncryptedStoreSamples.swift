@@ -11,7 +11,8 @@ struct EncryptedStoreSamples {
         "conversation-metadata", "span-name", "span-avatar",
         "message-content", "message-metadata", "message-extra", "message-push", "mention-text", "action-value",
         "summary-value", "media-name", "upload-name", "ban-reason", "report-content", "report-text", "report-note",
-        "draft-body", "delivery-body", "device-p256dh", "device-auth", "push-body", "retry-body", "settings-value",
+        "draft-body", "scheduled-body", "delivery-body", "device-p256dh", "device-auth", "push-body", "retry-body",
+        "settings-value",
     ].map { "sealed-\($0)-🍋" }
 
     static func word(_ name: String) -> String { "sealed-\(name)-🍋" }
@@ -71,6 +72,10 @@ struct EncryptedStoreSamples {
             report.note = word("report-note")
             try store.put(&report)
             try store.put(DraftRow(conversation: row.id, body: json("draft-body"), rev: 1), of: "alice")
+            try store.put(
+                ScheduledRow(
+                    user: "alice", id: MessageID(high: 3, low: 3), conversation: row.id, sendAt: .distantPast,
+                    body: json("scheduled-body")))
             try store.insertDelivery(
                 DeliveryRow("message", to: "after", of: row.number, body: json("delivery-body")))
             try store.put(

@@ -89,7 +89,7 @@ import Testing
         "audit.actor", "audit.keyID", "audit.action", "audit.user", "audit.detail",
         "erasure.user", "erasure.replacement", "erasure.error",
         "guest.user", "threadState.user", "threadState.thread", "draft.user",
-        "draft.conversation",
+        "draft.conversation", "scheduled.user", "scheduled.id", "scheduled.conversation", "scheduled.failure",
         "pushPerson.user", "pushPerson.language", "pushPerson.level", "pushPerson.quietFrom", "pushPerson.quietTo",
         "pushPerson.quietZone", "pushDevice.user", "pushDevice.device", "pushDevice.service", "pushDevice.token",
         "pushDevice.topic", "pushDevice.language", "pushReach.user", "pushWalk.after", "pushRetry.user",

@@ -31,6 +31,13 @@ extension Golden {
         operation("putMember-unmuted", PutMember(conversation: .group("swift"), user: "bob", mute: .some(nil))),
         operation("removeMember", RemoveMember(conversation: .group("swift"), user: "bob")),
         operation(
+            "schedule",
+            ScheduleMessage(
+                conversation: .group("swift"), submission: Submission(id: Sample.id, content: .text("hi")),
+                sendAt: Date(timeIntervalSince1970: 1_795_255_260.5))),
+        operation("scheduled", ListScheduled(page: Paging(limit: 100, cursor: Sample.id.description))),
+        operation("cancelScheduled", CancelScheduled(id: Sample.id)),
+        operation(
             "readers", ListReaders(conversation: .group("swift"), id: Sample.id, page: Paging(cursor: "bob"))),
         operation("invite", InviteUser(conversation: .group("swift"), user: "bob", lifetime: 3600)),
         operation("invite-forever", InviteUser(conversation: .group("swift"), user: "bob")),

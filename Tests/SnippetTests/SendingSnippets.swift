@@ -49,6 +49,18 @@ struct SendingSnippets {
         }
     }
 
+    func later(chat: Conversation, newYear: Date) async throws {
+        try await chat.schedule(.text("Happy new year"), at: newYear)
+    }
+
+    func scheduled(client: ChatClient, cancelling id: MessageID, show: Show<String>) async throws {
+        for message in try await client.scheduledMessages().messages {
+            let text = message.submission.content.text ?? ""
+            show("\(text), \(message.failure.map { "refused: \($0)" } ?? "at \(message.sendAt)")")
+        }
+        try await client.cancelScheduledMessage(id)
+    }
+
     func contents(chat: Conversation, message: Message) async throws {
         try await chat.send(.text("high water at 07:10"))
         try await chat.send(.reference("is that summer time?", to: message))
@@ -180,6 +192,20 @@ struct SendingSnippets {
         stage.server.goOnline("alice")
         #expect(try await first.waitUntilSent().text == "first")
         #expect(try await stage.messages().compactMap(\.text) == ["first"])
+        await stage.server.close()
+    }
+
+    @Test("A message can be scheduled, listed and cancelled")
+    func schedules() async throws {
+        let stage = try await Stage()
+        let date = stage.server.now.addingTimeInterval(60)
+        try await later(chat: stage.chat, newYear: date)
+        await stage.alice.waitForOutbox()
+        let id = try #require(try await stage.alice.scheduledMessages().messages.first).submission.id
+        var shown: [String] = []
+        try await scheduled(client: stage.alice, cancelling: id) { shown.append($0) }
+        #expect(shown.count == 1 && shown[0].hasPrefix("Happy new year, at "))
+        #expect(try await stage.alice.scheduledMessages().messages.isEmpty)
         await stage.server.close()
     }
 

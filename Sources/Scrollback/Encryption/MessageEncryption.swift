@@ -127,7 +127,7 @@ package struct MessageEncryption: Sendable {
     }
 
     /// Returns a queued message of this user, decrypted if possible.
-    func open(_ submission: Submission, to conversation: ConversationID) -> (Submission, ChatError?) {
+    package func open(_ submission: Submission, to conversation: ConversationID) -> (Submission, ChatError?) {
         var opened = submission
         var decrypted = DecryptedValues(submission.content, submission.attributes)
         guard decrypted.hasEncrypted else { return (submission, nil) }

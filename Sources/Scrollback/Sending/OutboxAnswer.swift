@@ -34,6 +34,7 @@ enum OutboxAnswer: Sendable {
         case .addAction(let request): self = .done(request.conversation)
         case .removeAction(let request): self = .done(request.conversation)
         case .clear(let request): self = .done(request.conversation)
+        case .schedule(let request): self = .done(request.conversation.log)
         case .changeThread(let request): self = .thread(request.conversation, try ThreadState(from: &reader))
         case .putMember(let request): self = .done(request.conversation.log)
         case .removeMember(let request): self = .done(request.conversation.log)

@@ -64,6 +64,8 @@ extension OutboxRequest {
                 writer.field("seq", request.seq)
                 writer.field("epoch", request.epoch)
             }
+        case .schedule(let request):
+            Self.draft("schedule") { request.writeMembers(to: &$0) }
         case .changeThread(let request):
             Self.draft("changeThread") { writer in
                 writer.field("message", request.thread)
@@ -139,6 +141,9 @@ extension OutboxRequest {
             let seq = try draft.required("seq") { (value) throws(ChatError) in try value.integer() }
             let epoch = try draft.required("epoch") { (value) throws(ChatError) in try value.epoch() }
             self = .clear(ClearConversation(conversation: conversation, seq: seq, epoch: epoch))
+        case "schedule":
+            var reader = draft.reader
+            self = .schedule(try ScheduleMessage(from: &reader))
         case "changeThread":
             let isFollowed = try draft.optional("followed") { (value) throws(ChatError) in try value.bool() }
             let seq = try draft.optional("seq") { (value) throws(ChatError) in try value.integer() }

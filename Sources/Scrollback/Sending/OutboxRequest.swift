@@ -9,6 +9,7 @@ package enum OutboxRequest: Sendable {
     case addAction(AddAction)
     case removeAction(RemoveAction)
     case clear(ClearConversation)
+    case schedule(ScheduleMessage)
     case changeThread(ChangeThread)
     case putConversation(PutConversation)
     case deleteConversation(DeleteConversation)
@@ -20,7 +21,7 @@ package enum OutboxRequest: Sendable {
 
     /// What a change concerns that is not about messages.
     enum Subject: String {
-        case settings, deletion, profile, members, leaving
+        case settings, deletion, profile, members, leaving, schedule
     }
 
     /// What the request concerns; `nil` for messages.
@@ -32,6 +33,7 @@ package enum OutboxRequest: Sendable {
         case .putUser: .profile
         case .putMember, .removeMember: .members
         case .leave: .leaving
+        case .schedule: .schedule
         }
     }
 
@@ -43,6 +45,7 @@ package enum OutboxRequest: Sendable {
         case .addAction(let operation): operation
         case .removeAction(let operation): operation
         case .clear(let operation): operation
+        case .schedule(let operation): operation
         case .changeThread(let operation): operation
         case .putConversation(let operation): operation
         case .deleteConversation(let operation): operation

@@ -29,10 +29,12 @@ package struct PersonalData: Sendable {
         case pushPreferences(PushPreferences)
         case pushDevice(PushDeviceRow)
         case draft(DraftRow)
+        case scheduled(ScheduledRow)
     }
 
     private enum Stage: Sendable {
-        case profile, drafts, conversations, files, blocks, invitations, invited, reports, ownActs, acts, done
+        case profile, drafts, scheduled, conversations, files, blocks, invitations, invited, reports, ownActs, acts,
+            done
     }
 
     private let user: UserID
@@ -50,6 +52,7 @@ package struct PersonalData: Sendable {
     private var lastInvited: InvitationRow?
     private var lastReport: Int64 = 0
     private var lastDraft: Int64 = 0
+    private var lastScheduled: MessageID?
     private var lastAct = Int64.max
 
     private static let batch = 100
@@ -83,8 +86,13 @@ package struct PersonalData: Sendable {
             // A draft can have 128 KiB.
             let rows = try store.drafts(of: user, after: lastDraft, limit: 10)
             lastDraft = rows.last?.rev ?? lastDraft
-            if rows.count < 10 { stage = .conversations }
+            if rows.count < 10 { stage = .scheduled }
             return rows.filter { $0.body != nil }.map { .draft($0) }
+        case .scheduled:
+            let rows = try store.scheduled(of: user, after: lastScheduled, limit: 10)
+            lastScheduled = rows.last?.id
+            if rows.count < 10 { stage = .conversations }
+            return rows.map { .scheduled($0) }
         case .conversations: return try readConversation(store, engine)
         case .files:
             let files = try store.media(of: user, after: lastFile, limit: Self.batch)
@@ -278,6 +286,11 @@ extension PersonalData.Record {
             writer.field("record", "draft")
             writer.field("conversation", draft.conversation)
             writer.field("draft", draft.body)
+        case .scheduled(let row):
+            writer.field("record", "scheduled")
+            writer.field("conversation", row.conversation)
+            writer.field("sendAt", row.sendAt)
+            writer.field("message", row.body)
         case .thread(let conversation, let state):
             writer.field("record", "thread")
             writer.field("conversation", conversation)

@@ -29,7 +29,8 @@ package enum OperationRegistry {
     ]
 
     private static let messages: [any Executable.Type] = [
-        SendMessage.self, EditMessage.self, DeleteMessage.self, DeleteMessages.self, DeleteHistory.self,
+        SendMessage.self, ScheduleMessage.self, ListScheduled.self, CancelScheduled.self, EditMessage.self,
+        DeleteMessage.self, DeleteMessages.self, DeleteHistory.self,
         ClearConversation.self, AddAction.self, RemoveAction.self, ListActions.self, ListMessageActions.self,
         ListPins.self, ListThreads.self, ChangeThread.self,
         GetMessage.self, GetHistory.self, FetchHistory.self, CountMessages.self, RefreshMessages.self,

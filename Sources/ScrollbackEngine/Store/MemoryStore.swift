@@ -107,6 +107,7 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
     private var places: [Int64: [MessageID: Seq]] = [:]
     var users: [UserID: UserRow] = [:]
     var drafts: [UserID: [ConversationID: DraftRow]] = [:]
+    var scheduled: [UserID: [MessageID: ScheduledRow]] = [:]
     var moderation = MemoryModeration()
     var people = MemoryPeople()
     /// The users' states in threads, ordered by thread.
@@ -145,6 +146,7 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
         people = other.people
         threadStates = other.threadStates
         drafts = other.drafts
+        scheduled = other.scheduled
         administration = other.administration
         push = other.push
         incarnationRows = other.incarnationRows

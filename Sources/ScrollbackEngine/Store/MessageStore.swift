@@ -33,7 +33,8 @@ package protocol MessageStore: AnyObject, Sendable {
 }
 
 /// The read operations of a snapshot.
-package protocol StoreReader: ModerationReader, PeopleReader, ThreadReader, DraftReader, AdminReader,
+package protocol StoreReader: ModerationReader, PeopleReader, ThreadReader, DraftReader, ScheduledReader,
+    AdminReader,
     PushReader
 {
     func conversation(_ id: ConversationID) throws -> ConversationRow?
@@ -159,8 +160,8 @@ extension StoreReader {
 /// A write transaction.
 ///
 /// Reads within the transaction see its changes.
-package protocol StoreWriter: StoreReader, ModerationWriter, PeopleWriter, ThreadWriter, DraftWriter, AdminWriter,
-    PushWriter
+package protocol StoreWriter: StoreReader, ModerationWriter, PeopleWriter, ThreadWriter, DraftWriter, ScheduledWriter,
+    AdminWriter, PushWriter
 {
     /// Stores a conversation, and assigns a number to a new one.
     func put(_ conversation: inout ConversationRow) throws

@@ -25,6 +25,7 @@ extension EncryptedTable {
         EncryptedTable(
             "report", key: ["number"], binding: ["message", "conversation", "reporter"],
             texts: ["content", "text", "note"]),
+        EncryptedTable("scheduled", key: ["user", "id"], texts: ["body"]),
         EncryptedTable("draft", key: ["user", "conversation"], texts: ["body"]),
         EncryptedTable("delivery", key: ["number"], texts: ["body"]),
         EncryptedTable("pushDevice", key: ["user", "device"], texts: ["p256dh", "auth"]),
@@ -72,6 +73,10 @@ extension EncryptedRow {
     /// - Parameter conversation: The conversation's text form, from the user's point of view.
     static func draft(_ user: UserID, _ conversation: String) -> EncryptedRow {
         EncryptedRow("draft", .text(user.text), .text(conversation))
+    }
+
+    static func scheduled(_ user: UserID, _ id: MessageID) -> EncryptedRow {
+        EncryptedRow("scheduled", .text(user.text), .bytes(id.uuid))
     }
 
     static func delivery(_ number: Int64) -> EncryptedRow { EncryptedRow("delivery", .number(number)) }

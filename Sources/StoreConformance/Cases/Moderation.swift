@@ -108,6 +108,23 @@ extension StoreConformance {
             try store.transaction { try expectEqual(try $0.dropDeliveries(exceptTo: []), 2) }
             try store.read { try expectEqual(try $0.deliveryCount(), 0) }
         },
+        Case("A delivery that repeats another one is not repeated itself") { store in
+            let delivered = DeliveryAttempt(at: Date(timeIntervalSince1970: 10))
+            var row = DeliveryRow("message", to: "a", of: 1, seq: 1, body: RawJSON(known: "{}"))
+            func deliver() throws -> Int64 {
+                try store.transaction { store in
+                    try store.insertDelivery(row)
+                    let number = try store.deliveries(to: "a", of: 1, limit: 9).map(\.number).max() ?? 0
+                    try expectEqual(try store.record(delivered, to: "a", of: 1, through: number), 1)
+                    return number
+                }
+            }
+            let first = try deliver()
+            row.original = first
+            _ = try deliver()
+            let found = try store.read { try $0.delivered(to: "a", 0...Int64.max, limit: 9) }
+            try expectEqual(found.map(\.number), [first])
+        },
         Case("Delivered events stay in the log until they are dropped") { store in
             let body = RawJSON(known: "{}")
             func date(_ seconds: Double) -> Date { Date(timeIntervalSince1970: seconds) }

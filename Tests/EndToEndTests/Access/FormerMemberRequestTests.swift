@@ -40,6 +40,8 @@ private enum FormerMemberUse: Sendable {
         ("DELETE /v1/admin/connections/{user}/{device}", admins), ("GET /v1/admin/jobs/{id}", admins),
         ("POST /v1/admin/users/{user}/push", admins), ("GET /v1/settings", admins), ("PUT /v1/settings", admins),
         ("GET /v1/users", profiles), ("GET /v1/drafts", own), ("PUT /v1/drafts/{conversation}", own),
+        ("GET /v1/scheduled", own),
+        ("DELETE /v1/scheduled/{id}", own),
         ("GET /v1/blocks", own),
         ("PUT /v1/blocks/{user}", own), ("DELETE /v1/blocks/{user}", own),
         ("GET /v1/bans", admins), ("PUT /v1/bans/{user}", admins), ("DELETE /v1/bans/{user}", admins),
@@ -115,6 +117,7 @@ private enum FormerMemberUse: Sendable {
         ("PUT /v1/conversations/{conversation}/bans/{user}", .one("/v1/conversations/{MEMBERS}/bans/x {}", 403)),
         ("DELETE /v1/conversations/{conversation}/bans/{user}", .one("/v1/conversations/{MEMBERS}/bans/x", 403)),
         // The retry of a message that an administrator edited since.
+        ("POST /v1/conversations/{conversation}/scheduled", .one(#"\#(p)/scheduled {\#(scheduled)}"#, 403)),
         (
             "POST /v1/conversations/{conversation}/messages",
             .asks(
@@ -164,6 +167,8 @@ private enum FormerMemberUse: Sendable {
 
     private static let c = #""conversation":"{P}""#
     private static let m = #""conversation":"{MEMBERSID}""#
+    private static let scheduled =
+        #""id":"{FRESH}","type":"text","content":{"text":"x"},"sendAt":"2026-01-01T00:00:00Z""#
     private static let operation = #""operation":"{FRESH}""#
 
     /// The members of requests, by type, in the order in which they are sent.
@@ -198,6 +203,7 @@ private enum FormerMemberUse: Sendable {
             "send",
             .one(#"\#(c),"message":{"id":"{OWN}","type":"text","content":{"text":"mine"}}"#, 200)
         ),
+        ("schedule", .one(#"\#(c),"message":{\#(scheduled)}"#, 403)), ("scheduled", own), ("cancelScheduled", own),
         ("edit", .one(#"\#(c),"id":"{OWN}",\#(operation),"edit":{"content":{"text":"y"}}"#, 403)),
         ("delete", .one(#"\#(c),"ids":\#(all)"#, 403)),
         ("deleteHistory", .one(#"\#(c),"all":true,\#(operation)"#, 403)),

@@ -7,6 +7,7 @@ import Testing
 
 /// Sends each WebSocket request as callers with and without the required scope and role.
 @Suite(.serverFixture) struct OperationRequestTests {
+    private static let later = #""sendAt":"2026-01-01T00:00:00Z""#
     private static let operation = #""operation":"{FRESH}""#
 
     /// The JSON members of each request besides its type.
@@ -42,14 +43,16 @@ import Testing
         "setPushPreferences": #""push":{"language":"de"}"#, "putUser": #""user":"{ME}","name":"Me""#,
         "conversation": #""conversation":"{G}""#, "pins": #""conversation":"{G}""#, "channels": #""target":"{TAG}""#,
         "putDraft": #""conversation":"{G}","draft":{"text":"hi"}"#, "drafts": "",
-        "searchUsers": #""text":"a""#,
+        "searchUsers": #""text":"a""#, "scheduled": "", "cancelScheduled": #""id":"{FRESH}""#,
+        "schedule":
+            #""conversation":"{G}","message":{"id":"{FRESH}","type":"text","content":{"text":"hi"},\#(later)}"#,
         "threads": #""conversation":"{G}""#, "thread": #""conversation":"{G}","thread":"{MESSAGE}","followed":true"#,
         "putConversation": #""conversation":"{G}","name":"new",\#(operation)"#,
         "deleteConversation": #""conversation":"{G}""#,
     ]
 
     /// Requests that fail with status 404 for an authorized caller, because there is no ban, invitation or thread.
-    private static let finds: Set<String> = ["unban", "endInvitation", "thread"]
+    private static let finds: Set<String> = ["unban", "endInvitation", "thread", "cancelScheduled"]
 
     @Test func `Every WebSocket request is tested`() {
         #expect(Set(Self.uses.keys) == Set(APISurface.requests.keys))

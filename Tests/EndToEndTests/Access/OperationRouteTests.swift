@@ -102,6 +102,12 @@ private struct RouteCase: Sendable {
         "DELETE /v1/conversations/{conversation}/roaming": RouteCase("\(g)/roaming"),
         "GET /v1/users": RouteCase("/v1/users?text=a"),
         "GET /v1/drafts": RouteCase("/v1/drafts"),
+        "GET /v1/scheduled": RouteCase("/v1/scheduled"),
+        // There is no such message.
+        "DELETE /v1/scheduled/{id}": RouteCase("/v1/scheduled/{FRESH}", status: 404...404),
+        "POST /v1/conversations/{conversation}/scheduled": RouteCase(
+            "\(g)/scheduled",
+            #"{"id":"{FRESH}","type":"text","content":{"text":"hi"},"sendAt":"2026-01-01T00:00:00Z"}"#),
         "PUT /v1/drafts/{conversation}": RouteCase("/v1/drafts/{G}", #"{"draft":{"text":"hi"}}"#),
         "POST /v1/read": RouteCase("/v1/read", #"{"all":true}"#),
         "POST /v1/conversations/{conversation}/messages/{id}/actions": RouteCase(

@@ -53,6 +53,28 @@ struct ThreadCommandTests {
         #expect(unclear.code == 64 && unclear.errors.contains("--text or --delete"), "\(unclear)")
     }
 
+    @Test("A message is scheduled, listed, cancelled and sent at its time")
+    func schedule() async throws {
+        let later = Date(timeIntervalSinceNow: 3_600).formatted(.iso8601)
+        let stored = try await run("schedule", "group:crew", "see you 🌊", "--at", later, "--as", "alice")
+        #expect(stored.code == 0, "\(stored)")
+        let id = String(stored.output.prefix(36))
+        let listed = try await run("schedule", "--as", "alice")
+        #expect(listed.output.hasPrefix(id) && listed.output.hasSuffix("  group:crew  see you 🌊\n"), "\(listed)")
+        #expect(try await run("schedule", "--as", "bob").output == "")
+        #expect(try await run("schedule", "--cancel", id, "--as", "alice").output == "cancelled\n")
+        let again = try await run("schedule", "--cancel", id, "--as", "alice")
+        #expect(again.code == 1 && again.errors.contains("no scheduled message"), "\(again)")
+        let unclear = try await run("schedule", "group:crew", "--as", "alice")
+        #expect(unclear.code == 64 && unclear.errors.contains("--at"), "\(unclear)")
+        let wrong = try await run("schedule", "group:crew", "x", "--at", "tomorrow", "--as", "alice")
+        #expect(wrong.code == 1 && wrong.errors.contains("at "), "\(wrong)")
+        let past = "2026-01-01T00:00:00Z"
+        #expect(try await run("schedule", "group:crew", "now", "--at", past, "--as", "alice").code == 0)
+        #expect(
+            try await eventually { try await run("history", "group:crew", "--as", "bob").output.contains("now") })
+    }
+
     @Test("The directory finds users if the setting allows it, and the audit log shows who changed the setting")
     func directory() async throws {
         let off = try await run("people", "ali", "--as", "bob")

@@ -79,6 +79,16 @@ extension WireScript {
             {"seq":1,"epoch":"1"}>>
         bob/phone thread <<{in},"thread":"{m90}","followed":true || {in},"thread":"{m97}","followed":true ||
             {in},"thread":"{m99}","followed":true || {in},"thread":"{m90}">>
+        # Scheduled messages
+        bob POST {crew}/scheduled <<{"id":"{m98}",{text},"sendAt":"{soon}"} || {"id":"{m98}",{text}} ||
+            {"id":"{m98}",{text},"sendAt":"tomorrow"} || {"id":"{m98}",{text},"sendAt":"2999-01-01T00:00:00Z"} ||
+            {"id":"{m90}",{text},"sendAt":"{soon}"}>>
+        carol POST {crew}/scheduled {"id":"{m98}",{text},"sendAt":"{soon}"}
+        bob GET /v1/scheduled<< || ?limit=0 || ?cursor=x>>
+        bob/phone schedule <<{in},"message":{"id":"{m98}",{text},"sendAt":"{soon}"} || {in}>>
+        bob/phone scheduled
+        bob/phone cancelScheduled <<"id":"{m98}" || "id":"{m98}">>
+        bob DELETE /v1/scheduled/{m98}
         # Directory
         bob GET /v1/users?text=a
         root PUT /v1/settings {"directory":"sharedConversations"}

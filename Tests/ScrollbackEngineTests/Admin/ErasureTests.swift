@@ -330,6 +330,7 @@ struct ErasureTests {
             case .receipt: name = "receipt"
             case .thread: name = "thread"
             case .draft: name = "draft"
+            case .scheduled: name = "scheduled"
             case .report(let report):
                 name = "report"
                 #expect(report.reporter == "alice")

@@ -62,6 +62,22 @@ struct DraftSyncTests {
         await server.close()
     }
 
+    @Test("A draft of another device does not replace one that is not sent yet")
+    func unsent() async throws {
+        let server = try TestServer(users: ["alice", "bob"])
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let phone = try await server.client("bob")
+        try await phone.ready()
+        server.goOffline("bob")
+        try await phone.conversation(id).setDraft("mine")
+        let theirs = SyncedDraft(conversation: id, draft: RawJSON(known: #"{"text":"theirs"}"#), rev: 99)
+        let now = server.now
+        let isStored = try await phone.core.store.write { try $0.apply(theirs, now: now) }
+        #expect(!isStored)
+        #expect(try await draft(phone) == "mine")
+        await server.close()
+    }
+
     @Test("A draft that another device deleted is not sent again by the device that wrote it")
     func deletedElsewhere() async throws {
         let folder = try TemporaryFolder()

@@ -56,12 +56,16 @@ struct OutboxRequestTests {
         #"{"type":"putMember","ref":0,"conversation":"group:g","user":"bob","mutedUntil":null,\#(key)}"#,
         #"{"type":"removeMember","ref":0,"conversation":"group:g","user":"bob",\#(key)}"#,
         #"{"type":"removeMember","ref":0,"conversation":"group:g","user":"alice",\#(key)}"#,
+        #"{"type":"schedule","ref":0,"conversation":"group:g",\#(scheduled)}"#,
     ]
+    private static let scheduled = #""message":{"id":"\#(id)","type":"text","content":{"text":"a"},\#(time)}"#
+    private static let time = #""sendAt":"2026-12-24T18:00:00.000Z""#
     private static let memberDrafts = [
         #"{"version":1,"request":"putMember","conversation":"group:g","user":"bob","role":"owner",\#(key)}"#,
         #"{"version":1,"request":"putMember","conversation":"group:g","user":"bob","mutedUntil":null,\#(key)}"#,
         #"{"version":1,"request":"removeMember","conversation":"group:g","user":"bob",\#(key)}"#,
         #"{"version":1,"request":"leave","conversation":"group:g","user":"alice",\#(key)}"#,
+        #"{"version":1,"request":"schedule","conversation":"group:g",\#(scheduled)}"#,
     ]
     private static let newDrafts = [
         #"{"version":1,"request":"putConversation",\#(key),"exists":false,\#(settings)}"#,

@@ -1,0 +1,31 @@
+import ScrollbackModel
+package import ScrollbackWire
+
+extension ScheduleMessage: WriteOperation {
+    package func run(_ transaction: Transaction, _ context: OperationContext) throws -> EmptyAnswer {
+        try transaction.schedule(
+            submission, to: conversation, at: sendAt, by: context.caller.user, permissions: context.permissions)
+        return EmptyAnswer()
+    }
+
+    package func didCommit(_ context: OperationContext) { context.engine.scheduled(for: sendAt) }
+}
+
+extension ListScheduled: ReadOperation {
+    package func run(_ engine: Engine, _ caller: Caller) throws -> Answer {
+        try engine.scheduledMessages(of: caller.user, page)
+    }
+}
+
+extension CancelScheduled: WriteOperation {
+    package func run(_ transaction: Transaction, _ context: OperationContext) throws -> EmptyAnswer {
+        let user = context.caller.user
+        guard try transaction.store.scheduled(id, of: user) != nil else {
+            throw ChatError(
+                .unknownMessage, "You have no scheduled message \(id). It may have been sent or cancelled.",
+                parameter: "id")
+        }
+        try transaction.store.dropScheduled(id, of: user)
+        return EmptyAnswer()
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackWire
+import Synchronization
+
+/// Sends messages at the times for which their senders scheduled them.
+///
+/// One transaction sends a message and removes it from the schedule, so it is sent once, also after a crash. A message
+/// is checked when it is sent, with the rights that its sender has then.
+extension Engine {
+    /// The number of messages that one turn reads.
+    private static let scheduledBatch = 100
+    /// How long the server waits after a temporary error, in seconds.
+    private static let scheduledRetry: TimeInterval = 5
+
+    /// Records that a message is stored that must be sent at a time.
+    func scheduled(for time: Date) {
+        nextScheduled.withLock { $0 = min($0 ?? time, time) }
+    }
+
+    /// Sends the messages whose time has come.
+    ///
+    /// Without such messages, it reads nothing from the store.
+    package func sendScheduledMessages() async throws {
+        let now = clock()
+        let isDue = nextScheduled.withLock { next in
+            guard let time = next, time <= now else { return false }
+            next = nil
+            return true
+        }
+        guard isDue else { return }
+        // If the store fails below, the next turn tries again.
+        var next: Date? = now.addingTimeInterval(Self.scheduledRetry)
+        defer { if let next { scheduled(for: next) } }
+        var mustWait = false
+        while !mustWait, !Task.isCancelled {
+            let rows = try store.read { try $0.scheduled(dueBy: now, limit: Self.scheduledBatch) }
+            for row in rows where try await !sendScheduled(row) { mustWait = true }
+            if rows.count < Self.scheduledBatch { break }
+        }
+        next = try store.read { try $0.nextScheduled() }.map { mustWait ? max($0, next ?? $0) : $0 }
+    }
+
+    /// Sends a scheduled message, or records why it was refused.
+    ///
+    /// - Returns: Whether the message needs no other attempt.
+    private func sendScheduled(_ row: ScheduledRow) async throws -> Bool {
+        do throws(ChatError) {
+            try await send(row)
+            return true
+        } catch {
+            guard !error.isTemporary else { return false }
+            try await submit { try $0.refuse(row, error) }
+            return true
+        }
+    }
+
+    private func send(_ row: ScheduledRow) async throws(ChatError) {
+        let caller = Caller(user: row.user)
+        let count = erasureCount
+        let submission: Submission
+        do {
+            // Revoked tokens do not matter, because none is presented.
+            try checkMayConnect(row.user, issuedAt: .distantFuture)
+            submission = try row.submission()
+        } catch {
+            throw error as? ChatError ?? ChatError(.internalError, "The store can't be read.", cause: error)
+        }
+        let id = row.conversation.absolute(for: row.user)
+        let filterRequest = FilterRequest(
+            in: id, by: row.user, id: row.id, content: submission.content, attributes: submission.attributes)
+        let result: Result<Void, ChatError> = await withCheckedContinuation { continuation in
+            moderate(
+                filterRequest, by: caller, origin: nil, refuse: { continuation.resume(returning: .failure($0)) }
+            ) { [self] filterResult in
+                let append = AppendRequest(
+                    conversation: id, sender: caller, submission: submission, filterResult: filterResult)
+                log.submit(
+                    for: WorkOwner(caller),
+                    { [permissions, erasing, mentionLimiter] in
+                        try erasing.check(row.user, since: count)
+                        try $0.send(row, append, permissions, mentionLimiter)
+                    }, completion: { continuation.resume(returning: $0) })
+            }
+        }
+        try result.get()
+    }
+
+    /// Returns a page of a user's scheduled messages.
+    func scheduledMessages(of user: UserID, _ page: Paging) throws -> ListPage<ScheduledMessage> {
+        try checkLimit(page.limit)
+        let after = try page.cursor.map { (text) throws(ChatError) in try MessageID(text, parameter: "cursor") }
+        let rows = try store.read { try $0.scheduled(of: user, after: after, limit: page.limit + 1) }
+        var messages: [ScheduledMessage] = []
+        var bytes = 0
+        for row in rows.prefix(page.limit) where bytes < ResponseBudget.answerBytes {
+            bytes += row.body.text.utf8.count
+            messages.append(
+                ScheduledMessage(
+                    conversation: row.conversation, submission: try row.submission(), sendAt: row.sendAt,
+                    failure: row.failure.map { ChatError.Code(rawValue: $0) }))
+        }
+        return ListPage(
+            messages, cursor: messages.count < rows.count ? messages.last?.submission.id.description : nil)
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackWire
+
+extension Transaction {
+    /// The maximum number of a user's scheduled messages, with those that failed.
+    static let maximumScheduled = 100
+    /// How far ahead a message can be scheduled.
+    private static let longestWait: TimeInterval = 366 * 86_400
+
+    /// Stores a message that is sent later, and replaces the user's message with the same ID.
+    ///
+    /// It is sent with the rights that the user then has, so an administrator has no additional ones.
+    func schedule(
+        _ submission: Submission, to name: ConversationID, at time: Date, by user: UserID, permissions: Permissions
+    ) throws {
+        guard time <= now.date.addingTimeInterval(Self.longestWait) else {
+            throw ChatError.invalidParameter("sendAt", "must be at most 366 days ahead")
+        }
+        let id = name.log.absolute(for: user)
+        let sender = Caller(user: user)
+        if let row = try conversation(id), !row.isDeleted, let sent = try key(submission.id, in: row) {
+            // A retry whose message was sent in the meantime.
+            if sent.sender == user, sent.digest == submission.digest { return }
+            throw ChatError(
+                .conflict, "The message ID \(submission.id) is already used for another message.", parameter: "id")
+        }
+        try submission.content.checkIsNotEvent(byAdmin: false)
+        _ = try checkSending(to: id, by: sender, permissions: permissions)
+        let files = try checkedFiles(
+            of: submission.content, by: sender, limits: mediaLimits, permissions: permissions)
+        if try store.scheduled(submission.id, of: user) == nil,
+            try store.scheduledCount(of: user) >= Self.maximumScheduled
+        {
+            throw ChatError(
+                .conflict, "You have \(Self.maximumScheduled) scheduled messages. Cancel one first.",
+                limit: Self.maximumScheduled)
+        }
+        try keep(files, until: time)
+        try store.put(
+            ScheduledRow(
+                user: user, id: submission.id, conversation: id.relative(to: user), sendAt: time,
+                body: submission.json))
+    }
+
+    /// Keeps files that no message refers to yet.
+    private func keep(_ files: [MediaID], until time: Date) throws {
+        for file in files {
+            guard var row = try store.media(file), let since = row.unusedSince, since < time else { continue }
+            row.unusedSince = time
+            try store.put(row)
+        }
+    }
+
+    /// Sends a scheduled message, unless it was changed or cancelled since `row` was read.
+    func send(_ row: ScheduledRow, _ append: AppendRequest, _ permissions: Permissions, _ limiter: MentionLimiter?)
+        throws
+    {
+        guard try store.scheduled(row.id, of: row.user) == row else { return }
+        _ = try self.append(append, permissions: permissions, mentionLimiter: limiter)
+        try store.dropScheduled(row.id, of: row.user)
+    }
+
+    /// Records why a scheduled message was refused, unless it was changed or cancelled since `row` was read.
+    func refuse(_ row: ScheduledRow, _ error: ChatError) throws {
+        guard try store.scheduled(row.id, of: row.user) == row else { return }
+        var refused = row
+        refused.failure = error.code.rawValue
+        try store.put(refused)
+    }
+}
+
+extension Submission {
+    fileprivate var json: RawJSON {
+        var writer = JSONWriter(reserving: 256)
+        writer.object { writeMembers(to: &$0) }
+        return RawJSON(known: writer.text)
+    }
+}
+
+extension ScheduledRow {
+    func submission() throws(ChatError) -> Submission {
+        var reader = JSONReader(body.text)
+        // The limits may have been higher when the message was scheduled. It is checked again when it is sent.
+        return try Submission(from: SubmissionFields(from: &reader), limits: .standard)
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import ScrollbackModel
+
+extension MemoryRows {
+    func scheduled(of user: UserID, after id: MessageID?, limit: Int) -> [ScheduledRow] {
+        let all = (scheduled[user] ?? [:]).values.filter { row in id.map { $0 < row.id } ?? true }
+        return Array(all.sorted { $0.id < $1.id }.prefix(limit))
+    }
+
+    func scheduled(_ id: MessageID, of user: UserID) -> ScheduledRow? { scheduled[user]?[id] }
+
+    func scheduledCount(of user: UserID) -> Int { scheduled[user]?.count ?? 0 }
+
+    private var waiting: [ScheduledRow] {
+        scheduled.values.flatMap(\.values).filter { $0.failure == nil }.sorted {
+            ($0.sendAt, $0.user, $0.id) < ($1.sendAt, $1.user, $1.id)
+        }
+    }
+
+    func scheduled(dueBy time: Date, limit: Int) -> [ScheduledRow] {
+        Array(waiting.prefix { $0.sendAt <= time }.prefix(limit))
+    }
+
+    func nextScheduled() -> Date? { waiting.first?.sendAt }
+
+    func put(_ row: ScheduledRow) {
+        var all = scheduled[row.user] ?? [:]
+        all[row.id] = row
+        change(\.scheduled[row.user], all)
+    }
+
+    func dropScheduled(_ id: MessageID, of user: UserID) {
+        change(\.scheduled[user], scheduled[user]?.filter { $0.key != id })
+    }
+
+    func dropScheduled(in conversation: ConversationID) {
+        for (user, rows) in scheduled {
+            change(\.scheduled[user], rows.filter { $0.value.conversation != conversation })
+        }
+    }
+}

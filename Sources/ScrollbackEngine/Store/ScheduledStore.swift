@@ -1,0 +1,49 @@
+package import Foundation
+package import ScrollbackModel
+
+/// Read operations for scheduled messages.
+package protocol ScheduledReader {
+    /// Returns a user's scheduled messages, ordered by ID.
+    func scheduled(of user: UserID, after id: MessageID?, limit: Int) throws -> [ScheduledRow]
+    func scheduled(_ id: MessageID, of user: UserID) throws -> ScheduledRow?
+    func scheduledCount(of user: UserID) throws -> Int
+    /// Returns the messages that have not failed and are to be sent by a time, earliest first.
+    func scheduled(dueBy time: Date, limit: Int) throws -> [ScheduledRow]
+    /// Returns the earliest time at which a message that has not failed is to be sent.
+    func nextScheduled() throws -> Date?
+}
+
+/// Write operations for scheduled messages.
+package protocol ScheduledWriter {
+    /// Stores a message, and replaces the user's message with the same ID.
+    func put(_ row: ScheduledRow) throws
+    func dropScheduled(_ id: MessageID, of user: UserID) throws
+    /// Deletes the scheduled messages of all users in a conversation.
+    ///
+    /// - Parameter conversation: The conversation's name from the users' point of view.
+    func dropScheduled(in conversation: ConversationID) throws
+}
+
+/// A message that the server sends at a later time.
+package struct ScheduledRow: Hashable, Sendable {
+    package var user: UserID
+    package var id: MessageID
+    /// The conversation, named from the user's point of view.
+    package var conversation: ConversationID
+    package var sendAt: Date
+    /// The submission as JSON.
+    package var body: RawJSON
+    /// The code of the error with which it was refused.
+    package var failure: String?
+
+    package init(
+        user: UserID, id: MessageID, conversation: ConversationID, sendAt: Date, body: RawJSON, failure: String? = nil
+    ) {
+        self.user = user
+        self.id = id
+        self.conversation = conversation
+        self.sendAt = sendAt
+        self.body = body
+        self.failure = failure
+    }
+}

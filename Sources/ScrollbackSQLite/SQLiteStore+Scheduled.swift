@@ -1,0 +1,108 @@
+import Foundation
+import GRDB
+import ScrollbackEngine
+import ScrollbackModel
+import SQLiteSupport
+
+extension SQLiteStore {
+    /// Creates the table of scheduled messages.
+    static func createScheduledTable(_ database: Database) throws {
+        try database.execute(
+            sql: """
+                -- The conversation is named from the user's point of view. failure is the code of the error with which
+                -- the message was refused.
+                CREATE TABLE scheduled (
+                    user TEXT NOT NULL,
+                    id BLOB NOT NULL,
+                    conversation TEXT NOT NULL,
+                    sendAt REAL NOT NULL,
+                    body TEXT NOT NULL,
+                    failure TEXT,
+                    PRIMARY KEY (user, id)
+                ) WITHOUT ROWID, STRICT;
+                CREATE INDEX scheduled_due ON scheduled (sendAt) WHERE failure IS NULL;
+                CREATE INDEX scheduled_conversation ON scheduled (conversation);
+                """)
+    }
+}
+
+extension SQLiteReader {
+    private static let scheduledOfUser = Statement<ScheduledRow>(
+        "SELECT \(ScheduledRow.columns) FROM scheduled WHERE user = ? AND id > ? ORDER BY id")
+
+    func scheduled(of user: UserID, after id: MessageID?, limit: Int) throws -> [ScheduledRow] {
+        try connection.all(Self.scheduledOfUser, limit: limit) { $0.add(user, id ?? MessageID(high: 0, low: 0)) }
+    }
+
+    private static let scheduledMessage = Statement<ScheduledRow>(
+        "SELECT \(ScheduledRow.columns) FROM scheduled WHERE user = ? AND id = ?")
+
+    func scheduled(_ id: MessageID, of user: UserID) throws -> ScheduledRow? {
+        try connection.first(Self.scheduledMessage) { $0.add(user, id) }
+    }
+
+    private static let scheduledCount = Statement("SELECT count(*) FROM scheduled WHERE user = ?") { $0.integer() }
+
+    func scheduledCount(of user: UserID) throws -> Int {
+        Int(try connection.first(Self.scheduledCount) { $0.add(user) } ?? 0)
+    }
+
+    private static let due = Statement<ScheduledRow>(
+        "SELECT \(ScheduledRow.columns) FROM scheduled WHERE failure IS NULL AND sendAt <= ? ORDER BY sendAt")
+
+    func scheduled(dueBy time: Date, limit: Int) throws -> [ScheduledRow] {
+        try connection.all(Self.due, limit: limit) { $0.add(time) }
+    }
+
+    private static let nextScheduled = Statement(
+        "SELECT sendAt FROM scheduled WHERE failure IS NULL AND sendAt >= ? ORDER BY sendAt LIMIT 1"
+    ) { $0.optionalDate() }
+
+    func nextScheduled() throws -> Date? {
+        try connection.first(Self.nextScheduled) { $0.add(Date(timeIntervalSinceReferenceDate: -.infinity)) } ?? nil
+    }
+}
+
+extension SQLiteWriter {
+    private static let putScheduled = Statement(
+        """
+        INSERT INTO scheduled (\(ScheduledRow.columns)) VALUES (\(placeholders(ScheduledRow.columns)))
+        ON CONFLICT (user, id) DO UPDATE SET conversation = excluded.conversation, sendAt = excluded.sendAt,
+            body = excluded.body, failure = excluded.failure
+        """)
+
+    func put(_ row: ScheduledRow) throws {
+        try connection.run(Self.putScheduled) {
+            $0.add(row.user, row.id, row.conversation.description)
+            $0.add(row.sendAt)
+            $0.add(row.body.text, "body", of: .scheduled(row.user, row.id))
+            $0.add(row.failure)
+        }
+    }
+
+    private static let dropScheduledMessage = Statement("DELETE FROM scheduled WHERE user = ? AND id = ?")
+
+    func dropScheduled(_ id: MessageID, of user: UserID) throws {
+        try connection.run(Self.dropScheduledMessage) { $0.add(user, id) }
+    }
+
+    private static let dropScheduledInConversation = Statement("DELETE FROM scheduled WHERE conversation = ?")
+
+    func dropScheduled(in conversation: ConversationID) throws {
+        try connection.run(Self.dropScheduledInConversation) { $0.add(conversation.description) }
+    }
+}
+
+extension ScheduledRow: StoredRow {
+    static let columns = "user, id, conversation, sendAt, body, failure"
+
+    init(_ columns: inout Columns) throws {
+        let user = columns.userID()
+        let id = MessageID(try columns.uuid("id"))
+        self.init(
+            user: user, id: id, conversation: try ConversationID(columns.text()),
+            sendAt: columns.optionalDate() ?? .distantPast,
+            body: try columns.json("body", of: .scheduled(user, id)) ?? RawJSON(known: "{}"),
+            failure: columns.optionalText())
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+
+extension StoreConformance {
+    static let scheduled: [Case] = [
+        Case("Scheduled messages are replaced, listed, found by their time, and deleted with the user") { store in
+            func row(_ user: UserID, _ number: UInt64, at time: Double, _ id: ConversationID = .group("ä"))
+                -> ScheduledRow
+            {
+                ScheduledRow(
+                    user: user, id: MessageID(high: 1, low: number), conversation: id,
+                    sendAt: Date(timeIntervalSinceReferenceDate: time), body: RawJSON(known: #"{"n":\#(number)}"#))
+            }
+            func read<Value>(_ body: (any StoreReader) throws -> Value) throws -> Value { try store.read(body) }
+            func next() throws -> Date? { try read { try $0.nextScheduled() } }
+            func due(_ time: Double, limit: Int = 9) throws -> [ScheduledRow] {
+                try read { try $0.scheduled(dueBy: Date(timeIntervalSinceReferenceDate: time), limit: limit) }
+            }
+            try expectEqual(try next(), nil)
+            let (first, second, third) = (
+                row("alice", 2, at: 20), row("alice", 1, at: 10.5), row("bob", 1, at: 15, .direct("alice"))
+            )
+            try store.transaction { store in
+                for row in [first, second, third] { try store.put(row) }
+            }
+            try expectEqual(try read { try $0.scheduled(of: "alice", after: nil, limit: 9) }, [second, first])
+            try expectEqual(try read { try $0.scheduled(of: "alice", after: second.id, limit: 9) }, [first])
+            try expectEqual(try read { try $0.scheduled(of: "alice", after: nil, limit: 1) }, [second])
+            try expectEqual(try read { try $0.scheduledCount(of: "alice") }, 2)
+            try expectEqual(try due(10), [])
+            try expectEqual(try due(15), [second, third])
+            try expectEqual(try due(30, limit: 2), [second, third])
+            try expectEqual(try next(), second.sendAt)
+            var failed = second
+            failed.failure = "muted"
+            try store.transaction { try $0.put(failed) }
+            try expectEqual(try due(30), [third, first])
+            try expectEqual(try next(), third.sendAt)
+            func found(_ id: MessageID) throws -> ScheduledRow? { try read { try $0.scheduled(id, of: "alice") } }
+            try expectEqual(try found(second.id), failed)
+            try store.transaction { try $0.dropScheduled(first.id, of: "alice") }
+            try expectEqual(try found(first.id), nil)
+            try store.transaction { try $0.dropScheduled(in: .direct("alice")) }
+            try expectEqual(try read { try $0.scheduledCount(of: "bob") }, 0)
+            try store.transaction { try $0.forget("alice") }
+            try expectEqual(try found(second.id), nil)
+        }
+    ]
+}
