@@ -106,8 +106,8 @@ let package = Package(
         .target(
             name: "ScrollbackSQLite",
             dependencies: [
-                "CSQLiteOptions", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSearch", "ScrollbackWire",
-                "TextAnalysis", "SQLiteSupport",
+                "CSQLiteOptions", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSearch", "TextAnalysis",
+                "SQLiteSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict
