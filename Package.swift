@@ -112,6 +112,13 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .systemLibrary(
+            name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+        .target(
+            name: "ScrollbackPostgres",
+            dependencies: ["CPostgreSQL", "ScrollbackEngine", "ScrollbackModel"],
+            swiftSettings: strict
+        ),
         .target(
             name: "ScrollbackPush",
             dependencies: [
