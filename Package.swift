@@ -250,6 +250,12 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "ScrollbackPostgresTests",
+            dependencies: [
+                "ScrollbackEngine", "ScrollbackModel", "ScrollbackPostgres", "StoreConformance", "TestSupport",
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "ScrollbackPushTests",
             dependencies: [
                 "ContractRows", "Scrollback", "ScrollbackEngine", "ScrollbackModel", "ScrollbackPush",
