@@ -113,8 +113,8 @@ extension PostgresError {
         case .refused(let state, let message):
             .invalidParameter(
                 "store",
-                "names a database that refused a statement: \(message) (SQLSTATE \(state)). The user must own the "
-                    + "database or may create tables in it")
+                "names a database that refused a statement: \(message) (SQLSTATE \(state)). The user "
+                    + "must have the permission to create tables in it")
         case .connectionLost(let reason):
             .invalidParameter(
                 "store",

@@ -9,6 +9,7 @@ import TestSupport
 final class PostgresDatabase: Sendable {
     private let url: String
     private let schemas = Mutex<[String]>([])
+    private let roles = Mutex<[String]>([])
 
     init() throws {
         url = try String(contentsOfFile: Requirement.postgres.path(), encoding: .utf8)
@@ -16,7 +17,9 @@ final class PostgresDatabase: Sendable {
     }
 
     deinit {
-        let statements = schemas.withLock { $0.map { "DROP SCHEMA \($0) CASCADE;" } }
+        let statements =
+            schemas.withLock { $0.map { "DROP SCHEMA \($0) CASCADE;" } }
+            + roles.withLock { $0.map { "DROP ROLE \($0);" } }
         try? connect(PostgresURL(url)).execute(script: statements.joined())
     }
 
@@ -26,6 +29,15 @@ final class PostgresDatabase: Sendable {
         schemas.withLock { $0.append(name) }
         try connect(PostgresURL(url)).execute(script: "CREATE SCHEMA \(name)")
         return try PostgresURL("\(url)&options=-csearch_path%3D\(name)&application_name=\(name)")
+    }
+
+    /// Creates a role that may not create tables, and returns the URL of the database with this role.
+    func makeRestrictedRole() throws -> PostgresURL {
+        let role = "test_" + UUID().uuidString.lowercased().replacing("-", with: "")
+        roles.withLock { $0.append(role) }
+        try connect(PostgresURL(url)).execute(script: "CREATE ROLE \(role) LOGIN")
+        let restricted = url.replacing("postgres://scrollback@", with: "postgres://\(role)@")
+        return try PostgresURL(restricted + "&options=-csearch_path%3Dpg_catalog")
     }
 
     /// Runs statements in a schema.

@@ -63,6 +63,16 @@ import Testing
         }
     }
 
+    @Test func `A user who may not create tables is one clear error`() throws {
+        let url = try database.makeRestrictedRole()
+        #expect {
+            try open(url)
+        } throws: { error in
+            guard let error = error as? ChatError, error.parameter == "store" else { return false }
+            return error.message.contains("permission denied")
+        }
+    }
+
     @Test func `Stores that open at the same time create the tables once`() async throws {
         let url = try database.makeSchema()
         let generations = try await withThrowingTaskGroup(of: UInt64.self) { group in
@@ -191,6 +201,19 @@ import Testing
         }
     }
 
+    @Test func `A server that does not answer is one clear error`() throws {
+        // The system accepts connections for a listening socket, and no program reads from them.
+        let folder = try TemporaryFolder()
+        let listener = try SilentListener(at: folder.url.appending(component: ".s.PGSQL.5432"))
+        defer { listener.close() }
+        var options = PostgresStore.Options()
+        options.timeout = .milliseconds(20)
+        let url = try PostgresURL("postgres://alice@/database?host=\(folder.url.path)")
+        let error = #expect(throws: ChatError.self) { _ = try PostgresStore(url, options: options) }
+        #expect(error?.parameter == "store")
+        #expect(error?.message.contains("does not answer") == true)
+    }
+
     @Test func `A server that can't be reached is one clear error`() throws {
         let folder = try TemporaryFolder()
         let url = try PostgresURL("postgres://alice@/database?host=\(folder.url.path)")
@@ -199,4 +222,26 @@ import Testing
             return error.message.contains("can't be reached")
         }
     }
+}
+
+/// A Unix socket that accepts connections and never answers.
+private struct SilentListener {
+    private let descriptor: CInt
+
+    init(at file: URL) throws {
+        descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let path = Array(file.path.utf8)
+        try #require(path.count < MemoryLayout.size(ofValue: address.sun_path))
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        try #require(result == 0 && listen(descriptor, 8) == 0)
+    }
+
+    func close() { _ = Foundation.close(descriptor) }
 }
