@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Starts a PostgreSQL server for tests, and installs Debian's PostgreSQL first if it is missing.
 #
-# The server listens only on a Unix socket below DIR, and is stopped with --stop. Its data may be deleted afterwards.
+# The server listens only on a Unix socket in DIR, and does not wait for the disk. Its data may be deleted after --stop.
 #   --stop         stops the server
 #   DIR=…          the directory of the server (default: .build/test-postgres); at most 90 bytes
 # DIR/url has the URL of the database while the server runs.
@@ -39,6 +39,7 @@ if [ ! -e "$dir/data/PG_VERSION" ]; then
 listen_addresses = ''
 unix_socket_directories = '$dir'
 max_connections = 300
+fsync = off
 END
 fi
 control status >/dev/null || control --wait --log="$dir/log" start
