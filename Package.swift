@@ -106,10 +106,17 @@ let package = Package(
         .target(
             name: "ScrollbackSQLite",
             dependencies: [
-                "CSQLiteOptions", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSearch", "ScrollbackWire",
-                "TextAnalysis", "SQLiteSupport",
+                "CSQLiteOptions", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSearch", "TextAnalysis",
+                "SQLiteSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
+            swiftSettings: strict
+        ),
+        .systemLibrary(
+            name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+        .target(
+            name: "ScrollbackPostgres",
+            dependencies: ["CPostgreSQL", "ScrollbackEngine", "ScrollbackModel"],
             swiftSettings: strict
         ),
         .target(
@@ -240,6 +247,12 @@ let package = Package(
                 "ContractRows", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "ScrollbackSearch",
                 "ScrollbackWire", "TextAnalysis", "StoreConformance", "SQLiteSupport", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ScrollbackPostgresTests",
+            dependencies: [
+                "ScrollbackEngine", "ScrollbackModel", "ScrollbackPostgres", "StoreConformance", "TestSupport",
             ],
             swiftSettings: strict),
         .testTarget(

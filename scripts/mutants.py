@@ -11,6 +11,7 @@ exist, does not apply or does not build, or its tests fail without it.
 """
 
 import argparse
+import atexit
 import glob
 import os
 import re
@@ -92,6 +93,17 @@ def install_stand_ins():
         sys.exit(output[-2000:])
     os.makedirs(os.path.join(COPY, ".build"))
     os.symlink(folder, os.path.join(COPY, ".build", "push-stand-ins"))
+
+
+def start_postgres():
+    """Starts the PostgreSQL server of tests for the copy, and stops it at the end."""
+    folder = os.path.join(SCRATCH, "test-postgres")
+    environment = {**os.environ, "DIR": folder}
+    output, status = run(["scripts/test-postgres.sh"], COPY, env=environment)
+    if status:
+        sys.exit(output[-2000:])
+    atexit.register(run, ["scripts/test-postgres.sh", "--stop"], ROOT, env=environment)
+    os.symlink(folder, os.path.join(COPY, ".build", "test-postgres"))
 
 
 def build():
@@ -196,6 +208,7 @@ def main():
     pack = "tar -C {} --exclude=.build --exclude='.build-*' --exclude=.git -cf - . | tar -C {} -xf -".format(ROOT, COPY)
     subprocess.run(pack, shell=True, check=True)
     install_stand_ins()
+    start_postgres()
     print("Building and running the tests without a mutant first.", flush=True)
     output, status = build()
     log("build", output)

@@ -18,6 +18,11 @@ package struct Requirement: Sendable {
         file: root.appending(path: ".build/push-stand-ins/bin/python"),
         reason: "The stand-ins of other services are not installed. Run scripts/push-stand-ins.sh.")
 
+    /// The URL of a PostgreSQL server for tests.
+    package static let postgres = Requirement(
+        file: root.appending(path: ".build/test-postgres/url"),
+        reason: "No PostgreSQL server for tests is running. Run scripts/test-postgres.sh.")
+
     /// A file of real chat logs.
     package static func chatLog(_ name: String) -> Requirement {
         let files = [root.deletingLastPathComponent(), root].map {

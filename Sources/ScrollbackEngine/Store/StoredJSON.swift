@@ -1,17 +1,17 @@
-import ScrollbackModel
+package import ScrollbackModel
 import ScrollbackWire
 
-// Values that are stored as JSON in a column.
+// Values that stores keep as JSON in a column.
 
 extension Mentions {
-    var stored: String {
+    package var stored: String {
         var writer = JSONWriter()
         write(to: &writer)
         return writer.text
     }
 
     /// Decodes a stored value without validating it, because the rules for new values may be stricter.
-    init(stored text: String) throws {
+    package init(stored text: String) throws {
         var reader = JSONReader(text)
         var everyone = false
         var users: [UserID] = []
@@ -30,13 +30,13 @@ extension Mentions {
 }
 
 extension [ActionSummary] {
-    var stored: String {
+    package var stored: String {
         var writer = JSONWriter()
         write(to: &writer)
         return writer.text
     }
 
-    init(stored text: String) throws {
+    package init(stored text: String) throws {
         var reader = JSONReader(text)
         try self.init(from: &reader)
     }

@@ -1,0 +1,6 @@
+// Debian's headers are found without pkg-config too.
+#if __has_include(<postgresql/libpq-fe.h>)
+#include <postgresql/libpq-fe.h>
+#else
+#include <libpq-fe.h>
+#endif

@@ -1,0 +1,268 @@
+import CPostgreSQL
+import Foundation
+import ScrollbackModel
+
+/// A connection to PostgreSQL in pipeline mode, with its prepared statements.
+///
+/// Statements are queued and then sent together: ``sync()`` is one round trip, whatever the number of statements. Each
+/// statement is prepared with its first use, which adds no round trip.
+///
+/// `@unchecked Sendable`: one thread uses it at a time.
+package final class PostgresConnection: @unchecked Sendable {
+    /// A queued statement.
+    private struct Command {
+        /// The index of the statement that this command prepares.
+        var prepares: Int?
+        var receive: (OpaquePointer) throws -> Void = { _ in }
+    }
+
+    let socket: PostgresSocket
+    private var isPrepared: [Bool] = []
+    private var queue: [Command] = []
+    /// The error after which PostgreSQL ignores the rest of the transaction, until ``rollBack()``.
+    private var failure: PostgresError?
+
+    /// Connects and sets the options of the session.
+    ///
+    /// - Parameters:
+    ///   - timeout: The time limit of the connection and of each round trip.
+    ///   - idleTransactionTimeout: The time after which PostgreSQL ends a transaction that runs no statement.
+    /// - Throws: `PostgresError`; `invalid-parameter` if the server or database can't be used.
+    package init(_ url: PostgresURL, timeout: Duration, idleTransactionTimeout: Duration) throws {
+        socket = try PostgresSocket(url, timeout: timeout)
+        try execute(
+            script: """
+                SET client_min_messages = error;
+                SET jit = off;
+                SET synchronous_commit = on;
+                SET idle_in_transaction_session_timeout = \(idleTransactionTimeout.wholeMilliseconds);
+                """)
+        try setTimeout(timeout)
+    }
+
+    /// Sets the time limit of each round trip.
+    func setTimeout(_ timeout: Duration) throws {
+        try execute(script: "SET statement_timeout = \(timeout.wholeMilliseconds)")
+        socket.timeout = timeout
+    }
+
+    var isLost: Bool { socket.isLost }
+
+    // MARK: Statements
+
+    /// Runs a statement and passes each row to `row`.
+    ///
+    /// - Parameter row: Returns whether to continue.
+    /// - Returns: The number of rows that the statement returned or changed.
+    @discardableResult
+    func run<Row>(
+        _ statement: Statement<Row>, bind: (inout Parameters) -> Void = { _ in },
+        row: @escaping (Row) throws -> Bool = { _ in true }
+    ) throws -> Int {
+        var count = 0
+        try enqueue(statement, bind: bind) { result in
+            count = Self.count(result)
+            try Self.read(result) { try row(try statement.decode(&$0)) }
+        }
+        try sync()
+        return count
+    }
+
+    /// Returns all rows of a statement that is not prepared, because it has too many variants.
+    func all<Row: StoredRow>(uncached sql: String, bind: (inout Parameters) -> Void = { _ in }) throws -> [Row] {
+        let parameters = Self.parameters(bind)
+        var rows: [Row] = []
+        let command = Command { result in
+            try Self.read(result) { columns in
+                rows.append(try Row(&columns))
+                return true
+            }
+        }
+        try send(command) {
+            parameters.withAddresses {
+                PQsendQueryParams(
+                    socket.connection, numbered(sql), parameters.count, parameters.types, $0, parameters.lengths,
+                    Self.binary(parameters.count), 1)
+            }
+        }
+        try sync()
+        return rows
+    }
+
+    /// Returns the first row.
+    func first<Row>(_ statement: Statement<Row>, bind: (inout Parameters) -> Void = { _ in }) throws -> Row? {
+        var first: Row?
+        try run(statement, bind: bind) { row in
+            first = row
+            return false
+        }
+        return first
+    }
+
+    /// Returns all rows.
+    func all<Row>(_ statement: Statement<Row>, bind: (inout Parameters) -> Void = { _ in }) throws -> [Row] {
+        var rows: [Row] = []
+        try run(statement, bind: bind) { row in
+            rows.append(row)
+            return true
+        }
+        return rows
+    }
+
+    /// Returns at most `limit` rows of a statement whose last parameter is the limit.
+    func all<Row>(
+        _ statement: Statement<Row>, limit: Int, bind: (inout Parameters) -> Void = { _ in }
+    ) throws -> [Row] {
+        guard limit > 0 else { return [] }
+        return try all(statement) { parameters in
+            bind(&parameters)
+            parameters.add(Int64(limit))
+        }
+    }
+
+    /// Queues a statement for the next ``sync()``.
+    func enqueue<Row>(
+        _ statement: Statement<Row>, bind: (inout Parameters) -> Void = { _ in },
+        receive: @escaping (OpaquePointer) throws -> Void = { _ in }
+    ) throws {
+        let parameters = Self.parameters(bind)
+        let name = "s\(statement.index)"
+        while isPrepared.count <= statement.index { isPrepared.append(false) }
+        if !isPrepared[statement.index], !queue.contains(where: { $0.prepares == statement.index }) {
+            try send(Command(prepares: statement.index)) {
+                PQsendPrepare(socket.connection, name, statement.sql, parameters.count, parameters.types)
+            }
+        }
+        try send(Command(receive: receive)) {
+            parameters.withAddresses {
+                PQsendQueryPrepared(
+                    socket.connection, name, parameters.count, $0, parameters.lengths, Self.binary(parameters.count), 1)
+            }
+        }
+    }
+
+    /// Sends the queued statements and receives their results.
+    ///
+    /// - Throws: The first error. PostgreSQL ignores the statements after it.
+    func sync() throws {
+        try socket.send { PQpipelineSync(socket.connection) }
+        let commands = queue
+        queue = []
+        try socket.flush()
+        var firstError: (any Error)?
+        for command in commands {
+            let result = try socket.nextResult()
+            defer { PQclear(result) }
+            do {
+                try receive(result, of: command)
+            } catch {
+                firstError = firstError ?? error
+                if isLost { throw error }
+            }
+            // A null result ends the results of each command.
+            while let extra = try socket.nextResult() { PQclear(extra) }
+        }
+        PQclear(try socket.nextResult())
+        if let firstError { throw firstError }
+    }
+
+    private func receive(_ result: OpaquePointer?, of command: Command) throws {
+        switch PQresultStatus(result) {
+        case PGRES_COMMAND_OK, PGRES_TUPLES_OK:
+            if let index = command.prepares { isPrepared[index] = true }
+            if let result { try command.receive(result) }
+        case PGRES_PIPELINE_ABORTED: break
+        default:
+            let error = socket.error(of: result)
+            failure = error
+            throw error
+        }
+    }
+
+    private func send(_ command: Command, _ body: () -> CInt) throws {
+        if let failure { throw failure }
+        try socket.send(body)
+        queue.append(command)
+    }
+
+    private static func parameters(_ bind: (inout Parameters) -> Void) -> Parameters {
+        var parameters = Parameters()
+        bind(&parameters)
+        return parameters
+    }
+
+    private static func binary(_ count: CInt) -> [CInt] { Array(repeating: 1, count: Int(count)) }
+
+    private static func read(_ result: OpaquePointer, _ row: (inout Columns) throws -> Bool) throws {
+        for number in 0..<PQntuples(result) {
+            var columns = Columns(result, row: number)
+            guard try row(&columns) else { return }
+        }
+    }
+
+    private static func count(_ result: OpaquePointer) -> Int { Int(String(cString: PQcmdTuples(result))) ?? 0 }
+
+    /// Runs several statements without parameters, outside of pipeline mode.
+    package func execute(script: String) throws {
+        if let failure { throw failure }
+        try socket.send { PQexitPipelineMode(socket.connection) }
+        try socket.send { PQsendQuery(socket.connection, script) }
+        try socket.flush()
+        var firstError: PostgresError?
+        while let result = try socket.nextResult() {
+            defer { PQclear(result) }
+            if PQresultStatus(result) == PGRES_FATAL_ERROR { firstError = firstError ?? socket.error(of: result) }
+        }
+        try socket.send { PQenterPipelineMode(socket.connection) }
+        if let firstError { throw firstError }
+    }
+
+    // MARK: Transactions
+
+    private static let beginRead = Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    private static let beginWrite = Statement("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+    private static let commitTransaction = Statement("COMMIT")
+    private static let rollBackTransaction = Statement("ROLLBACK")
+
+    /// Begins a snapshot, which is taken with the first query.
+    func beginRead() throws { try run(Self.beginRead) }
+
+    /// Queues the beginning of a transaction.
+    func enqueueBeginWrite() throws { try enqueue(Self.beginWrite) }
+
+    /// Commits the transaction, after the queued statements.
+    ///
+    /// - Throws: `PostgresError.commitUnconfirmed` if the connection was lost or the time limit passed.
+    func commit() throws {
+        var isCommitted = false
+        try enqueue(
+            Self.commitTransaction,
+            receive: { result in
+                // PostgreSQL answers a commit of a failed transaction with a rollback, and no error.
+                isCommitted = String(cString: PQcmdStatus(result)) == "COMMIT"
+            })
+        do {
+            try sync()
+        } catch PostgresError.connectionLost(let reason) {
+            throw PostgresError.commitUnconfirmed(reason)
+        } catch PostgresError.timedOut {
+            throw PostgresError.commitUnconfirmed("The time limit passed.")
+        }
+        guard isCommitted else { throw PostgresError.refused(state: "25P02", message: "The transaction had failed.") }
+    }
+
+    /// Rolls back the transaction, if one is open.
+    func rollBack() {
+        failure = nil
+        guard !isLost, PQtransactionStatus(socket.connection) != PQTRANS_IDLE || !queue.isEmpty else { return }
+        do {
+            try run(Self.rollBackTransaction)
+        } catch {
+            socket.close()
+        }
+    }
+}
+
+extension Duration {
+    var wholeMilliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
+}

@@ -1,0 +1,215 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+
+extension PostgresReader {
+    private static let block = Statement("SELECT 1 FROM block WHERE userID = ? AND blocked = ?") { $0.flag() }
+
+    func hasBlocked(_ user: UserID, _ other: UserID) throws -> Bool {
+        try connection.first(Self.block) { $0.add(user, other) } != nil
+    }
+
+    private static let blocked = Statement(
+        "SELECT blocked FROM block WHERE userID = ? AND blocked > ? ORDER BY blocked LIMIT ?"
+    ) { $0.userID() }
+
+    func blocked(by user: UserID, after: UserID?, limit: Int) throws -> [UserID] {
+        try connection.all(Self.blocked, limit: limit) { $0.add(user, after?.text ?? "") }
+    }
+
+    private static let blockers = Statement(
+        "SELECT userID FROM block WHERE blocked = ? ORDER BY userID LIMIT ?"
+    ) { $0.userID() }
+
+    func blockers(of user: UserID, limit: Int) throws -> [UserID] {
+        try connection.all(Self.blockers, limit: limit) { $0.add(user) }
+    }
+
+    private static let mute = Statement("SELECT until FROM mute WHERE conversation = ? AND userID = ?") {
+        $0.optionalDate().map { $0.timeIntervalSinceReferenceDate.isInfinite ? Mute.forever : .until($0) }
+    }
+
+    func mute(of user: UserID, in conversation: Int64) throws -> Mute? {
+        try connection.first(Self.mute) { $0.add(conversation, user) } ?? nil
+    }
+
+    private static let nextDeliveryConversation = Statement(
+        """
+        SELECT conversation FROM delivery WHERE webhook = ? AND NOT isDelivered AND conversation > ?
+        ORDER BY conversation LIMIT 1
+        """
+    ) { $0.integer() }
+
+    func conversationsWithDeliveries(to webhook: String, after conversation: Int64, limit: Int) throws -> [Int64] {
+        // Uses one seek per conversation; a scan would read all queued deliveries.
+        try seek(Self.nextDeliveryConversation, after: conversation, limit: limit) { $0.add(webhook) }
+    }
+
+    /// Returns up to `limit` numbers, each from a run of a statement that finds the next number above the last.
+    ///
+    /// - Parameter bind: Binds the parameters before the number.
+    func seek(
+        _ next: Statement<Int64>, after number: Int64, limit: Int, bind: (inout Parameters) -> Void = { _ in }
+    ) throws -> [Int64] {
+        var found: [Int64] = []
+        while found.count < limit {
+            let next = try connection.first(next) { parameters in
+                bind(&parameters)
+                parameters.add(found.last ?? number)
+            }
+            guard let next else { break }
+            found.append(next)
+        }
+        return found
+    }
+
+    private static let deliveries = Statement<DeliveryRow>(
+        """
+        SELECT \(DeliveryRow.columns) FROM delivery WHERE webhook = ? AND NOT isDelivered AND conversation = ?
+        ORDER BY number LIMIT ?
+        """)
+
+    func deliveries(to webhook: String, of conversation: Int64, limit: Int) throws -> [DeliveryRow] {
+        try connection.all(Self.deliveries, limit: limit) { $0.add(webhook, conversation) }
+    }
+
+    private static let deliveryCount = Statement(
+        "SELECT count(*) FROM delivery WHERE NOT isDelivered"
+    ) { $0.integer() }
+
+    func deliveryCount() throws -> Int64 {
+        try connection.first(Self.deliveryCount) ?? 0
+    }
+
+    private static let deliveryLog = Statement<DeliveryRow>(
+        """
+        SELECT \(DeliveryRow.columns) FROM delivery WHERE webhook = ? AND number < ? AND isDelivered BETWEEN ? AND ?
+        ORDER BY number DESC LIMIT ?
+        """)
+
+    func deliveryLog(
+        to webhook: String, below number: Int64, isPending: Bool?, limit: Int
+    ) throws -> [DeliveryRow] {
+        try connection.all(Self.deliveryLog, limit: limit) {
+            $0.add(webhook, number)
+            $0.add(isPending == false, isPending != true)
+        }
+    }
+
+    private static let delivered = Statement<DeliveryRow>(
+        """
+        SELECT \(DeliveryRow.columns) FROM delivery WHERE webhook = ? AND number BETWEEN ? AND ? AND isDelivered
+        AND original IS NULL ORDER BY number LIMIT ?
+        """)
+
+    func delivered(to webhook: String, _ numbers: ClosedRange<Int64>, limit: Int) throws -> [DeliveryRow] {
+        try connection.all(Self.delivered, limit: limit) { $0.add(webhook, numbers.lowerBound, numbers.upperBound) }
+    }
+}
+
+extension PostgresWriter {
+    private static let insertBlock = Statement(
+        "INSERT INTO block (userID, blocked) VALUES (?, ?) ON CONFLICT DO NOTHING")
+    private static let dropBlock = Statement("DELETE FROM block WHERE userID = ? AND blocked = ?")
+
+    func putBlock(of other: UserID, by user: UserID, isOn: Bool) throws {
+        try connection.run(isOn ? Self.insertBlock : Self.dropBlock) { $0.add(user, other) }
+    }
+
+    private static let putMute = Statement(
+        """
+        INSERT INTO mute (conversation, userID, until) VALUES (?, ?, ?)
+        ON CONFLICT (conversation, userID) DO UPDATE SET until = excluded.until
+        """)
+    private static let dropMute = Statement("DELETE FROM mute WHERE conversation = ? AND userID = ?")
+
+    func put(_ mute: Mute?, of user: UserID, in conversation: Int64) throws {
+        let until: Date
+        switch mute {
+        case nil:
+            try connection.run(Self.dropMute) { $0.add(conversation, user) }
+            return
+        case .until(let date): until = date
+        case .forever: until = Date(timeIntervalSinceReferenceDate: .infinity)
+        }
+        try connection.run(Self.putMute) { $0.add(conversation, user, until) }
+    }
+
+    private static let insertDelivery = Statement(
+        "INSERT INTO delivery (webhook, conversation, event, seq, original, body) VALUES (?, ?, ?, ?, ?, ?)")
+
+    func insertDelivery(_ row: DeliveryRow) throws {
+        try connection.run(Self.insertDelivery) {
+            $0.add(row.webhook, row.conversation)
+            $0.add(row.event, row.seq, row.original)
+            $0.add(utf8: row.body.text)
+        }
+    }
+
+    private static let recordAttempt = Statement(
+        """
+        UPDATE delivery SET attempts = attempts + 1, attemptedAt = ?, error = coalesce(?, error), isDelivered = ?
+        WHERE webhook = ? AND NOT isDelivered AND conversation = ? AND number <= ?
+        """)
+    private static let dropPending = Statement(
+        "DELETE FROM delivery WHERE webhook = ? AND NOT isDelivered AND conversation = ? AND number <= ?")
+
+    func record(
+        _ attempt: DeliveryAttempt, to webhook: String, of conversation: Int64, through number: Int64
+    ) throws -> Int {
+        guard attempt.keeps else {
+            return try connection.run(Self.dropPending, bind: { $0.add(webhook, conversation, number) })
+        }
+        return try connection.run(
+            Self.recordAttempt,
+            bind: {
+                $0.add(attempt.at, attempt.error, attempt.error == nil)
+                $0.add(webhook, conversation, number)
+            })
+    }
+
+    private static let nextWebhook = Statement(
+        "SELECT webhook FROM delivery WHERE webhook > ? ORDER BY webhook LIMIT 1"
+    ) { $0.text() }
+    private static let pendingOfWebhook = Statement(
+        "SELECT count(*) FROM delivery WHERE webhook = ? AND NOT isDelivered"
+    ) { $0.integer() }
+    private static let dropWebhook = Statement("DELETE FROM delivery WHERE webhook = ?")
+
+    func dropDeliveries(exceptTo webhooks: Set<String>) throws -> Int {
+        var dropped: Int64 = 0
+        var last = ""
+        while let webhook = try connection.first(Self.nextWebhook, bind: { $0.add(last) }) {
+            last = webhook
+            guard !webhooks.contains(webhook) else { continue }
+            dropped += try connection.first(Self.pendingOfWebhook) { $0.add(webhook) } ?? 0
+            try connection.run(Self.dropWebhook) { $0.add(webhook) }
+        }
+        return Int(dropped)
+    }
+
+    private static let dropDeliveredContent = Statement(
+        "DELETE FROM delivery WHERE conversation = ? AND isDelivered AND seq BETWEEN ? AND ?")
+
+    func dropDelivered(_ places: SeqRange, in conversation: Int64) throws {
+        try connection.run(Self.dropDeliveredContent) { $0.add(conversation, places) }
+    }
+
+    private static let dropOldDelivered = Statement(
+        """
+        DELETE FROM delivery WHERE number IN (
+            SELECT number FROM delivery WHERE isDelivered AND attemptedAt < ? LIMIT ?)
+        """)
+    private static let dropExceedingDelivered = Statement(
+        """
+        DELETE FROM delivery WHERE number IN (
+            SELECT number FROM delivery WHERE isDelivered
+            AND number < (SELECT last_value FROM delivery_number_seq) - ? + 1 LIMIT ?)
+        """)
+
+    func dropDelivered(before time: Date, exceeding count: Int64, limit: Int) throws -> Int {
+        let old = try connection.run(Self.dropOldDelivered, bind: { $0.add(time, Int64(limit)) })
+        return old
+            + (try connection.run(Self.dropExceedingDelivered, bind: { $0.add(count, Int64(limit - old)) }))
+    }
+}

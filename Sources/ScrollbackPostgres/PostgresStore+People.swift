@@ -1,0 +1,126 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+
+extension PostgresReader {
+    private static let receipt = Statement("SELECT seq FROM receipt WHERE conversation = ? AND userID = ?") {
+        $0.integer()
+    }
+
+    func receipt(of user: UserID, in conversation: Int64) throws -> Seq {
+        try connection.first(Self.receipt) { $0.add(conversation, user) } ?? 0
+    }
+
+    private static let positions = Statement<MemberRow>(
+        "SELECT \(MemberRow.columns) FROM member WHERE conversation = ? AND userID > ? ORDER BY userID LIMIT ?")
+
+    func positions(in conversation: Int64, after: UserID?, limit: Int) throws -> [MemberRow] {
+        try connection.all(Self.positions, limit: limit) { $0.add(conversation, after?.text ?? "") }
+    }
+
+    private static let invitation = Statement<InvitationRow>(
+        "SELECT \(InvitationRow.columns) FROM invitation WHERE conversation = ? AND userID = ?")
+
+    func invitation(of user: UserID, to conversation: Int64) throws -> InvitationRow? {
+        try connection.first(Self.invitation) { $0.add(conversation, user) }
+    }
+
+    private static let invitationsTo = Statement<InvitationRow>(
+        "SELECT \(InvitationRow.columns) FROM invitation WHERE conversation = ? AND userID > ? ORDER BY userID LIMIT ?")
+
+    func invitations(to conversation: Int64, after: UserID?, limit: Int) throws -> [InvitationRow] {
+        try connection.all(Self.invitationsTo, limit: limit) { $0.add(conversation, after?.text ?? "") }
+    }
+
+    private static let invitationsOf = Statement<InvitationRow>(
+        """
+        SELECT \(InvitationRow.columns) FROM invitation WHERE userID = ? AND conversation > ?
+        ORDER BY conversation LIMIT ?
+        """)
+
+    func invitations(of user: UserID, after conversation: Int64, limit: Int) throws -> [InvitationRow] {
+        try connection.all(Self.invitationsOf, limit: limit) { $0.add(user, conversation) }
+    }
+
+    private static let invitationsBy = Statement<InvitationRow>(
+        """
+        SELECT \(InvitationRow.columns) FROM invitation
+        WHERE inviter = ? AND (conversation, userID) > (?, ?) ORDER BY conversation, userID LIMIT ?
+        """)
+
+    func invitations(by inviter: UserID, after last: InvitationRow?, limit: Int) throws -> [InvitationRow] {
+        try connection.all(Self.invitationsBy, limit: limit) {
+            $0.add(inviter, last?.conversation ?? 0, last?.user.text ?? "")
+        }
+    }
+
+    private static let lastSeen = Statement("SELECT lastSeen FROM presence WHERE userID = ?") { $0.optionalDate() }
+
+    func lastSeen(of user: UserID) throws -> Date? {
+        try connection.first(Self.lastSeen) { $0.add(user) } ?? nil
+    }
+}
+
+extension PostgresWriter {
+    private static let putReceipt = Statement(
+        """
+        INSERT INTO receipt (conversation, userID, seq) VALUES (?, ?, ?)
+        ON CONFLICT (conversation, userID) DO UPDATE SET seq = excluded.seq
+        """)
+
+    func putReceipt(_ seq: Seq, of user: UserID, in conversation: Int64) throws {
+        try connection.run(Self.putReceipt) { $0.add(conversation, user, seq) }
+    }
+
+    private static let putInvitation = Statement(
+        """
+        INSERT INTO invitation (\(InvitationRow.columns)) VALUES (\(placeholders(InvitationRow.columns)))
+        ON CONFLICT (conversation, userID) DO UPDATE
+        SET inviter = excluded.inviter, at = excluded.at, until = excluded.until
+        """)
+
+    func put(_ invitation: InvitationRow) throws {
+        try connection.run(Self.putInvitation) { $0.add(invitation) }
+    }
+
+    private static let dropInvitation = Statement("DELETE FROM invitation WHERE conversation = ? AND userID = ?")
+
+    func dropInvitation(of user: UserID, to conversation: Int64) throws {
+        try connection.run(Self.dropInvitation) { $0.add(conversation, user) }
+    }
+
+    private static let dropEndedInvitations = Statement(
+        """
+        DELETE FROM invitation WHERE (conversation, userID) IN
+            (SELECT conversation, userID FROM invitation WHERE until <= ? ORDER BY until LIMIT ?)
+        """)
+
+    func dropInvitations(endedBy time: Date, limit: Int) throws -> Int {
+        try connection.run(Self.dropEndedInvitations, bind: { $0.add(time, Int64(limit)) })
+    }
+
+    private static let putLastSeen = Statement(
+        """
+        INSERT INTO presence (userID, lastSeen) VALUES (?, ?)
+        ON CONFLICT (userID) DO UPDATE SET lastSeen = excluded.lastSeen
+        """)
+
+    func put(lastSeen time: Date, of user: UserID) throws {
+        try connection.run(Self.putLastSeen) { $0.add(user, time) }
+    }
+}
+
+extension InvitationRow: StoredRow, Bindable {
+    static let columns = "conversation, userID, inviter, at, until"
+
+    init(_ columns: inout Columns) throws {
+        self.init(
+            conversation: columns.integer(), user: columns.userID(), by: columns.userID(), at: columns.date(),
+            until: columns.optionalDate())
+    }
+
+    func bind(to parameters: inout Parameters) {
+        parameters.add(conversation, user, by)
+        parameters.add(at, until)
+    }
+}

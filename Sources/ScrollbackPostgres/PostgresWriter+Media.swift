@@ -1,0 +1,53 @@
+import ScrollbackEngine
+import ScrollbackModel
+
+extension PostgresWriter {
+    private static let putMedia = Statement(
+        """
+        INSERT INTO media (\(MediaRow.columns)) VALUES (\(placeholders(MediaRow.columns)))
+        ON CONFLICT (id) DO UPDATE SET (\(MediaRow.updatedColumns)) = (\(excluded(MediaRow.updatedColumns)))
+        """)
+
+    func put(_ media: MediaRow) throws {
+        try connection.run(Self.putMedia) { $0.add(media) }
+    }
+
+    private static let removeMedia = Statement("DELETE FROM media WHERE id = ?")
+
+    func remove(_ media: MediaID) throws {
+        try connection.run(Self.removeMedia) { $0.add(media.uuid) }
+    }
+
+    private static let insertUse = Statement(
+        """
+        INSERT INTO mediaUse (\(MediaUseRow.columns)) VALUES (\(placeholders(MediaUseRow.columns)))
+        ON CONFLICT (\(MediaUseRow.columns)) DO NOTHING
+        """)
+
+    func insert(_ use: MediaUseRow) throws {
+        try connection.run(Self.insertUse) { $0.add(use) }
+    }
+
+    private static let removeUse = Statement(
+        "DELETE FROM mediaUse WHERE media = ? AND conversation = ? AND seq = ?")
+
+    func remove(_ use: MediaUseRow) throws {
+        try connection.run(Self.removeUse) { $0.add(use) }
+    }
+
+    private static let putUpload = Statement(
+        """
+        INSERT INTO upload (\(UploadRow.columns)) VALUES (\(placeholders(UploadRow.columns)))
+        ON CONFLICT (id) DO UPDATE SET (\(UploadRow.updatedColumns)) = (\(excluded(UploadRow.updatedColumns)))
+        """)
+
+    func put(_ upload: UploadRow) throws {
+        try connection.run(Self.putUpload) { $0.add(upload) }
+    }
+
+    private static let removeUpload = Statement("DELETE FROM upload WHERE id = ?")
+
+    func remove(_ upload: UploadID) throws {
+        try connection.run(Self.removeUpload) { $0.add(upload.text) }
+    }
+}

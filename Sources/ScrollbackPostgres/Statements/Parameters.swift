@@ -1,0 +1,67 @@
+import Foundation
+import ScrollbackModel
+
+/// The values of a statement's parameters, in PostgreSQL's binary format.
+struct Parameters {
+    private(set) var types: [UInt32] = []
+    /// The number of bytes of each value; -1 for NULL.
+    private(set) var lengths: [CInt] = []
+    private var offsets: [Int] = []
+    private var bytes: [UInt8] = []
+
+    var count: CInt { CInt(types.count) }
+
+    mutating func add(_ number: Int64) { add(bytesOf: number.bigEndian, as: .integer) }
+
+    mutating func add(_ flag: Bool) { add(bytesOf: flag ? 1 as UInt8 : 0, as: .flag) }
+
+    /// Adds the bits of an unsigned number as a signed number.
+    mutating func add(bits: UInt64) { add(Int64(bitPattern: bits)) }
+
+    mutating func add(_ text: String) { add(text.utf8, as: .text) }
+
+    /// Adds a text of a column whose texts may be encrypted.
+    ///
+    /// Such columns have the type `BYTEA`.
+    mutating func add(utf8 text: String?) {
+        if let text { add(text.utf8, as: .bytes) } else { addNull(.bytes) }
+    }
+
+    /// Adds a date without loss of precision.
+    mutating func add(_ date: Date) {
+        add(bytesOf: date.timeIntervalSinceReferenceDate.bitPattern.bigEndian, as: .number)
+    }
+
+    mutating func add(_ uuid: UUID) { add(bytesOf: uuid.uuid, as: .uuid) }
+
+    /// Adds the bytes of a value.
+    mutating func add(bytesOf value: some BitwiseCopyable) { add(bytesOf: value, as: .bytes) }
+
+    mutating func addNull(_ type: PostgresType) {
+        types.append(type.rawValue)
+        lengths.append(-1)
+        offsets.append(0)
+    }
+
+    private mutating func add(bytesOf value: some BitwiseCopyable, as type: PostgresType) {
+        withUnsafeBytes(of: value) { add($0, as: type) }
+    }
+
+    private mutating func add(_ value: some Collection<UInt8>, as type: PostgresType) {
+        types.append(type.rawValue)
+        offsets.append(bytes.count)
+        bytes.append(contentsOf: value)
+        lengths.append(CInt(bytes.count - offsets[offsets.count - 1]))
+    }
+
+    /// Calls `body` with the address of each value, which is valid during the call; `nil` for NULL.
+    func withAddresses<Answer>(_ body: ([UnsafePointer<CChar>?]) -> Answer) -> Answer {
+        bytes.withUnsafeBytes { buffer in
+            // An empty value needs an address, because a missing one is NULL.
+            withUnsafePointer(to: 0 as CChar) { empty in
+                let start = buffer.baseAddress?.assumingMemoryBound(to: CChar.self) ?? empty
+                return body(zip(offsets, lengths).map { $1 < 0 ? nil : start + $0 })
+            }
+        }
+    }
+}
