@@ -51,6 +51,7 @@ globalThis.test = {
       text: (item.type === "pending" ? item.content.text : item.message?.text) ?? null,
       actions: item.message?.actions ?? [],
       state: item.state?.state ?? null,
+      progress: item.state?.progress ?? null,
       range: item.range ?? null,
     }));
   },
@@ -59,6 +60,20 @@ globalThis.test = {
 
   async send(id, text) {
     return (await test.client.conversation(id).send(text)).id;
+  },
+
+  /** Sends a file, or bytes of another type, whose content depends on the position and the name. */
+  async sendFile(id, name, size, options) {
+    const bytes = Uint8Array.from({ length: size }, (_, index) => index * 31 + (index >> 8) + name.charCodeAt(0));
+    return (await test.client.conversation(id).sendFile(new File([bytes], name), options)).id;
+  },
+
+  /** The hash of the file of an item that is shown. */
+  async hashOf(id, item) {
+    const shown = views.get(id).items.find(({ id }) => id === item);
+    const blob = await test.client.download((shown.content ?? shown.message.content).media.media);
+    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", await blob.arrayBuffer()));
+    return hash.toHex?.() ?? [...hash].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   },
 
   /** What the store has that it must not have: rows, gaps and deleted ranges must cover each log exactly. */

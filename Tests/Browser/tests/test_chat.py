@@ -372,6 +372,24 @@ def test_pictures_and_files_are_sent(chat):
     expect(bob.page.get_by_role("dialog").get_by_role("img", name="sail.png")).to_be_visible()
 
 
+def test_an_upload_shows_its_progress_and_can_be_cancelled(chat):
+    crew(chat, ("mei", "hello"))
+    alice = opened(chat, "alice")
+    chat.proxy.hold_after(1_000_000)
+    file = {"name": "film.bin", "mimeType": "application/octet-stream", "buffer": bytes(3_000_000)}
+    alice.page.locator("conversation-view input[type=file]").set_input_files([file])
+    alice.composer.press("Enter")
+    row = alice.timeline.locator("li.pending")
+    progress = row.get_by_role("progressbar", name=re.compile("Upload of .*film.bin"))
+    alice.until("the progress is shown", lambda: progress.evaluate("({ value }) => value") > 0.2)
+    row.get_by_role("button", name=re.compile("Remove .*film.bin")).click()
+    expect(row).to_have_count(0)
+    chat.proxy.release()
+    alice.composer.fill("without a film")
+    alice.composer.press("Enter")
+    alice.until("the text is sent", lambda: stored(chat) == ["hello", "without a film"])
+
+
 # Settings
 
 

@@ -19,7 +19,7 @@ import { getHistory } from "../wire/requests.js";
 import { LiveView } from "./live-view.js";
 import { localRun } from "./local-run.js";
 import { editedAttributes } from "./pending-changes.js";
-import { upload } from "./files.js";
+import { prepareFile } from "./files.js";
 import { SendHandle } from "./send-handle.js";
 import { Timeline } from "./timeline.js";
 
@@ -27,11 +27,13 @@ import { Timeline } from "./timeline.js";
 /** @typedef {import("../model/conversation-kind.js").NotificationLevel} NotificationLevel */
 /** @typedef {import("../model/log.js").LogPage} LogPage */
 /** @typedef {import("../model/message-content.js").JSONObject} JSONObject */
+/** @typedef {import("../model/message-content.js").Media} Media */
 /** @typedef {import("../model/message.js").Mentions} Mentions */
 /** @typedef {import("../model/message.js").Message} Message */
 /** @typedef {import("../model/message.js").MessageAttributes} MessageAttributes */
 /** @typedef {import("../store/database.js").Transaction} Transaction */
 /** @typedef {import("../store/drafts.js").Draft} Draft */
+/** @typedef {import("../store/files.js").QueuedFile} QueuedFile */
 /** @typedef {import("../store/outbox.js").OutboxRequest} OutboxRequest */
 /** @typedef {import("../store/recents.js").RecentConversation} RecentConversation */
 /** @typedef {import("../wire/requests.js").HistoryPoint} HistoryPoint */
@@ -140,26 +142,40 @@ export class Conversation {
    *   browser can't store it.
    */
   async send(content, attributes = {}) {
-    const message = typeof content === "string" ? MessageContent.text(content) : content;
-    checkContent(message, attributes);
+    return await this.#send(typeof content === "string" ? MessageContent.text(content) : content, attributes);
+  }
+
+  /**
+   * @param {MessageContent} content
+   * @param {MessageAttributes} attributes
+   * @param {Omit<QueuedFile, "message"> | null} [file]
+   */
+  async #send(content, attributes, file = null) {
+    checkContent(content, attributes);
     const id = newID();
-    const submission = { id, content: message, attributes };
-    await this.core.queue(this.id, id, { type: "send", submission });
+    const submission = { id, content, attributes };
+    await this.core.queue(this.id, id, { type: "send", submission }, null, undefined, file);
     return new SendHandle(this.core, this.id, id);
   }
 
   /**
-   * Uploads a file, and returns the content of a message that shows it. `send` sends the message.
+   * Sends a file.
    *
-   * An upload needs a connection, and an interrupted one starts again.
+   * The promise resolves when the message and the bytes are stored in this browser. The client then uploads the file
+   * and sends the message, like any other. An upload continues where it was interrupted, also after the page was
+   * closed. The state of the handle has the progress, and `cancel()` stops the upload.
    *
-   * @param {File} file
-   * @param {import("./files.js").UploadOptions} [options]
-   * @returns {Promise<MessageContent>}
-   * @throws {ScrollbackError} `unreachable`, `media-too-large`, `invalid-media` or another error of the server.
+   * @param {Blob} file A `File`, or other bytes, which have no name.
+   * @param {{type?: string, media?: Partial<Media>}} [options] `type` is `image`, `gif`, `file` (the default), `voice`
+   *   or `video`. `media` has further members of the content, such as `duration`.
+   * @param {MessageAttributes} [attributes]
+   * @returns {Promise<SendHandle>}
+   * @throws {ScrollbackError} `invalid-media` if the browser can't read a picture. `local-storage` if the browser's
+   *   storage is full. The server can refuse the file later: the handle then has the state `failed`.
    */
-  upload(file, options = {}) {
-    return upload(this.core, this.id, file, options);
+  async sendFile(file, { type = "file", media = {} } = {}, attributes = {}) {
+    const prepared = await prepareFile(file, type, media);
+    return await this.#send(prepared.content, attributes, prepared.file);
   }
 
   /**

@@ -44,6 +44,7 @@ import { Connection } from "./transport.js";
  *   | {type: "requestTimedOut", ref: number, generation: number}
  *   | {type: "waitTimedOut", number: number}
  *   | {type: "queued", id: string}
+ *   | {type: "uploaded", id: string, error: ScrollbackError | null}
  *   | {type: "retry", id: string, reply: (isQueued: boolean) => void}
  *   | {type: "cancel", id: string, reply: (result: Promise<import("../sync/outbox.js").Cancellation>) => void}
  *   | {type: "fetchHeads", ids: string[]}
@@ -167,6 +168,7 @@ export class Driver {
   #end(rest) {
     const closed = new ScrollbackError("closed", "The client is closed.");
     this.lifecycle.disconnect();
+    this.outbox.close();
     this.#disconnect(closed);
     this.#failWaiting(closed);
     for (const timer of this.#timers) clearTimeout(timer);
@@ -211,6 +213,8 @@ export class Driver {
       case "queued":
         await this.outbox.queued(input.id);
         return await this.reconnectNow();
+      case "uploaded":
+        return await this.outbox.uploaded(input.id, input.error);
       case "retry":
         // Reply last, so that the caller's next read no longer finds the message failed.
         return input.reply(await this.outbox.retry(input.id));

@@ -2,6 +2,7 @@
 import { ScrollbackError } from "../model/errors.js";
 import { MessageContent } from "../model/message-content.js";
 import { outboxItem } from "../sync/outbox-item.js";
+import { removeFile } from "./files.js";
 
 /** @typedef {import("../model/errors.js").Problem} Problem */
 /** @typedef {import("../model/message-content.js").JSONObject} JSONObject */
@@ -174,7 +175,7 @@ export async function isAwaited(transaction, id) {
  *
  * @param {Transaction} transaction
  * @param {{id: string, conversation: string, request: OutboxRequest, about?: string | null, now: number,
- *   state?: StoredState, isFrozen?: boolean}} fields
+ *   state?: StoredState, isFrozen?: boolean, needsUpload?: boolean}} fields
  */
 export async function insertIntoOutbox(transaction, { id, conversation, request, about = null, now, ...others }) {
   let ordinal = 1;
@@ -215,7 +216,12 @@ export async function replaceUnsent(transaction, id, change) {
 }
 
 /**
+ * Removes a request and its file.
+ *
  * @param {Transaction} transaction
  * @param {string} id
  */
-export const removeFromOutbox = (transaction, id) => transaction.delete("outbox", id);
+export async function removeFromOutbox(transaction, id) {
+  await transaction.delete("outbox", id);
+  await removeFile(transaction, id);
+}
