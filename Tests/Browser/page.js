@@ -58,6 +58,24 @@ globalThis.test = {
 
   view: (id) => ({ ...views.get(id), items: undefined, profiles: [...views.get(id).profiles.values()] }),
 
+  /** Shows the threads of a conversation. */
+  watchThreads(id) {
+    const threads = test.client.conversation(id).threads();
+    threads.subscribe((view) => (test.threads = view));
+    test.moreThreads = () => threads.loadMore();
+  },
+
+  /** The text, the number of replies, and the user's state of each thread. */
+  shownThreads: () =>
+    test.threads.threads.map(({ parent, lastReply, state }) => ({
+      text: parent.text,
+      replies: parent.replies.count,
+      last: lastReply?.text ?? null,
+      unread: state.unread,
+      mentions: state.mentions,
+      isFollowed: state.isFollowed,
+    })),
+
   async send(id, text) {
     return (await test.client.conversation(id).send(text)).id;
   },

@@ -206,7 +206,7 @@ def test_a_file_that_the_server_deleted_before_its_message_is_uploaded_again(wor
     assert alice.run("(item) => test.hashOf(...item)", CREW, id) == hash_of("old.bin", 1000)
 
 
-def test_a_store_of_the_first_version_gets_the_object_store_of_files(world, alice):
+def test_a_store_of_the_first_version_is_upgraded(world, alice):
     alice.run(
         """async () => {
             await test.client.close();
@@ -217,21 +217,25 @@ def test_a_store_of_the_first_version_gets_the_object_store_of_files(world, alic
             });
             const newest = await result(indexedDB.open(name));
             const transaction = newest.transaction(newest.objectStoreNames);
-            const stores = [...newest.objectStoreNames].filter((name) => name !== "files").map((name) => {
+            const stores = [...newest.objectStoreNames].map((name) => {
                 const { keyPath, indexNames } = transaction.objectStore(name);
-                const indexes = [...indexNames].map((index) => transaction.objectStore(name).index(index));
+                const indexes = [...indexNames].filter((index) => index !== "pending").map((index) => transaction.objectStore(name).index(index));
                 return { name, keyPath, indexes: indexes.map(({ name, keyPath, unique }) => ({ name, keyPath, unique })) };
             });
             newest.close();
+            const first = stores.filter(({ name }) => !["files", "threads"].includes(name));
             await result(indexedDB.deleteDatabase(name));
             const opening = indexedDB.open(name, 1);
             opening.onupgradeneeded = () => {
-                for (const { name, keyPath, indexes } of stores) {
+                for (const { name, keyPath, indexes } of first) {
                     const store = opening.result.createObjectStore(name, keyPath === null ? {} : { keyPath });
                     for (const { name, keyPath, unique } of indexes) store.createIndex(name, keyPath, { unique });
                 }
             };
-            (await result(opening)).close();
+            const database = await result(opening);
+            const drafts = database.transaction("drafts", "readwrite").objectStore("drafts");
+            await result(drafts.put({ conversation: "group:crew", draft: { text: "an old draft", replyTo: null } }));
+            database.close();
         }"""
     )
     alice.load()
@@ -239,3 +243,6 @@ def test_a_store_of_the_first_version_gets_the_object_store_of_files(world, alic
     send_file(alice, "new.bin", 1000)
     alice.until("everything is sent", lambda: alice.unsent() == 0)
     assert [message["type"] for message in world.server.history("alice", CREW)] == ["file"]
+    other = world.tab("alice")
+    other.until("the draft is on other devices", lambda: (other.recent(CREW) or {}).get("draft"))
+    assert other.recent(CREW)["draft"]["text"] == "an old draft"

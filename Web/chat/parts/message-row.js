@@ -3,6 +3,7 @@ import { element, icon, iconButton } from "../support/dom.js";
 import { errorText, fullText, plain, plural, t, timeText } from "../support/text.js";
 import { avatar } from "./avatar.js";
 import { contentNode, summaryOf } from "./message-content.js";
+import { unreadReplies } from "./threads-panel.js";
 
 /** @typedef {import("../../sdk/scrollback.js").ActionSummary} ActionSummary */
 /** @typedef {import("../../sdk/scrollback.js").Conversation} Conversation */
@@ -20,6 +21,7 @@ import { contentNode, summaryOf } from "./message-content.js";
  * @property {boolean} startsGroup Whether the row shows the sender's name.
  * @property {(user: string) => string} name
  * @property {((id: string) => void) | null} openThread
+ * @property {(id: string) => number} unreadReplies The number of unread replies to a message.
  */
 
 /** The maximum number of different reactions that a row shows. */
@@ -104,6 +106,7 @@ function storedRow(message, context) {
     isRead,
     startsGroup,
     replies?.count,
+    context.unreadReplies(id),
     root,
   ]);
   const create = () =>
@@ -144,6 +147,7 @@ function storedRow(message, context) {
           "button",
           { type: "button", class: "replies", click: () => openThread(id) },
           plural("repliesOne", "repliesOther", replies.count),
+          unreadReplies(context.unreadReplies(id)),
         )
         : null,
     );

@@ -121,6 +121,7 @@ const icons = {
   search: "M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14M16 16l5 5",
   send: "M4 12L20 4l-5 16-3-7z",
   smile: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18M8.5 14a4 4 0 0 0 7 0M9 9v.1M15 9v.1",
+  thread: "M4 5h16v11H10l-6 4zM8 9h8M8 12h5",
 };
 
 const svg = "http://www.w3.org/2000/svg";

@@ -102,6 +102,8 @@ export class Core {
   storage;
   /** @type {Observable<ReadonlyMap<string, Presence>>} */
   presence = new Observable(/** @type {ReadonlyMap<string, Presence>} */ (new Map()));
+  /** The number of times that the client went online, so that views can load again what no event reports. */
+  connections = 0;
   /** The uploaded parts of queued files, by message. @type {Map<string, number>} */
   #uploadProgress = new Map();
   /** @type {Map<string, Observable<readonly string[]>>} */
@@ -148,6 +150,9 @@ export class Core {
     this.device = device;
     this.storage = new Observable(storage);
     store.committed = () => this.#storageWorks();
+    this.connection.subscribe(({ state }) => {
+      if (state === "online") this.connections += 1;
+    });
     this.tabs = new Tabs(Store.nameOf(ownerOf(options)), {
       lead: () => this.#lead(),
       leaderChanged: () => this.#leaderChanged(),

@@ -6,8 +6,10 @@ import { adoptRollback } from "../store/checkpoint.js";
 import { saveProfiles } from "../store/people.js";
 import { deleteConversation } from "../store/recents.js";
 import { OpenConversation } from "../store/records.js";
+import { saveThreadState } from "../store/threads.js";
 import { ConnectionLifecycle } from "../sync/connection-lifecycle.js";
 import { ReceivedIDs } from "../sync/received-ids.js";
+import { DraftsDriver } from "./drafts-driver.js";
 import { LiveState } from "./live-state.js";
 import { OutboxDriver } from "./outbox-driver.js";
 import { SettingsDriver } from "./settings-driver.js";
@@ -36,7 +38,7 @@ import { Connection } from "./transport.js";
  * An input of the loop.
  *
  * @typedef {{type: "connect"} | {type: "disconnect"} | {type: "close"} | {type: "reconnectNow"} | {type: "tick"}
- *   | {type: "settingChanged"}
+ *   | {type: "settingChanged"} | {type: "draftChanged"}
  *   | {type: "token", generation: number, token: string | null, error: ScrollbackError | null}
  *   | {type: "transport", generation: number, event: TransportEvent}
  *   | {type: "heartbeat", generation: number, due: number}
@@ -116,6 +118,7 @@ export class Driver {
     this.outbox = new OutboxDriver(this, outbox);
     this.sync = new SyncDriver(this);
     this.settings = new SettingsDriver(this);
+    this.drafts = new DraftsDriver(this);
     this.live = new LiveState(this);
   }
 
@@ -226,6 +229,8 @@ export class Driver {
       }
       case "settingChanged":
         return await this.settings.send();
+      case "draftChanged":
+        return await this.drafts.sync();
       case "fetchHeads":
         return this.sync.fetchHeads(input.ids);
       case "behind":
@@ -391,6 +396,7 @@ export class Driver {
     }
     await this.outbox.connected();
     await this.settings.send();
+    await this.drafts.sync();
   }
 
   #publishPhase() {
@@ -427,6 +433,7 @@ export class Driver {
     this.#connection = null;
     this.sync.disconnected();
     this.settings.disconnected();
+    this.drafts.disconnected();
     this.live.disconnected();
     const unanswered = [...this.#requests.values()];
     this.#requests.clear();
@@ -519,6 +526,7 @@ export class Driver {
     this.settings.resume();
     await this.sync.recoverFromRollback();
     await this.settings.send();
+    await this.drafts.resume();
   }
 
   /**
@@ -606,6 +614,11 @@ export class Driver {
         return await this.settings.changed([event]);
       case "reads":
         return await this.settings.changed(event.reads);
+      case "draft":
+        return await this.drafts.received(event.draft);
+      case "thread":
+        await core.store.write((transaction) => saveThreadState(transaction, event.conversation, event.state));
+        return core.changed([event.conversation]);
       case "peerRead":
         await core.store.write(async (transaction) => {
           const conversation = await OpenConversation.load(transaction, event.conversation);

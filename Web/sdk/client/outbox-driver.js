@@ -9,7 +9,9 @@ import { apply } from "../store/log.js";
 import { outboxItemOf, outboxRequest, removeFromOutbox, saveOutboxItem } from "../store/outbox.js";
 import { deleteConversation } from "../store/recents.js";
 import { OpenConversation } from "../store/records.js";
+import { saveThreadState } from "../store/threads.js";
 import { getHistory } from "../wire/requests.js";
+import { decodeThreadState } from "../wire/threads.js";
 import { outboxFrame } from "./outbox-frames.js";
 import { Uploads } from "./uploads.js";
 
@@ -245,6 +247,7 @@ export class OutboxDriver {
       }
       await removeFromOutbox(transaction, id);
       if (request.type === "deleteConversation") await deleteConversation(transaction, conversation);
+      if (request.type === "changeThread") await saveThreadState(transaction, conversation, decodeThreadState(body));
       const outcomes = input ? await apply(transaction, user, [input]) : [];
       return { outcome: outcomes[0] ?? null, outdated: null };
     }, { changesOutbox: true });
@@ -255,7 +258,7 @@ export class OutboxDriver {
     }
     this.#core.changed([conversation]);
     if (outcome) this.#driver.sync.requestMissing(outcome);
-    else if (request.type !== "send" && request.type !== "deleteConversation") {
+    else if (!["send", "deleteConversation", "changeThread"].includes(request.type)) {
       await this.#driver.sync.recheck([conversation]);
     }
     return true;

@@ -24,6 +24,15 @@ import { removeFile } from "./files.js";
  */
 
 /**
+ * A change of the user's own state in a thread; `null` changes nothing.
+ *
+ * @typedef {object} ThreadChange
+ * @property {string} thread The thread's first message.
+ * @property {boolean | null} isFollowed
+ * @property {{seq: number, epoch: string} | null} read The position up to which the user read the thread.
+ */
+
+/**
  * A request that the outbox keeps until the server answers it.
  *
  * This is a format of the local store: a change of the server's API does not change it. The row has the conversation.
@@ -34,6 +43,7 @@ import { removeFile } from "./files.js";
  *   | {type: "delete", messages: string[], audience: "everyone" | "me"}
  *   | {type: "addAction", message: string, operation: string, action: string, value: string}
  *   | {type: "removeAction", message: string, operation: string, action: string, value: string}
+ *   | {type: "changeThread"} & ThreadChange
  *   | {type: "clear", seq: number, epoch: string}
  *   | {type: "putConversation", operation: string, exists: boolean | null, settings: JSONObject}
  *   | {type: "deleteConversation"}} OutboxRequest
@@ -158,6 +168,20 @@ export async function queuedIn(transaction, id) {
     else if (row.state.type !== "failed" && isMessageChange(request)) changes.push(request);
   }
   return { messages, changes };
+}
+
+/**
+ * Returns the queued changes of the user's threads, in order, without those that failed.
+ *
+ * @param {Transaction} transaction
+ * @param {string} id
+ * @returns {Promise<ThreadChange[]>}
+ */
+export async function threadChanges(transaction, id) {
+  const rows = await rowsIn(transaction, id);
+  return rows.flatMap(({ request, state }) =>
+    request.type === "changeThread" && state.type !== "failed" ? [request] : []
+  );
 }
 
 /**
