@@ -219,8 +219,11 @@ def test_a_store_of_the_first_version_is_upgraded(world, alice):
             const transaction = newest.transaction(newest.objectStoreNames);
             const stores = [...newest.objectStoreNames].map((name) => {
                 const { keyPath, indexNames } = transaction.objectStore(name);
-                const indexes = [...indexNames].filter((index) => index !== "pending").map((index) => transaction.objectStore(name).index(index));
-                return { name, keyPath, indexes: indexes.map(({ name, keyPath, unique }) => ({ name, keyPath, unique })) };
+                const indexes = [...indexNames].filter((index) => index !== "pending").map((index) => {
+                    const { keyPath, unique } = transaction.objectStore(name).index(index);
+                    return { name: index, keyPath, unique };
+                });
+                return { name, keyPath, indexes };
             });
             newest.close();
             const first = stores.filter(({ name }) => !["files", "threads"].includes(name));

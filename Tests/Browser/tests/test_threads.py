@@ -35,8 +35,8 @@ def shows(tab, **members):
 
 
 def change(tab, name, id):
-    call = f"([id]) => test.codeOf(async () => {{ await (await test.client.conversation('{CREW}').{name}(id)).sent() }})"
-    return tab.run(call, id)
+    conversation = f"test.client.conversation('{CREW}')"
+    return tab.run(f"([id]) => test.codeOf(async () => {{ await (await {conversation}.{name}(id)).sent() }})", id)
 
 
 def test_the_list_of_threads_has_the_unread_replies_of_the_user(world, root):
