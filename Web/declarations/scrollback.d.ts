@@ -7158,7 +7158,8 @@ declare module "scrollback/client/send-handle" {
      * - `gone`: cancelled, sent without being stored, or an accepted change that leaves no message in this browser
      *
      * @typedef {{state: "stored" | "sending" | "gone"} | {state: "uploading", progress: number}
-     *   | {state: "waiting", until: Date} | {state: "sent", message: Message} | {state: "failed", error: ScrollbackError}} SendState
+     *   | {state: "waiting", until: Date} | {state: "sent", message: Message}
+     *   | {state: "failed", error: ScrollbackError}} SendState
      */
     /**
      * Returns the progress of a queued item.
@@ -7247,8 +7248,8 @@ declare module "scrollback/client/threads" {
      * A live view of the threads of one conversation.
      *
      * Only the server knows the exact counts. While the view is observed, it loads the list again after each change of the
-     * conversation and with each connection, at most once a second. Without a connection, it shows the threads of the last list, with the changes
-     * that are not sent yet.
+     * conversation and with each connection, at most once a second. Without a connection, it shows the threads of the last
+     * list, with the changes that are not sent yet.
      *
      * @extends {LiveView<ThreadsView>}
      */

@@ -91,6 +91,17 @@ def test_another_tab_shows_an_upload_and_resumes_it_after_the_leading_tab_was_cl
     assert world.proxy.received < RESUMED
 
 
+def test_a_stalled_upload_continues_over_another_connection(world, alice):
+    shorten = """() => {
+        const { setTimeout } = globalThis;
+        globalThis.setTimeout = (action, delay) => setTimeout(action, delay === 60_000 ? 2_000 : delay);
+    }"""
+    alice.run(shorten)
+    id = interrupted(world, alice)
+    check_sent(world, alice, id)
+    assert world.proxy.received < RESUMED
+
+
 def test_an_upload_resumes_after_the_server_was_killed(world, alice):
     id = interrupted(world, alice)
     world.server.kill()

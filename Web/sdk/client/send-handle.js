@@ -21,7 +21,8 @@ import { abortable } from "./core.js";
  * - `gone`: cancelled, sent without being stored, or an accepted change that leaves no message in this browser
  *
  * @typedef {{state: "stored" | "sending" | "gone"} | {state: "uploading", progress: number}
- *   | {state: "waiting", until: Date} | {state: "sent", message: Message} | {state: "failed", error: ScrollbackError}} SendState
+ *   | {state: "waiting", until: Date} | {state: "sent", message: Message}
+ *   | {state: "failed", error: ScrollbackError}} SendState
  */
 
 /**

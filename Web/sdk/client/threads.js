@@ -30,8 +30,8 @@ const retryDelay = 5000;
  * A live view of the threads of one conversation.
  *
  * Only the server knows the exact counts. While the view is observed, it loads the list again after each change of the
- * conversation and with each connection, at most once a second. Without a connection, it shows the threads of the last list, with the changes
- * that are not sent yet.
+ * conversation and with each connection, at most once a second. Without a connection, it shows the threads of the last
+ * list, with the changes that are not sent yet.
  *
  * @extends {LiveView<ThreadsView>}
  */
