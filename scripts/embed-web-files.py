@@ -22,6 +22,7 @@ def served():
 
     The chat page is at / and the admin page at /admin.
     """
+    yield "/sdk/scrollback.d.ts", "declarations/scrollback.d.ts"
     pages = {"admin/index.html": "/admin", "chat/index.html": "/"}
     for top in ("admin", "chat", "sdk"):
         for folder, _, files in os.walk(f"Web/{top}"):

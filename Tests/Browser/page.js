@@ -51,14 +51,47 @@ globalThis.test = {
       text: (item.type === "pending" ? item.content.text : item.message?.text) ?? null,
       actions: item.message?.actions ?? [],
       state: item.state?.state ?? null,
+      progress: item.state?.progress ?? null,
       range: item.range ?? null,
     }));
   },
 
   view: (id) => ({ ...views.get(id), items: undefined, profiles: [...views.get(id).profiles.values()] }),
 
+  /** Shows the threads of a conversation. */
+  watchThreads(id) {
+    const threads = test.client.conversation(id).threads();
+    threads.subscribe((view) => (test.threads = view));
+    test.moreThreads = () => threads.loadMore();
+  },
+
+  /** The text, the number of replies, and the user's state of each thread. */
+  shownThreads: () =>
+    test.threads.threads.map(({ parent, lastReply, state }) => ({
+      text: parent.text,
+      replies: parent.replies.count,
+      last: lastReply?.text ?? null,
+      unread: state.unread,
+      mentions: state.mentions,
+      isFollowed: state.isFollowed,
+    })),
+
   async send(id, text) {
     return (await test.client.conversation(id).send(text)).id;
+  },
+
+  /** Sends a file, or bytes of another type, whose content depends on the position and the name. */
+  async sendFile(id, name, size, options) {
+    const bytes = Uint8Array.from({ length: size }, (_, index) => index * 31 + (index >> 8) + name.charCodeAt(0));
+    return (await test.client.conversation(id).sendFile(new File([bytes], name), options)).id;
+  },
+
+  /** The hash of the file of an item that is shown. */
+  async hashOf(id, item) {
+    const shown = views.get(id).items.find(({ id }) => id === item);
+    const blob = await test.client.download((shown.content ?? shown.message.content).media.media);
+    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", await blob.arrayBuffer()));
+    return hash.toHex?.() ?? [...hash].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   },
 
   /** What the store has that it must not have: rows, gaps and deleted ranges must cover each log exactly. */

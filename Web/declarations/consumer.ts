@@ -1,13 +1,11 @@
 // A TypeScript program that uses the declarations of the SDK. scripts/web-declarations.sh compiles it, and each
 // expected error shows that a declaration has a type.
-import { ChatClient, Timeline } from "./scrollback.js";
-import { ConversationID } from "./model/conversation-id.js";
-import { ScrollbackError } from "./model/errors.js";
-import { MessageContent } from "./model/message-content.js";
-import { Message, type MessageFields } from "./model/message.js";
-import { GapFill } from "./sync/gap-fill.js";
-import { LogState } from "./sync/log-state.js";
-import { Outbox } from "./sync/outbox.js";
+/// <reference path="scrollback.d.ts" />
+import { ChatClient, ConversationID, Message, MessageContent, ScrollbackError, Timeline } from "scrollback";
+import type { MessageFields } from "scrollback/model/message";
+import { GapFill } from "scrollback/sync/gap-fill";
+import { LogState } from "scrollback/sync/log-state";
+import { Outbox } from "scrollback/sync/outbox";
 
 declare const fields: MessageFields;
 

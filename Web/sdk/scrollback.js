@@ -9,6 +9,7 @@ export { ChatClient } from "./client/chat-client.js";
 export { Conversation } from "./client/conversation.js";
 export { Observable } from "./client/observable.js";
 export { SendHandle } from "./client/send-handle.js";
+export { Threads } from "./client/threads.js";
 export { Timeline } from "./client/timeline.js";
 export { ConversationID } from "./model/conversation-id.js";
 export { ScrollbackError } from "./model/errors.js";
@@ -17,8 +18,10 @@ export { Message } from "./model/message.js";
 
 /** @typedef {import("./client/core.js").ClientEvent} ClientEvent */
 /** @typedef {import("./client/timeline.js").TimelineItem} TimelineItem */
+/** @typedef {import("./client/threads.js").ThreadsView} ThreadsView */
 /** @typedef {import("./client/timeline.js").TimelineView} TimelineView */
 /** @typedef {import("./model/message-content.js").Media} Media */
 /** @typedef {import("./model/message.js").ActionSummary} ActionSummary */
 /** @typedef {import("./store/recents.js").RecentConversation} RecentConversation */
 /** @typedef {import("./wire/requests.js").HistoryPoint} HistoryPoint */
+/** @typedef {import("./wire/threads.js").MessageThread} MessageThread */

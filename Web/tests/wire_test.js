@@ -88,6 +88,25 @@ Deno.test("Frames of the server are read, and unknown ones are skipped", () => {
   assert.deepEqual(decodeFrame('{"type":"future"}').frame, { type: "unknown" });
 });
 
+Deno.test("Drafts and the states of threads are read, and encrypted drafts are left out", () => {
+  const event = (/** @type {object} */ json) => decodeFrame(JSON.stringify(json)).frame;
+  const draft = { type: "draft", conversation: "group:crew", rev: 4 };
+  assert.deepEqual(event({ ...draft, draft: { text: "Dear", replyTo: "id", mentions: {} } }), {
+    type: "event",
+    event: { type: "draft", draft: { conversation: "group:crew", draft: { text: "Dear", replyTo: "id" }, rev: 4 } },
+  });
+  assert.deepEqual(event(draft), {
+    type: "event",
+    event: { type: "draft", draft: { conversation: "group:crew", draft: null, rev: 4 } },
+  });
+  assert.deepEqual(event({ ...draft, draft: { encrypted: "AAAA" } }), { type: "unknown" });
+  const state = { thread: "id", readSeq: 3, unread: 2, mentions: 1, userRev: 5 };
+  assert.deepEqual(event({ type: "thread", conversation: "group:crew", followed: true, ...state }), {
+    type: "event",
+    event: { type: "thread", conversation: "group:crew", state: { ...state, isFollowed: true } },
+  });
+});
+
 Deno.test("A frame that can't be read is an error and not an exception of JSON", () => {
   for (const text of ["", "[]", "{", '{"type":7}', '{"type":"message"}', '{"type":"head","conversation":"group:x"}']) {
     assert.throws(() => decodeFrame(text), ScrollbackError, text);

@@ -16,6 +16,10 @@ class Proxy:
         self.target_port = target_port
         self.port = free_port()
         self.is_open = True
+        self.received = 0  # The number of bytes from browsers.
+        self.is_holding = False
+        self._hold_at = None
+        self._released = threading.Event()
         self._lock = threading.Lock()
         self._sockets = set()
         self._listener = socket.create_server(("127.0.0.1", self.port))
@@ -31,6 +35,19 @@ class Proxy:
             for connection in self._sockets:
                 reset(connection)
             self._sockets.clear()
+        self.release()
+
+    def hold_after(self, size):
+        """Stops the connection that brings the next `size` bytes from browsers, without closing it. Others go on."""
+        self.is_holding = False
+        self._released.clear()
+        self._hold_at = self.received + size
+
+    def release(self):
+        """Continues the connection that is stopped."""
+        self.is_holding = False
+        self._hold_at = None
+        self._released.set()
 
     def close_network(self):
         """Drops all connections, and refuses new ones until `open_network`."""
@@ -63,11 +80,21 @@ class Proxy:
                 return reset(server)
             self._sockets |= {client, server}
         threading.Thread(target=self._copy, args=(server, client), daemon=True).start()
-        self._copy(client, server)
+        self._copy(client, server, self._received)
 
-    def _copy(self, source, target):
+    def _received(self, size):
+        with self._lock:
+            self.received += size
+            holds = self._hold_at is not None and self.received > self._hold_at
+            if holds:
+                self._hold_at, self.is_holding = None, True
+        if holds:
+            self._released.wait()
+
+    def _copy(self, source, target, received=lambda size: None):
         try:
             while data := source.recv(65_536):
+                received(len(data))
                 target.sendall(data)
             target.shutdown(socket.SHUT_WR)
         except OSError:

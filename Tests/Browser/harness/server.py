@@ -98,8 +98,8 @@ class Server:
         status, answer = self.call("PUT", f"/v1/conversations/group:{name}", {"members": list(members)})
         assert status in (200, 201), answer
 
-    def send(self, user, conversation, text, token=None):
-        body = {"id": str(uuid.uuid4()), "type": "text", "content": {"text": text}}
+    def send(self, user, conversation, text, token=None, **attributes):
+        body = {"id": str(uuid.uuid4()), "type": "text", "content": {"text": text}, **attributes}
         path = f"/v1/conversations/{urllib.parse.quote(conversation, safe=':')}/messages"
         status, answer = self.call("POST", path, body, token or self.token(user))
         assert status == 201, answer

@@ -197,6 +197,23 @@ def test_a_draft_is_kept_for_each_conversation(chat):
     expect(alice.composer).to_have_value("An unfinished thought")
 
 
+def test_a_draft_continues_on_another_device(chat):
+    crew(chat, ("bob", "hello"))
+    first, second = opened(chat, "alice"), opened(chat, "alice")
+    first.composer.fill("Begun here")
+    expect(second.composer).to_have_value("Begun here")
+    second.composer.press("End")
+    second.composer.press_sequentially(", ended there")
+    expect(first.composer).to_have_value("Begun here, ended there")
+    second.composer.press("Enter")
+    expect(first.composer).to_have_value("")
+    expect(first.entry(CREW)).not_to_contain_text("Draft:")
+    first.act("Begun here, ended there", "Edit")
+    expect(first.composer).to_have_value("Begun here, ended there")
+    first.composer.press("Escape")
+    expect(first.composer).to_have_value("")
+
+
 # Changing messages
 
 
@@ -236,6 +253,33 @@ def test_replies_form_a_thread(chat):
     expect(alice.timeline.get_by_role("button", name="2 replies")).to_be_visible()
     alice.message("Thank you").locator(".quote").click()
     expect(alice.side.locator("li.message")).to_have_count(3)
+
+
+def test_threads_show_their_unread_replies_and_opening_one_reads_it(chat):
+    root = chat.server.send("alice", "group:crew", "Where to?")["id"]
+    for text in ("North", "East"):
+        chat.server.send("bob", "group:crew", text, replyTo=root)
+    alice = opened(chat, "alice")
+    unread = alice.page.get_by_text("2 unread messages")
+    expect(alice.timeline.locator(".replies").get_by_text("2 unread messages")).to_be_attached()
+    button = alice.page.get_by_role("button", name="Threads")
+    expect(button.locator(".badge")).to_contain_text("2")
+    button.click()
+    thread = alice.side.get_by_role("button", name=re.compile("Where to"))
+    expect(thread).to_contain_text("Bob Tern: East")
+    alice.side.get_by_label("Only threads that you follow").check()
+    thread.click()
+    expect(alice.side.locator("li.message")).to_have_count(3)
+    expect(button.locator(".badge")).to_have_count(0)
+    expect(unread).to_have_count(0)
+    follow = alice.side.get_by_role("button", name="Follow this thread")
+    expect(follow).to_have_attribute("aria-pressed", "true")
+    follow.click()
+    expect(follow).to_have_attribute("aria-pressed", "false")
+    alice.side.get_by_role("button", name="Close").click()
+    button.click()
+    alice.side.get_by_label("Only threads that you follow").check()
+    expect(alice.side.get_by_text("No threads yet.")).to_be_visible()
 
 
 def test_mentions_are_completed_and_counted(chat):
@@ -370,6 +414,24 @@ def test_pictures_and_files_are_sent(chat):
     expect(alice.page.get_by_label("Files to send")).to_be_hidden()
     image.click()
     expect(bob.page.get_by_role("dialog").get_by_role("img", name="sail.png")).to_be_visible()
+
+
+def test_an_upload_shows_its_progress_and_can_be_cancelled(chat):
+    crew(chat, ("mei", "hello"))
+    alice = opened(chat, "alice")
+    chat.proxy.hold_after(1_000_000)
+    file = {"name": "film.bin", "mimeType": "application/octet-stream", "buffer": bytes(3_000_000)}
+    alice.page.locator("conversation-view input[type=file]").set_input_files([file])
+    alice.composer.press("Enter")
+    row = alice.timeline.locator("li.pending")
+    progress = row.get_by_role("progressbar", name=re.compile("Upload of .*film.bin"))
+    alice.until("the progress is shown", lambda: progress.evaluate("({ value }) => value") > 0.2)
+    row.get_by_role("button", name=re.compile("Remove .*film.bin")).click()
+    expect(row).to_have_count(0)
+    chat.proxy.release()
+    alice.composer.fill("without a film")
+    alice.composer.press("Enter")
+    alice.until("the text is sent", lambda: stored(chat) == ["hello", "without a film"])
 
 
 # Settings

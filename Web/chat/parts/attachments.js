@@ -5,13 +5,9 @@ import { errorText, plain, sizeText, t } from "../support/text.js";
 /** @typedef {import("../../sdk/scrollback.js").Conversation} Conversation */
 /** @typedef {import("./app.js").ChatApp} ChatApp */
 
-/**
- * @typedef {{
- *   file: File, row: HTMLElement, progress: HTMLProgressElement, abort: AbortController, preview: string | null
- * }} Attachment
- */
+/** @typedef {{file: File, row: HTMLElement, preview: string | null}} Attachment */
 
-/** The files that are sent with the next message, with a preview of pictures and the progress of their upload. */
+/** The files that are sent with the next message, with a preview of pictures. */
 export class Attachments {
   element = element("ul", { class: "attachments", "aria-label": t("attachments"), hidden: true });
   #app;
@@ -39,28 +35,21 @@ export class Attachments {
   }
 
   /**
-   * Uploads and sends the files, one after the other. A file that fails stays, so that the user can try again.
+   * Sends the files, one after the other. A file that can't be sent stays, so that the user can try again.
    *
    * @param {{replyTo?: string}} attributes
    */
   async send(attributes) {
     for (const attachment of [...this.#files]) {
-      const { file, abort, progress, row } = attachment;
+      const { file, row } = attachment;
       if (row.classList.contains("is-sending")) continue;
       row.classList.add("is-sending");
-      progress.hidden = false;
       try {
-        const content = await this.#conversation.upload(file, {
-          type: typeOf(file),
-          signal: abort.signal,
-          onProgress: (part) => (progress.value = part),
-        });
-        await this.#conversation.send(content, attributes);
+        await this.#conversation.sendFile(file, { type: typeOf(file) }, attributes);
         this.#remove(attachment);
       } catch (error) {
         row.classList.remove("is-sending");
-        progress.hidden = true;
-        if (!abort.signal.aborted) this.#app.showError(`${plain(file.name)}: ${errorText(error)}`);
+        this.#app.showError(`${plain(file.name)}: ${errorText(error)}`);
       }
     }
   }
@@ -72,23 +61,19 @@ export class Attachments {
   #attachment(file) {
     const name = plain(file.name);
     const preview = typeOf(file) === "file" ? null : URL.createObjectURL(file);
-    const progress = element("progress", { max: 1, value: 0, hidden: true, "aria-label": t("upload", { name }) });
-    const abort = new AbortController();
     const row = element(
       "li",
       {},
       preview && element("img", { src: preview, alt: "" }),
       element("span", {}, element("bdi", {}, name), " ", element("span", { class: "subtitle" }, sizeText(file.size))),
-      progress,
       iconButton("close", t("removeFile", { name }), () => this.#remove(attachment)),
     );
-    const attachment = { file, row, progress, abort, preview };
+    const attachment = { file, row, preview };
     return attachment;
   }
 
   /** @param {Attachment} attachment */
   #remove(attachment) {
-    attachment.abort.abort();
     if (attachment.preview) URL.revokeObjectURL(attachment.preview);
     this.#files = this.#files.filter((other) => other !== attachment);
     this.#render();

@@ -32,6 +32,12 @@ export class Composer extends HTMLElement {
   #mode = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #draftTimer;
+  #draft;
+  #endDraft = () => {};
+  /** Whether the user changed the text since it was stored. */
+  #isChanged = false;
+  /** The text that was stored, until the draft has it. @type {string | null} */
+  #stored = null;
 
   /**
    * @param {ChatApp} app
@@ -43,6 +49,7 @@ export class Composer extends HTMLElement {
     this.#app = app;
     this.#conversation = conversation;
     this.#thread = thread ?? null;
+    this.#draft = conversation.draft();
     this.#attachments = new Attachments(app, conversation);
     this.#mentions = new MentionMenu(app, this.#field, members);
   }
@@ -76,7 +83,7 @@ export class Composer extends HTMLElement {
       if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
     });
     area.addEventListener("drop", (event) => this.#received(event, event.dataTransfer));
-    this.#restoreDraft();
+    if (this.#thread === null) this.#endDraft = this.#draft.subscribe(() => this.#showDraft());
   }
 
   /** @param {string} title */
@@ -93,6 +100,7 @@ export class Composer extends HTMLElement {
   close() {
     clearTimeout(this.#draftTimer);
     this.#storeDraft();
+    this.#endDraft();
     this.#conversation.setTyping(false);
     this.#attachments.clear();
     this.#mentions.close();
@@ -111,7 +119,7 @@ export class Composer extends HTMLElement {
 
   /** @param {Mode | null} mode */
   #setMode(mode) {
-    if (this.#mode?.type === "edit") this.#setText("");
+    if (this.#mode?.type === "edit") this.#endEditing();
     this.#mode = mode;
     this.#about.hidden = mode === null;
     if (mode) {
@@ -124,6 +132,12 @@ export class Composer extends HTMLElement {
       );
     }
     this.focus();
+  }
+
+  /** Shows the draft again instead of the edited text. */
+  #endEditing() {
+    this.#isChanged = false;
+    this.#setText(this.#thread === null ? this.#draft.value?.text ?? "" : "");
   }
 
   /** @param {string} text */
@@ -141,6 +155,7 @@ export class Composer extends HTMLElement {
 
   #changed() {
     this.#resize();
+    this.#isChanged = true;
     this.#conversation.setTyping(this.#field.value !== "");
     this.#mentions.update();
     clearTimeout(this.#draftTimer);
@@ -173,15 +188,20 @@ export class Composer extends HTMLElement {
 
   // Drafts
 
-  async #restoreDraft() {
-    if (this.#thread !== null) return;
-    const draft = await this.#conversation.draft();
-    if (draft && this.#field.value === "") this.#setText(draft.text);
+  /** Shows the draft, which another tab or device may have changed, unless the user is changing the text. */
+  #showDraft() {
+    const text = this.#draft.value?.text ?? "";
+    if (this.#stored !== null && this.#stored !== text) return;
+    this.#stored = null;
+    if (!this.#isChanged && this.#mode?.type !== "edit" && this.#field.value !== text) this.#setText(text);
   }
 
   #storeDraft() {
-    if (this.#thread !== null || this.#mode?.type === "edit") return;
-    this.#conversation.setDraft(this.#field.value).catch((error) => this.#app.showError(errorText(error)));
+    if (this.#thread !== null || this.#mode?.type === "edit" || !this.#isChanged) return;
+    const { value } = this.#field;
+    this.#isChanged = false;
+    this.#stored = (this.#draft.value?.text ?? "") === value ? null : value;
+    this.#conversation.setDraft(value).catch((error) => this.#app.showError(errorText(error)));
   }
 
   // Sending
@@ -195,9 +215,12 @@ export class Composer extends HTMLElement {
     try {
       if (text !== "") await this.#sendText(text, replyTo);
       clearTimeout(this.#draftTimer);
+      const isEdit = mode?.type === "edit";
       this.#mode = null;
       this.#about.hidden = true;
-      if (this.#field.value.trim() === text) this.#setText("");
+      if (isEdit) this.#endEditing();
+      else if (this.#field.value.trim() === text) this.#setText("");
+      this.#isChanged = !isEdit;
       this.#storeDraft();
       this.#conversation.setTyping(false);
       await this.#attachments.send(replyTo === null ? {} : { replyTo });

@@ -1,11 +1,12 @@
 // @ts-check
 import { ConversationID } from "../../sdk/scrollback.js";
-import { element, iconButton } from "../support/dom.js";
+import { element, iconButton, present } from "../support/dom.js";
 import { plural, t } from "../support/text.js";
 import { Composer } from "./composer.js";
 import { detailsPanel } from "./details-panel.js";
 import { searchPanel } from "./search-panel.js";
 import { threadPanel } from "./thread-panel.js";
+import { threadsPanel, unreadReplies } from "./threads-panel.js";
 import { TimelineView } from "./timeline-view.js";
 
 /** @typedef {import("../../sdk/scrollback.js").Conversation} Conversation */
@@ -18,6 +19,8 @@ export class ConversationView extends HTMLElement {
   #subtitle = element("span", { class: "subtitle" });
   #typing = element("p", { class: "typing", "aria-live": "polite" });
   #closed = new AbortController();
+  #threads;
+  #threadsButton = iconButton("thread", t("threads"), () => this.#openThreads());
   #name;
   /** @type {readonly string[]} */
   #members = [];
@@ -33,12 +36,13 @@ export class ConversationView extends HTMLElement {
     this.#name = name;
     this.app = app;
     this.conversation = conversation;
+    this.#threads = conversation.threads();
     const unread = app.list.entry(conversation.id)?.unread ?? 0;
     this.composer = new Composer(app, conversation, { members: () => this.members() });
     this.timeline = new TimelineView(app, conversation, at ?? (unread > 0 ? "firstUnread" : "latest"), {
       reply: (message) => this.composer.reply(message),
       edit: (message) => this.composer.edit(message),
-      openThread: (id) => app.openPanel((signal) => threadPanel(app, conversation, id, signal)),
+      openThread: (id) => this.#openThread(id),
       compose: () => this.composer.focus(),
     });
     this.composer.addEventListener("sent", () => this.timeline.showNewest());
@@ -55,6 +59,7 @@ export class ConversationView extends HTMLElement {
         { class: "bar" },
         iconButton("back", t("back"), () => app.closeConversation(), { class: "icon-button back" }),
         element("h2", {}, this.#title, this.#subtitle),
+        this.#threadsButton,
         iconButton("search", t("searchHere"), search),
         iconButton("info", t("details"), details),
       ),
@@ -63,6 +68,11 @@ export class ConversationView extends HTMLElement {
       this.composer,
     );
     this.#follow(conversation.recent().subscribe(() => this.#renderTitle()));
+    this.#follow(this.#threads.subscribe(({ threads, totalUnread }) => {
+      this.timeline.showThreads(threads);
+      this.#threadsButton.querySelector(".badge")?.remove();
+      this.#threadsButton.append(...present([unreadReplies(totalUnread)]));
+    }));
     this.#follow(app.people.changes.subscribe(() => this.#renderTitle()));
     this.#follow(app.client.presence.subscribe(() => this.#renderTitle()));
     this.#follow(conversation.typing.subscribe((users) => this.#renderTyping(users)));
@@ -70,6 +80,17 @@ export class ConversationView extends HTMLElement {
     if (kind === "room" || (kind === "community" && part !== null)) {
       this.#follow(conversation.subscription.subscribe(() => {}));
     }
+  }
+
+  /** @param {string} id */
+  #openThread(id) {
+    const { app, conversation } = this;
+    app.openPanel((signal) => threadPanel(app, conversation, id, this.#threads, signal));
+  }
+
+  #openThreads() {
+    const { app } = this;
+    app.openPanel((signal) => threadsPanel(app, this.#threads, (id) => this.#openThread(id), signal));
   }
 
   /** @param {() => void} end */

@@ -1,8 +1,9 @@
 // @ts-check
-import { element, icon } from "../support/dom.js";
+import { element, icon, iconButton } from "../support/dom.js";
 import { errorText, fullText, plain, plural, t, timeText } from "../support/text.js";
 import { avatar } from "./avatar.js";
 import { contentNode, summaryOf } from "./message-content.js";
+import { unreadReplies } from "./threads-panel.js";
 
 /** @typedef {import("../../sdk/scrollback.js").ActionSummary} ActionSummary */
 /** @typedef {import("../../sdk/scrollback.js").Conversation} Conversation */
@@ -20,6 +21,7 @@ import { contentNode, summaryOf } from "./message-content.js";
  * @property {boolean} startsGroup Whether the row shows the sender's name.
  * @property {(user: string) => string} name
  * @property {((id: string) => void) | null} openThread
+ * @property {(id: string) => number} unreadReplies The number of unread replies to a message.
  */
 
 /** The maximum number of different reactions that a row shows. */
@@ -104,6 +106,7 @@ function storedRow(message, context) {
     isRead,
     startsGroup,
     replies?.count,
+    context.unreadReplies(id),
     root,
   ]);
   const create = () =>
@@ -144,6 +147,7 @@ function storedRow(message, context) {
           "button",
           { type: "button", class: "replies", click: () => openThread(id) },
           plural("repliesOne", "repliesOther", replies.count),
+          unreadReplies(context.unreadReplies(id)),
         )
         : null,
     );
@@ -172,6 +176,12 @@ function pendingRow({ id, content, attributes, createdAt, state }, context) {
   const attempt = (/** @type {() => Promise<void>} */ action) => () =>
     action().catch((error) => context.app.showError(errorText(error)));
   const root = attributes.replyTo ? quoteOf(context.view, attributes.replyTo, context) : null;
+  const name = plain(content.media?.name ?? t("file"));
+  /** @param {HTMLElement} row */
+  const update = (row) => {
+    const progress = row.querySelector("progress");
+    if (progress && state.state === "uploading") progress.value = state.progress;
+  };
   const create = () =>
     element(
       "li",
@@ -187,6 +197,9 @@ function pendingRow({ id, content, attributes, createdAt, state }, context) {
           element("time", {}, timeText(createdAt)),
           state.state !== "failed" && tick("🕓", t("notSentYet")),
         ),
+        state.state === "uploading" && element("progress", { max: 1, "aria-label": t("upload", { name }) }),
+        content.media !== null && ["stored", "uploading", "waiting"].includes(state.state) &&
+          iconButton("close", t("removeFile", { name }), attempt(() => handle.cancel())),
       ),
       state.state === "failed"
         ? element(
@@ -202,7 +215,8 @@ function pendingRow({ id, content, attributes, createdAt, state }, context) {
         : null,
     );
   const error = state.state === "failed" ? state.error.message : "";
-  return { key: id, signature: JSON.stringify([state.state, error, content.text, context.startsGroup, root]), create };
+  const signature = JSON.stringify([state.state, error, content.text, context.startsGroup, root]);
+  return { key: id, signature, create, update };
 }
 
 /**

@@ -1,5 +1,5 @@
 // @ts-check
-import { element, renderRows } from "../support/dom.js";
+import { element, iconButton, renderRows } from "../support/dom.js";
 import { errorText, t } from "../support/text.js";
 import { Composer } from "./composer.js";
 import { messageRow } from "./message-row.js";
@@ -7,6 +7,8 @@ import { panel } from "./panel.js";
 
 /** @typedef {import("../../sdk/scrollback.js").Conversation} Conversation */
 /** @typedef {import("../../sdk/scrollback.js").Message} Message */
+/** @typedef {import("../../sdk/scrollback.js").SendHandle} SendHandle */
+/** @typedef {import("../../sdk/scrollback.js").Threads} Threads */
 /** @typedef {import("../../sdk/scrollback.js").TimelineItem} TimelineItem */
 /** @typedef {import("./app.js").ChatApp} ChatApp */
 
@@ -16,9 +18,10 @@ import { panel } from "./panel.js";
  * @param {ChatApp} app
  * @param {Conversation} conversation
  * @param {string} root The first message of the thread.
+ * @param {Threads} threads
  * @param {AbortSignal} signal
  */
-export function threadPanel(app, conversation, root, signal) {
+export function threadPanel(app, conversation, root, threads, signal) {
   const list = element("ol", { role: "list" });
   const status = element("p", { class: "subtitle", role: "status" });
   const composer = new Composer(app, conversation, {
@@ -50,9 +53,44 @@ export function threadPanel(app, conversation, root, signal) {
     renderRows(
       list,
       rows.map((item) =>
-        messageRow(item, { app, conversation, view: { items, peerReadSeq }, startsGroup: true, name, openThread: null })
+        messageRow(item, {
+          app,
+          conversation,
+          view: { items, peerReadSeq },
+          startsGroup: true,
+          name,
+          openThread: null,
+          unreadReplies: () => 0,
+        })
       ),
     );
+  };
+  const stateOf = () => threads.value.threads.find(({ parent }) => parent.id === root)?.state ?? null;
+  const attempt = async (/** @type {() => Promise<SendHandle>} */ action) => {
+    try {
+      const handle = await action();
+      await handle.sent({ signal }).catch(async (error) => {
+        // Following and reading have no item in the timeline that could be discarded.
+        if (!signal.aborted) await handle.cancel();
+        throw error;
+      });
+    } catch (error) {
+      if (!signal.aborted) status.textContent = errorText(error);
+    }
+  };
+  const toggle = () =>
+    attempt(() => stateOf()?.isFollowed ? conversation.unfollowThread(root) : conversation.followThread(root));
+  const follow = iconButton("bell", t("followThread"), toggle);
+  /** The newest reply that was marked as read. @type {string | null} */
+  let lastRead = null;
+  const showState = () => {
+    const state = stateOf();
+    follow.hidden = state === null;
+    follow.setAttribute("aria-pressed", String(state?.isFollowed ?? false));
+    const last = threads.value.threads.find(({ parent }) => parent.id === root)?.lastReply?.id ?? null;
+    if (!state || state.unread === 0 || document.hidden || last === lastRead) return;
+    lastRead = last;
+    attempt(() => conversation.markThreadRead(root));
   };
   const load = async () => {
     try {
@@ -70,11 +108,12 @@ export function threadPanel(app, conversation, root, signal) {
       if (!signal.aborted) status.textContent = errorText(error);
     }
   };
-  const ends = [timeline.subscribe(render), app.people.changes.subscribe(render)];
+  const ends = [timeline.subscribe(render), app.people.changes.subscribe(render), threads.subscribe(showState)];
+  document.addEventListener("visibilitychange", showState, { signal });
   signal.addEventListener("abort", () => {
     for (const end of ends) end();
     composer.close();
   });
   load();
-  return panel(app, t("thread"), element("div", { class: "thread", tabindex: 0 }, list), status, composer);
+  return panel(app, t("thread"), follow, element("div", { class: "thread", tabindex: 0 }, list), status, composer);
 }

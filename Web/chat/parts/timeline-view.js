@@ -7,6 +7,7 @@ import { dateOfItem, messageRow } from "./message-row.js";
 /** @typedef {import("../../sdk/scrollback.js").Conversation} Conversation */
 /** @typedef {import("../../sdk/scrollback.js").HistoryPoint} HistoryPoint */
 /** @typedef {import("../../sdk/scrollback.js").Message} Message */
+/** @typedef {import("../../sdk/scrollback.js").MessageThread} MessageThread */
 /** @typedef {import("../../sdk/scrollback.js").TimelineItem} TimelineItem */
 /** @typedef {import("../../sdk/scrollback.js").TimelineView} View */
 /** @typedef {import("../support/dom.js").Row} Row */
@@ -47,6 +48,8 @@ export class TimelineView extends HTMLElement {
     { type: "button", class: "to-newest", hidden: true, title: t("toNewest"), "aria-label": t("toNewest") },
     icon("down"),
   );
+  /** The unread replies of threads, by their first message. @type {ReadonlyMap<string, number>} */
+  #unreadReplies = new Map();
   /** @type {View | null} */
   #view = null;
   /** The row to which the next view scrolls; `newest` for the end. @type {string | null} */
@@ -128,6 +131,12 @@ export class TimelineView extends HTMLElement {
     }
   }
 
+  /** @param {readonly MessageThread[]} threads */
+  showThreads(threads) {
+    this.#unreadReplies = new Map(threads.map(({ parent, state }) => [parent.id, state.unread]));
+    this.#render();
+  }
+
   /** @param {string} id */
   #messageOf(id) {
     const item = this.#view?.items.find((item) => item.id === id);
@@ -180,6 +189,7 @@ export class TimelineView extends HTMLElement {
         startsGroup: starts,
         name: (user) => names.name(user),
         openThread: this.actions.openThread,
+        unreadReplies: (id) => this.#unreadReplies.get(id) ?? 0,
       }));
       previous = item;
     }

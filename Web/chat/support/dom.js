@@ -39,9 +39,10 @@ export function setProperties(target, properties) {
 export const present = (children) => children.filter((child) => child !== null && child !== false);
 
 /**
- * A row of a list. A row with the same `key` and `signature` as before keeps its element.
+ * A row of a list. A row with the same `key` and `signature` as before keeps its element. `update` is called with the
+ * element each time.
  *
- * @typedef {{key: string, signature: string, create: () => HTMLElement}} Row
+ * @typedef {{key: string, signature: string, create: () => HTMLElement, update?: (element: HTMLElement) => void}} Row
  */
 
 /** @type {WeakMap<Element, {key: string, signature: string}>} */
@@ -59,7 +60,7 @@ export function renderRows(parent, rows) {
   for (const child of parent.children) known.set(rendered.get(child)?.key ?? "", /** @type {HTMLElement} */ (child));
   /** @type {Element | null} */
   let place = parent.firstElementChild;
-  for (const { key, signature, create } of rows) {
+  for (const { key, signature, create, update } of rows) {
     const old = known.get(key);
     known.delete(key);
     let node = old;
@@ -74,6 +75,7 @@ export function renderRows(parent, rows) {
         if (hadFocus) target?.focus({ preventScroll: true });
       }
     }
+    update?.(node);
     if (node === place) place = place.nextElementSibling;
     else parent.insertBefore(node, place);
   }
@@ -119,6 +121,7 @@ const icons = {
   search: "M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14M16 16l5 5",
   send: "M4 12L20 4l-5 16-3-7z",
   smile: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18M8.5 14a4 4 0 0 0 7 0M9 9v.1M15 9v.1",
+  thread: "M4 5h16v11H10l-6 4zM8 9h8M8 12h5",
 };
 
 const svg = "http://www.w3.org/2000/svg";

@@ -2,7 +2,7 @@
 import { element } from "./dom.js";
 
 /** An http or https address, up to a space or a character that does not belong to addresses in a text. */
-const address = /\bhttps?:\/\/[^\s<>"'`\u200B-\u200F\u202A-\u202E\u2066-\u2069]+/giu;
+const address = /\bhttps?:\/\/[^\s<>"'\x60\u200B-\u200F\u202A-\u202E\u2066-\u2069]+/giu;
 
 /** The punctuation at the end of an address that belongs to the sentence. */
 const trailing = /[.,;:!?)\]}*_]+$/;

@@ -7,7 +7,7 @@ import { MessageContent } from "../model/message-content.js";
 import { newMessageID } from "../model/message-id.js";
 import { checkMentions } from "../model/message.js";
 import { utf8Length } from "../model/text.js";
-import { saveDraft } from "../store/drafts.js";
+import { draftOf, saveDraft } from "../store/drafts.js";
 import { messageWithID, pointToRequest } from "../store/history.js";
 import { apply } from "../store/log.js";
 import { outboxItemOf, replaceUnsent } from "../store/outbox.js";
@@ -19,20 +19,24 @@ import { getHistory } from "../wire/requests.js";
 import { LiveView } from "./live-view.js";
 import { localRun } from "./local-run.js";
 import { editedAttributes } from "./pending-changes.js";
-import { upload } from "./files.js";
+import { prepareFile } from "./files.js";
 import { SendHandle } from "./send-handle.js";
+import { Threads } from "./threads.js";
 import { Timeline } from "./timeline.js";
 
 /** @typedef {import("../model/conversation-head.js").StateChange} StateChange */
 /** @typedef {import("../model/conversation-kind.js").NotificationLevel} NotificationLevel */
 /** @typedef {import("../model/log.js").LogPage} LogPage */
 /** @typedef {import("../model/message-content.js").JSONObject} JSONObject */
+/** @typedef {import("../model/message-content.js").Media} Media */
 /** @typedef {import("../model/message.js").Mentions} Mentions */
 /** @typedef {import("../model/message.js").Message} Message */
 /** @typedef {import("../model/message.js").MessageAttributes} MessageAttributes */
 /** @typedef {import("../store/database.js").Transaction} Transaction */
 /** @typedef {import("../store/drafts.js").Draft} Draft */
+/** @typedef {import("../store/files.js").QueuedFile} QueuedFile */
 /** @typedef {import("../store/outbox.js").OutboxRequest} OutboxRequest */
+/** @typedef {import("../store/outbox.js").ThreadChange} ThreadChange */
 /** @typedef {import("../store/recents.js").RecentConversation} RecentConversation */
 /** @typedef {import("../wire/requests.js").HistoryPoint} HistoryPoint */
 /** @typedef {import("../wire/requests.js").HistoryQuery} HistoryQuery */
@@ -140,26 +144,47 @@ export class Conversation {
    *   browser can't store it.
    */
   async send(content, attributes = {}) {
-    const message = typeof content === "string" ? MessageContent.text(content) : content;
-    checkContent(message, attributes);
+    return await this.#send(typeof content === "string" ? MessageContent.text(content) : content, attributes);
+  }
+
+  /**
+   * @param {MessageContent} content
+   * @param {MessageAttributes} attributes
+   * @param {Omit<QueuedFile, "message"> | null} [file]
+   */
+  async #send(content, attributes, file = null) {
+    checkContent(content, attributes);
     const id = newID();
-    const submission = { id, content: message, attributes };
-    await this.core.queue(this.id, id, { type: "send", submission });
+    const submission = { id, content, attributes };
+    let isDraft = false;
+    // Sending the text of the draft deletes the draft.
+    const deleteDraft = async (/** @type {Transaction} */ transaction) => {
+      isDraft = content.type === "text" && (await draftOf(transaction, this.id))?.text === content.text;
+      if (isDraft) await saveDraft(transaction, this.id, { text: "" });
+    };
+    await this.core.queue(this.id, id, { type: "send", submission }, null, deleteDraft, file);
+    if (isDraft) this.core.post({ type: "draftChanged" });
     return new SendHandle(this.core, this.id, id);
   }
 
   /**
-   * Uploads a file, and returns the content of a message that shows it. `send` sends the message.
+   * Sends a file.
    *
-   * An upload needs a connection, and an interrupted one starts again.
+   * The promise resolves when the message and the bytes are stored in this browser. The client then uploads the file
+   * and sends the message, like any other. An upload continues where it was interrupted, also after the page was
+   * closed. The state of the handle has the progress, and `cancel()` stops the upload.
    *
-   * @param {File} file
-   * @param {import("./files.js").UploadOptions} [options]
-   * @returns {Promise<MessageContent>}
-   * @throws {ScrollbackError} `unreachable`, `media-too-large`, `invalid-media` or another error of the server.
+   * @param {Blob} file A `File`, or other bytes, which have no name.
+   * @param {{type?: string, media?: Partial<Media>}} [options] `type` is `image`, `gif`, `file` (the default), `voice`
+   *   or `video`. `media` has further members of the content, such as `duration`.
+   * @param {MessageAttributes} [attributes]
+   * @returns {Promise<SendHandle>}
+   * @throws {ScrollbackError} `invalid-media` if the browser can't read a picture. `local-storage` if the browser's
+   *   storage is full. The server can refuse the file later: the handle then has the state `failed`.
    */
-  upload(file, options = {}) {
-    return upload(this.core, this.id, file, options);
+  async sendFile(file, { type = "file", media = {} } = {}, attributes = {}) {
+    const prepared = await prepareFile(file, type, media);
+    return await this.#send(prepared.content, attributes, prepared.file);
   }
 
   /**
@@ -358,20 +383,89 @@ export class Conversation {
   }
 
   /**
-   * Stores the draft of a message in this browser; an empty text deletes it.
+   * Stores the draft of a message, on all devices of the user; an empty text deletes it. Sending the text of the draft
+   * deletes it too.
    *
    * @param {string} text
    * @param {{replyTo?: string | null}} [options]
    */
   async setDraft(text, { replyTo = null } = {}) {
-    await this.core.store.write((transaction) => saveDraft(transaction, this.id, { text, replyTo }));
+    const isChanged = await this.core.store.write((transaction) => saveDraft(transaction, this.id, { text, replyTo }));
+    if (!isChanged) return;
     this.core.changed([this.id]);
+    this.core.post({ type: "draftChanged" });
   }
 
-  /** @returns {Promise<Draft | null>} */
-  async draft() {
-    const row = await this.core.store.read((transaction) => transaction.get("drafts", this.id));
-    return row?.draft ?? null;
+  /**
+   * Returns the draft, which another device may change; `null` if there is none.
+   *
+   * @returns {LiveView<Draft | null>}
+   */
+  draft() {
+    const { id, core } = this;
+    return new LiveView(core, { id }, null, () => core.store.read((transaction) => draftOf(transaction, id)));
+  }
+
+  // Threads
+
+  /**
+   * Returns the threads of the conversation, those with the newest reply first. The list reads nothing until it is
+   * observed.
+   *
+   * @param {{followed?: boolean}} [options] Whether to return only the threads that the user follows. Users follow the
+   *   threads that they begin or reply in, and those in which a reply mentions them by name.
+   * @returns {Threads}
+   */
+  threads({ followed = false } = {}) {
+    return new Threads(this.core, this.id, followed);
+  }
+
+  /**
+   * Follows a thread.
+   *
+   * @param {string} id The thread's first message.
+   * @returns {Promise<SendHandle>} The server can refuse it: `unknown-message` if the message has no replies, or
+   *   `not-member`.
+   */
+  followThread(id) {
+    return this.#changeThread({ thread: id, isFollowed: true, read: null });
+  }
+
+  /**
+   * Stops following a thread, until the user follows it again or replies in it.
+   *
+   * @param {string} id The thread's first message.
+   */
+  unfollowThread(id) {
+    return this.#changeThread({ thread: id, isFollowed: false, read: null });
+  }
+
+  /**
+   * Marks the replies of a thread as read, on all devices of the user. The unread counts of the conversation stay the
+   * same: `markRead` reads the threads too.
+   *
+   * @param {string} id The thread's first message.
+   * @param {{upTo?: string}} [options] The newest message that the user has seen; by default the newest message of the
+   *   conversation.
+   * @throws {ScrollbackError} `unknown-message` if that message is not stored in this browser. `unknown-conversation`
+   *   if the conversation is not.
+   */
+  async markThreadRead(id, { upTo } = {}) {
+    const { seq, epoch } = await this.core.store.read(async (transaction) => {
+      const { log } = await OpenConversation.load(transaction, this.id);
+      if (!log) {
+        throw new ScrollbackError("unknown-conversation", "The conversation is not stored in this browser yet.");
+      }
+      const message = upTo === undefined ? null : await messageWithID(transaction, this.id, upTo);
+      if (upTo !== undefined && !message) throw unknownMessage(upTo, "upTo");
+      return { seq: message?.seq ?? log.head, epoch: log.epoch };
+    });
+    return await this.#changeThread({ thread: id, isFollowed: null, read: { seq, epoch } });
+  }
+
+  /** @param {ThreadChange} change */
+  #changeThread(change) {
+    return this.#queue(newID(), { type: "changeThread", ...change }, change.thread);
   }
 
   // The user's own state
@@ -389,9 +483,7 @@ export class Conversation {
     const isChanged = await core.store.write(async (transaction) => {
       const message = id === undefined ? null : await messageWithID(transaction, this.id, id);
       if (id !== undefined && !message) {
-        throw new ScrollbackError("unknown-message", `Message ${id} is not stored in this browser.`, {
-          parameter: "id",
-        });
+        throw unknownMessage(id, "id");
       }
       return await markRead(transaction, core.user, this.id, message?.seq ?? null);
     });
@@ -628,6 +720,13 @@ export class Conversation {
     return this.#queue(operation, { type: "deleteConversation" }, operation);
   }
 }
+
+/**
+ * @param {string} id
+ * @param {string} parameter
+ */
+const unknownMessage = (id, parameter) =>
+  new ScrollbackError("unknown-message", `Message ${id} is not stored in this browser.`, { parameter });
 
 /**
  * Checks a message as the server does.

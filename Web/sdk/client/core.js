@@ -3,6 +3,7 @@ import { ScrollbackError } from "../model/errors.js";
 import { MessageContent } from "../model/message-content.js";
 import { standardPace } from "../model/token-bucket.js";
 import { messageOf } from "../store/records.js";
+import { saveFile } from "../store/files.js";
 import { apply } from "../store/log.js";
 import { insertIntoOutbox, outboxItems } from "../store/outbox.js";
 import { Store } from "../store/store.js";
@@ -16,6 +17,7 @@ import { Tabs } from "./tabs.js";
 /** @typedef {import("../model/message.js").Message} Message */
 /** @typedef {import("../model/message.js").TransientMessage} TransientMessage */
 /** @typedef {import("../store/database.js").Transaction} Transaction */
+/** @typedef {import("../store/files.js").QueuedFile} QueuedFile */
 /** @typedef {import("../store/log.js").LogInput} LogInput */
 /** @typedef {import("../store/log.js").LogOutcome} LogOutcome */
 /** @typedef {import("../store/outbox.js").OutboxRequest} OutboxRequest */
@@ -100,6 +102,10 @@ export class Core {
   storage;
   /** @type {Observable<ReadonlyMap<string, Presence>>} */
   presence = new Observable(/** @type {ReadonlyMap<string, Presence>} */ (new Map()));
+  /** The number of times that the client went online, so that views can load again what no event reports. */
+  connections = 0;
+  /** The uploaded parts of queued files, by message. @type {Map<string, number>} */
+  #uploadProgress = new Map();
   /** @type {Map<string, Observable<readonly string[]>>} */
   #typing = new Map();
   /** @type {Map<string, Observable<Subscription>>} */
@@ -144,6 +150,9 @@ export class Core {
     this.device = device;
     this.storage = new Observable(storage);
     store.committed = () => this.#storageWorks();
+    this.connection.subscribe(({ state }) => {
+      if (state === "online") this.connections += 1;
+    });
     this.tabs = new Tabs(Store.nameOf(ownerOf(options)), {
       lead: () => this.#lead(),
       leaderChanged: () => this.#leaderChanged(),
@@ -293,6 +302,10 @@ export class Core {
       }
       case "typing":
         return this.typing(news.id).set(news.users);
+      case "uploadProgress":
+        return this.#publishUploadProgress(news.message, news.part, news.conversation);
+      case "uploadEnded":
+        return void this.#uploadProgress.delete(news.message);
       case "presence":
         return this.#publishPresence(news.entries);
       case "subscription": {
@@ -349,6 +362,50 @@ export class Core {
   setTyping(id, users) {
     this.typing(id).set(users);
     this.tabs.broadcast({ type: "typing", id, users });
+  }
+
+  /**
+   * Returns the uploaded part of a queued message's file, 0...1.
+   *
+   * @param {string} message
+   */
+  uploadProgress(message) {
+    return this.#uploadProgress.get(message) ?? 0;
+  }
+
+  /**
+   * Shows the progress of an upload in all tabs, in steps of 1 %.
+   *
+   * @param {string} message
+   * @param {number} part
+   * @param {string} conversation
+   */
+  setUploadProgress(message, part, conversation) {
+    const shown = this.#uploadProgress.get(message);
+    if (shown !== undefined && Math.floor(part * 100) === Math.floor(shown * 100)) return;
+    this.#publishUploadProgress(message, part, conversation);
+    this.tabs.broadcast({ type: "uploadProgress", message, part, conversation });
+  }
+
+  /**
+   * Forgets the progress of a message that left the outbox.
+   *
+   * @param {string} message
+   */
+  uploadEnded(message) {
+    if (this.#uploadProgress.delete(message)) this.tabs.broadcast({ type: "uploadEnded", message });
+  }
+
+  /**
+   * @param {string} message
+   * @param {number} part
+   * @param {string} conversation
+   */
+  #publishUploadProgress(message, part, conversation) {
+    this.#uploadProgress.set(message, part);
+    for (const { subject, changed } of [...this.#observers]) {
+      if (subject !== "recents" && subject.id === conversation) changed();
+    }
   }
 
   /** @param {Presence[]} entries */
@@ -507,11 +564,14 @@ export class Core {
    * @param {OutboxRequest} request
    * @param {string | null} [about] The message that the request changes.
    * @param {(transaction: Transaction) => Promise<unknown>} [also] Changes the store in the same transaction.
+   * @param {Omit<QueuedFile, "message"> | null} [file] The file to upload first.
    */
-  async queue(conversation, id, request, about = null, also = async () => {}) {
+  async queue(conversation, id, request, about = null, also = async () => {}, file = null) {
     await this.store.write(async (transaction) => {
       await also(transaction);
-      await insertIntoOutbox(transaction, { id, conversation, request, about, now: Date.now() });
+      if (file) await saveFile(transaction, { ...file, message: id });
+      const needsUpload = file !== null;
+      await insertIntoOutbox(transaction, { id, conversation, request, about, now: Date.now(), needsUpload });
     }, { changesOutbox: true });
     // Screens need not wait for the disk.
     this.changed([conversation]);

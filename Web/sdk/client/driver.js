@@ -6,8 +6,10 @@ import { adoptRollback } from "../store/checkpoint.js";
 import { saveProfiles } from "../store/people.js";
 import { deleteConversation } from "../store/recents.js";
 import { OpenConversation } from "../store/records.js";
+import { saveThreadState } from "../store/threads.js";
 import { ConnectionLifecycle } from "../sync/connection-lifecycle.js";
 import { ReceivedIDs } from "../sync/received-ids.js";
+import { DraftsDriver } from "./drafts-driver.js";
 import { LiveState } from "./live-state.js";
 import { OutboxDriver } from "./outbox-driver.js";
 import { SettingsDriver } from "./settings-driver.js";
@@ -36,7 +38,7 @@ import { Connection } from "./transport.js";
  * An input of the loop.
  *
  * @typedef {{type: "connect"} | {type: "disconnect"} | {type: "close"} | {type: "reconnectNow"} | {type: "tick"}
- *   | {type: "settingChanged"}
+ *   | {type: "settingChanged"} | {type: "draftChanged"}
  *   | {type: "token", generation: number, token: string | null, error: ScrollbackError | null}
  *   | {type: "transport", generation: number, event: TransportEvent}
  *   | {type: "heartbeat", generation: number, due: number}
@@ -44,6 +46,7 @@ import { Connection } from "./transport.js";
  *   | {type: "requestTimedOut", ref: number, generation: number}
  *   | {type: "waitTimedOut", number: number}
  *   | {type: "queued", id: string}
+ *   | {type: "uploaded", id: string, error: ScrollbackError | null}
  *   | {type: "retry", id: string, reply: (isQueued: boolean) => void}
  *   | {type: "cancel", id: string, reply: (result: Promise<import("../sync/outbox.js").Cancellation>) => void}
  *   | {type: "fetchHeads", ids: string[]}
@@ -115,6 +118,7 @@ export class Driver {
     this.outbox = new OutboxDriver(this, outbox);
     this.sync = new SyncDriver(this);
     this.settings = new SettingsDriver(this);
+    this.drafts = new DraftsDriver(this);
     this.live = new LiveState(this);
   }
 
@@ -167,6 +171,7 @@ export class Driver {
   #end(rest) {
     const closed = new ScrollbackError("closed", "The client is closed.");
     this.lifecycle.disconnect();
+    this.outbox.close();
     this.#disconnect(closed);
     this.#failWaiting(closed);
     for (const timer of this.#timers) clearTimeout(timer);
@@ -211,6 +216,8 @@ export class Driver {
       case "queued":
         await this.outbox.queued(input.id);
         return await this.reconnectNow();
+      case "uploaded":
+        return await this.outbox.uploaded(input.id, input.error);
       case "retry":
         // Reply last, so that the caller's next read no longer finds the message failed.
         return input.reply(await this.outbox.retry(input.id));
@@ -222,6 +229,8 @@ export class Driver {
       }
       case "settingChanged":
         return await this.settings.send();
+      case "draftChanged":
+        return await this.drafts.sync();
       case "fetchHeads":
         return this.sync.fetchHeads(input.ids);
       case "behind":
@@ -387,6 +396,7 @@ export class Driver {
     }
     await this.outbox.connected();
     await this.settings.send();
+    await this.drafts.sync();
   }
 
   #publishPhase() {
@@ -423,6 +433,7 @@ export class Driver {
     this.#connection = null;
     this.sync.disconnected();
     this.settings.disconnected();
+    this.drafts.disconnected();
     this.live.disconnected();
     const unanswered = [...this.#requests.values()];
     this.#requests.clear();
@@ -515,6 +526,7 @@ export class Driver {
     this.settings.resume();
     await this.sync.recoverFromRollback();
     await this.settings.send();
+    await this.drafts.resume();
   }
 
   /**
@@ -602,6 +614,11 @@ export class Driver {
         return await this.settings.changed([event]);
       case "reads":
         return await this.settings.changed(event.reads);
+      case "draft":
+        return await this.drafts.received(event.draft);
+      case "thread":
+        await core.store.write((transaction) => saveThreadState(transaction, event.conversation, event.state));
+        return core.changed([event.conversation]);
       case "peerRead":
         await core.store.write(async (transaction) => {
           const conversation = await OpenConversation.load(transaction, event.conversation);

@@ -1,23 +1,19 @@
 // @ts-check
-import { decodeCounter, decodeObject, decodeText } from "../model/decode.js";
+import { decodeObject } from "../model/decode.js";
 import { ScrollbackError } from "../model/errors.js";
 import { MessageContent } from "../model/message-content.js";
+import { utf8Length } from "../model/text.js";
+import { queuedBytes } from "../store/files.js";
 import { parseJSON } from "../wire/json.js";
 
+/** @typedef {import("../model/errors.js").ErrorCode} ErrorCode */
 /** @typedef {import("../model/errors.js").Problem} Problem */
+/** @typedef {import("../model/message-content.js").Media} Media */
+/** @typedef {import("../store/files.js").QueuedFile} QueuedFile */
 /** @typedef {import("./core.js").Core} Core */
 
-/**
- * The options of an upload.
- *
- * @typedef {object} UploadOptions
- * @property {string} [type] `image`, `gif`, `file` (the default), `voice` or `video`.
- * @property {AbortSignal} [signal]
- * @property {(part: number) => void} [onProgress] Called with the transmitted part of the file, 0...1.
- */
-
-/** The maximum length of a file's name in UTF-16 code units, which 255 bytes of UTF-8 always hold. */
-const maximumName = 85;
+/** The maximum length of a file's name in bytes of UTF-8. */
+const maximumName = 255;
 
 /**
  * Returns the address of an HTTP operation.
@@ -25,70 +21,62 @@ const maximumName = 85;
  * @param {Core} core
  * @param {string} path
  */
-function address({ server }, path) {
-  return new URL(path, server.href.endsWith("/") ? server : `${server.href}/`);
-}
+export const address = ({ server }, path) => new URL(path, server);
 
 /**
- * Uploads a file and returns the content of a message that shows it.
+ * Returns the content of a message that shows a file, and the file to queue with the message.
  *
- * @param {Core} core
- * @param {string} conversation
- * @param {File} file
- * @param {UploadOptions} options
- * @returns {Promise<MessageContent>}
+ * @param {Blob} file A file or other bytes, which have no name.
+ * @param {string} type
+ * @param {Partial<Media>} properties
+ * @returns {Promise<{content: MessageContent, file: Omit<QueuedFile, "message">}>}
+ * @throws {ScrollbackError} `invalid-media` if the browser can't read the picture.
  */
-export async function upload(core, conversation, file, { type = "file", signal, onProgress = () => {} }) {
-  signal?.throwIfAborted();
-  const url = address(core, "v1/media");
-  url.search = new URLSearchParams({
-    conversation,
-    type,
-    name: file.name.slice(-maximumName),
-    id: crypto.randomUUID(),
-  }).toString();
-  const { status, text } = await post(url, await core.token(), file, signal, onProgress);
-  if (status !== 200 && status !== 201) throw errorOf(status, text);
-  const json = decodeObject(parseJSON(text), "media");
-  const optional = (/** @type {string} */ name) =>
-    json[name] === undefined ? {} : { [name]: decodeCounter(json, name) };
-  return MessageContent.media(type, {
-    media: decodeText(json, "media"),
-    mediaType: decodeText(json, "mediaType"),
-    ...json["name"] === undefined ? {} : { name: decodeText(json, "name") },
-    ...optional("size"),
-    ...optional("width"),
-    ...optional("height"),
+export async function prepareFile(file, type, properties) {
+  const name = properties.name ?? (file instanceof File ? nameOf(file) : null);
+  const isPicture = type === "image" || type === "gif";
+  const media = crypto.randomUUID();
+  const content = MessageContent.media(type, {
+    media,
+    ...file.type === "" ? {} : { mediaType: file.type },
+    ...name === null ? {} : { name },
+    size: file.size,
+    ...isPicture ? await sizeOf(file) : {},
+    ...properties,
   });
+  return { content, file: { media, type, name, blob: file, upload: null, isDone: false } };
 }
 
 /**
- * Sends a file. `fetch` reports no progress of a request, so this uses `XMLHttpRequest`.
+ * Returns the name of a file as the server accepts it. A name that is too long loses its beginning.
  *
- * @param {URL} url
- * @param {string} token
  * @param {File} file
- * @param {AbortSignal | undefined} signal
- * @param {(part: number) => void} onProgress
- * @returns {Promise<{status: number, text: string}>}
+ * @returns {string | null} `null` if nothing remains.
  */
-function post(url, token, file, signal, onProgress) {
-  return new Promise((resolve, reject) => {
-    const request = new XMLHttpRequest();
-    request.open("POST", url);
-    request.setRequestHeader("Authorization", `Bearer ${token}`);
-    request.setRequestHeader("Content-Type", "application/octet-stream");
-    request.upload.onprogress = ({ loaded, total }) => onProgress(total > 0 ? loaded / total : 0);
-    request.onload = () => resolve({ status: request.status, text: request.responseText });
-    request.onerror = () => reject(new ScrollbackError("unreachable", "The upload was interrupted."));
-    request.onabort = () => reject(signal?.reason);
-    signal?.addEventListener("abort", () => request.abort(), { once: true });
-    request.send(file);
-  });
+function nameOf({ name }) {
+  const characters = [...name.toWellFormed().replace(/\p{Cc}/gu, "")];
+  while (utf8Length(characters.join("")) > maximumName) characters.shift();
+  return characters.join("") || null;
 }
 
 /**
- * Downloads a file, or its thumbnail if it has one.
+ * Returns the size of a picture in pixels, as it is shown.
+ *
+ * @param {Blob} file
+ */
+async function sizeOf(file) {
+  try {
+    const bitmap = await createImageBitmap(file);
+    const { width, height } = bitmap;
+    bitmap.close();
+    return { width, height };
+  } catch (cause) {
+    throw new ScrollbackError("invalid-media", "The browser can't read this picture. Send it as a file.", { cause });
+  }
+}
+
+/**
+ * Downloads a file, or its thumbnail if it has one. The file of a queued message comes from the store.
  *
  * @param {Core} core
  * @param {string} id
@@ -96,6 +84,8 @@ function post(url, token, file, signal, onProgress) {
  * @returns {Promise<Blob>}
  */
 export async function download(core, id, { prefersThumbnail = false, signal }) {
+  const queued = await core.store.read((transaction) => queuedBytes(transaction, id));
+  if (queued) return queued;
   const path = `v1/media/${encodeURIComponent(id)}`;
   const headers = { Authorization: `Bearer ${await core.token()}` };
   /** @param {string} path */
@@ -106,21 +96,42 @@ export async function download(core, id, { prefersThumbnail = false, signal }) {
     });
   const thumbnail = prefersThumbnail ? await get(`${path}/thumbnail`) : null;
   const answer = thumbnail?.ok ? thumbnail : await get(path);
-  if (!answer.ok) throw errorOf(answer.status, await answer.text());
+  if (!answer.ok) throw errorOf(answer.status, await answer.text(), "unknown-media");
   return await answer.blob();
 }
 
+/** The codes of answers without a problem, which a proxy sent or which answer `HEAD`. */
+const codes = /** @type {Record<number, ErrorCode | undefined>} */ ({
+  401: "invalid-token",
+  403: "forbidden",
+  408: "timeout",
+  409: "conflict",
+  413: "media-too-large",
+  416: "conflict",
+  429: "rate-limited",
+});
+
 /**
+ * Returns the error of an HTTP answer.
+ *
  * @param {number} status
  * @param {string} text
+ * @param {ErrorCode} missing The code for a resource that does not exist.
  */
-function errorOf(status, text) {
+export function errorOf(status, text, missing) {
   /** @type {Problem} */
-  let problem = { status };
+  let problem = {};
   try {
-    problem = { ...decodeObject(parseJSON(text), "problem"), status };
+    problem = decodeObject(parseJSON(text), "problem");
   } catch {
-    // A proxy sent the answer, so that only the status is known.
+    // The answer has no problem.
   }
-  return ScrollbackError.from(problem);
+  if (problem.code !== undefined && status !== 416) return ScrollbackError.from({ ...problem, status });
+  const code = status === 404 || status === 410
+    ? missing
+    : codes[status] ?? (status >= 500 ? "unreachable" : "forbidden");
+  return new ScrollbackError(code, `The server answered with the status ${status}.`, {
+    status,
+    isTemporary: status === 408 || status === 429 || status >= 500,
+  });
 }

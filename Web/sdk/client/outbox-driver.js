@@ -4,12 +4,16 @@ import { ScrollbackError } from "../model/errors.js";
 import { MessageContent } from "../model/message-content.js";
 import { Message } from "../model/message.js";
 import { epoch, timetoken } from "../model/timetoken.js";
+import { fileOf, saveUploadProgress } from "../store/files.js";
 import { apply } from "../store/log.js";
 import { outboxItemOf, outboxRequest, removeFromOutbox, saveOutboxItem } from "../store/outbox.js";
 import { deleteConversation } from "../store/recents.js";
 import { OpenConversation } from "../store/records.js";
+import { saveThreadState } from "../store/threads.js";
 import { getHistory } from "../wire/requests.js";
+import { decodeThreadState } from "../wire/threads.js";
 import { outboxFrame } from "./outbox-frames.js";
+import { Uploads } from "./uploads.js";
 
 /** @typedef {import("../model/message-content.js").JSONObject} JSONObject */
 /** @typedef {import("../store/log.js").LogInput} LogInput */
@@ -26,6 +30,7 @@ import { outboxFrame } from "./outbox-frames.js";
 export class OutboxDriver {
   #driver;
   #outbox;
+  #uploads;
   /** The time of the next scheduled call of `tick`. @type {number | null} */
   #wakesAt = null;
 
@@ -36,6 +41,12 @@ export class OutboxDriver {
   constructor(driver, outbox) {
     this.#driver = driver;
     this.#outbox = outbox;
+    this.#uploads = new Uploads(driver.core);
+  }
+
+  /** Stops the uploads. */
+  close() {
+    this.#uploads.end();
   }
 
   get #core() {
@@ -72,6 +83,17 @@ export class OutboxDriver {
     }
   }
 
+  /**
+   * Handles the end of an upload.
+   *
+   * @param {string} id
+   * @param {ScrollbackError | null} error
+   */
+  async uploaded(id, error) {
+    const { now, random } = this.#driver;
+    await this.#perform(this.#outbox.uploaded(id, error, now, random));
+  }
+
   /** @param {OutboxItem} item */
   async requeue(item) {
     await this.#perform(this.#outbox.requeue(item, this.#driver.now));
@@ -97,13 +119,16 @@ export class OutboxDriver {
   async cancel(id) {
     const item = this.#outbox.get(id);
     if (!item) return "unknown";
-    const request = await this.#core.store.read((transaction) => outboxRequest(transaction, id));
+    const [request, file] = await this.#core.store.read((transaction) =>
+      Promise.all([outboxRequest(transaction, id), fileOf(transaction, id)])
+    );
     const { cancellation, effects } = this.#outbox.cancel(id, this.#driver.now);
     if (!await this.#perform(effects)) {
       this.#outbox.restore(item);
       throw new ScrollbackError("local-storage", "The message can't be deleted from this device's store.");
     }
     if (effects.removed.length > 0 && request) await this.#undo(request, item.conversation);
+    if (file?.upload && !file.isDone) this.#uploads.abandon(file.upload);
     this.#core.changed([item.conversation]);
     return cancellation;
   }
@@ -116,7 +141,8 @@ export class OutboxDriver {
    * @returns {Promise<boolean>} Whether the changes were stored. If not, nothing was transmitted and the connection
    *   starts over.
    */
-  async #perform({ changed, removed, transmit, wakeAt }) {
+  async #perform({ changed, removed, upload, stopUpload, transmit, wakeAt }) {
+    for (const id of stopUpload) this.#uploads.stop(id);
     if (changed.length + removed.length + transmit.length > 0) {
       try {
         const requests = await this.#core.store.write(async (transaction) => {
@@ -131,9 +157,14 @@ export class OutboxDriver {
             this.#driver.send(outboxFrame(item.conversation, request), answered);
           }
         }
+        for (const id of removed) this.#core.uploadEnded(id);
+        for (const id of upload) this.#uploads.start(id, this.#outbox.get(id)?.conversation ?? "");
         this.#core.changed(changed.map(({ conversation }) => conversation));
       } catch (error) {
         await this.#driver.storeFailed(error);
+        // The uploads never began. The next connection starts them.
+        const failure = new ScrollbackError("unreachable", "The browser's storage failed.", { cause: error });
+        for (const id of upload) this.#outbox.uploaded(id, failure, this.#driver.now, this.#driver.random);
         return false;
       }
     }
@@ -173,10 +204,25 @@ export class OutboxDriver {
     // A timeout is not a rejection: the message may be stored. A new connection sends it again with the same ID.
     if (error?.code === "timeout") return await this.#driver.dropConnection();
     if (!error && !await this.#store(id, conversation, request, answer.body ?? {})) return;
+    if (error?.code === "unknown-media" && await this.#reupload(id)) return;
     await this.#perform(this.#outbox.answered(id, error, now, random));
     if (this.#outbox.get(id)?.state.type === "failed") await this.#undo(request, conversation);
     // A conversation that the server lost is deleted when its last queued message has failed.
     if (error?.code === "unknown-conversation") await this.#driver.sync.recoverFromRollback();
+  }
+
+  /**
+   * Uploads the file of a message again, if the server no longer has it.
+   *
+   * @param {string} id
+   * @returns {Promise<boolean>} Whether the message has a file to upload.
+   */
+  async #reupload(id) {
+    const progress = { upload: null, isDone: false };
+    if (!await this.#core.store.write((transaction) => saveUploadProgress(transaction, id, progress))) return false;
+    const effects = this.#outbox.reupload(id, this.#driver.now);
+    if (effects) await this.#perform(effects);
+    return effects !== null;
   }
 
   /**
@@ -201,6 +247,7 @@ export class OutboxDriver {
       }
       await removeFromOutbox(transaction, id);
       if (request.type === "deleteConversation") await deleteConversation(transaction, conversation);
+      if (request.type === "changeThread") await saveThreadState(transaction, conversation, decodeThreadState(body));
       const outcomes = input ? await apply(transaction, user, [input]) : [];
       return { outcome: outcomes[0] ?? null, outdated: null };
     }, { changesOutbox: true });
@@ -211,7 +258,7 @@ export class OutboxDriver {
     }
     this.#core.changed([conversation]);
     if (outcome) this.#driver.sync.requestMissing(outcome);
-    else if (request.type !== "send" && request.type !== "deleteConversation") {
+    else if (!["send", "deleteConversation", "changeThread"].includes(request.type)) {
       await this.#driver.sync.recheck([conversation]);
     }
     return true;

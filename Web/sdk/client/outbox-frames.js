@@ -36,6 +36,14 @@ export function outboxFrame(conversation, request) {
         operation: request.operation,
         action: { type: request.action, value: request.value },
       };
+    case "changeThread":
+      return {
+        type: "thread",
+        conversation,
+        thread: request.thread,
+        followed: request.isFollowed ?? undefined,
+        ...request.read,
+      };
     case "clear":
       return { type: "clear", conversation, seq: request.seq, epoch: request.epoch };
     case "putConversation":

@@ -13,24 +13,26 @@ import { abortable } from "./core.js";
  * The progress of a message or change.
  *
  * - `stored`: stored in this browser, and waiting for its turn or for the network
- * - `uploading`: its files are being uploaded
+ * - `uploading`: its file is being uploaded; `progress` is the uploaded part, 0...1
  * - `sending`: transmitted, and waiting for the server's answer
  * - `waiting`: failed temporarily; the client retries at `until`
  * - `sent`: accepted by the server; `message` is the stored message, or the message after the change
  * - `failed`: failed permanently; call `retry()` or `cancel()`
  * - `gone`: cancelled, sent without being stored, or an accepted change that leaves no message in this browser
  *
- * @typedef {{state: "stored" | "uploading" | "sending" | "gone"} | {state: "waiting", until: Date}
- *   | {state: "sent", message: Message} | {state: "failed", error: ScrollbackError}} SendState
+ * @typedef {{state: "stored" | "sending" | "gone"} | {state: "uploading", progress: number}
+ *   | {state: "waiting", until: Date} | {state: "sent", message: Message}
+ *   | {state: "failed", error: ScrollbackError}} SendState
  */
 
 /**
  * Returns the progress of a queued item.
  *
  * @param {OutboxItem} item
+ * @param {Core} core
  * @returns {SendState}
  */
-export function stateOf({ state }) {
+export function stateOf({ id, state }, core) {
   switch (state.type) {
     case "queued":
       return { state: "stored" };
@@ -38,9 +40,10 @@ export function stateOf({ state }) {
       return { state: "waiting", until: new Date(state.until) };
     case "failed":
       return { state: "failed", error: state.error };
-    case "sending":
     case "uploading":
-      return { state: state.type };
+      return { state: "uploading", progress: core.uploadProgress(id) };
+    case "sending":
+      return { state: "sending" };
   }
 }
 
@@ -71,7 +74,7 @@ export class SendHandle extends LiveView {
           // A change is complete when it leaves the outbox; a message when it is in the log.
           if (message && changes === null) return { state: "sent", message };
           const item = await outboxItemOf(transaction, id);
-          if (item) return stateOf(item);
+          if (item) return stateOf(item, core);
           return message ? { state: "sent", message } : { state: "gone" };
         }),
     );

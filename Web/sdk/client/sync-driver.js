@@ -2,6 +2,7 @@
 import { decodeHead, decodeList, decodeMessage, decodeObject, decodeSync, decodeText } from "../model/decode.js";
 import { ConversationID } from "../model/conversation-id.js";
 import { confirm, unconfirmed } from "../store/checkpoint.js";
+import { markDraftsBehind } from "../store/drafts.js";
 import { saveCursor, syncPoint } from "../store/meta.js";
 import { deleteIfGone, positionsBehind, storeHeads, uncertainConversations } from "../store/recents.js";
 import { OpenConversation } from "../store/records.js";
@@ -35,6 +36,8 @@ export class SyncDriver {
   #released = [];
   /** Whether the current window is the last one of its sync pass, and whether another pass must follow. */
   #receivedLastWindow = false;
+  /** Whether the current window reported that drafts changed. */
+  #windowHasDrafts = false;
   #needsAnotherPass = false;
   /** Whether another pass began on this connection: events of subscriptions may have been lost between the two. */
   #hasRestarted = false;
@@ -218,6 +221,7 @@ export class SyncDriver {
     const isDone = body["done"] === true;
     const heads = decodeList(body["heads"], "heads", decodeHead);
     this.#receivedLastWindow = isDone;
+    this.#windowHasDrafts = body["drafts"] === true;
     this.#perform(this.#resume.windowAnswered(request, heads, decodeText(body, "cursor"), isDone));
   }
 
@@ -228,14 +232,16 @@ export class SyncDriver {
    * @param {string} cursor
    */
   async storeWindow(heads, cursor) {
-    const isLast = this.#receivedLastWindow;
+    const [isLast, hasDrafts] = [this.#receivedLastWindow, this.#windowHasDrafts];
     try {
       const outcomes = await this.#core.store.write(async (transaction) => {
         const outcomes = await storeHeads(transaction, this.#core.user, heads);
         await saveCursor(transaction, cursor, isLast);
+        if (hasDrafts) await markDraftsBehind(transaction);
         return outcomes;
       });
       this.#core.changed(heads.map(({ conversation }) => conversation));
+      if (hasDrafts) await this.#driver.drafts.sync();
       const behind = new Map(outcomes.map(({ conversation, behind }) => [conversation, behind]));
       this.#perform(this.#resume.windowStored(({ conversation }) => behind.get(conversation) ?? null));
       if (isLast) {

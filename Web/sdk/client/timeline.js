@@ -221,7 +221,7 @@ export class Timeline extends LiveView {
       const base = { ...emptyView, peerReadSeq: entry.peerReadSeq, isFrozen: entry.isFrozen, mute: entry.mute };
       if (!log?.range || !range) {
         this.#seek();
-        return { ...base, items: pendingItems(queued, new Set()) };
+        return { ...base, items: this.#pendingItems(queued, new Set()) };
       }
       this.#shown = range;
       const rows = (await messagesIn(transaction, conversation.id, range))
@@ -232,7 +232,7 @@ export class Timeline extends LiveView {
       const isAtNewest = range[1] === log.head;
       // A message that the server lost and that is queued again may still have its old row.
       const known = new Set(rows.map(({ id }) => id));
-      const items = [...this.#items(rows, gaps), ...isAtNewest ? pendingItems(queued, known) : []];
+      const items = [...this.#items(rows, gaps), ...isAtNewest ? this.#pendingItems(queued, known) : []];
       for (const { id } of queued.map(({ submission }) => submission)) this.#places.set(id, [range[1], range[1]]);
       const firstUnread = read && read.unread > 0
         ? rows.find((row) => row.seq > read.position && row.sender !== user && row.countsUnread)
@@ -386,6 +386,22 @@ export class Timeline extends LiveView {
     this.refresh();
   }
 
+  /**
+   * @param {QueuedMessage[]} queued
+   * @param {Set<string>} known The IDs of messages that are stored.
+   * @returns {TimelineItem[]}
+   */
+  #pendingItems(queued, known) {
+    return queued.filter(({ submission }) => !known.has(submission.id)).map(({ submission, item }) => ({
+      type: "pending",
+      id: submission.id,
+      content: submission.content,
+      attributes: submission.attributes,
+      createdAt: new Date(item.createdAt),
+      state: stateOf(item, this.#core),
+    }));
+  }
+
   /** @param {string[]} users */
   async #fetchPeople(users) {
     this.#isFetchingPeople = true;
@@ -400,22 +416,6 @@ export class Timeline extends LiveView {
     this.#isFetchingPeople = false;
     this.refresh();
   }
-}
-
-/**
- * @param {QueuedMessage[]} queued
- * @param {Set<string>} known The IDs of messages that are stored.
- * @returns {TimelineItem[]}
- */
-function pendingItems(queued, known) {
-  return queued.filter(({ submission }) => !known.has(submission.id)).map(({ submission, item }) => ({
-    type: "pending",
-    id: submission.id,
-    content: submission.content,
-    attributes: submission.attributes,
-    createdAt: new Date(item.createdAt),
-    state: stateOf(item),
-  }));
 }
 
 /**

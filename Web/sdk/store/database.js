@@ -11,19 +11,41 @@ import { ScrollbackError } from "../model/errors.js";
  * - `messages`: the stored messages of each log, by sequence number.
  * - `outbox`: the messages and changes that the server has not acknowledged.
  * - `settings`: the user's settings that the server has not confirmed.
- * - `drafts`, `people`: texts that were not sent, and profiles.
+ * - `files`: the files of queued messages, by message.
+ * - `drafts`: texts that were not sent. The index `pending` has those that the server has not accepted.
+ * - `threads`: the listed threads of each conversation, by their first message.
+ * - `people`: profiles.
  *
- * @typedef {"meta" | "conversations" | "messages" | "outbox" | "settings" | "drafts" | "people"} StoreName
+ * @typedef {"meta" | "conversations" | "messages" | "outbox" | "files" | "settings" | "drafts" | "threads" | "people"}
+ *   StoreName
  */
 
 /** @type {StoreName[]} */
-const storeNames = ["meta", "conversations", "messages", "outbox", "settings", "drafts", "people"];
+const storeNames = ["meta", "conversations", "messages", "outbox", "files", "settings", "drafts", "threads", "people"];
 
 /** The version of the schema. A later version adds a step to `upgrade`. */
-const version = 1;
+const version = 2;
+
+/**
+ * Creates the object stores and indexes that a database of an earlier version does not have.
+ *
+ * @param {IDBDatabase} database
+ * @param {number} earlier 0 for a new database.
+ * @param {IDBTransaction} transaction
+ */
+function upgrade(database, earlier, transaction) {
+  if (earlier < 1) createFirstStores(database);
+  if (earlier < 2) {
+    database.createObjectStore("files", { keyPath: "message" }).createIndex("media", "media");
+    database.createObjectStore("threads", { keyPath: ["conversation", "id"] });
+    transaction.objectStore("drafts").createIndex("pending", "pending");
+    // The first list of drafts queues those of earlier versions.
+    if (earlier === 1) transaction.objectStore("meta").put(true, "draftsAreBehind");
+  }
+}
 
 /** @param {IDBDatabase} database */
-function upgrade(database) {
+function createFirstStores(database) {
   database.createObjectStore("meta");
   const conversations = database.createObjectStore("conversations", { keyPath: "id" });
   conversations.createIndex("listed", "listed");
@@ -209,9 +231,9 @@ export class Database {
     let isNew = false;
     try {
       const request = indexedDB.open(name, version);
-      request.onupgradeneeded = () => {
-        isNew = true;
-        upgrade(request.result);
+      request.onupgradeneeded = ({ oldVersion }) => {
+        isNew = oldVersion === 0;
+        upgrade(request.result, oldVersion, /** @type {IDBTransaction} */ (request.transaction));
       };
       return { database: new Database(await result(request), failed), isNew };
     } catch (error) {

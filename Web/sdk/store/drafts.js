@@ -1,5 +1,7 @@
 // @ts-check
+import { getMeta, setMeta } from "./meta.js";
 
+/** @typedef {import("../wire/drafts.js").SyncedDraft} SyncedDraft */
 /** @typedef {import("./database.js").Transaction} Transaction */
 
 /**
@@ -11,14 +13,154 @@
  */
 
 /**
- * Stores the draft of a conversation; an empty one deletes it.
+ * A draft in the store. A deleted draft stays as a row without a text, so that older changes of it are ignored.
+ *
+ * @typedef {object} DraftRow
+ * @property {string} conversation
+ * @property {Draft | null} draft
+ * @property {number} [rev] The user revision of the newest change of the server; 0 or none if the server has none.
+ * @property {number} [pending] The number of the change on this device that the server has not accepted.
+ */
+
+/**
+ * What to do next to synchronize drafts: list those that other devices changed, or send one of this device.
+ *
+ * @typedef {{type: "list", cursor: string | null}
+ *   | {type: "send", conversation: string, draft: Draft | null, version: number}} DraftStep
+ */
+
+/**
+ * @param {Transaction} transaction
+ * @param {string} conversation
+ * @returns {Promise<Draft | null>}
+ */
+export async function draftOf(transaction, conversation) {
+  const row = await transaction.get("drafts", conversation);
+  return row?.draft ?? null;
+}
+
+/**
+ * Stores the draft of a conversation that the user changed; an empty one deletes it.
  *
  * @param {Transaction} transaction
  * @param {string} conversation
- * @param {Draft | null} draft
+ * @param {Draft} draft
+ * @returns {Promise<boolean>} Whether it changed, so that the server must receive it.
  */
-export async function saveDraft(transaction, conversation, draft) {
-  const isEmpty = !draft || (draft.text === "" && !draft.replyTo);
-  if (isEmpty) await transaction.delete("drafts", conversation);
-  else await transaction.put("drafts", { conversation, draft });
+export async function saveDraft(transaction, conversation, { text, replyTo = null }) {
+  /** @type {DraftRow | undefined} */
+  const row = await transaction.get("drafts", conversation);
+  const draft = text === "" && replyTo === null ? null : { text, replyTo };
+  if (JSON.stringify(row?.draft ?? null) === JSON.stringify(draft)) return false;
+  const pending = (await getMeta(transaction, "draftVersion") ?? 0) + 1;
+  await setMeta(transaction, "draftVersion", pending);
+  await transaction.put("drafts", { ...row, conversation, draft, pending });
+  return true;
 }
+
+/**
+ * Returns the next step, or `null` if this device and the server have the same drafts.
+ *
+ * A device without a cursor lists before it sends its first draft: a list without a cursor has no deletions, so a draft
+ * that another device deleted later would be sent again.
+ *
+ * @param {Transaction} transaction
+ * @returns {Promise<DraftStep | null>}
+ */
+export async function nextDraftStep(transaction) {
+  const cursor = await getMeta(transaction, "draftCursor");
+  /** @type {DraftRow[]} */
+  const [first] = await transaction.allOf("drafts", "pending", null, 1);
+  if (await getMeta(transaction, "draftsAreBehind") || (first && cursor === null)) return { type: "list", cursor };
+  if (first?.pending === undefined) return null;
+  return { type: "send", conversation: first.conversation, draft: first.draft, version: first.pending };
+}
+
+/**
+ * Ends the transmission of a draft, unless the user changed it again in the meantime.
+ *
+ * @param {Transaction} transaction
+ * @param {Extract<DraftStep, {type: "send"}>} sent
+ * @param {number | null} rev The user revision of the change; `null` if the server refused it.
+ */
+export async function draftAccepted(transaction, { conversation, version }, rev) {
+  /** @type {DraftRow | undefined} */
+  const row = await transaction.get("drafts", conversation);
+  if (!row) return;
+  const { pending, ...others } = row;
+  const accepted = { ...others, rev: Math.max(row.rev ?? 0, rev ?? 0) };
+  await transaction.put("drafts", pending === version ? accepted : { ...accepted, pending });
+}
+
+/**
+ * Stores a draft of the server, unless this device has a newer one.
+ *
+ * @param {Transaction} transaction
+ * @param {SyncedDraft} synced
+ * @returns {Promise<boolean>} Whether the draft was stored.
+ */
+export async function applyDraft(transaction, { conversation, draft, rev }) {
+  /** @type {DraftRow | undefined} */
+  const row = await transaction.get("drafts", conversation);
+  if (rev <= (row?.rev ?? 0) || row?.pending !== undefined) return false;
+  await transaction.put("drafts", { conversation, draft, rev });
+  return true;
+}
+
+/**
+ * Stores a draft that another device changed at this moment.
+ *
+ * @param {Transaction} transaction
+ * @param {SyncedDraft} synced
+ * @returns {Promise<boolean>} Whether the draft was stored.
+ */
+export async function receiveDraft(transaction, synced) {
+  const row = await transaction.get("drafts", synced.conversation);
+  // If the server accepted this device's draft before this change, this change is newer. The list shows which one is.
+  if (row?.pending !== undefined) await setMeta(transaction, "draftsAreBehind", true);
+  return await applyDraft(transaction, synced);
+}
+
+/**
+ * Stores a page of the server's list.
+ *
+ * @param {Transaction} transaction
+ * @param {import("../wire/drafts.js").DraftPage} page
+ * @returns {Promise<string[]>} The conversations whose draft changed.
+ */
+export async function storeDrafts(transaction, { drafts, cursor, hasMore, isReset }) {
+  if (isReset) {
+    for (const row of await transaction.all("drafts")) {
+      await transaction.put("drafts", { ...row, rev: 0 });
+    }
+  }
+  const changed = [];
+  for (const draft of drafts) if (await applyDraft(transaction, draft)) changed.push(draft.conversation);
+  await setMeta(transaction, "draftCursor", cursor);
+  await setMeta(transaction, "draftsAreBehind", hasMore);
+  if (!hasMore) await queueUnknownDrafts(transaction);
+  return changed;
+}
+
+/**
+ * Queues the drafts that the server doesn't have, because it lost or refused them, or because they are older than the
+ * synchronization.
+ *
+ * @param {Transaction} transaction
+ */
+async function queueUnknownDrafts(transaction) {
+  let version = await getMeta(transaction, "draftVersion") ?? 0;
+  for (const row of await transaction.all("drafts")) {
+    if (!row.draft || row.rev > 0 || row.pending !== undefined) continue;
+    version += 1;
+    await transaction.put("drafts", { ...row, pending: version });
+  }
+  await setMeta(transaction, "draftVersion", version);
+}
+
+/**
+ * Records that the server has drafts that this device has not listed.
+ *
+ * @param {Transaction} transaction
+ */
+export const markDraftsBehind = (transaction) => setMeta(transaction, "draftsAreBehind", true);

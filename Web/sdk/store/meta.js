@@ -15,6 +15,9 @@
  * @property {boolean} hasCompletedSync Whether a sync pass was ever completed. Until then the device is new, and
  *   messages before its first connection do not count as missed.
  * @property {true} flushes A value that only exists to be written.
+ * @property {string} draftCursor The cursor of the last list of drafts.
+ * @property {boolean} draftsAreBehind Whether the server has drafts that this device has not listed.
+ * @property {number} draftVersion The number of the last change of a draft on this device.
  * @property {string} checkpoint The newest checkpoint that covers everything in the store.
  */
 

@@ -2,6 +2,7 @@
 import { ScrollbackError } from "../model/errors.js";
 import { MessageContent } from "../model/message-content.js";
 import { outboxItem } from "../sync/outbox-item.js";
+import { removeFile } from "./files.js";
 
 /** @typedef {import("../model/errors.js").Problem} Problem */
 /** @typedef {import("../model/message-content.js").JSONObject} JSONObject */
@@ -23,6 +24,15 @@ import { outboxItem } from "../sync/outbox-item.js";
  */
 
 /**
+ * A change of the user's own state in a thread; `null` changes nothing.
+ *
+ * @typedef {object} ThreadChange
+ * @property {string} thread The thread's first message.
+ * @property {boolean | null} isFollowed
+ * @property {{seq: number, epoch: string} | null} read The position up to which the user read the thread.
+ */
+
+/**
  * A request that the outbox keeps until the server answers it.
  *
  * This is a format of the local store: a change of the server's API does not change it. The row has the conversation.
@@ -33,6 +43,7 @@ import { outboxItem } from "../sync/outbox-item.js";
  *   | {type: "delete", messages: string[], audience: "everyone" | "me"}
  *   | {type: "addAction", message: string, operation: string, action: string, value: string}
  *   | {type: "removeAction", message: string, operation: string, action: string, value: string}
+ *   | {type: "changeThread"} & ThreadChange
  *   | {type: "clear", seq: number, epoch: string}
  *   | {type: "putConversation", operation: string, exists: boolean | null, settings: JSONObject}
  *   | {type: "deleteConversation"}} OutboxRequest
@@ -160,6 +171,20 @@ export async function queuedIn(transaction, id) {
 }
 
 /**
+ * Returns the queued changes of the user's threads, in order, without those that failed.
+ *
+ * @param {Transaction} transaction
+ * @param {string} id
+ * @returns {Promise<ThreadChange[]>}
+ */
+export async function threadChanges(transaction, id) {
+  const rows = await rowsIn(transaction, id);
+  return rows.flatMap(({ request, state }) =>
+    request.type === "changeThread" && state.type !== "failed" ? [request] : []
+  );
+}
+
+/**
  * Returns whether a conversation has queued requests that did not fail.
  *
  * @param {Transaction} transaction
@@ -174,7 +199,7 @@ export async function isAwaited(transaction, id) {
  *
  * @param {Transaction} transaction
  * @param {{id: string, conversation: string, request: OutboxRequest, about?: string | null, now: number,
- *   state?: StoredState, isFrozen?: boolean}} fields
+ *   state?: StoredState, isFrozen?: boolean, needsUpload?: boolean}} fields
  */
 export async function insertIntoOutbox(transaction, { id, conversation, request, about = null, now, ...others }) {
   let ordinal = 1;
@@ -215,7 +240,12 @@ export async function replaceUnsent(transaction, id, change) {
 }
 
 /**
+ * Removes a request and its file.
+ *
  * @param {Transaction} transaction
  * @param {string} id
  */
-export const removeFromOutbox = (transaction, id) => transaction.delete("outbox", id);
+export async function removeFromOutbox(transaction, id) {
+  await transaction.delete("outbox", id);
+  await removeFile(transaction, id);
+}

@@ -4,6 +4,7 @@ import { RecentEntry } from "../sync/recent-entry.js";
 import { apply } from "./log.js";
 import { isAwaited } from "./outbox.js";
 import { messageKeys, messageOf } from "./records.js";
+import { deleteThreads } from "./threads.js";
 
 /** @typedef {import("../model/conversation-head.js").ConversationHead} ConversationHead */
 /** @typedef {import("../model/conversation-head.js").Mute} Mute */
@@ -148,6 +149,7 @@ export async function uncertainConversations(transaction) {
 export async function deleteConversation(transaction, id) {
   await transaction.delete("messages", messageKeys(id, 0, Number.MAX_SAFE_INTEGER));
   await transaction.delete("conversations", id);
+  await deleteThreads(transaction, id);
 }
 
 /**

@@ -14,7 +14,9 @@ import {
 } from "../model/decode.js";
 import { ScrollbackError } from "../model/errors.js";
 import { epoch, timetoken } from "../model/timetoken.js";
+import { decodeDraft } from "./drafts.js";
 import { encodeJSON, parseJSON } from "./json.js";
+import { decodeThreadState } from "./threads.js";
 
 /** @typedef {import("../model/conversation-head.js").ReadSummary} ReadSummary */
 /** @typedef {import("../model/log.js").LogChange} LogChange */
@@ -22,6 +24,8 @@ import { encodeJSON, parseJSON } from "./json.js";
 /** @typedef {import("../model/message.js").Message} Message */
 /** @typedef {import("../model/message.js").TransientMessage} TransientMessage */
 /** @typedef {import("../model/seq-range-set.js").SeqRange} SeqRange */
+/** @typedef {import("./drafts.js").SyncedDraft} SyncedDraft */
+/** @typedef {import("./threads.js").ThreadState} ThreadState */
 
 /**
  * A profile of a user.
@@ -64,6 +68,8 @@ import { encodeJSON, parseJSON } from "./json.js";
  *   | {type: "hidden", conversation: string, epoch: string, ranges: readonly SeqRange[]}
  *   | {type: "read", conversation: string, summary: ReadSummary}
  *   | {type: "reads", reads: {conversation: string, summary: ReadSummary}[]}
+ *   | {type: "draft", draft: SyncedDraft}
+ *   | {type: "thread", conversation: string, state: ThreadState}
  *   | {type: "peerRead", conversation: string, user: string, seq: number}
  *   | {type: "conversation", conversation: string, isDeleted: boolean}
  *   | {type: "member", conversation: string, user: string, role: string | null}
@@ -229,6 +235,12 @@ function decodeEvent(type, json) {
           return { conversation: conversation(json), summary: decodeSummary(json) };
         }),
       };
+    case "draft": {
+      const draft = decodeDraft(json);
+      return draft && { type, draft };
+    }
+    case "thread":
+      return { type, conversation: conversation(json), state: decodeThreadState(json) };
     case "conversation":
       return { type, conversation: conversation(json), isDeleted: json["deleted"] === true };
     case "member": {
