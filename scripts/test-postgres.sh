@@ -31,6 +31,13 @@ if [ -z "$(bin)" ]; then
 fi
 mkdir -p "$dir"
 if [ "$(id -u)" -eq 0 ]; then chown postgres "$dir"; fi
+link=$dir
+if ! (cd / && as_user test -w "$dir"); then
+    # A directory above is for its owner only.
+    dir=/tmp/scrollback-postgres-$(pwd | cksum | cut -d ' ' -f 1)
+    mkdir -p "$dir"
+    chown postgres "$dir"
+fi
 if [ ! -e "$dir/data/PG_VERSION" ]; then
     rm -rf "$dir/data"
     (cd / && as_user "$(bin)/initdb" --pgdata="$dir/data" --username=scrollback --auth=trust --encoding=UTF8 \
@@ -46,4 +53,4 @@ control status >/dev/null || control --wait --log="$dir/log" start
 psql() { (cd / && as_user "$(bin)/psql" --quiet --tuples-only --no-align --host="$dir" --username=scrollback "$@"); }
 [ -n "$(psql postgres -c "SELECT 1 FROM pg_database WHERE datname = 'scrollback'")" ] ||
     psql postgres -c "CREATE DATABASE scrollback"
-echo "postgres://scrollback@/scrollback?host=$dir" >"$dir/url"
+echo "postgres://scrollback@/scrollback?host=$dir" >"$link/url"

@@ -263,6 +263,20 @@ extension PostgresStore {
         CREATE INDEX draft_rev ON draft (userID, rev);
         CREATE INDEX draft_conversation ON draft (conversation);
 
+        -- The conversation is named from the user's point of view. failure is the code of the error with which the
+        -- message was refused.
+        CREATE TABLE scheduled (
+            userID TEXT COLLATE "C" NOT NULL,
+            id UUID NOT NULL,
+            conversation TEXT COLLATE "C" NOT NULL,
+            sendAt DOUBLE PRECISION NOT NULL,
+            body BYTEA NOT NULL,
+            failure TEXT COLLATE "C",
+            PRIMARY KEY (userID, id)
+        );
+        CREATE INDEX scheduled_due ON scheduled (sendAt) WHERE failure IS NULL;
+        CREATE INDEX scheduled_conversation ON scheduled (conversation);
+
         CREATE TABLE media (
             id UUID NOT NULL PRIMARY KEY,
             owner TEXT COLLATE "C" NOT NULL,

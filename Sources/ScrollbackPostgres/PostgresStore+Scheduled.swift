@@ -1,0 +1,82 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+
+extension PostgresReader {
+    private static let scheduledOfUser = Statement<ScheduledRow>(
+        "SELECT \(ScheduledRow.columns) FROM scheduled WHERE userID = ? AND id > ? ORDER BY id LIMIT ?")
+
+    func scheduled(of user: UserID, after id: MessageID?, limit: Int) throws -> [ScheduledRow] {
+        try connection.all(Self.scheduledOfUser, limit: limit) { $0.add(user, id ?? MessageID(high: 0, low: 0)) }
+    }
+
+    private static let scheduledMessage = Statement<ScheduledRow>(
+        "SELECT \(ScheduledRow.columns) FROM scheduled WHERE userID = ? AND id = ?")
+
+    func scheduled(_ id: MessageID, of user: UserID) throws -> ScheduledRow? {
+        try connection.first(Self.scheduledMessage) { $0.add(user, id) }
+    }
+
+    private static let scheduledCount = Statement("SELECT count(*) FROM scheduled WHERE userID = ?") { $0.integer() }
+
+    func scheduledCount(of user: UserID) throws -> Int {
+        Int(try connection.first(Self.scheduledCount) { $0.add(user) } ?? 0)
+    }
+
+    private static let due = Statement<ScheduledRow>(
+        """
+        SELECT \(ScheduledRow.columns) FROM scheduled WHERE failure IS NULL AND sendAt <= ?
+        ORDER BY sendAt, userID, id LIMIT ?
+        """)
+
+    func scheduled(dueBy time: Date, limit: Int) throws -> [ScheduledRow] {
+        try connection.all(Self.due, limit: limit) { $0.add(time) }
+    }
+
+    private static let nextScheduled = Statement("SELECT min(sendAt) FROM scheduled WHERE failure IS NULL") {
+        $0.optionalDate()
+    }
+
+    func nextScheduled() throws -> Date? { try connection.first(Self.nextScheduled) ?? nil }
+}
+
+extension PostgresWriter {
+    private static let putScheduled = Statement(
+        """
+        INSERT INTO scheduled (\(ScheduledRow.columns)) VALUES (\(placeholders(ScheduledRow.columns)))
+        ON CONFLICT (userID, id) DO UPDATE SET conversation = excluded.conversation, sendAt = excluded.sendAt,
+            body = excluded.body, failure = excluded.failure
+        """)
+
+    func put(_ row: ScheduledRow) throws {
+        try connection.run(Self.putScheduled) {
+            $0.add(row.user, row.id, row.conversation.description)
+            $0.add(row.sendAt)
+            $0.add(utf8: row.body.text)
+            $0.add(row.failure)
+        }
+    }
+
+    private static let dropScheduledMessage = Statement("DELETE FROM scheduled WHERE userID = ? AND id = ?")
+
+    func dropScheduled(_ id: MessageID, of user: UserID) throws {
+        try connection.run(Self.dropScheduledMessage) { $0.add(user, id) }
+    }
+
+    private static let dropScheduledInConversation = Statement("DELETE FROM scheduled WHERE conversation = ?")
+
+    func dropScheduled(in conversation: ConversationID) throws {
+        try connection.run(Self.dropScheduledInConversation) { $0.add(conversation.description) }
+    }
+}
+
+extension ScheduledRow: StoredRow {
+    static let columns = "userID, id, conversation, sendAt, body, failure"
+
+    init(_ columns: inout Columns) throws {
+        self.init(
+            user: columns.userID(), id: MessageID(try columns.uuid("id")),
+            conversation: try ConversationID(columns.text()), sendAt: columns.date(),
+            body: try columns.json("body") ?? RawJSON(known: "{}"), failure: columns.optionalText())
+    }
+}
