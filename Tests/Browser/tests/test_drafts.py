@@ -78,6 +78,7 @@ def test_drafts_that_changed_while_a_device_was_offline_arrive_with_the_next_con
 
 def test_a_device_lists_the_drafts_before_it_sends_its_first_one(world, device):
     tab, _ = device()
+    accepted = "async () => (await test.stored(['drafts'])).drafts.every(({ pending }) => pending === undefined)"
     tab.run(
         """() => {
             test.sent = [];
@@ -89,8 +90,10 @@ def test_a_device_lists_the_drafts_before_it_sends_its_first_one(world, device):
             };
         }"""
     )
-    write(tab, "the first")
-    tab.until("the draft is sent", lambda: tab.run("() => test.sent") == ["drafts", "putDraft"])
+    for text in ("the first", "the second", "the third"):
+        write(tab, text)
+        tab.until("the draft is accepted", lambda: tab.run(accepted))
+    assert tab.run("() => test.sent") == ["drafts", "putDraft", "putDraft", "putDraft"]
 
 
 def test_an_encrypted_draft_is_left_to_the_devices_that_can_read_it(world, device):

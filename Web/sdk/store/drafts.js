@@ -117,7 +117,9 @@ export async function applyDraft(transaction, { conversation, draft, rev }) {
 export async function receiveDraft(transaction, synced) {
   const row = await transaction.get("drafts", synced.conversation);
   // If the server accepted this device's draft before this change, this change is newer. The list shows which one is.
-  if (row?.pending !== undefined) await setMeta(transaction, "draftsAreBehind", true);
+  // The server reports this device's own change too, which has the same text.
+  const isUnclear = row?.pending !== undefined && JSON.stringify(row.draft) !== JSON.stringify(synced.draft);
+  if (isUnclear) await setMeta(transaction, "draftsAreBehind", true);
   return await applyDraft(transaction, synced);
 }
 
