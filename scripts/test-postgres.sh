@@ -1,20 +1,23 @@
 #!/usr/bin/env bash
 # Starts a PostgreSQL server for tests, and installs Debian's PostgreSQL first if it is missing.
 #
-# The server listens only on a Unix socket in DIR, and does not wait for the disk. Its data may be deleted after --stop.
+# The server listens only on a Unix socket in its directory, and does not wait for the disk. Its data may be deleted
+# after --stop.
 #   --stop         stops the server
-#   DIR=…          the directory of the server (default: .build/test-postgres); at most 90 bytes
+#   DIR=…          the directory of the server (default: .build/test-postgres). If PostgreSQL's user may not enter it, or
+#                  its path is too long for a socket, the server runs in a directory below /tmp.
 # DIR/url has the URL of the database while the server runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-dir=$(realpath -m "${DIR:-.build/test-postgres}")
+link=$(realpath -m "${DIR:-.build/test-postgres}")
+dir=$(cat "$link/location" 2>/dev/null || echo "$link")
 bin() { ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1; }
 # PostgreSQL refuses to run as root.
 as_user() { if [ "$(id -u)" -eq 0 ]; then runuser -u postgres -- "$@"; else "$@"; fi; }
 control() { (cd / && as_user "$(bin)/pg_ctl" --silent --pgdata="$dir/data" "$@"); }
 
 if [ "${1:-}" = --stop ]; then
-    rm -f "$dir/url"
+    rm -f "$link/url"
     [ ! -e "$dir/data/postmaster.pid" ] || control --mode=fast --wait stop
     exit
 fi
@@ -29,14 +32,15 @@ if [ -z "$(bin)" ]; then
     echo "create_main_cluster = false" | $sudo tee -a /etc/postgresql-common/createcluster.conf >/dev/null
     DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends postgresql
 fi
-mkdir -p "$dir"
-if [ "$(id -u)" -eq 0 ]; then chown postgres "$dir"; fi
-link=$dir
-if ! (cd / && as_user test -w "$dir"); then
-    # A directory above is for its owner only.
-    dir=/tmp/scrollback-postgres-$(pwd | cksum | cut -d ' ' -f 1)
+prepare() {
     mkdir -p "$dir"
-    chown postgres "$dir"
+    if [ "$(id -u)" -eq 0 ]; then chown postgres "$dir"; fi
+}
+prepare
+if [ ${#dir} -gt 90 ] || ! (cd / && as_user test -w "$dir"); then
+    dir=/tmp/scrollback-postgres-$(echo "$link" | cksum | cut -d ' ' -f 1)
+    prepare
+    echo "$dir" >"$link/location"
 fi
 if [ ! -e "$dir/data/PG_VERSION" ]; then
     rm -rf "$dir/data"
