@@ -118,7 +118,7 @@ extension PostgresError {
         case .connectionLost(let reason):
             .invalidParameter(
                 "store",
-                "names a database that can't be reached: \(reason). Check the host, port, user, password and "
+                "names a database that can't be reached (\(reason)). Check the host, port, user, password and "
                     + "database of the URL")
         case .timedOut, .commitUnconfirmed:
             .invalidParameter(

@@ -29,7 +29,7 @@ package struct PostgresURL: Hashable, Sendable {
     }
 }
 
-/// Returns a message of libpq without the line break at its end.
+/// Returns a message of libpq in one line.
 func trimmed(_ message: UnsafePointer<CChar>) -> String {
-    String(cString: message).split(separator: "\n").joined(separator: " ")
+    String(cString: message).split(whereSeparator: \.isWhitespace).joined(separator: " ")
 }
