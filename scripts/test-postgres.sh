@@ -4,8 +4,8 @@
 # The server listens only on a Unix socket in its directory, and does not wait for the disk. Its data may be deleted
 # after --stop.
 #   --stop         stops the server
-#   DIR=…          the directory of the server (default: .build/test-postgres). If PostgreSQL's user may not enter it, or
-#                  its path is too long for a socket, the server runs in a directory below /tmp.
+#   DIR=…          the directory of the server (default: .build/test-postgres). If PostgreSQL's user may not enter it,
+#                  or its path is too long for a socket, the server runs in a directory below /tmp.
 # DIR/url has the URL of the database while the server runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."

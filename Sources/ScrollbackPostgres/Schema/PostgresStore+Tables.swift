@@ -252,7 +252,8 @@ extension PostgresStore {
         ) WITH (fillfactor = 70);
         CREATE INDEX threadState_thread ON threadState (conversation, thread);
 
-        -- The conversation is named from the user's point of view, and need not exist. body is NULL for a deleted draft.
+        -- The conversation is named from the user's point of view, and need not exist. body is NULL for a deleted
+        -- draft.
         CREATE TABLE draft (
             userID TEXT COLLATE "C" NOT NULL,
             conversation TEXT COLLATE "C" NOT NULL,

@@ -79,7 +79,7 @@ package struct WebFile: Sendable {
 
     /// Returns a script without the lines that are comments, which are half of its size.
     ///
-    /// These lines become empty, so that the line numbers of errors are those of the source. A comment after code stays.
+    /// These lines become empty, so that errors have the line numbers of the source. A comment after code stays.
     /// A test of `Web/tests` checks that no text in a script has a line that looks like a comment.
     private static func withoutComments(_ script: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         let (newline, star, slash) = (UInt8(ascii: "\n"), UInt8(ascii: "*"), UInt8(ascii: "/"))

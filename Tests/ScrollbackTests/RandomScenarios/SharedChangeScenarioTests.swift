@@ -8,8 +8,8 @@ import Testing
 
 @testable import Scrollback
 
-/// Random scenarios in which Alice on two devices and Bob on one vote, pin, rename, write drafts, use threads and change
-/// profiles, with lost connections and restarts. Each change must be made once and in order.
+/// Random scenarios in which Alice on two devices and Bob on one vote, pin, rename, write drafts, use threads and
+/// change profiles, with lost connections and restarts. Each change must be made once and in order.
 @Suite("Pins, votes, threads, drafts, names and profiles from several devices")
 struct SharedChangeScenarioTests {
     @Test("After activity stops, every device shows the server's state, and each vote counted once and in order")
