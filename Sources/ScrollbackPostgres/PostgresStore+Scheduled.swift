@@ -25,15 +25,15 @@ extension PostgresReader {
 
     private static let due = Statement<ScheduledRow>(
         """
-        SELECT \(ScheduledRow.columns) FROM scheduled WHERE failure IS NULL AND sendAt <= ?
-        ORDER BY sendAt, userID, id LIMIT ?
+        SELECT \(ScheduledRow.columns) FROM scheduled WHERE failure IS NULL AND dueAt <= ?
+        ORDER BY dueAt, userID, id LIMIT ?
         """)
 
     func scheduled(dueBy time: Date, limit: Int) throws -> [ScheduledRow] {
         try connection.all(Self.due, limit: limit) { $0.add(time) }
     }
 
-    private static let nextScheduled = Statement("SELECT min(sendAt) FROM scheduled WHERE failure IS NULL") {
+    private static let nextScheduled = Statement("SELECT min(dueAt) FROM scheduled WHERE failure IS NULL") {
         $0.optionalDate()
     }
 
@@ -45,13 +45,14 @@ extension PostgresWriter {
         """
         INSERT INTO scheduled (\(ScheduledRow.columns)) VALUES (\(placeholders(ScheduledRow.columns)))
         ON CONFLICT (userID, id) DO UPDATE SET conversation = excluded.conversation, sendAt = excluded.sendAt,
-            body = excluded.body, failure = excluded.failure
+            dueAt = excluded.dueAt, body = excluded.body, failure = excluded.failure
         """)
 
     func put(_ row: ScheduledRow) throws {
         try connection.run(Self.putScheduled) {
             $0.add(row.user, row.id, row.conversation.description)
             $0.add(row.sendAt)
+            $0.add(row.dueAt)
             $0.add(utf8: row.body.text)
             $0.add(row.failure)
         }
@@ -71,12 +72,15 @@ extension PostgresWriter {
 }
 
 extension ScheduledRow: StoredRow {
-    static let columns = "userID, id, conversation, sendAt, body, failure"
+    static let columns = "userID, id, conversation, sendAt, dueAt, body, failure"
 
     init(_ columns: inout Columns) throws {
+        let (user, id) = (columns.userID(), MessageID(try columns.uuid("id")))
+        let conversation = try ConversationID(columns.text())
+        let (sendAt, dueAt) = (columns.date(), columns.date())
         self.init(
-            user: columns.userID(), id: MessageID(try columns.uuid("id")),
-            conversation: try ConversationID(columns.text()), sendAt: columns.date(),
+            user: user, id: id, conversation: conversation, sendAt: sendAt,
             body: try columns.json("body") ?? RawJSON(known: "{}"), failure: columns.optionalText())
+        self.dueAt = dueAt
     }
 }

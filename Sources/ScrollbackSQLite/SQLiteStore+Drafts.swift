@@ -63,6 +63,16 @@ extension SQLiteWriter {
         }
     }
 
+    private static let dropDeletedDrafts = Statement(
+        """
+        DELETE FROM draft WHERE user = ? AND body IS NULL AND rev <= (
+            SELECT rev FROM draft WHERE user = ? AND body IS NULL ORDER BY rev DESC LIMIT 1 OFFSET ?)
+        """)
+
+    func dropDeletedDrafts(of user: UserID, keeping count: Int) throws {
+        try connection.run(Self.dropDeletedDrafts) { $0.add(user, user, Int64(count)) }
+    }
+
     private static let dropDrafts = Statement("DELETE FROM draft WHERE conversation = ?")
 
     func dropDrafts(in conversation: ConversationID) throws {

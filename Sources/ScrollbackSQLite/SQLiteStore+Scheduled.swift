@@ -16,11 +16,12 @@ extension SQLiteStore {
                     id BLOB NOT NULL,
                     conversation TEXT NOT NULL,
                     sendAt REAL NOT NULL,
+                    dueAt REAL NOT NULL,
                     body TEXT NOT NULL,
                     failure TEXT,
                     PRIMARY KEY (user, id)
                 ) WITHOUT ROWID, STRICT;
-                CREATE INDEX scheduled_due ON scheduled (sendAt) WHERE failure IS NULL;
+                CREATE INDEX scheduled_due ON scheduled (dueAt) WHERE failure IS NULL;
                 CREATE INDEX scheduled_conversation ON scheduled (conversation);
                 """)
     }
@@ -48,14 +49,14 @@ extension SQLiteReader {
     }
 
     private static let due = Statement<ScheduledRow>(
-        "SELECT \(ScheduledRow.columns) FROM scheduled WHERE failure IS NULL AND sendAt <= ? ORDER BY sendAt")
+        "SELECT \(ScheduledRow.columns) FROM scheduled WHERE failure IS NULL AND dueAt <= ? ORDER BY dueAt")
 
     func scheduled(dueBy time: Date, limit: Int) throws -> [ScheduledRow] {
         try connection.all(Self.due, limit: limit) { $0.add(time) }
     }
 
     private static let nextScheduled = Statement(
-        "SELECT sendAt FROM scheduled WHERE failure IS NULL AND sendAt >= ? ORDER BY sendAt LIMIT 1"
+        "SELECT dueAt FROM scheduled WHERE failure IS NULL AND dueAt >= ? ORDER BY dueAt LIMIT 1"
     ) { $0.optionalDate() }
 
     func nextScheduled() throws -> Date? {
@@ -68,13 +69,14 @@ extension SQLiteWriter {
         """
         INSERT INTO scheduled (\(ScheduledRow.columns)) VALUES (\(placeholders(ScheduledRow.columns)))
         ON CONFLICT (user, id) DO UPDATE SET conversation = excluded.conversation, sendAt = excluded.sendAt,
-            body = excluded.body, failure = excluded.failure
+            dueAt = excluded.dueAt, body = excluded.body, failure = excluded.failure
         """)
 
     func put(_ row: ScheduledRow) throws {
         try connection.run(Self.putScheduled) {
             $0.add(row.user, row.id, row.conversation.description)
             $0.add(row.sendAt)
+            $0.add(row.dueAt)
             $0.add(row.body.text, "body", of: .scheduled(row.user, row.id))
             $0.add(row.failure)
         }
@@ -94,15 +96,17 @@ extension SQLiteWriter {
 }
 
 extension ScheduledRow: StoredRow {
-    static let columns = "user, id, conversation, sendAt, body, failure"
+    static let columns = "user, id, conversation, sendAt, dueAt, body, failure"
 
     init(_ columns: inout Columns) throws {
         let user = columns.userID()
         let id = MessageID(try columns.uuid("id"))
+        let conversation = try ConversationID(columns.text())
+        let (sendAt, dueAt) = (columns.optionalDate(), columns.optionalDate())
         self.init(
-            user: user, id: id, conversation: try ConversationID(columns.text()),
-            sendAt: columns.optionalDate() ?? .distantPast,
+            user: user, id: id, conversation: conversation, sendAt: sendAt ?? .distantPast,
             body: try columns.json("body", of: .scheduled(user, id)) ?? RawJSON(known: "{}"),
             failure: columns.optionalText())
+        self.dueAt = dueAt ?? self.sendAt
     }
 }

@@ -25,15 +25,22 @@ extension SQLiteStore {
 
                 -- Members follow the threads that they began, replied in, or are mentioned in.
                 INSERT INTO threadState (conversation, user, thread, following, readSeq, readN, userRev)
-                SELECT DISTINCT follower.conversation, follower.user, follower.thread, 1, 0, 0, 0 FROM (
-                    SELECT conversation, sender AS user, id AS thread FROM message WHERE lastReply IS NOT NULL
-                    UNION SELECT conversation, sender, thread FROM message WHERE thread IS NOT NULL
-                    UNION SELECT mention.conversation, mention.user, message.thread FROM mention JOIN message
-                        ON message.conversation = mention.conversation AND message.seq = mention.seq
-                        WHERE mention.user <> '' AND message.thread IS NOT NULL
-                ) AS follower
-                JOIN member ON member.conversation = follower.conversation AND member.user = follower.user
-                JOIN message ON message.conversation = follower.conversation AND message.id = follower.thread;
+                SELECT first.conversation, first.sender, first.id, 1, 0, 0, 0 FROM message AS first
+                JOIN member ON member.conversation = first.conversation AND member.user = first.sender
+                WHERE first.lastReply IS NOT NULL;
+
+                INSERT OR IGNORE INTO threadState (conversation, user, thread, following, readSeq, readN, userRev)
+                SELECT reply.conversation, reply.sender, first.id, 1, 0, 0, 0 FROM message AS reply
+                JOIN member ON member.conversation = reply.conversation AND member.user = reply.sender
+                JOIN message AS first ON first.conversation = reply.conversation AND first.id = reply.thread
+                WHERE reply.thread IS NOT NULL;
+
+                INSERT OR IGNORE INTO threadState (conversation, user, thread, following, readSeq, readN, userRev)
+                SELECT reply.conversation, mention.user, first.id, 1, 0, 0, 0 FROM mention
+                JOIN message AS reply ON reply.conversation = mention.conversation AND reply.seq = mention.seq
+                JOIN member ON member.conversation = reply.conversation AND member.user = mention.user
+                JOIN message AS first ON first.conversation = reply.conversation AND first.id = reply.thread
+                WHERE mention.user <> '' AND reply.thread IS NOT NULL;
                 """)
         try addReplies(database)
     }

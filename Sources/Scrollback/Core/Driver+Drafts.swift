@@ -77,10 +77,15 @@ extension Driver {
     func received(_ draft: SyncedDraft) async throws(ChatError) {
         guard core.syncsDrafts else { return }
         let now = now
+        // The server also reports this device's own change, whose answer is still to come.
+        let isOwn = requests.values.contains { request in
+            guard case .draft(let pending) = request else { return false }
+            return pending.conversation == draft.conversation && pending.body == draft.draft
+        }
         let isStored = try await core.store.write { writer in
             // If the request with the draft of this device was accepted before this change, this change is newer. The
-            // answer is still to come, and shows which one is.
-            if try writer.reader.isDraftPending(in: draft.conversation) { try writer.markDraftsBehind() }
+            // list shows which one is.
+            if try !isOwn && writer.reader.isDraftPending(in: draft.conversation) { try writer.markDraftsBehind() }
             return try writer.apply(draft, now: now)
         }
         guard isStored else { return }

@@ -31,8 +31,12 @@ extension LocalReader {
                         OR EXISTS (SELECT 1 FROM draftSync WHERE isPending)
                         AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'draftCursor')
                     """))
-        guard isBehind == true else { return nil }
-        return DraftCursor(text: try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'draftCursor'"))
+        return isBehind == true ? try draftCursor() : nil
+    }
+
+    /// Returns the cursor of the last list of drafts.
+    func draftCursor() throws -> DraftCursor {
+        DraftCursor(text: try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'draftCursor'"))
     }
 
     /// Returns the draft that was changed first among those that the server has not accepted.

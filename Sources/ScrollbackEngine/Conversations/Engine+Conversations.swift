@@ -58,6 +58,7 @@ extension Engine {
             for: WorkOwner(caller),
             { [permissions] in
                 if let earlier = try $0.previousMemberChange(request, digest) { return earlier.answer == 1 }
+                let events = $0.events.count
                 var isNew = false
                 // The permission is checked once, before any change, because a new role of the caller could change the
                 // result.
@@ -68,7 +69,8 @@ extension Engine {
                     isNew = try $0.putMember(user, role: role, of: id, by: caller, permissions: permissions)
                 }
                 if let mute { try $0.putMute(mute, of: user, in: id, by: caller) }
-                try $0.rememberMemberChange(request, digest, answer: isNew ? 1 : 0)
+                // A request that changed nothing can be repeated.
+                if $0.events.count > events { try $0.rememberMemberChange(request, digest, answer: isNew ? 1 : 0) }
                 return isNew
             }, completion: completion)
     }

@@ -14,7 +14,13 @@ extension Transaction {
         let row = try conversationWithMembers(id, seenBy: caller, permissions: permissions)
         let callerRole = try self.role(of: caller.user, in: row)
         if let known = try member(user, of: row.number), known.standing == .member {
-            guard let role, role != known.role else { return false }
+            guard let role, role != known.role else {
+                // Others may not learn who is a member.
+                guard callerRole != nil || caller.isAdmin else {
+                    throw ChatError(.forbidden, "You need permission to add members to \(id).")
+                }
+                return false
+            }
             guard permissions[.changeRole, id.kind].isMet(by: callerRole, isAdmin: caller.isAdmin) else {
                 throw ChatError(.forbidden, "You need permission to change roles in \(id).")
             }

@@ -18,7 +18,7 @@ extension Engine {
                 last = row.rev
                 bytes += 100 + (row.body?.text.utf8.count ?? 0)
                 // A new device has no draft to delete.
-                guard after != nil || row.body != nil else { continue }
+                guard cursor != nil || row.body != nil else { continue }
                 drafts.append(SyncedDraft(conversation: row.conversation, draft: row.body, rev: row.rev))
             }
             return ListDrafts.Answer(

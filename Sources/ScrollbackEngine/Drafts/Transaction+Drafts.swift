@@ -4,6 +4,8 @@ import ScrollbackWire
 extension Transaction {
     /// The maximum number of conversations in which a user has a draft.
     static let maximumDrafts = 100
+    /// The number of deleted drafts of a user that devices can still learn about.
+    static let keptDeletedDrafts = 1_000
 
     /// Stores or deletes the caller's draft in a conversation, and sends it to the caller's devices.
     ///
@@ -20,6 +22,7 @@ extension Transaction {
         guard body != nil || known != nil else { return 0 }
         let rev = try advanceRev(of: caller.user, by: caller.user)
         try store.put(DraftRow(conversation: conversation, body: body, rev: rev), of: caller.user)
+        if body == nil { try store.dropDeletedDrafts(of: caller.user, keeping: Self.keptDeletedDrafts) }
         publish(.draft(SyncedDraft(conversation: conversation, draft: body, rev: rev), caller.user))
         return rev
     }

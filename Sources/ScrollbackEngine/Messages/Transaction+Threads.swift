@@ -55,13 +55,12 @@ extension Transaction {
     /// latter two don't follow the thread again if they stopped following it.
     func recordReply(_ reply: MessageRow, in row: inout ConversationRow) throws {
         guard let root = try countReply(of: reply, by: 1, in: &row), row.id.kind.traits.hasRecents else { return }
-        var followers = Set(reply.attributes.mentions?.users ?? [])
-        if root.replies?.count == 1 { followers.insert(root.sender) }
-        for user in followers.union([reply.sender]).sorted() where try role(of: user, in: row) != nil {
+        let followers = Set((reply.attributes.mentions?.users ?? []) + [root.sender, reply.sender])
+        for user in followers.sorted() where try role(of: user, in: row) != nil {
             let known = try store.threadState(of: user, in: root.id, of: row.number)
             var state = known ?? ThreadStateRow(thread: root.id)
             if user == reply.sender || state.following == .undecided { state.following = .followed }
-            if state != known { try store.put(state, of: user, in: row.number) }
+            if state != known { try put(state, of: user, in: row) }
         }
     }
 

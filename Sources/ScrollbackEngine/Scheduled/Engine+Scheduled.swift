@@ -10,7 +10,7 @@ import Synchronization
 extension Engine {
     /// The number of messages that one turn reads.
     private static let scheduledBatch = 100
-    /// How long the server waits after a temporary error, in seconds.
+    /// How long the server waits at least after a temporary error, in seconds.
     private static let scheduledRetry: TimeInterval = 5
 
     /// Records that a message is stored that must be sent at a time.
@@ -20,7 +20,8 @@ extension Engine {
 
     /// Sends the messages whose time has come.
     ///
-    /// Without such messages, it reads nothing from the store.
+    /// The messages of one user are sent in order, and those of several users at the same time, so that a slow or
+    /// refused message delays no other user's. Without due messages, this reads nothing from the store.
     package func sendScheduledMessages() async throws {
         let now = clock()
         let isDue = nextScheduled.withLock { next in
@@ -32,26 +33,32 @@ extension Engine {
         // If the store fails below, the next turn tries again.
         var next: Date? = now.addingTimeInterval(Self.scheduledRetry)
         defer { if let next { scheduled(for: next) } }
-        var mustWait = false
-        while !mustWait, !Task.isCancelled {
+        var count = Self.scheduledBatch
+        while count == Self.scheduledBatch, !Task.isCancelled {
             let rows = try store.read { try $0.scheduled(dueBy: now, limit: Self.scheduledBatch) }
-            for row in rows where try await !sendScheduled(row) { mustWait = true }
-            if rows.count < Self.scheduledBatch { break }
+            try await withThrowingTaskGroup { group in
+                for rows in Dictionary(grouping: rows, by: \.user).values {
+                    group.addTask { for row in rows { try await self.sendScheduled(row) } }
+                }
+                try await group.waitForAll()
+            }
+            count = rows.count
         }
-        next = try store.read { try $0.nextScheduled() }.map { mustWait ? max($0, next ?? $0) : $0 }
+        next = try store.read { try $0.nextScheduled() }
     }
 
-    /// Sends a scheduled message, or records why it was refused.
-    ///
-    /// - Returns: Whether the message needs no other attempt.
-    private func sendScheduled(_ row: ScheduledRow) async throws -> Bool {
+    /// Sends a scheduled message, or records why it was refused or when to try again.
+    private func sendScheduled(_ row: ScheduledRow) async throws {
         do throws(ChatError) {
             try await send(row)
-            return true
         } catch {
-            guard !error.isTemporary else { return false }
-            try await submit { try $0.refuse(row, error) }
-            return true
+            var changed = row
+            if error.isTemporary {
+                changed.dueAt = clock().addingTimeInterval(max(Self.scheduledRetry, error.retryAfter ?? 0))
+            } else {
+                changed.failure = error.code.rawValue
+            }
+            try await submit { [changed] in try $0.replace(row, changed) }
         }
     }
 

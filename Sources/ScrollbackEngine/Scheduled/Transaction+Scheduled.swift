@@ -61,12 +61,9 @@ extension Transaction {
         try store.dropScheduled(row.id, of: row.user)
     }
 
-    /// Records why a scheduled message was refused, unless it was changed or cancelled since `row` was read.
-    func refuse(_ row: ScheduledRow, _ error: ChatError) throws {
-        guard try store.scheduled(row.id, of: row.user) == row else { return }
-        var refused = row
-        refused.failure = error.code.rawValue
-        try store.put(refused)
+    /// Replaces a scheduled message, unless it was changed or cancelled since `row` was read.
+    func replace(_ row: ScheduledRow, _ changed: ScheduledRow) throws {
+        if try store.scheduled(row.id, of: row.user) == row { try store.put(changed) }
     }
 }
 

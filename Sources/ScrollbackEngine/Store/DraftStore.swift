@@ -15,6 +15,8 @@ package protocol DraftReader {
 package protocol DraftWriter {
     /// Stores a draft, and replaces the one in the same conversation.
     func put(_ draft: DraftRow, of user: UserID) throws
+    /// Removes the rows of a user's deleted drafts, without the newest ones.
+    func dropDeletedDrafts(of user: UserID, keeping count: Int) throws
     /// Deletes the drafts of all users in a conversation.
     func dropDrafts(in conversation: ConversationID) throws
 }

@@ -16,6 +16,13 @@ extension MemoryRows {
         change(\.drafts[user], all)
     }
 
+    func dropDeletedDrafts(of user: UserID, keeping count: Int) {
+        let deleted = (drafts[user] ?? [:]).values.filter { $0.body == nil }.sorted { $0.rev > $1.rev }
+        for row in deleted.dropFirst(count) {
+            change(\.drafts[user], drafts[user]?.filter { $0.key != row.conversation })
+        }
+    }
+
     func dropDrafts(in conversation: ConversationID) {
         for (user, rows) in drafts where rows[conversation] != nil {
             change(\.drafts[user], rows.filter { $0.key != conversation })

@@ -13,15 +13,15 @@ extension MemoryRows {
 
     private var waiting: [ScheduledRow] {
         scheduled.values.flatMap(\.values).filter { $0.failure == nil }.sorted {
-            ($0.sendAt, $0.user, $0.id) < ($1.sendAt, $1.user, $1.id)
+            ($0.dueAt, $0.user, $0.id) < ($1.dueAt, $1.user, $1.id)
         }
     }
 
     func scheduled(dueBy time: Date, limit: Int) -> [ScheduledRow] {
-        Array(waiting.prefix { $0.sendAt <= time }.prefix(limit))
+        Array(waiting.prefix { $0.dueAt <= time }.prefix(limit))
     }
 
-    func nextScheduled() -> Date? { waiting.first?.sendAt }
+    func nextScheduled() -> Date? { waiting.first?.dueAt }
 
     func put(_ row: ScheduledRow) {
         var all = scheduled[row.user] ?? [:]

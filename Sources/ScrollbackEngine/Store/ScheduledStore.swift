@@ -7,9 +7,9 @@ package protocol ScheduledReader {
     func scheduled(of user: UserID, after id: MessageID?, limit: Int) throws -> [ScheduledRow]
     func scheduled(_ id: MessageID, of user: UserID) throws -> ScheduledRow?
     func scheduledCount(of user: UserID) throws -> Int
-    /// Returns the messages that have not failed and are to be sent by a time, earliest first.
+    /// Returns the messages that have not failed and whose next attempt is due by a time, earliest first.
     func scheduled(dueBy time: Date, limit: Int) throws -> [ScheduledRow]
-    /// Returns the earliest time at which a message that has not failed is to be sent.
+    /// Returns the earliest time at which an attempt to send a message is due.
     func nextScheduled() throws -> Date?
 }
 
@@ -31,6 +31,8 @@ package struct ScheduledRow: Hashable, Sendable {
     /// The conversation, named from the user's point of view.
     package var conversation: ConversationID
     package var sendAt: Date
+    /// When the server tries to send it; later than `sendAt` after a temporary error.
+    package var dueAt: Date
     /// The submission as JSON.
     package var body: RawJSON
     /// The code of the error with which it was refused.
@@ -43,6 +45,7 @@ package struct ScheduledRow: Hashable, Sendable {
         self.id = id
         self.conversation = conversation
         self.sendAt = sendAt
+        dueAt = sendAt
         self.body = body
         self.failure = failure
     }

@@ -34,9 +34,16 @@ extension Transaction {
         }
         guard state != known else { return try ThreadCounts(for: access, in: store).state(of: thread) }
         state.userRev = try advanceRev(of: caller.user, by: caller.user)
-        try store.put(state, of: caller.user, in: row.number)
+        try put(state, of: caller.user, in: row)
         let changed = try ThreadCounts(for: access, in: store).state(of: thread)
         publish(.thread(row.id, caller.user, changed))
         return changed
+    }
+
+    /// Stores a user's state in a thread.
+    func put(_ state: ThreadStateRow, of user: UserID, in row: ConversationRow) throws {
+        // A member of a public channel through its community may have no other row there.
+        try recordParticipant(in: row.number, as: user)
+        try store.put(state, of: user, in: row.number)
     }
 }

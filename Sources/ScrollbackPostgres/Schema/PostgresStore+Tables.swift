@@ -271,11 +271,12 @@ extension PostgresStore {
             id UUID NOT NULL,
             conversation TEXT COLLATE "C" NOT NULL,
             sendAt DOUBLE PRECISION NOT NULL,
+            dueAt DOUBLE PRECISION NOT NULL,
             body BYTEA NOT NULL,
             failure TEXT COLLATE "C",
             PRIMARY KEY (userID, id)
         );
-        CREATE INDEX scheduled_due ON scheduled (sendAt) WHERE failure IS NULL;
+        CREATE INDEX scheduled_due ON scheduled (dueAt) WHERE failure IS NULL;
         CREATE INDEX scheduled_conversation ON scheduled (conversation);
 
         CREATE TABLE media (

@@ -27,6 +27,8 @@ extension StoreConformance {
             try store.transaction { try $0.put(row(group, nil, 6), of: "alice") }
             try expectEqual(try listed(after: 5), [row(group, nil, 6)])
             try expectEqual(try store.read { try $0.draftCount(of: "alice") }, 1)
+            try store.transaction { try $0.dropDeletedDrafts(of: "alice", keeping: 1) }
+            try expectEqual(try listed(), [row(direct, "two", 5), row(group, nil, 6)])
             func draft(of user: UserID) throws -> DraftRow? { try store.read { try $0.draft(of: user, in: direct) } }
             try expectEqual(try draft(of: "alice"), row(direct, "two", 5))
             try expectEqual(try draft(of: "bob"), nil)

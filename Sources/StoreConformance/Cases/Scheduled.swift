@@ -32,6 +32,12 @@ extension StoreConformance {
             try expectEqual(try due(15), [second, third])
             try expectEqual(try due(30, limit: 2), [second, third])
             try expectEqual(try next(), second.sendAt)
+            var delayed = second
+            delayed.dueAt = Date(timeIntervalSinceReferenceDate: 17)
+            try store.transaction { try $0.put(delayed) }
+            try expectEqual(try due(16), [third])
+            try expectEqual(try due(17), [third, delayed])
+            try expectEqual(try next(), third.sendAt)
             var failed = second
             failed.failure = "muted"
             try store.transaction { try $0.put(failed) }

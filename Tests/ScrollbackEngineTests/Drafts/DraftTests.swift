@@ -75,6 +75,17 @@ struct DraftTests {
         #expect(tooLong?.code == .tooLarge && tooLong?.parameter == "draft")
     }
 
+    @Test("The rows of a user's deleted drafts are bounded")
+    func deleted() throws {
+        for number in 1...1_050 {
+            let id = ConversationID.group(try Identifier("\(number)"))
+            try put("x", in: id)
+            try put(nil, in: id)
+        }
+        let rows = try harness.store.read { try $0.drafts(of: "alice", after: 0, limit: 2_000) }
+        #expect(rows.count == 1_000 && rows.last?.conversation == .group("1050"))
+    }
+
     @Test("A changed draft goes to the user's devices, and the last sync window reports that drafts changed")
     func events() throws {
         let sessions = SessionHarness(harness)

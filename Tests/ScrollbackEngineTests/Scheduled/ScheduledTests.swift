@@ -136,6 +136,20 @@ struct ScheduledTests {
         #expect(bobs.elements.count == 6 && bobs.cursor != nil)
     }
 
+    @Test("A user over their quota delays no message of other users, and theirs are sent when the quota allows it")
+    func quota() async throws {
+        try harness.set { $0.quotas[.messageBytes] = 50_000 }
+        for number in 0..<100 { try schedule(String(repeating: "x", count: 900) + "\(number)", in: 10) }
+        try schedule("hi", in: 10, by: "bob")
+        try await wait(10)
+        let (waiting, sent) = (try list(), try texts())
+        #expect(sent.contains("hi") && (1..<100).contains(waiting.count))
+        #expect(waiting.allSatisfy { $0.failure == nil })
+        try await wait(86_400)
+        #expect(try list().count < waiting.count)
+        #expect(try list().allSatisfy { $0.failure == nil })
+    }
+
     @Test("Messages that were due while the server was stopped are sent after its start")
     func restart() async throws {
         try schedule("due", in: 10)

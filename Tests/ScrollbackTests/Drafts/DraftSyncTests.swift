@@ -78,6 +78,25 @@ struct DraftSyncTests {
         await server.close()
     }
 
+    @Test("A device does not list drafts because of its own changes")
+    func ownChanges() async throws {
+        let server = try TestServer(users: ["alice", "bob"])
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let phone = try await server.client("bob")
+        func store(_ text: String) async throws -> String? {
+            try await phone.conversation(id).setDraft(Draft(text))
+            #expect(try await eventually { try await phone.core.store.read { try $0.nextPendingDraft() } == nil })
+            // The answer to a list would come before this one.
+            _ = try await phone.conversation(id).send(.text("sent")).waitUntilSent()
+            return try await phone.core.store.read { try $0.draftCursor().text }
+        }
+        let cursor = try await store("first")
+        #expect(cursor != nil)
+        #expect(try await store("second") == cursor)
+        #expect(try await store("third") == cursor)
+        await server.close()
+    }
+
     @Test("A draft that another device deleted is not sent again by the device that wrote it")
     func deletedElsewhere() async throws {
         let folder = try TemporaryFolder()
