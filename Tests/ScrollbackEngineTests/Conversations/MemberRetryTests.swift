@@ -52,6 +52,19 @@ struct MemberRetryTests {
         #expect(try role(of: "carol") == .moderator)
     }
 
+    @Test("A request that changes nothing adds nothing to the change log, and former members can't make it")
+    func unchanged() throws {
+        func rev() throws -> Int64? { try harness.store.read { try $0.conversation(group)?.rev } }
+        let before = try rev()
+        #expect(try !put("bob", .member, operation: harness.newID()).isNew)
+        #expect(try rev() == before)
+        try harness.leave(group, "bob")
+        let left = try rev()
+        let request = PutMember(conversation: group, user: "alice", operation: harness.newID())
+        #expect(refusal { try harness.perform(request, by: Caller(user: "bob")) }?.code == .forbidden)
+        #expect(try rev() == left)
+    }
+
     @Test("An operation ID that another change has is refused")
     func otherChange() throws {
         let operation = harness.newID()
