@@ -334,7 +334,7 @@ def test_webhooks_are_set_and_removed(world):
     form.get_by_role("button", name="Remove").click()
     admin.confirm("Remove")
     admin.says('The webhook "After a message" is removed.')
-    assert settings(world)["webhooks"] == {}
+    assert settings(world)["webhooks"] == {"logHours": 24}
 
 
 def test_a_test_push_shows_the_answer_of_the_service(world):
