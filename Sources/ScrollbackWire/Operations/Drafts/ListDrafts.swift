@@ -13,7 +13,7 @@ package struct ListDrafts: ClientOperation {
 
     package struct Answer: DecodableAnswer {
         package static let schema: JSONSchema? = .object([
-            .init("drafts", .array(.component("Draft"))),
+            .init("drafts", .array(.component("SyncedDraft"))),
             .init("cursor", .string(), "Pass it to get the drafts that change from now on."),
             .init("more", .boolean, "Whether more drafts follow."),
             .init("reset", .boolean, "Whether the list begins with the first draft."),
