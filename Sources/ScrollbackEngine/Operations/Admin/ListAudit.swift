@@ -6,7 +6,7 @@ package struct ListAudit: ChatOperation {
     package static let endpoint = Endpoint(
         "listAudit", http: .get("/v1/audit"), scope: .admin, caller: .administrator, cost: .read, tag: .server,
         summary: "List the acts of administrators and moderators",
-        details: "Newest first. The setting `auditDays` bounds how long the server keeps them.")
+        details: "Newest first. The setting `auditDays` bounds how long the server keeps them.", errors: [404])
 
     package struct Answer: OperationAnswer {
         package static let schema: JSONSchema? = .object([

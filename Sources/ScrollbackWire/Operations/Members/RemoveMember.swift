@@ -5,7 +5,7 @@ package struct RemoveMember: ClientOperation {
     package static let endpoint = Endpoint(
         "removeMember", frame: "removeMember", http: .delete("/v1/conversations/{conversation}/members/{user}"),
         scope: .manage, caller: .permission([.removeMember, .leave]), cost: .write, tag: .members,
-        summary: "Remove a member, or leave a conversation", errors: [404])
+        summary: "Remove a member, or leave a conversation", errors: [404, 409])
 
     package var conversation: ConversationID
     package var user: UserID
