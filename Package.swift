@@ -139,8 +139,8 @@ let package = Package(
         .target(
             name: "ScrollbackServer",
             dependencies: [
-                "CEmbeddedFiles", "CZlib", "ScrollbackEngine", "ScrollbackModel", "ScrollbackPush", "ScrollbackSQLite",
-                "ScrollbackWire",
+                "CEmbeddedFiles", "CZlib", "ScrollbackEngine", "ScrollbackModel", "ScrollbackPostgres", "ScrollbackPush",
+                "ScrollbackSQLite", "ScrollbackWire",
                 "SQLiteSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -219,9 +219,10 @@ let package = Package(
         ),
         // A test trait. Not part of any product.
         .target(name: "ContractRows", path: "Tests/ContractRows", swiftSettings: strict),
-        // Waiting, seeds, temporary folders and log records for tests. Not part of any product.
+        // Waiting, seeds, temporary folders, databases and log records for tests. Not part of any product.
         .target(
-            name: "TestSupport", dependencies: ["ScrollbackModel", .product(name: "Logging", package: "swift-log")],
+            name: "TestSupport",
+            dependencies: ["ScrollbackModel", "ScrollbackPostgres", .product(name: "Logging", package: "swift-log")],
             path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(
             name: "ScrollbackModelTests", dependencies: ["ContractRows", "ScrollbackModel"], swiftSettings: strict),
@@ -235,9 +236,8 @@ let package = Package(
         .testTarget(
             name: "ScrollbackEngineTests",
             dependencies: [
-                "ContractRows", "PictureFixtures", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite",
-                "ScrollbackWire",
-                "TextAnalysis", "StoreConformance", "TestSupport",
+                "ContractRows", "PictureFixtures", "ScrollbackEngine", "ScrollbackModel", "ScrollbackPostgres",
+                "ScrollbackSQLite", "ScrollbackWire", "TextAnalysis", "StoreConformance", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
@@ -292,8 +292,8 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "CZlib", "ContractRows", "OfflineWeek", "PictureFixtures", "Scrollback", "ScrollbackEngine",
-                "ScrollbackModel", "ScrollbackPictureScaling", "ScrollbackSQLite", "ScrollbackServer", "ScrollbackWire",
-                "SQLiteSupport", "GroupChat", "TestSupport", "offline-app",
+                "ScrollbackModel", "ScrollbackPictureScaling", "ScrollbackPostgres", "ScrollbackSQLite",
+                "ScrollbackServer", "ScrollbackWire", "SQLiteSupport", "GroupChat", "TestSupport", "offline-app",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),

@@ -142,7 +142,7 @@ struct Retention: AsyncParsableCommand {
         let folder = try TemporaryFolder()
         let store = try SQLiteStore(directory: folder.url)
         try fill(store, messages: messages, group: "old", sender: "alice")
-        let size = try store.sizes().database
+        let size = store.sizes().database
         try store.close()
         let server = try ServerProcess(on: folder.url)
         defer {

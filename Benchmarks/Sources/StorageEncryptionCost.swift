@@ -84,7 +84,7 @@ struct StorageEncryptionCost: AsyncParsableCommand {
             let store = try SQLiteStore(directory: variant.directory, options: variant.options)
             try fill(store, messages: messages, group: "deep", sender: "alice")
             try store.checkpoint()
-            sizes.append(Double(try store.sizes().database))
+            sizes.append(Double(store.sizes().database))
             try store.close()
         }
         report(

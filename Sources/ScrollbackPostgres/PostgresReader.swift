@@ -32,6 +32,14 @@ class PostgresReader: StoreReader {
         try connection.all(Self.conversations, limit: limit) { $0.add(number) }
     }
 
+    private static let changedConversations = Statement(
+        "SELECT number FROM conversation WHERE number > ? AND lastCommit > ? ORDER BY number LIMIT ?"
+    ) { $0.integer() }
+
+    func conversationNumbers(after number: Int64, committedAfter lastCommit: Int64, limit: Int) throws -> [Int64] {
+        try connection.all(Self.changedConversations, limit: limit) { $0.add(number, lastCommit) }
+    }
+
     private static let channels = Statement<ConversationRow>(
         """
         SELECT \(ConversationRow.columns) FROM conversation

@@ -12,14 +12,15 @@ extension AuditRow: StoredRow, Bindable {
         let (action, user) = (columns.text(), columns.optionalUserID())
         self.init(
             number: number, at: at, actor: actor, token: issuedAt.map { TokenSource(key: key, issuedAt: $0) },
-            action: action, user: user, conversation: columns.integer(), detail: columns.optionalText())
+            action: action, user: user, conversation: columns.integer(), detail: try columns.optionalUTF8("detail"))
     }
 
     /// Binds all columns except the number.
     func bind(to parameters: inout Parameters) {
         parameters.add(at, actor, token?.key)
         parameters.add(token?.issuedAt, action, user)
-        parameters.add(conversation, detail)
+        parameters.add(conversation)
+        parameters.add(utf8: detail)
     }
 }
 
@@ -68,13 +69,13 @@ extension PostgresWriter {
         "INSERT INTO audit (\(AuditRow.insertedColumns)) VALUES (\(placeholders(AuditRow.insertedColumns)))")
 
     func insert(_ row: AuditRow) throws {
-        try connection.run(Self.insertAudit) { $0.add(row) }
+        try connection.enqueue(Self.insertAudit) { $0.add(row) }
     }
 
     private static let renameAuditUser = Statement("UPDATE audit SET userID = ? WHERE userID = ?")
 
     func renameAuditUser(_ user: UserID, to replacement: UserID) throws {
-        try connection.run(Self.renameAuditUser) { $0.add(replacement, user) }
+        try connection.enqueue(Self.renameAuditUser) { $0.add(replacement, user) }
     }
 
     private static let dropAudit = Statement(

@@ -34,7 +34,7 @@ extension PostgresWriter {
 
     func put(_ draft: DraftRow, of user: UserID) throws {
         let name = draft.conversation.description
-        try connection.run(Self.putDraft) {
+        try connection.enqueue(Self.putDraft) {
             $0.add(user, name)
             $0.add(utf8: draft.body?.text)
             $0.add(draft.rev)
@@ -48,13 +48,13 @@ extension PostgresWriter {
         """)
 
     func dropDeletedDrafts(of user: UserID, keeping count: Int) throws {
-        try connection.run(Self.dropDeletedDrafts) { $0.add(user, user, Int64(count)) }
+        try connection.enqueue(Self.dropDeletedDrafts) { $0.add(user, user, Int64(count)) }
     }
 
     private static let dropDrafts = Statement("DELETE FROM draft WHERE conversation = ?")
 
     func dropDrafts(in conversation: ConversationID) throws {
-        try connection.run(Self.dropDrafts) { $0.add(conversation.description) }
+        try connection.enqueue(Self.dropDrafts) { $0.add(conversation.description) }
     }
 }
 

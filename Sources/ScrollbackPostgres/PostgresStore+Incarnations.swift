@@ -21,7 +21,7 @@ extension PostgresWriter {
         "INSERT INTO incarnation (id, generation, firstCommit, newest, lostAfter) VALUES (?, ?, ?, ?, ?)")
 
     func begin(_ incarnation: IncarnationRow) throws {
-        try connection.run(Self.insertIncarnation) {
+        try connection.enqueue(Self.insertIncarnation) {
             $0.add(incarnation.id)
             $0.add(bits: incarnation.generation)
             $0.add(incarnation.firstCommit, incarnation.newest, incarnation.lostAfter)

@@ -113,7 +113,7 @@ extension PostgresWriter {
     private static let dropBlock = Statement("DELETE FROM block WHERE userID = ? AND blocked = ?")
 
     func putBlock(of other: UserID, by user: UserID, isOn: Bool) throws {
-        try connection.run(isOn ? Self.insertBlock : Self.dropBlock) { $0.add(user, other) }
+        try connection.enqueue(isOn ? Self.insertBlock : Self.dropBlock) { $0.add(user, other) }
     }
 
     private static let putMute = Statement(
@@ -127,19 +127,19 @@ extension PostgresWriter {
         let until: Date
         switch mute {
         case nil:
-            try connection.run(Self.dropMute) { $0.add(conversation, user) }
+            try connection.enqueue(Self.dropMute) { $0.add(conversation, user) }
             return
         case .until(let date): until = date
         case .forever: until = Date(timeIntervalSinceReferenceDate: .infinity)
         }
-        try connection.run(Self.putMute) { $0.add(conversation, user, until) }
+        try connection.enqueue(Self.putMute) { $0.add(conversation, user, until) }
     }
 
     private static let insertDelivery = Statement(
         "INSERT INTO delivery (webhook, conversation, event, seq, original, body) VALUES (?, ?, ?, ?, ?, ?)")
 
     func insertDelivery(_ row: DeliveryRow) throws {
-        try connection.run(Self.insertDelivery) {
+        try connection.enqueue(Self.insertDelivery) {
             $0.add(row.webhook, row.conversation)
             $0.add(row.event, row.seq, row.original)
             $0.add(utf8: row.body.text)
@@ -163,7 +163,9 @@ extension PostgresWriter {
         return try connection.run(
             Self.recordAttempt,
             bind: {
-                $0.add(attempt.at, attempt.error, attempt.error == nil)
+                $0.add(attempt.at)
+                $0.add(utf8: attempt.error)
+                $0.add(attempt.error == nil)
                 $0.add(webhook, conversation, number)
             })
     }
@@ -183,7 +185,7 @@ extension PostgresWriter {
             last = webhook
             guard !webhooks.contains(webhook) else { continue }
             dropped += try connection.first(Self.pendingOfWebhook) { $0.add(webhook) } ?? 0
-            try connection.run(Self.dropWebhook) { $0.add(webhook) }
+            try connection.enqueue(Self.dropWebhook) { $0.add(webhook) }
         }
         return Int(dropped)
     }
@@ -192,7 +194,7 @@ extension PostgresWriter {
         "DELETE FROM delivery WHERE conversation = ? AND isDelivered AND seq BETWEEN ? AND ?")
 
     func dropDelivered(_ places: SeqRange, in conversation: Int64) throws {
-        try connection.run(Self.dropDeliveredContent) { $0.add(conversation, places) }
+        try connection.enqueue(Self.dropDeliveredContent) { $0.add(conversation, places) }
     }
 
     private static let dropOldDelivered = Statement(

@@ -69,7 +69,7 @@ extension PostgresWriter {
         """)
 
     func putReceipt(_ seq: Seq, of user: UserID, in conversation: Int64) throws {
-        try connection.run(Self.putReceipt) { $0.add(conversation, user, seq) }
+        try connection.enqueue(Self.putReceipt) { $0.add(conversation, user, seq) }
     }
 
     private static let putInvitation = Statement(
@@ -80,13 +80,13 @@ extension PostgresWriter {
         """)
 
     func put(_ invitation: InvitationRow) throws {
-        try connection.run(Self.putInvitation) { $0.add(invitation) }
+        try connection.enqueue(Self.putInvitation) { $0.add(invitation) }
     }
 
     private static let dropInvitation = Statement("DELETE FROM invitation WHERE conversation = ? AND userID = ?")
 
     func dropInvitation(of user: UserID, to conversation: Int64) throws {
-        try connection.run(Self.dropInvitation) { $0.add(conversation, user) }
+        try connection.enqueue(Self.dropInvitation) { $0.add(conversation, user) }
     }
 
     private static let dropEndedInvitations = Statement(
@@ -106,7 +106,7 @@ extension PostgresWriter {
         """)
 
     func put(lastSeen time: Date, of user: UserID) throws {
-        try connection.run(Self.putLastSeen) { $0.add(user, time) }
+        try connection.enqueue(Self.putLastSeen) { $0.add(user, time) }
     }
 }
 

@@ -20,7 +20,10 @@ extension PostgresReader {
         "SELECT \(PushDeviceRow.columns) FROM pushDevice WHERE service = ? AND token = ?")
 
     func pushDevice(service: PushService, token: String) throws -> PushDeviceRow? {
-        try connection.first(Self.pushDeviceByToken) { $0.add(service.rawValue, token) }
+        try connection.first(Self.pushDeviceByToken) {
+            $0.add(service.rawValue)
+            $0.add(utf8: token)
+        }
     }
 
     private static let pushRecipients = Statement(
@@ -90,7 +93,7 @@ extension PostgresWriter {
         """)
 
     func put(_ person: PushUserRow) throws {
-        try connection.run(Self.putPushUser) { $0.add(person) }
+        try connection.enqueue(Self.putPushUser) { $0.add(person) }
     }
 
     private static let dropPushToken = Statement("DELETE FROM pushDevice WHERE service = ? AND token = ?")
@@ -102,14 +105,17 @@ extension PostgresWriter {
         """)
 
     func put(_ device: PushDeviceRow) throws {
-        try connection.run(Self.dropPushToken) { $0.add(device.device.service.rawValue, device.device.token) }
-        try connection.run(Self.putPushDevice) { $0.add(device) }
+        try connection.enqueue(Self.dropPushToken) {
+            $0.add(device.device.service.rawValue)
+            $0.add(utf8: device.device.token)
+        }
+        try connection.enqueue(Self.putPushDevice) { $0.add(device) }
     }
 
     private static let dropPushDevice = Statement("DELETE FROM pushDevice WHERE userID = ? AND device = ?")
 
     func dropPushDevice(_ device: Identifier, of user: UserID) throws {
-        try connection.run(Self.dropPushDevice) { $0.add(user, device) }
+        try connection.enqueue(Self.dropPushDevice) { $0.add(user, device) }
     }
 
     private static let dropPushLevel = Statement("DELETE FROM pushLevel WHERE conversation = ? AND userID = ?")
@@ -117,15 +123,15 @@ extension PostgresWriter {
         "INSERT INTO pushLevel (conversation, userID, level) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
 
     func putPushLevel(_ level: NotificationLevel, of user: UserID, in conversation: Int64) throws {
-        try connection.run(Self.dropPushLevel) { $0.add(conversation, user) }
+        try connection.enqueue(Self.dropPushLevel) { $0.add(conversation, user) }
         guard level != .none else { return }
-        try connection.run(Self.putPushLevel) { $0.add(conversation, user, level.stored) }
+        try connection.enqueue(Self.putPushLevel) { $0.add(conversation, user, level.stored) }
     }
 
     private static let insertPush = Statement("INSERT INTO push (conversation, kind, seq, body) VALUES (?, ?, ?, ?)")
 
     func insertPush(_ kind: PushRow.Kind, at seq: Seq, of conversation: Int64, body: RawJSON?) throws {
-        try connection.run(Self.insertPush) {
+        try connection.enqueue(Self.insertPush) {
             $0.add(conversation, kind.rawValue, seq)
             $0.add(utf8: body?.text)
         }
@@ -146,10 +152,10 @@ extension PostgresWriter {
 
     func put(_ walk: PushWalkRow?, of conversation: Int64) throws {
         guard let walk else {
-            try connection.run(Self.dropPushWalk) { $0.add(conversation) }
+            try connection.enqueue(Self.dropPushWalk) { $0.add(conversation) }
             return
         }
-        try connection.run(Self.putPushWalk) { $0.add(conversation, walk.through, walk.after) }
+        try connection.enqueue(Self.putPushWalk) { $0.add(conversation, walk.through, walk.after) }
     }
 
     private static let insertPushRetry = Statement(
@@ -165,14 +171,14 @@ extension PostgresWriter {
         if row.number == 0 {
             retry.number = try connection.first(Self.insertPushRetry) { $0.add(row) } ?? 0
         } else {
-            try connection.run(Self.updatePushRetry) { $0.add(row.attempts, row.notBefore, row.number) }
+            try connection.enqueue(Self.updatePushRetry) { $0.add(row.attempts, row.notBefore, row.number) }
         }
     }
 
     private static let dropPushRetry = Statement("DELETE FROM pushRetry WHERE number = ?")
 
     func dropPushRetry(_ number: Int64) throws {
-        try connection.run(Self.dropPushRetry) { $0.add(number) }
+        try connection.enqueue(Self.dropPushRetry) { $0.add(number) }
     }
 
     private static let dropPushes: [Statement<Void>] = ["push", "pushWalk", "pushRetry"].map {
@@ -180,6 +186,6 @@ extension PostgresWriter {
     }
 
     func dropPushes() throws {
-        for statement in Self.dropPushes { try connection.run(statement) }
+        for statement in Self.dropPushes { try connection.enqueue(statement) }
     }
 }

@@ -49,7 +49,7 @@ extension PostgresWriter {
         """)
 
     func put(_ row: ScheduledRow) throws {
-        try connection.run(Self.putScheduled) {
+        try connection.enqueue(Self.putScheduled) {
             $0.add(row.user, row.id, row.conversation.description)
             $0.add(row.sendAt)
             $0.add(row.dueAt)
@@ -61,13 +61,13 @@ extension PostgresWriter {
     private static let dropScheduledMessage = Statement("DELETE FROM scheduled WHERE userID = ? AND id = ?")
 
     func dropScheduled(_ id: MessageID, of user: UserID) throws {
-        try connection.run(Self.dropScheduledMessage) { $0.add(user, id) }
+        try connection.enqueue(Self.dropScheduledMessage) { $0.add(user, id) }
     }
 
     private static let dropScheduledInConversation = Statement("DELETE FROM scheduled WHERE conversation = ?")
 
     func dropScheduled(in conversation: ConversationID) throws {
-        try connection.run(Self.dropScheduledInConversation) { $0.add(conversation.description) }
+        try connection.enqueue(Self.dropScheduledInConversation) { $0.add(conversation.description) }
     }
 }
 

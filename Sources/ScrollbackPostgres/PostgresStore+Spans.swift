@@ -20,7 +20,7 @@ extension PostgresWriter {
 
     func put(_ span: SpanRow, of user: UserID, in conversation: Int64) throws {
         let end = span.end
-        try connection.run(Self.putSpan) {
+        try connection.enqueue(Self.putSpan) {
             $0.add(conversation, user, span.joined, span.left)
             $0.add(end?.time, end?.rev ?? 0, end?.isVoluntary ?? false)
             $0.add(utf8: end?.name)

@@ -64,13 +64,13 @@ extension PostgresWriter {
         """)
 
     func put(_ state: ThreadStateRow, of user: UserID, in conversation: Int64) throws {
-        try connection.run(Self.putThreadState) { $0.add(conversation, user, state) }
+        try connection.enqueue(Self.putThreadState) { $0.add(conversation, user, state) }
     }
 
     private static let dropThreadStates = Statement("DELETE FROM threadState WHERE conversation = ? AND thread = ?")
 
     func dropThread(_ thread: MessageID, in conversation: Int64) throws {
-        try connection.run(Self.dropThreadStates) { $0.add(conversation, thread) }
+        try connection.enqueue(Self.dropThreadStates) { $0.add(conversation, thread) }
         try dropBits(.replies(thread), of: conversation, below: .max)
     }
 }

@@ -24,7 +24,7 @@ extension PostgresWriter {
         """)
 
     func put(_ usage: UsageRow, of user: UserID) throws {
-        try connection.run(Self.putUsage) { parameters in
+        try connection.enqueue(Self.putUsage) { parameters in
             parameters.add(user, usage.day)
             for quota in Quota.allCases { parameters.add(usage.growth[quota]) }
         }
@@ -33,6 +33,6 @@ extension PostgresWriter {
     private static let dropUsage = Statement("DELETE FROM usage WHERE day < ?")
 
     func dropUsage(before day: Int64) throws {
-        try connection.run(Self.dropUsage) { $0.add(day) }
+        try connection.enqueue(Self.dropUsage) { $0.add(day) }
     }
 }

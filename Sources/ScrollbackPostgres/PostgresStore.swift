@@ -17,6 +17,14 @@ package final class PostgresStore: MessageStore {
         /// The time after which PostgreSQL ends a transaction that runs no statement, so that a server that stopped
         /// does not block the others.
         package var idleTransactionTimeout = Duration.seconds(5)
+        /// Whether the store has the database for itself: only one such store can be open (``ServerLock``).
+        package var isExclusive = true
+        /// How long to wait for the database while another server uses it.
+        ///
+        /// PostgreSQL needs up to 25 seconds to detect that the machine of a server was lost.
+        package var lockTimeout = Duration.seconds(30)
+        /// Counts the round trips of the store, for tests.
+        package var roundTrips: RoundTripCounter?
         /// The time limit of each statement of a migration, and of the wait for another server's migration.
         package var migrationTimeout = Duration.seconds(3600)
 
@@ -26,15 +34,17 @@ package final class PostgresStore: MessageStore {
     private let readers: ConnectionPool
     private let writer: ConnectionPool
     private let knownGeneration: Mutex<UInt64>
+    private let lock: ServerLock?
 
     /// Opens the store, and creates or migrates its tables.
     ///
-    /// - Throws: `invalid-parameter` if the URL, server or database can't be used, or a newer version of the server
-    ///   wrote the tables.
+    /// - Throws: `invalid-parameter` if the URL, server or database can't be used, another server uses the database, or
+    ///   a newer version of the server wrote the tables.
     package init(_ url: PostgresURL, options: Options = Options()) throws {
         let open: @Sendable () throws -> PostgresConnection = {
             try PostgresConnection(
-                url, timeout: options.timeout, idleTransactionTimeout: options.idleTransactionTimeout)
+                url, timeout: options.timeout, idleTransactionTimeout: options.idleTransactionTimeout,
+                roundTrips: options.roundTrips)
         }
         readers = ConnectionPool(maximumCount: options.readers, open: open)
         writer = ConnectionPool(maximumCount: 1, open: open)
@@ -42,6 +52,7 @@ package final class PostgresStore: MessageStore {
             let connection = try open()
             try connection.setTimeout(options.migrationTimeout)
             try Self.migrate(connection)
+            lock = options.isExclusive ? try ServerLock(options, open: open) : nil
             knownGeneration = Mutex(try StoreState.read(on: connection).generation)
         } catch let error as PostgresError {
             throw error.openingError
@@ -73,18 +84,57 @@ package final class PostgresStore: MessageStore {
     package func write<Answer>(_ body: (any StoreWriter, _ commit: Int64) throws -> Answer) throws -> Answer {
         try translatingErrors("The store could not be written.") {
             try writer.transaction(begin: { try StoreState.beginTransaction(on: $0) }) { connection, start in
-                let commit = start.lastCommit + 1
+                try lock?.check(start)
                 let writer = PostgresWriter(connection)
-                let answer = try body(writer, commit)
-                let end = StoreState(
-                    generation: writer.generation ?? start.generation, lastCommit: commit,
-                    newest: max(start.newest, writer.newest))
-                try end.commit(on: connection)
-                knownGeneration.withLock { $0 = end.generation }
+                var state = start
+                state.lastCommit += 1
+                let answer = try body(writer, state.lastCommit)
+                state.generation = writer.generation ?? start.generation
+                state.newest = max(start.newest, writer.newest)
+                do {
+                    try state.commit(on: connection)
+                } catch let error as PostgresError where error.isUnconfirmedCommit {
+                    throw UnconfirmedCommit(cause: error) { [self, state] in try wasCommitted(state, error) }
+                }
+                knownGeneration.withLock { [state] in $0 = state.generation }
                 return answer
             }
         }
     }
+
+    /// Returns whether a transaction was committed whose commit was not confirmed.
+    ///
+    /// It waits for the transaction if PostgreSQL still executes it. Its own commit shows that a synchronous standby has
+    /// the transaction, too.
+    private func wasCommitted(_ state: StoreState, _ error: PostgresError) throws -> Bool {
+        // Another server could have used the same number.
+        guard let lock else { throw error.chatError("") }
+        return try translatingErrors("The store could not be read.") {
+            try writer.transaction(begin: { try StoreState.beginTransaction(on: $0) }) { connection, current in
+                try lock.check(current)
+                try current.commit(on: connection)
+                guard current.lastCommit >= state.lastCommit else { return false }
+                knownGeneration.withLock { $0 = current.generation }
+                return true
+            }
+        }
+    }
+
+    /// Checks that no other server took over the database, and takes the lock again if its connection was lost.
+    ///
+    /// - Throws: `conflict` if another server took over. Other errors are temporary.
+    package func checkLock() throws {
+        try translatingErrors("The store could not be read.") { try lock?.renew() }
+    }
+
+    /// Returns the size of the database on the server's disk, in bytes.
+    package func size() throws -> Int64 {
+        try translatingErrors("The store could not be read.") {
+            try readers.transaction(begin: { try $0.first(Self.databaseSize) ?? 0 }) { $1 }
+        }
+    }
+
+    private static let databaseSize = Statement("SELECT pg_database_size(current_database())") { $0.integer() }
 
     /// Returns `false`: PostgreSQL frees space by itself (autovacuum).
     package func vacuum() -> Bool { false }
@@ -95,6 +145,7 @@ package final class PostgresStore: MessageStore {
     package func close() {
         readers.close()
         writer.close()
+        lock?.close()
     }
 
     private func translatingErrors<Answer>(_ message: String, _ body: () throws -> Answer) throws -> Answer {

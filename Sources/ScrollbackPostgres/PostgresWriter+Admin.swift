@@ -11,13 +11,13 @@ extension PostgresWriter {
         """)
 
     func put(_ ban: BanRow) throws {
-        try connection.run(Self.putBan) { $0.add(ban) }
+        try connection.enqueue(Self.putBan) { $0.add(ban) }
     }
 
     private static let dropBan = Statement("DELETE FROM ban WHERE conversation = ? AND userID = ?")
 
     func dropBan(of user: UserID, in conversation: Int64) throws {
-        try connection.run(Self.dropBan) { $0.add(conversation, user) }
+        try connection.enqueue(Self.dropBan) { $0.add(conversation, user) }
     }
 
     private static let insertReport = Statement(
@@ -35,7 +35,7 @@ extension PostgresWriter {
         if row.number == 0 {
             report.number = try connection.first(Self.insertReport) { $0.add(row) } ?? 0
         } else {
-            try connection.run(Self.updateReport) { $0.add(row, row.number) }
+            try connection.enqueue(Self.updateReport) { $0.add(row, row.number) }
         }
     }
 
@@ -57,7 +57,7 @@ extension PostgresWriter {
         if row.number == 0 {
             erasure.number = try connection.first(Self.insertErasure) { $0.add(row) } ?? 0
         } else {
-            try connection.run(Self.updateErasure) { $0.add(row, row.number) }
+            try connection.enqueue(Self.updateErasure) { $0.add(row, row.number) }
         }
     }
 
@@ -65,32 +65,32 @@ extension PostgresWriter {
         "INSERT INTO participant (userID, conversation) VALUES (?, ?) ON CONFLICT DO NOTHING")
 
     func insertParticipant(_ user: UserID, in conversation: Int64) throws {
-        try connection.run(Self.insertParticipant) { $0.add(user, conversation) }
+        try connection.enqueue(Self.insertParticipant) { $0.add(user, conversation) }
     }
 
     private static let setSender = Statement("UPDATE message SET sender = ? WHERE conversation = ? AND seq = ?")
 
     func setSender(_ sender: UserID, at seq: Seq, in conversation: Int64) throws {
-        try connection.run(Self.setSender) { $0.add(sender, conversation, seq) }
+        try connection.enqueue(Self.setSender) { $0.add(sender, conversation, seq) }
     }
 
     private static let setSenderOfKey = Statement("UPDATE messageKey SET sender = ? WHERE conversation = ? AND id = ?")
 
     func setSender(_ sender: UserID, ofKey id: MessageID, in conversation: Int64) throws {
-        try connection.run(Self.setSenderOfKey) { $0.add(sender, conversation, id) }
+        try connection.enqueue(Self.setSenderOfKey) { $0.add(sender, conversation, id) }
     }
 
     private static let setSenderOfMention = Statement(
         "UPDATE mention SET sender = ? WHERE conversation = ? AND userID = ? AND seq = ?")
 
     func setSender(_ sender: UserID, ofMentionOf user: UserID?, at seq: Seq, in conversation: Int64) throws {
-        try connection.run(Self.setSenderOfMention) { $0.add(sender, conversation, user?.text ?? "", seq) }
+        try connection.enqueue(Self.setSenderOfMention) { $0.add(sender, conversation, user?.text ?? "", seq) }
     }
 
     private static let setOwner = Statement("UPDATE media SET owner = ? WHERE id = ?")
 
     func setOwner(_ owner: UserID, of media: MediaID) throws {
-        try connection.run(Self.setOwner) { $0.add(owner, media.uuid) }
+        try connection.enqueue(Self.setOwner) { $0.add(owner, media.uuid) }
     }
 
     private static let forgetInConversation: [Statement<Void>] = [
@@ -103,7 +103,6 @@ extension PostgresWriter {
         for statement in Self.forgetInConversation + [Self.forgetBits] {
             try connection.enqueue(statement) { $0.add(conversation, user) }
         }
-        try connection.sync()
     }
 
     private static let forgetUser: [Statement<Void>] = [
@@ -116,6 +115,5 @@ extension PostgresWriter {
 
     func forget(_ user: UserID) throws {
         for statement in Self.forgetUser { try connection.enqueue(statement) { $0.add(user) } }
-        try connection.sync()
     }
 }

@@ -9,15 +9,13 @@ extension PostgresWriter {
         """)
 
     func update(_ message: MessageRow, in conversation: Int64) throws {
-        let count = try connection.run(
+        let seq = message.seq
+        try connection.enqueueUpdate(
             Self.updateMessage,
             bind: {
                 $0.add(stateOf: message)
-                $0.add(conversation, message.seq)
-            })
-        guard count == 1 else {
-            throw ChatError(.internalError, "Message \(message.seq) does not exist in conversation \(conversation).")
-        }
+                $0.add(conversation, seq)
+            }, missing: "Message \(seq) does not exist in conversation \(conversation).")
     }
 
     private static let removeMessages = Statement(
@@ -29,7 +27,6 @@ extension PostgresWriter {
         for statement in [Self.removeMessages, Self.removeTheirActions] {
             try connection.enqueue(statement) { $0.add(conversation, places) }
         }
-        try connection.sync()
     }
 
     private static let insertKey = Statement(
@@ -39,7 +36,7 @@ extension PostgresWriter {
         """)
 
     func insert(_ key: KeyRow, in conversation: Int64) throws {
-        try connection.run(Self.insertKey) { $0.add(key, conversation) }
+        try connection.enqueue(Self.insertKey) { $0.add(key, conversation) }
     }
 
     private static let dropKeys = Statement(
@@ -56,31 +53,31 @@ extension PostgresWriter {
         "INSERT INTO change (\(ChangeRow.columns), conversation) VALUES (\(placeholders(ChangeRow.columns)), ?)")
 
     func insert(_ change: ChangeRow, in conversation: Int64) throws {
-        try connection.run(Self.insertChange) { $0.add(change, conversation) }
+        try connection.enqueue(Self.insertChange) { $0.add(change, conversation) }
     }
 
     private static let dropChanges = Statement("DELETE FROM change WHERE conversation = ? AND rev <= ?")
 
     func dropChanges(in conversation: Int64, through rev: Int64) throws {
-        try connection.run(Self.dropChanges) { $0.add(conversation, rev) }
+        try connection.enqueue(Self.dropChanges) { $0.add(conversation, rev) }
     }
 
     private static let insertAction = Statement(
         "INSERT INTO action (conversation, \(ActionRow.columns)) VALUES (?, \(placeholders(ActionRow.columns)))")
 
     func insert(_ action: ActionRow, in conversation: Int64) throws {
-        try connection.run(Self.insertAction) { $0.add(action, in: conversation) }
+        try connection.enqueue(Self.insertAction) { $0.add(action, in: conversation) }
     }
 
     private static let removeAction = Statement("DELETE FROM action WHERE conversation = ? AND timetoken = ?")
 
     func removeAction(at timetoken: Timetoken, in conversation: Int64) throws {
-        try connection.run(Self.removeAction) { $0.add(conversation, timetoken) }
+        try connection.enqueue(Self.removeAction) { $0.add(conversation, timetoken) }
     }
 
     private static let removeActions = Statement("DELETE FROM action WHERE conversation = ? AND seq = ?")
 
     func removeActions(at seq: Seq, in conversation: Int64) throws {
-        try connection.run(Self.removeActions) { $0.add(conversation, seq) }
+        try connection.enqueue(Self.removeActions) { $0.add(conversation, seq) }
     }
 }

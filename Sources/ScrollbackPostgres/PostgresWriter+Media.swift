@@ -9,13 +9,13 @@ extension PostgresWriter {
         """)
 
     func put(_ media: MediaRow) throws {
-        try connection.run(Self.putMedia) { $0.add(media) }
+        try connection.enqueue(Self.putMedia) { $0.add(media) }
     }
 
     private static let removeMedia = Statement("DELETE FROM media WHERE id = ?")
 
     func remove(_ media: MediaID) throws {
-        try connection.run(Self.removeMedia) { $0.add(media.uuid) }
+        try connection.enqueue(Self.removeMedia) { $0.add(media.uuid) }
     }
 
     private static let insertUse = Statement(
@@ -25,14 +25,14 @@ extension PostgresWriter {
         """)
 
     func insert(_ use: MediaUseRow) throws {
-        try connection.run(Self.insertUse) { $0.add(use) }
+        try connection.enqueue(Self.insertUse) { $0.add(use) }
     }
 
     private static let removeUse = Statement(
         "DELETE FROM mediaUse WHERE media = ? AND conversation = ? AND seq = ?")
 
     func remove(_ use: MediaUseRow) throws {
-        try connection.run(Self.removeUse) { $0.add(use) }
+        try connection.enqueue(Self.removeUse) { $0.add(use) }
     }
 
     private static let putUpload = Statement(
@@ -42,12 +42,12 @@ extension PostgresWriter {
         """)
 
     func put(_ upload: UploadRow) throws {
-        try connection.run(Self.putUpload) { $0.add(upload) }
+        try connection.enqueue(Self.putUpload) { $0.add(upload) }
     }
 
     private static let removeUpload = Statement("DELETE FROM upload WHERE id = ?")
 
     func remove(_ upload: UploadID) throws {
-        try connection.run(Self.removeUpload) { $0.add(upload.text) }
+        try connection.enqueue(Self.removeUpload) { $0.add(upload.text) }
     }
 }

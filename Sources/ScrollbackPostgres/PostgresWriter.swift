@@ -2,6 +2,8 @@ import ScrollbackEngine
 import ScrollbackModel
 
 /// Executes the engine's changes in one transaction.
+///
+/// Changes are queued, and sent with the next query or the commit. Their errors are thrown then.
 final class PostgresWriter: PostgresReader, StoreWriter {
     /// The newest timetoken of all conversations in this transaction.
     private(set) var newest = Timetoken(rawValue: 0)
@@ -28,9 +30,9 @@ final class PostgresWriter: PostgresReader, StoreWriter {
         if row.number == 0 {
             conversation.number = try connection.first(Self.insertConversation) { $0.add(row, row.id) } ?? 0
         } else {
-            guard try connection.run(Self.updateConversation, bind: { $0.add(row, row.number) }) == 1 else {
-                throw ChatError(.internalError, "Conversation number \(row.number) does not exist.")
-            }
+            try connection.enqueueUpdate(
+                Self.updateConversation, bind: { $0.add(row, row.number) },
+                missing: "Conversation number \(row.number) does not exist.")
         }
         newest = max(newest, row.timetoken)
     }
@@ -43,7 +45,7 @@ final class PostgresWriter: PostgresReader, StoreWriter {
         """)
 
     func put(_ member: MemberRow) throws {
-        try connection.run(Self.putMember) { $0.add(member) }
+        try connection.enqueue(Self.putMember) { $0.add(member) }
     }
 
     private static let putUser = Statement(
@@ -53,14 +55,14 @@ final class PostgresWriter: PostgresReader, StoreWriter {
         """)
 
     func put(_ user: UserRow) throws {
-        try connection.run(Self.putUser) { $0.add(user) }
+        try connection.enqueue(Self.putUser) { $0.add(user) }
     }
 
     private static let insertMessage = Statement(
         "INSERT INTO message (conversation, \(MessageRow.columns)) VALUES (?, \(placeholders(MessageRow.columns)))")
 
     func insert(_ message: MessageRow, in conversation: Int64) throws {
-        try connection.run(Self.insertMessage) { $0.add(message, in: conversation) }
+        try connection.enqueue(Self.insertMessage) { $0.add(message, in: conversation) }
     }
 
     private static let putBits = Statement(
@@ -70,7 +72,7 @@ final class PostgresWriter: PostgresReader, StoreWriter {
         """)
 
     func put(_ block: BitBlock, of set: BitSet, in conversation: Int64) throws {
-        try connection.run(Self.putBits) {
+        try connection.enqueue(Self.putBits) {
             $0.add(conversation, set, block.index)
             $0.add(bytesOf: block.words)
         }
@@ -80,7 +82,7 @@ final class PostgresWriter: PostgresReader, StoreWriter {
         "DELETE FROM bits WHERE conversation = ? AND kind = ? AND userID = ? AND block < ?")
 
     func dropBits(_ set: BitSet, of conversation: Int64, below block: Int64) throws {
-        try connection.run(Self.dropBits) { $0.add(conversation, set, block) }
+        try connection.enqueue(Self.dropBits) { $0.add(conversation, set, block) }
     }
 
     private static let putDeletedRange = Statement(
@@ -91,7 +93,7 @@ final class PostgresWriter: PostgresReader, StoreWriter {
         """)
 
     func put(_ deletedRange: DeletedRangeRow, of user: UserID?, in conversation: Int64) throws {
-        try connection.run(Self.putDeletedRange) {
+        try connection.enqueue(Self.putDeletedRange) {
             $0.add(conversation, user?.text ?? "", deletedRange.places)
             $0.add(deletedRange.userRev, deletedRange.holdsMessages)
         }
@@ -101,7 +103,7 @@ final class PostgresWriter: PostgresReader, StoreWriter {
         "DELETE FROM deletedRange WHERE conversation = ? AND userID = ? AND lower = ?")
 
     func dropDeletedRange(from seq: Seq, of user: UserID?, in conversation: Int64) throws {
-        try connection.run(Self.dropDeletedRange) { $0.add(conversation, user?.text ?? "", seq) }
+        try connection.enqueue(Self.dropDeletedRange) { $0.add(conversation, user?.text ?? "", seq) }
     }
 
     private static let insertMention = Statement(
@@ -111,14 +113,14 @@ final class PostgresWriter: PostgresReader, StoreWriter {
         """)
 
     func insertMention(of user: UserID?, by sender: UserID, at seq: Seq, in conversation: Int64) throws {
-        try connection.run(Self.insertMention) { $0.add(conversation, user?.text ?? "", seq, sender) }
+        try connection.enqueue(Self.insertMention) { $0.add(conversation, user?.text ?? "", seq, sender) }
     }
 
     private static let dropMention = Statement(
         "DELETE FROM mention WHERE conversation = ? AND userID = ? AND seq = ?")
 
     func dropMention(of user: UserID?, at seq: Seq, in conversation: Int64) throws {
-        try connection.run(Self.dropMention) { $0.add(conversation, user?.text ?? "", seq) }
+        try connection.enqueue(Self.dropMention) { $0.add(conversation, user?.text ?? "", seq) }
     }
 
     private static let putSettings = Statement(
@@ -128,7 +130,7 @@ final class PostgresWriter: PostgresReader, StoreWriter {
         """)
 
     func put(settings: RawJSON) throws {
-        try connection.run(Self.putSettings) { $0.add(utf8: settings.text) }
+        try connection.enqueue(Self.putSettings) { $0.add(utf8: settings.text) }
     }
 
     private static let eraseRows: [Statement<Void>] = [
@@ -149,6 +151,5 @@ final class PostgresWriter: PostgresReader, StoreWriter {
         for statement in Self.eraseRows + [Self.eraseReaders, Self.eraseMembers] {
             try connection.enqueue(statement) { $0.add(conversation) }
         }
-        try connection.sync()
     }
 }

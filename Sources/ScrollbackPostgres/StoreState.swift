@@ -1,3 +1,4 @@
+import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 
@@ -5,25 +6,24 @@ import ScrollbackModel
 ///
 /// A transaction locks it from its beginning to its end, so that transactions run one after the other.
 struct StoreState: StoredRow {
-    static let columns = "generation, lastCommit, newest"
+    static let columns = "generation, lastCommit, newest, server"
 
     var generation: UInt64
     var lastCommit: Int64
     /// The newest time of any message.
     var newest: Timetoken
+    /// The server that may write; `nil` if every server may.
+    var server: UUID?
 
     private static let current = Statement<StoreState>("SELECT \(columns) FROM storeState")
     private static let locked = Statement<StoreState>("SELECT \(columns) FROM storeState FOR NO KEY UPDATE")
-    private static let update = Statement("UPDATE storeState SET (\(columns)) = (?, ?, ?)")
-
-    init(generation: UInt64, lastCommit: Int64, newest: Timetoken) {
-        self.generation = generation
-        self.lastCommit = lastCommit
-        self.newest = newest
-    }
+    private static let update = Statement("UPDATE storeState SET (\(columns)) = (\(placeholders(columns)))")
 
     init(_ columns: inout Columns) {
-        self.init(generation: columns.bits(), lastCommit: columns.integer(), newest: columns.timetoken())
+        generation = columns.bits()
+        lastCommit = columns.integer()
+        newest = columns.timetoken()
+        server = columns.optionalUUID()
     }
 
     /// Begins a transaction and waits for its turn, in one round trip.
@@ -48,7 +48,7 @@ struct StoreState: StoredRow {
     func commit(on connection: PostgresConnection) throws {
         try connection.enqueue(Self.update) {
             $0.add(bits: generation)
-            $0.add(lastCommit, newest)
+            $0.add(lastCommit, newest, server)
         }
         try connection.commit()
     }

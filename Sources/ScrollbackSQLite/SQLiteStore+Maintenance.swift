@@ -5,13 +5,8 @@ import SQLiteSupport
 import Synchronization
 
 extension SQLiteStore {
-    /// Returns the sizes of the main file and the write-ahead log, and the free space of the volume, in bytes.
-    package func sizes() throws -> (database: Int64, wal: Int64, free: Int64) {
-        return try translatingErrors {
-            let volume = try FileManager.default.attributesOfFileSystem(forPath: directory.path)
-            return (size(""), size("-wal"), (volume[.systemFreeSize] as? NSNumber)?.int64Value ?? 0)
-        }
-    }
+    /// Returns the sizes of the main file and the write-ahead log in bytes.
+    package func sizes() -> (database: Int64, wal: Int64?) { (size(""), size("-wal")) }
 
     private func size(_ suffix: String) -> Int64 {
         Self.size(of: directory.appending(component: Self.fileName + suffix).path)

@@ -21,8 +21,9 @@ package struct Server: Sendable {
 
     private let options: ServerOptions
     private let logger: Logger
-    private let store: SQLiteStore
+    private let store: any ServerStore
     private let search: SQLiteSearch
+    private let directoryLock: DirectoryLock?
     private let media: DiskMediaStore
     private let engine: Engine
     private let webhooks: HTTPWebhookTransport
@@ -63,12 +64,7 @@ package struct Server: Sendable {
         limits = ConnectionLimits(
             maximum: try DescriptorLimit.connections(configured: options.connections, of: DescriptorLimit.raise()),
             maximumPerAddress: options.connectionsPerAddress, metrics: metrics, logger: logger)
-        var storeOptions = SQLiteStore.Options()
-        // Two more for work that has threads of its own, such as pushes and cleanup.
-        storeOptions.readers = options.readers + options.searchReaders + options.admissionReaders + 2
-        storeOptions.keys = options.storeKeys
-        store = try SQLiteStore(directory: options.directory, options: storeOptions)
-        search = try SQLiteSearch(store)
+        (store, search, directoryLock) = try options.openStore()
         webhooks = HTTPWebhookTransport()
         let agent = "scrollback/\(Self.version)"
         pushTransport = HTTPPushTransport(agent: agent, authorities: options.pushAuthorities)
@@ -163,8 +159,11 @@ package struct Server: Sendable {
             PushDeliveryService(engine: engine),
             ScheduledMessageService(engine: engine, logger: logger),
             UserErasureService(engine: engine, logger: logger),
-            StorageEncryptionService(store: store, media: media, threads: diskThreads, logger: logger),
+            StoreLockService(store: store, threads: diskThreads, logger: logger),
         ]
+        if let store = store as? SQLiteStore {
+            services.append(StorageEncryptionService(store: store, media: media, threads: diskThreads, logger: logger))
+        }
         services += listeners as [any Service]
         services.append(Drain(sockets: listeners.map(\.sockets), engine: engine, readiness: readiness))
         if options.metrics != nil {
@@ -183,6 +182,7 @@ package struct Server: Sendable {
         try await diskThreads.shutdownGracefully()
         try? search.close()
         try store.close()
+        directoryLock?.release()
     }
 }
 

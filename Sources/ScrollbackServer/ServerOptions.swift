@@ -58,6 +58,10 @@ package struct ServerOptions: Sendable {
     package var metricsToken: String?
     /// Whether to create sample data if it does not exist.
     package var makesDemo = false
+    /// The URL of a PostgreSQL database for the messages, or `nil` for an SQLite store in the data directory.
+    package var storeURL: String?
+    /// How long to wait for the PostgreSQL database while another server uses it.
+    package var storeLockTimeout = Duration.seconds(30)
     /// The storage encryption keys, or `nil` for no encryption.
     ///
     /// An encrypted data directory requires its keys.

@@ -2,6 +2,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackPostgres
 import Synchronization
+import TestSupport
 
 /// Two stores on one database, as two servers have, which execute the calls in turn.
 final class AlternatingStores: MessageStore {
@@ -11,7 +12,7 @@ final class AlternatingStores: MessageStore {
     /// Opens both stores in a new schema.
     init(in database: PostgresDatabase) throws {
         let url = try database.makeSchema()
-        stores = try (0..<2).map { _ in try PostgresStore(url, options: PostgresDatabase.options) }
+        stores = try (0..<2).map { _ in try PostgresStore(url, options: PostgresDatabase.sharedOptions) }
     }
 
     private var next: PostgresStore {

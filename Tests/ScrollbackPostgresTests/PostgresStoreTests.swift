@@ -13,9 +13,13 @@ import Testing
         database = try PostgresDatabase()
     }
 
-    private func open(_ url: PostgresURL) throws -> PostgresStore {
-        try PostgresStore(url, options: PostgresDatabase.options)
+    private func open(
+        _ url: PostgresURL, _ options: PostgresStore.Options = PostgresDatabase.options
+    ) throws -> PostgresStore {
+        try PostgresStore(url, options: options)
     }
+
+    private func openShared(_ url: PostgresURL) throws -> PostgresStore { try open(url, PostgresDatabase.sharedOptions) }
 
     /// Stores a user and returns the number of the commit.
     @discardableResult
@@ -76,7 +80,7 @@ import Testing
     @Test func `Stores that open at the same time create the tables once`() async throws {
         let url = try database.makeSchema()
         let generations = try await withThrowingTaskGroup(of: UInt64.self) { group in
-            for _ in 0..<4 { group.addTask { try PostgresStore(url, options: PostgresDatabase.options).generation } }
+            for _ in 0..<4 { group.addTask { try PostgresStore(url, options: PostgresDatabase.sharedOptions).generation } }
             return try await group.reduce(into: Set()) { $0.insert($1) }
         }
         #expect(generations.count == 1)
@@ -86,7 +90,7 @@ import Testing
 
     @Test func `Transactions of two stores on one database have consecutive numbers`() throws {
         let url = try database.makeSchema()
-        let (first, second) = (try open(url), try open(url))
+        let (first, second) = (try openShared(url), try openShared(url))
         for number: Int64 in stride(from: 1, to: 9, by: 2) {
             #expect(try put("alice", in: first) == number)
             #expect(try put("bob", in: second) == number + 1)
@@ -96,7 +100,7 @@ import Testing
 
     @Test func `Concurrent transactions of two stores don't lose changes`() async throws {
         let url = try database.makeSchema()
-        let stores = [try open(url), try open(url)]
+        let stores = [try openShared(url), try openShared(url)]
         let id = ConversationID.group("swift")
         try stores[0].write { store, _ in
             var row = ConversationRow(id: id, salt: 1, createdAt: Date(timeIntervalSince1970: 0))
@@ -139,7 +143,8 @@ import Testing
             try store.write { writer, _ in
                 try writer.put(UserRow(profile: UserProfile(id: "alice")))
                 try database.endSessions(of: url)
-                try writer.put(UserRow(profile: UserProfile(id: "bob")))
+                // Changes are sent with the next query.
+                _ = try writer.user("bob")
             }
         } throws: {
             ($0 as? ChatError)?.code == .overloaded
@@ -148,27 +153,82 @@ import Testing
         #expect(try put("carol", in: store) == 1)
     }
 
-    @Test func `A commit whose answer is lost fails as a timeout that may have succeeded`() throws {
-        let url = try database.makeSchema()
-        let store = try open(url)
-        // The deferred trigger runs during the commit.
+    /// Makes the commits of a schema run a statement, until the trigger is removed.
+    private func runDuringCommits(_ statement: String, _ url: PostgresURL) throws {
+        // A deferred trigger runs during the commit.
         try database.execute(
             """
-            CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS
-                'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END';
-            CREATE CONSTRAINT TRIGGER end_session AFTER UPDATE ON storeState DEFERRABLE INITIALLY DEFERRED
-                FOR EACH ROW EXECUTE FUNCTION end_session()
+            CREATE FUNCTION during_commit() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN \(statement); RETURN NULL; END';
+            CREATE CONSTRAINT TRIGGER during_commit AFTER UPDATE ON storeState DEFERRABLE INITIALLY DEFERRED
+                FOR EACH ROW EXECUTE FUNCTION during_commit()
             """, on: url)
-        #expect {
-            try put("alice", in: store)
-        } throws: { error in
-            guard let error = error as? ChatError, case .commitUnconfirmed = error.cause as? PostgresError else {
-                return false
-            }
-            return error.code == .timeout
-        }
-        try database.execute("DROP TRIGGER end_session ON storeState", on: url)
+    }
+
+    @Test func `A commit whose answer is lost is unconfirmed, and the store knows later that it failed`() throws {
+        let url = try database.makeSchema()
+        let store = try open(url)
+        try runDuringCommits("PERFORM pg_terminate_backend(pg_backend_pid())", url)
+        let error = #expect(throws: UnconfirmedCommit.self) { try put("alice", in: store) }
+        try database.execute("DROP TRIGGER during_commit ON storeState", on: url)
+        #expect(try error?.wasCommitted() == false)
         #expect(try put("bob", in: store) == 1)
+        #expect(try !contains("alice", store))
+    }
+
+    @Test func `A commit whose answer is lost is unconfirmed, and the store knows later that it succeeded`() throws {
+        let url = try database.makeSchema()
+        let proxy = try SocketProxy(to: database.socket)
+        defer { proxy.close() }
+        let store = try open(PostgresURL(url.text.replacing(database.socket.directory, with: proxy.directory)))
+        let error = #expect(throws: UnconfirmedCommit.self) {
+            try store.write { writer, _ in
+                try writer.put(UserRow(profile: UserProfile(id: "alice")))
+                proxy.loseNextAnswer()
+            }
+        }
+        #expect(try error?.wasCommitted() == true)
+        #expect(try contains("alice", store))
+        #expect(try put("bob", in: store) == 2)
+    }
+
+    // MARK: Exclusive stores
+
+    @Test func `A store that another server uses is refused after the time limit, and can be opened when it is closed`()
+        throws
+    {
+        let url = try database.makeSchema()
+        let first = try open(url)
+        var options = PostgresDatabase.options
+        options.lockTimeout = .zero
+        let error = #expect(throws: ChatError.self) { _ = try open(url, options) }
+        #expect(error?.parameter == "store")
+        #expect(error?.message.contains("another server uses (from this machine, since 2") == true)
+        try put("alice", in: first)
+        first.close()
+        #expect(try contains("alice", open(url, options)))
+    }
+
+    @Test func `A store that was taken over refuses to write, and says so when it is checked`() throws {
+        let url = try database.makeSchema()
+        let first = try open(url)
+        try first.checkLock()
+        // The lock is lost, and another server starts before the store notices.
+        try database.endSessions(of: url)
+        let second = try open(url)
+        #expect { try put("alice", in: first) } throws: { ($0 as? ChatError)?.code == .conflict }
+        #expect { try first.checkLock() } throws: { ($0 as? ChatError)?.code == .conflict }
+        #expect(try put("bob", in: second) == 1)
+        try second.checkLock()
+    }
+
+    @Test func `A store takes its lock again after its connection was lost`() throws {
+        let url = try database.makeSchema()
+        let first = try open(url)
+        try database.endSessions(of: url)
+        #expect(!database.isLocked(url))
+        try first.checkLock()
+        #expect(database.isLocked(url))
+        try put("alice", in: first)
     }
 
     @Test func `A transaction that ignores the error of a statement does not commit`() throws {
@@ -204,7 +264,7 @@ import Testing
     @Test func `A server that does not answer is one clear error`() throws {
         // The system accepts connections for a listening socket, and no program reads from them.
         let folder = try TemporaryFolder()
-        let listener = try SilentListener(at: folder.url.appending(component: ".s.PGSQL.5432"))
+        let listener = try UnixListener(at: folder.url.appending(component: ".s.PGSQL.5432"))
         defer { listener.close() }
         var options = PostgresStore.Options()
         options.timeout = .milliseconds(20)
@@ -222,26 +282,4 @@ import Testing
             return error.message.contains("can't be reached")
         }
     }
-}
-
-/// A Unix socket that accepts connections and never answers.
-private struct SilentListener {
-    private let descriptor: CInt
-
-    init(at file: URL) throws {
-        descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let path = Array(file.path.utf8)
-        try #require(path.count < MemoryLayout.size(ofValue: address.sun_path))
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        try #require(result == 0 && listen(descriptor, 8) == 0)
-    }
-
-    func close() { _ = Foundation.close(descriptor) }
 }

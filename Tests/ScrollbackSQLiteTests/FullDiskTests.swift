@@ -34,7 +34,7 @@ import Testing
     @Test func `On a full disk, sends fail and reads continue, and sends succeed when there is space again`() throws {
         #expect(try send(1)?.get().position?.seq == 1)
         try store.checkpoint()
-        let pages = try store.sizes().database / 4096
+        let pages = store.sizes().database / 4096
         #expect(try store.setMaximumPages(pages + 15) == pages + 15)
 
         var sent: UInt64 = 1

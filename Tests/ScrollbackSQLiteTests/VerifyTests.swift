@@ -138,7 +138,7 @@ import Testing
         var workload = try Workload(store, seed: 1)
         workload.run(steps: 300)
         try store.checkpoint()
-        let size = try store.sizes().database
+        let size = store.sizes().database
         try store.close()
         let file = try FileHandle(forUpdating: folder.url.appending(component: SQLiteStore.fileName))
         try file.seek(toOffset: UInt64(size) - 4096)

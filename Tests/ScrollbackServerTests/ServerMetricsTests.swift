@@ -219,7 +219,8 @@ struct ServerMetricsTests {
     private func withEngine(_ body: (Engine, SQLiteStore) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
         let store = try SQLiteStore(directory: folder.url)
-        try await body(try Engine(store: store, execution: .inline), store)
+        let space = StorageSpace(volumeOf: folder.url, floor: 0)
+        try await body(try Engine(store: store, execution: .inline, space: space), store)
         try store.close()
     }
 

@@ -8,7 +8,7 @@ import SystemPackage
 
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Run a server with an embedded SQLite store.",
+        abstract: "Run a server.",
         discussion: """
             The first start creates the data directory with a secret that signs tokens (secrets.json) and an \
             administrator token (admin.key). On SIGTERM or SIGINT, the server completes pending requests, asks clients \
@@ -33,6 +33,14 @@ struct Serve: AsyncParsableCommand {
 
     @Option(help: "The data directory (default: ./scrollback-data).")
     var data: String?
+
+    @Option(
+        help: """
+            The URL of a PostgreSQL database for the messages, such as postgres://user@host:5432/database (default: an \
+            SQLite store in the data directory). Prefer SCROLLBACK_STORE_URL if it contains a password. Keys and files \
+            stay in the data directory.
+            """)
+    var store: String?
 
     @Option(help: "A JSON file with settings.")
     var config: String?
@@ -159,6 +167,13 @@ struct Serve: AsyncParsableCommand {
             let origins = allowOrigin.isEmpty ? settings.stringArray(forKey: "allow.origin") ?? [] : allowOrigin
             options.allowedOrigins = try AllowedOrigins(origins)
 
+            options.storeURL = store ?? settings.string(forKey: "store.url")
+            if let seconds = settings.double(forKey: "store.lockSeconds") {
+                guard (0...3600).contains(seconds) else {
+                    throw ChatError.invalidParameter("store.lockSeconds", "must be in 0...3600")
+                }
+                options.storeLockTimeout = .seconds(seconds)
+            }
             options.storeKeys = try storeKeyOptions.keys { settings.string(forKey: ConfigKey($0)) }
             options.pushCredentials = pushCredentials ?? settings.string(forKey: "push.credentials")
             options.pushAuthorities = settings.string(forKey: "push.authorities")

@@ -43,6 +43,10 @@ struct Verify: AsyncParsableCommand {
             if against != nil, BackupManifest.exists(in: url) || isDataDirectory(url) {
                 throw ChatError.invalidParameter("against", "can only be compared with a client's store")
             }
+            for (path, parameter) in [(directory, "directory"), (against, "against")] {
+                guard let path else { continue }
+                try PostgresMarker.checkMissing(in: URL(filePath: path), parameter: parameter)
+            }
             if BackupManifest.exists(in: url) {
                 (violations, olderSchema) = try verifyBackup(url)
             } else if isDataDirectory(url) {

@@ -72,6 +72,9 @@ struct DirectoryChecks {
     }
 
     private func store() -> [Finding] {
+        if PostgresMarker.exists(in: directory) {
+            return [.ok("store", "The messages are in a PostgreSQL database, which this command does not check.")]
+        }
         let inspection: SQLiteStore.Inspection
         do {
             guard let found = try SQLiteStore.inspect(directory) else {

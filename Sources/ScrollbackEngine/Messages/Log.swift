@@ -38,6 +38,9 @@ package final class Log: Sendable {
     /// Only the writer accesses it; the lock satisfies the compiler.
     private let newest: Mutex<Timetoken>
 
+    /// The last transaction, if it is not known whether it was committed.
+    private let unconfirmed = Mutex<(Outcome, UnconfirmedCommit)?>(nil)
+
     private struct State {
         var waiting: WriterQueue<any Job>
         var isRunning = false
@@ -170,12 +173,21 @@ package final class Log: Sendable {
         }
     }
 
+    /// What a transaction did, to announce it after the commit.
+    private struct Outcome {
+        var events: [Event]
+        var commit: Int64
+        var summary: OutboundSummary
+    }
+
     private func execute(_ batch: [any Job]) {
         let start = DispatchTime.now()
+        var outcome: Outcome?
         do {
+            try settleUnconfirmedCommit()
             let now = max(Timetoken(clock()), Timetoken(rawValue: newest.withLock { $0.rawValue } + 1))
             let settings = settings()
-            let (events, commit, summary) = try store.write { writer, commit in
+            try store.write { writer, commit in
                 let transaction = Transaction(
                     store: writer, now: now, commit: commit, generation: store.generation, settings: settings,
                     ledger: ledger, space: space)
@@ -183,23 +195,69 @@ package final class Log: Sendable {
                 try transaction.flush()
                 let summary = try record(transaction)
                 newest.withLock { $0 = max($0, transaction.newest) }
-                return (transaction.events, commit, summary)
+                outcome = Outcome(events: transaction.events, commit: commit, summary: summary)
             }
-            let nanoseconds = DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds
-            publish(events, commit)
-            recorded(summary)
-            for job in batch { job.finish(nil) }
-            load.add(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds)
-            observe(CommitReport(jobs: batch.count, seconds: Double(nanoseconds) / 1e9, failed: false))
+            finish(batch, outcome, start)
+        } catch let error as UnconfirmedCommit {
+            switch try? error.wasCommitted() {
+            case true: finish(batch, outcome, start)
+            case false: fail(batch, ChatError(.overloaded, "The database failed; nothing was stored.", retryAfter: 1))
+            case nil:
+                unconfirmed.withLock { $0 = outcome.map { ($0, error) } }
+                let message = "The database did not confirm the commit, which may have succeeded. Repeat the request."
+                fail(batch, ChatError(.timeout, message, cause: error.cause))
+                settleLater()
+            }
         } catch {
             let failure = error as? ChatError ?? ChatError(.internalError, "The store failed.", cause: error)
-            observe(CommitReport(jobs: batch.count, seconds: 0, failed: true))
-            if batch.count > 1, failure.code != .storageFull {
+            if batch.count > 1, failure.code == .internalError {
                 // One job may have caused the failure, so each job is retried in a transaction of its own.
+                observe(CommitReport(jobs: batch.count, seconds: 0, failed: true))
                 for job in batch { execute([job]) }
             } else {
-                for job in batch { job.finish(failure) }
+                fail(batch, failure)
             }
+        }
+    }
+
+    private func finish(_ batch: [any Job], _ outcome: Outcome?, _ start: DispatchTime) {
+        let nanoseconds = DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds
+        if let outcome { announce(outcome) }
+        for job in batch { job.finish(nil) }
+        load.add(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds)
+        observe(CommitReport(jobs: batch.count, seconds: Double(nanoseconds) / 1e9, failed: false))
+    }
+
+    private func fail(_ batch: [any Job], _ failure: ChatError) {
+        observe(CommitReport(jobs: batch.count, seconds: 0, failed: true))
+        for job in batch { job.finish(failure) }
+    }
+
+    private func announce(_ outcome: Outcome) {
+        publish(outcome.events, outcome.commit)
+        recorded(outcome.summary)
+    }
+
+    // MARK: Unconfirmed commits
+
+    /// Announces the last commit if it was not confirmed, but turns out to have succeeded.
+    ///
+    /// It comes before the next transaction, so that events are published in the order of the commits.
+    ///
+    /// - Throws: The error of the store if it can't answer yet.
+    private func settleUnconfirmedCommit() throws {
+        guard let (outcome, error) = unconfirmed.withLock({ $0 }) else { return }
+        let wasCommitted = try error.wasCommitted()
+        unconfirmed.withLock { $0 = nil }
+        if wasCommitted { announce(outcome) }
+    }
+
+    /// Settles an unconfirmed commit even if no further change is submitted.
+    private func settleLater() {
+        guard execution == .thread else { return }
+        queue.asyncAfter(deadline: .now() + .seconds(1)) { [self] in
+            guard state.withLock({ !$0.isClosed }) else { return }
+            do { try settleUnconfirmedCommit() } catch { settleLater() }
         }
     }
 }

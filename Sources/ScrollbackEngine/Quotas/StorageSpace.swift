@@ -55,6 +55,9 @@ package final class StorageSpace: Sendable {
                     + "and delete.", retryAfter: 60))
     }
 
+    /// The free bytes of the volume, or `nil` if they are unknown.
+    package var free: Int64? { measure() }
+
     private var isLow: Bool {
         let now = clock()
         return state.withLock { state in

@@ -312,6 +312,11 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
         Array(conversations.values.filter { $0.number > number }.sorted { $0.number < $1.number }.prefix(limit))
     }
 
+    func conversationNumbers(after number: Int64, committedAfter lastCommit: Int64, limit: Int) -> [Int64] {
+        let changed = conversations.values.filter { $0.number > number && $0.lastCommit > lastCommit }
+        return Array(changed.map(\.number).sorted().prefix(limit))
+    }
+
     func settings() -> RawJSON? { serverSettings }
 
     static func index(in log: [MessageRow], above seq: Seq) -> Int {

@@ -24,12 +24,28 @@ package protocol MessageStore: AnyObject, Sendable {
     ///
     /// If `body` throws, the transaction is rolled back. Only one transaction runs at a time, and `commit` is one above
     /// the number of the last transaction.
+    ///
+    /// - Throws: ``UnconfirmedCommit`` if the transaction may have been committed.
     func write<Answer>(_ body: (any StoreWriter, _ commit: Int64) throws -> Answer) throws -> Answer
 
     /// Returns some free space of the store to the file system.
     ///
     /// - Returns: Whether more free space remains.
     func vacuum() throws -> Bool
+}
+
+/// The error of a transaction whose commit was not confirmed, because the connection to the database was lost.
+package struct UnconfirmedCommit: Error {
+    package let cause: any Error
+    /// Asks the store whether the transaction was committed.
+    ///
+    /// It blocks, and throws if the store can't answer yet. If it returns, the answer is final.
+    package let wasCommitted: @Sendable () throws -> Bool
+
+    package init(cause: any Error, wasCommitted: @escaping @Sendable () throws -> Bool) {
+        self.cause = cause
+        self.wasCommitted = wasCommitted
+    }
 }
 
 /// The read operations of a snapshot.
@@ -116,6 +132,8 @@ package protocol StoreReader: ModerationReader, PeopleReader, ThreadReader, Draf
 
     /// Returns conversations ordered by number, including deleted ones.
     func conversations(after number: Int64, limit: Int) throws -> [ConversationRow]
+    /// Returns the numbers of conversations that changed after commit `lastCommit`, lowest first.
+    func conversationNumbers(after number: Int64, committedAfter lastCommit: Int64, limit: Int) throws -> [Int64]
     /// Returns all incarnations, oldest first.
     func incarnations() throws -> [IncarnationRow]
     /// Returns the server settings as the engine wrote them.

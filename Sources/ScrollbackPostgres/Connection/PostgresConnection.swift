@@ -1,6 +1,7 @@
 import CPostgreSQL
 import Foundation
 import ScrollbackModel
+import Synchronization
 
 /// A connection to PostgreSQL in pipeline mode, with its prepared statements.
 ///
@@ -17,6 +18,7 @@ package final class PostgresConnection: @unchecked Sendable {
     }
 
     let socket: PostgresSocket
+    private let roundTrips: RoundTripCounter?
     private var isPrepared: [Bool] = []
     private var queue: [Command] = []
     /// The error after which PostgreSQL ignores the rest of the transaction, until ``rollBack()``.
@@ -27,8 +29,12 @@ package final class PostgresConnection: @unchecked Sendable {
     /// - Parameters:
     ///   - timeout: The time limit of the connection and of each round trip.
     ///   - idleTransactionTimeout: The time after which PostgreSQL ends a transaction that runs no statement.
+    ///   - roundTrips: Counts the round trips.
     /// - Throws: `PostgresError`; `invalid-parameter` if the server or database can't be used.
-    package init(_ url: PostgresURL, timeout: Duration, idleTransactionTimeout: Duration) throws {
+    package init(
+        _ url: PostgresURL, timeout: Duration, idleTransactionTimeout: Duration, roundTrips: RoundTripCounter? = nil
+    ) throws {
+        self.roundTrips = roundTrips
         socket = try PostgresSocket(url, timeout: timeout)
         try execute(
             script: """
@@ -36,6 +42,9 @@ package final class PostgresConnection: @unchecked Sendable {
                 SET jit = off;
                 SET synchronous_commit = on;
                 SET idle_in_transaction_session_timeout = \(idleTransactionTimeout.wholeMilliseconds);
+                SET tcp_keepalives_idle = 10;
+                SET tcp_keepalives_interval = 5;
+                SET tcp_keepalives_count = 3;
                 """)
         try setTimeout(timeout)
     }
@@ -43,7 +52,8 @@ package final class PostgresConnection: @unchecked Sendable {
     /// Sets the time limit of each round trip.
     func setTimeout(_ timeout: Duration) throws {
         try execute(script: "SET statement_timeout = \(timeout.wholeMilliseconds)")
-        socket.timeout = timeout
+        // A little later, so that a statement that takes too long does not cost the connection.
+        socket.timeout = timeout + .seconds(1)
     }
 
     var isLost: Bool { socket.isLost }
@@ -141,10 +151,22 @@ package final class PostgresConnection: @unchecked Sendable {
         }
     }
 
+    /// Queues a statement that changes one row.
+    ///
+    /// - Parameter missing: The message of the error, which ``sync()`` throws, if there is no such row.
+    func enqueueUpdate(
+        _ statement: Statement<Void>, bind: (inout Parameters) -> Void, missing: @autoclosure @escaping () -> String
+    ) throws {
+        try enqueue(statement, bind: bind) { result in
+            guard Self.count(result) == 1 else { throw ChatError(.internalError, missing()) }
+        }
+    }
+
     /// Sends the queued statements and receives their results.
     ///
     /// - Throws: The first error. PostgreSQL ignores the statements after it.
     func sync() throws {
+        roundTrips?.count.add(1, ordering: .relaxed)
         try socket.send { PQpipelineSync(socket.connection) }
         let commands = queue
         queue = []
@@ -261,6 +283,15 @@ package final class PostgresConnection: @unchecked Sendable {
             socket.close()
         }
     }
+}
+
+/// Counts the round trips of the connections of a store.
+package final class RoundTripCounter: Sendable {
+    let count = Atomic(0)
+
+    package init() {}
+
+    package var value: Int { count.load(ordering: .relaxed) }
 }
 
 extension Duration {

@@ -11,6 +11,8 @@ package enum PostgresError: Error, Hashable {
     /// The connection was closed before PostgreSQL confirmed a commit, which may have succeeded.
     case commitUnconfirmed(String)
 
+    var isUnconfirmedCommit: Bool { if case .commitUnconfirmed = self { true } else { false } }
+
     /// Converts the error for the engine.
     func chatError(_ message: String) -> ChatError {
         switch self {

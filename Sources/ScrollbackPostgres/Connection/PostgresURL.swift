@@ -4,7 +4,7 @@ package import ScrollbackModel
 /// The URL of a PostgreSQL database, as libpq reads it: `postgres://USER:PASSWORD@HOST:PORT/DATABASE`.
 package struct PostgresURL: Hashable, Sendable {
     /// The URL, which may contain a password.
-    let text: String
+    package let text: String
 
     /// Checks a URL without connecting.
     ///

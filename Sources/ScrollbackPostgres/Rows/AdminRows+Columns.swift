@@ -61,14 +61,15 @@ extension ReportRow: StoredRow, Bindable {
     init(_ columns: inout Columns) throws {
         let (number, conversation) = (columns.integer(), columns.integer())
         let id = MessageID(try columns.uuid("message"))
-        let (seq, sender, type) = (columns.integer(), columns.userID(), MessageType(rawValue: columns.text()))
+        let (seq, sender) = (columns.integer(), columns.userID())
+        let type = MessageType(rawValue: try columns.utf8("type"))
         let (timetoken, reporter) = (columns.timetoken(), columns.userID())
         let message = MessageRow(
             seq: seq, countedIndex: 0, timetoken: timetoken, id: id, sender: sender, type: type,
             content: try columns.json("content"), attributes: .init(), digest: 0)
         self.init(
             conversation: conversation, message: message, reporter: reporter,
-            reason: ReportReason(rawValue: columns.text()), text: try columns.optionalUTF8("text"),
+            reason: ReportReason(rawValue: try columns.utf8("reason")), text: try columns.optionalUTF8("text"),
             at: columns.date())
         self.number = number
         isOpen = columns.flag()
@@ -80,9 +81,10 @@ extension ReportRow: StoredRow, Bindable {
     /// Binds ``updatedColumns``.
     func bind(to parameters: inout Parameters) {
         parameters.add(conversation, message, seq, sender)
-        parameters.add(type.rawValue, timetoken, reporter)
+        parameters.add(utf8: type.rawValue)
+        parameters.add(timetoken, reporter)
         parameters.add(utf8: content?.text)
-        parameters.add(reason.rawValue)
+        parameters.add(utf8: reason.rawValue)
         parameters.add(utf8: text)
         parameters.add(at, isOpen)
         parameters.add(utf8: note)
@@ -113,7 +115,7 @@ extension ErasureRow: StoredRow, Bindable {
         messageCount = count
         fileCount = files
         endedAt = columns.optionalDate()
-        error = columns.optionalText()
+        error = try columns.optionalUTF8("error")
     }
 
     /// Binds ``updatedColumns``.
@@ -121,6 +123,7 @@ extension ErasureRow: StoredRow, Bindable {
         parameters.add(id, user, messages.rawValue, replacement)
         parameters.add(stage.rawValue, through, throughSeq)
         parameters.add(conversationCount, messageCount, fileCount)
-        parameters.add(createdAt, endedAt, error)
+        parameters.add(createdAt, endedAt)
+        parameters.add(utf8: error)
     }
 }

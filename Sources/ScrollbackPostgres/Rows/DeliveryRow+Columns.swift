@@ -10,7 +10,7 @@ extension DeliveryRow: StoredRow {
         let (webhook, conversation) = (columns.text(), columns.integer())
         let (event, seq, original) = (columns.optionalText(), columns.optionalInteger(), columns.optionalInteger())
         let (attempts, attemptedAt) = (columns.integer(), columns.optionalDate())
-        let (error, isDelivered) = (columns.optionalText(), columns.flag())
+        let (error, isDelivered) = (try columns.optionalUTF8("error"), columns.flag())
         self.init(
             event, to: webhook, of: conversation, seq: seq,
             body: RawJSON(known: try columns.utf8("body")))

@@ -14,7 +14,7 @@ extension MediaRow: StoredRow, Bindable {
         let id = MediaID(try columns.uuid("id"))
         let owner = columns.userID()
         let conversation = try ConversationID(columns.text())
-        let type = MessageType(rawValue: columns.text())
+        let type = MessageType(rawValue: try columns.utf8("type"))
         let name = try columns.optionalUTF8("name")
         let (mediaType, size) = (columns.text(), columns.integer())
         guard let blob = columns.optionalBlob() else { throw Columns.unreadable("blob") }
@@ -32,7 +32,8 @@ extension MediaRow: StoredRow, Bindable {
     }
 
     func bind(to parameters: inout Parameters) {
-        parameters.add(id.uuid, owner, conversation.description, type.rawValue)
+        parameters.add(id.uuid, owner, conversation.description)
+        parameters.add(utf8: type.rawValue)
         parameters.add(utf8: name)
         parameters.add(mediaType, size, blob)
         parameters.add(pixels?.width.stored, pixels?.height.stored, createdAt)
@@ -51,7 +52,7 @@ extension UploadRow: StoredRow, Bindable {
         let media = MediaID(try columns.uuid("media"))
         let owner = columns.userID()
         let conversation = try ConversationID(columns.text())
-        let type = MessageType(rawValue: columns.text())
+        let type = MessageType(rawValue: try columns.utf8("type"))
         let name = try columns.optionalUTF8("name")
         let (expected, length, offset) = (columns.optionalBlob(), columns.optionalInteger(), columns.integer())
         let state: State = try columns.enumValue("state")
@@ -64,7 +65,8 @@ extension UploadRow: StoredRow, Bindable {
 
     func bind(to parameters: inout Parameters) {
         parameters.add(id.text, media.uuid, owner)
-        parameters.add(conversation.description, type.rawValue)
+        parameters.add(conversation.description)
+        parameters.add(utf8: type.rawValue)
         parameters.add(utf8: name)
         parameters.add(expected, length)
         parameters.add(offset, state.rawValue, touchedAt)

@@ -36,8 +36,8 @@ extension PushDeviceRow: StoredRow, Bindable {
     init(_ columns: inout Columns) throws {
         let (user, id) = (columns.userID(), Identifier(known: columns.text()))
         var device = PushDevice(
-            id: id, service: try columns.enumValue("service"), token: columns.text(), topic: columns.optionalText(),
-            language: columns.optionalText(), isDevelopment: columns.flag())
+            id: id, service: try columns.enumValue("service"), token: try columns.utf8("token"),
+            topic: try columns.optionalUTF8("topic"), language: columns.optionalText(), isDevelopment: columns.flag())
         let p256dh = try columns.optionalUTF8("p256dh")
         let auth = try columns.optionalUTF8("auth")
         if let p256dh, let auth { device.keys = WebPushKeys(p256dh: p256dh, auth: auth) }
@@ -45,8 +45,10 @@ extension PushDeviceRow: StoredRow, Bindable {
     }
 
     func bind(to parameters: inout Parameters) {
-        parameters.add(user, device.id, device.service.rawValue, device.token)
-        parameters.add(device.topic, device.language, device.isDevelopment)
+        parameters.add(user, device.id, device.service.rawValue)
+        parameters.add(utf8: device.token)
+        parameters.add(utf8: device.topic)
+        parameters.add(device.language, device.isDevelopment)
         parameters.add(utf8: device.keys?.p256dh)
         parameters.add(utf8: device.keys?.auth)
         parameters.add(registeredAt)

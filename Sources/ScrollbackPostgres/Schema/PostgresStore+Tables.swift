@@ -14,7 +14,8 @@ extension PostgresStore {
             isOnly BOOLEAN NOT NULL PRIMARY KEY DEFAULT true CHECK (isOnly),
             generation BIGINT NOT NULL,
             lastCommit BIGINT NOT NULL,
-            newest BIGINT NOT NULL
+            newest BIGINT NOT NULL,
+            server UUID
         ) WITH (fillfactor = 70);
 
         CREATE TABLE setting (
@@ -283,7 +284,7 @@ extension PostgresStore {
             id UUID NOT NULL PRIMARY KEY,
             owner TEXT COLLATE "C" NOT NULL,
             conversation TEXT COLLATE "C" NOT NULL,
-            type TEXT COLLATE "C" NOT NULL,
+            type BYTEA NOT NULL,
             name BYTEA,
             mediaType TEXT COLLATE "C" NOT NULL,
             size BIGINT NOT NULL,
@@ -319,7 +320,7 @@ extension PostgresStore {
             media UUID NOT NULL,
             owner TEXT COLLATE "C" NOT NULL,
             conversation TEXT COLLATE "C" NOT NULL,
-            type TEXT COLLATE "C" NOT NULL,
+            type BYTEA NOT NULL,
             name BYTEA,
             length BIGINT,
             expected BYTEA,
@@ -374,11 +375,11 @@ extension PostgresStore {
             message UUID NOT NULL,
             seq BIGINT NOT NULL,
             sender TEXT COLLATE "C" NOT NULL,
-            type TEXT COLLATE "C" NOT NULL,
+            type BYTEA NOT NULL,
             content BYTEA,
             timetoken BIGINT NOT NULL,
             reporter TEXT COLLATE "C" NOT NULL,
-            reason TEXT COLLATE "C" NOT NULL,
+            reason BYTEA NOT NULL,
             text BYTEA,
             at DOUBLE PRECISION NOT NULL,
             isOpen BOOLEAN NOT NULL,
@@ -405,7 +406,7 @@ extension PostgresStore {
             fileCount BIGINT NOT NULL,
             createdAt DOUBLE PRECISION NOT NULL,
             endedAt DOUBLE PRECISION,
-            error TEXT COLLATE "C"
+            error BYTEA
         );
         CREATE INDEX erasure_open ON erasure (number) WHERE endedAt IS NULL;
 
@@ -419,7 +420,7 @@ extension PostgresStore {
             action TEXT COLLATE "C" NOT NULL,
             userID TEXT COLLATE "C",
             conversation BIGINT NOT NULL,
-            detail TEXT COLLATE "C"
+            detail BYTEA
         );
         CREATE INDEX audit_actor ON audit (actor, number);
         CREATE INDEX audit_user ON audit (userID, number) WHERE userID IS NOT NULL;
@@ -461,7 +462,7 @@ extension PostgresStore {
             original BIGINT,
             attempts BIGINT NOT NULL DEFAULT 0,
             attemptedAt DOUBLE PRECISION,
-            error TEXT COLLATE "C",
+            error BYTEA,
             isDelivered BOOLEAN NOT NULL DEFAULT false,
             body BYTEA NOT NULL
         );
@@ -486,8 +487,8 @@ extension PostgresStore {
             userID TEXT COLLATE "C" NOT NULL,
             device TEXT COLLATE "C" NOT NULL,
             service TEXT COLLATE "C" NOT NULL,
-            token TEXT COLLATE "C" NOT NULL,
-            topic TEXT COLLATE "C",
+            token BYTEA NOT NULL,
+            topic BYTEA,
             language TEXT COLLATE "C",
             isDevelopment BOOLEAN NOT NULL,
             p256dh BYTEA,

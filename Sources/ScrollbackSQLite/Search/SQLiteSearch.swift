@@ -1,5 +1,5 @@
 import Dispatch
-import Foundation
+package import Foundation
 package import ScrollbackEngine
 package import ScrollbackModel
 package import ScrollbackSearch
@@ -7,7 +7,7 @@ package import TextAnalysis
 import SQLiteSupport
 import Synchronization
 
-/// The search index of a store's messages, in `search.sqlite` beside it, or in memory if the store is encrypted.
+/// The search index of a store's messages, in `search.sqlite`, or in memory if the store is encrypted.
 ///
 /// The index stores its progress for each conversation, as the newest indexed message and revision, in its own
 /// transactions. After a crash or the loss of the file, it continues from there. It reads missing messages from the log
@@ -16,7 +16,7 @@ import Synchronization
 ///
 /// Matches are only candidates. The engine checks the current rows, so an outdated index never reveals hidden messages.
 package final class SQLiteSearch: MessageIndex {
-    private let store: SQLiteStore
+    private let store: any MessageStore
     private let index: SearchIndex
     /// The queue for index transactions, which are too slow for the writer and the readers of the log.
     private let queue = DispatchQueue(label: "scrollback.search", qos: .utility)
@@ -61,16 +61,22 @@ package final class SQLiteSearch: MessageIndex {
     /// Opens the index beside a store's file.
     ///
     /// - Throws: `internal-error` if the file can't be written.
-    package init(_ store: SQLiteStore) throws(ChatError) {
+    package convenience init(_ store: SQLiteStore) throws(ChatError) {
+        try self.init(store, in: store.directory, isEncrypted: store.cipher != nil)
+    }
+
+    /// Opens the index of a store in a directory.
+    ///
+    /// - Parameter isEncrypted: Whether the store encrypts texts. The index is then in memory.
+    /// - Throws: `internal-error` if the file can't be written.
+    package init(_ store: any MessageStore, in directory: URL, isEncrypted: Bool = false) throws(ChatError) {
         self.store = store
         (commits, commit) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         do {
-            let isEncrypted = store.cipher != nil
-            if isEncrypted { try SearchIndex.erase(in: store.directory) }
-            index = try SearchIndex(directory: isEncrypted ? nil : store.directory)
+            if isEncrypted { try SearchIndex.erase(in: directory) }
+            index = try SearchIndex(directory: isEncrypted ? nil : directory)
         } catch {
-            throw ChatError(
-                .internalError, "The search index in \(store.directory.path) can't be opened.", cause: error)
+            throw ChatError(.internalError, "The search index in \(directory.path) can't be opened.", cause: error)
         }
     }
 
@@ -247,7 +253,7 @@ package final class SQLiteSearch: MessageIndex {
         // Progress entry 0 has the store's generation as its epoch. A restored store has another generation and counts
         // commits from the start.
         let generation = Epoch(rawValue: store.generation)
-        let until = store.lastCommit
+        let until = try store.lastCommit
         let since = try index.write { writer in
             if try writer.reader.progress(of: 0)?.epoch == generation { return try writer.reader.watermark() }
             try writer.setWatermark(0)
@@ -258,18 +264,9 @@ package final class SQLiteSearch: MessageIndex {
     }
 
     private func conversations(after pass: Pass) throws -> ArraySlice<Int64> {
-        try store.readConnection { connection in
-            var found: [Int64] = []
-            let sql = "SELECT number FROM conversation WHERE number > ? AND moved > ? ORDER BY number LIMIT ?"
-            try connection.run(uncached: sql) {
-                $0.add(pass.last)
-                $0.add(pass.since)
-                $0.add(Int64(Self.maximumConversations))
-            } row: { columns in
-                found.append(columns.integer())
-                return true
-            }
-            return found[...]
+        try store.read { reader in
+            try reader.conversationNumbers(
+                after: pass.last, committedAfter: pass.since, limit: Self.maximumConversations)[...]
         }
     }
 

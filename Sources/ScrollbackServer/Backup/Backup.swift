@@ -30,6 +30,7 @@ package enum Backup {
     package static func write(
         of data: URL, to directory: URL, now: Date = Date(), progress: Progress = { _, _ in }
     ) throws(ChatError) -> BackupManifest {
+        try PostgresMarker.checkMissing(in: data, parameter: "data")
         // Resolve symbolic links and remove a trailing slash, because the name of the temporary directory derives from
         // the path.
         let directory = directory.standardizedFileURL.resolvingSymlinksInPath()

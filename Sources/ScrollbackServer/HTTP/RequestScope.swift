@@ -4,7 +4,6 @@ import Hummingbird
 import NIOCore
 import ScrollbackEngine
 import ScrollbackModel
-import ScrollbackSQLite
 import ScrollbackWire
 
 /// The context of a request: the engine, authentication, and conversions between HTTP and values.
@@ -14,7 +13,7 @@ struct RequestScope: Sendable {
     let limiter: RateLimiter
     let pools: ReaderPools
     let metrics: ServerMetrics
-    let store: SQLiteStore
+    let store: any ServerStore
     let readiness: Readiness
     let tidy: CleanupService
     /// Whether to announce resumable uploads with the informational status 104.

@@ -1,6 +1,5 @@
 import CoreMetrics
 import ScrollbackEngine
-import ScrollbackSQLite
 import Synchronization
 
 /// Declares metrics in a registry, and makes the objects that record them.
@@ -8,7 +7,7 @@ struct MetricBuilder {
     /// Reads a value that the engine or the store keeps, and records it.
     ///
     /// A gauge whose value can't be read is not a number.
-    typealias Sample = @Sendable (Engine, SQLiteStore) -> Void
+    typealias Sample = @Sendable (Engine, any ServerStore) -> Void
 
     private let registry: MetricsRegistry
     /// The registry, and the other backend if there is one.

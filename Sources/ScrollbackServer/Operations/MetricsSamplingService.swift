@@ -1,5 +1,4 @@
 import ScrollbackEngine
-import ScrollbackSQLite
 import ServiceLifecycle
 
 /// Samples the metrics that the engine and the store keep, for a backend that receives metrics without requesting
@@ -7,7 +6,7 @@ import ServiceLifecycle
 struct MetricsSamplingService: Service {
     let metrics: ServerMetrics
     let engine: Engine
-    let store: SQLiteStore
+    let store: any ServerStore
     var interval = Duration.seconds(10)
 
     func run() async throws {

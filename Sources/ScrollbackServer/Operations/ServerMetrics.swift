@@ -1,7 +1,6 @@
 import CoreMetrics
 import ScrollbackEngine
 import ScrollbackModel
-import ScrollbackSQLite
 import ScrollbackWire
 import SQLiteSupport
 import Synchronization
@@ -193,12 +192,12 @@ final class ServerMetrics: Sendable {
     }
 
     /// Reads the values that the engine and the store keep.
-    func sample(_ engine: Engine, _ store: SQLiteStore) {
+    func sample(_ engine: Engine, _ store: any ServerStore) {
         samples.withLock { for sample in $0 { sample(engine, store) } }
     }
 
     /// Returns the metrics in Prometheus' text format.
-    func text(engine: Engine, store: SQLiteStore) -> String {
+    func text(engine: Engine, store: any ServerStore) -> String {
         sample(engine, store)
         return registry.text()
     }
@@ -258,11 +257,11 @@ extension MetricBuilder {
         let database = gauge("scrollback_database_bytes", "Size of the database file in bytes.")
         let wal = gauge("scrollback_wal_bytes", "Size of the write-ahead log in bytes.")
         let free = gauge("scrollback_disk_free_bytes", "Free bytes on the data directory's volume.")
-        sample { _, store in
+        sample { engine, store in
             let sizes = try? store.sizes()
             database.set(sizes.map { Double($0.database) } ?? .nan)
-            wal.set(sizes.map { Double($0.wal) } ?? .nan)
-            free.set(sizes.map { Double($0.free) } ?? .nan)
+            wal.set(sizes?.wal.map { Double($0) } ?? .nan)
+            free.set(engine.space.free.map { Double($0) } ?? .nan)
         }
     }
 }

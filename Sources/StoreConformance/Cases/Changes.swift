@@ -313,6 +313,28 @@ extension StoreConformance {
                     try store.conversations(after: numbers[1], limit: 9).map(\.number), Array(numbers[2...]))
             }
         },
+        Case("Conversations that changed after a commit are listed by number, including deleted ones") { store in
+            let rows = try (1...5).map { try store.makeConversation(.group(Identifier(known: "g\($0)"))) }
+            let numbers = rows.map(\.number)
+            try store.transaction { store in
+                for (index, var row) in rows.enumerated() {
+                    row.lastCommit = [7, 9, 8, 7, 9][index]
+                    row.isDeleted = index == 1
+                    try store.put(&row)
+                }
+            }
+            try store.read { store in
+                func found(after number: Int64 = 0, committedAfter commit: Int64, limit: Int = 9) throws -> [Int64] {
+                    try store.conversationNumbers(after: number, committedAfter: commit, limit: limit)
+                }
+                try expectEqual(try found(committedAfter: 0), numbers)
+                try expectEqual(try found(committedAfter: 7), [numbers[1], numbers[2], numbers[4]])
+                try expectEqual(try found(committedAfter: 7, limit: 2), [numbers[1], numbers[2]])
+                try expectEqual(try found(after: numbers[1], committedAfter: 7), [numbers[2], numbers[4]])
+                try expectEqual(try found(committedAfter: 9), [])
+                try expectEqual(try found(committedAfter: 0, limit: 0), [])
+            }
+        },
         Case("Queries in a transaction see its changes") { store in
             try store.write { store, commit in
                 var row = ConversationRow.sample(.community("city", channel: "a"))

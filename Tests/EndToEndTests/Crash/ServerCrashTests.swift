@@ -1,6 +1,7 @@
 import Foundation
 import Scrollback
 import ScrollbackModel
+import ScrollbackPostgres
 import Synchronization
 import TestSupport
 import Testing
@@ -9,9 +10,30 @@ import Testing
 struct ServerCrashTests {
     @Test("Each acknowledged message is stored exactly once, at its sequence number, after repeated kills")
     func acknowledgedMessagesSurviveKills() async throws {
+        let server = try await RunningServer.start()
+        try await Self.expectMessagesSurvive(killing: server) {}
+        try await server.terminate()
+        let verified = try await RunningServer.command(["verify", server.data.path])
+        #expect(verified.code == 0, "\(verified.output)")
+    }
+
+    @Test(.needs(.postgres))
+    func `The same holds with a PostgreSQL store, which also loses its connections`() async throws {
+        let database = try PostgresDatabase()
+        let url = try database.makeSchema()
+        let server = try await RunningServer.start(RunningServer.withoutLimits + ["--store", url.text])
+        try await Self.expectMessagesSurvive(killing: server) { try database.endSessions(of: url) }
+        #expect(try await server.terminate() == 0)
+    }
+
+    /// Kills a server several times while devices send, and checks that each acknowledged message is stored once.
+    ///
+    /// - Parameter disturb: Called before each kill.
+    private static func expectMessagesSurvive(
+        killing server: RunningServer, disturb: @escaping @Sendable () throws -> Void
+    ) async throws {
         let kills = Run.isLong ? 20 : 4
         var generator = SplitMix64(printingSeedFor: "server crashes")
-        let server = try await RunningServer.start()
         let proxy = try await TestProxy(to: server)
         let groups = (0..<5).map { ConversationID.group(Identifier(stringLiteral: "plug\($0)")) }
         var clients: [ChatClient] = []
@@ -52,6 +74,7 @@ struct ServerCrashTests {
                     // Every other kill hits devices that are still reconnecting after the previous one.
                     if number.isMultiple(of: 2) { try await waitForAllSenders(sentMessages, users.count) }
                     try await Task.sleep(for: delay.until)
+                    try disturb()
                     // The held proxy loses the server's last responses: those messages are stored but not acknowledged.
                     proxy.set(.held)
                     try await Task.sleep(for: delay.held)
@@ -62,7 +85,7 @@ struct ServerCrashTests {
                     let lost = underWay.intersection(sentMessages.unacknowledged)
                     #expect(!lost.isEmpty, "No message was in flight at kill \(number + 1).")
                     try await server.start()
-                    let there = try await Self.newestIDs(in: groups, of: server).intersection(lost).count
+                    let there = try await newestIDs(in: groups, of: server).intersection(lost).count
                     print(
                         """
                         kill \(number + 1) after \(ContinuousClock.now - start): \
@@ -111,13 +134,10 @@ struct ServerCrashTests {
             #expect(try await client.verifyIntegrity() == [])
             await client.close()
         }
-        try await server.terminate()
-        let verified = try await RunningServer.command(["verify", server.data.path])
-        #expect(verified.code == 0, "\(verified.output)")
     }
 
     /// Waits until each sender has received a new acknowledgment, reconnecting without help.
-    private func waitForAllSenders(_ sentMessages: SentMessages, _ count: Int) async throws {
+    private static func waitForAllSenders(_ sentMessages: SentMessages, _ count: Int) async throws {
         let before = sentMessages.acknowledged
         try await eventually("all devices have reconnected", within: 90) {
             let all = sentMessages.all

@@ -17,8 +17,9 @@ final class WireScene {
     /// Far above the references of the scripts.
     private var marks = 1_000_000
 
-    init() async throws {
-        server = try await RunningServer.start()
+    /// - Parameter arguments: The arguments of the server, in addition to those of all tests.
+    init(_ arguments: [String] = []) async throws {
+        server = try await RunningServer.start(RunningServer.withoutLimits + arguments)
         for user in ["alice", "bob", "carol", "dave"] { values[user] = try await server.token(UserID(user)) }
         values["root"] = try await server.token("root", isAdmin: true)
         values["reader"] = try await server.token("alice", Scopes([.read]))

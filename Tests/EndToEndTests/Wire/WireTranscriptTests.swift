@@ -1,5 +1,7 @@
 import Foundation
+import ScrollbackPostgres
 import ScrollbackServer
+import TestSupport
 import Testing
 
 /// Every HTTP route and every WebSocket request, with its answer and its events, compared with recorded transcripts.
@@ -11,21 +13,36 @@ import Testing
 
     @Test(arguments: WireScript.areas.keys.sorted())
     func `Requests, answers and events match the recorded transcript`(area: String) async throws {
-        let scene = try await WireScene()
+        let transcript = try await Self.transcript(of: area, WireScene())
+        if ProcessInfo.processInfo.environment["SCROLLBACK_WRITE_TRANSCRIPTS"] == "1" {
+            try FileManager.default.createDirectory(at: Self.folder, withIntermediateDirectories: true)
+            return try transcript.write(to: Self.file(of: area), atomically: true, encoding: .utf8)
+        }
+        try Self.compare(transcript, area)
+    }
+
+    @Test(.needs(.postgres), arguments: WireScript.areas.keys.sorted())
+    func `With a PostgreSQL store, requests, answers and events match the same transcript`(area: String) async throws {
+        let database = try PostgresDatabase()
+        let scene = try await WireScene(["--store", database.makeSchema().text])
+        try await Self.compare(Self.transcript(of: area, scene), area)
+    }
+
+    private static func transcript(of area: String, _ scene: WireScene) async throws -> String {
         try await scene.run(WireScript.scene)
         scene.startTranscript()
         try await scene.run(try #require(WireScript.areas[area]))
         var normalizer = TranscriptNormalizer()
-        let transcript = try normalizer.normalize(scene.transcript)
+        return try normalizer.normalize(scene.transcript)
+    }
 
-        let file = Self.folder.appending(component: "\(area).txt")
-        if ProcessInfo.processInfo.environment["SCROLLBACK_WRITE_TRANSCRIPTS"] == "1" {
-            try FileManager.default.createDirectory(at: Self.folder, withIntermediateDirectories: true)
-            return try transcript.write(to: file, atomically: true, encoding: .utf8)
-        }
+    private static func file(of area: String) -> URL { folder.appending(component: "\(area).txt") }
+
+    private static func compare(_ transcript: String, _ area: String) throws {
+        let file = file(of: area)
         let recorded = try String(contentsOf: file, encoding: .utf8)
         if transcript != recorded {
-            Issue.record("\(area).txt differs from what the server does now:\n\(Self.changes(recorded, transcript))")
+            Issue.record("\(area).txt differs from what the server does now:\n\(changes(recorded, transcript))")
         }
     }
 

@@ -1,17 +1,26 @@
-import Foundation
-import ScrollbackPostgres
+package import Foundation
+package import ScrollbackPostgres
 import Synchronization
-import TestSupport
 
 /// Empty stores on the server of `scripts/test-postgres.sh`, each in a schema of its own.
 ///
 /// Tests that use it have the trait `needs(.postgres)`. The schemas are deleted with this object.
-final class PostgresDatabase: Sendable {
+package final class PostgresDatabase: Sendable {
     private let url: String
     private let schemas = Mutex<[String]>([])
     private let roles = Mutex<[String]>([])
 
-    init() throws {
+    /// The Unix socket of the server.
+    package struct Socket: Sendable {
+        /// The directory, as it is named in the URL of a database.
+        package let directory: String
+        package let name = ".s.PGSQL.5432"
+        package var file: URL { URL(filePath: directory).appending(component: name) }
+    }
+
+    package var socket: Socket { Socket(directory: url.components(separatedBy: "host=").last ?? "") }
+
+    package init() throws {
         url = try String(contentsOfFile: Requirement.postgres.path(), encoding: .utf8)
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
@@ -24,7 +33,7 @@ final class PostgresDatabase: Sendable {
     }
 
     /// Creates a schema and returns the URL of the database that selects it.
-    func makeSchema() throws -> PostgresURL {
+    package func makeSchema() throws -> PostgresURL {
         let name = "test_" + UUID().uuidString.lowercased().replacing("-", with: "")
         schemas.withLock { $0.append(name) }
         try connect(PostgresURL(url)).execute(script: "CREATE SCHEMA \(name)")
@@ -32,7 +41,7 @@ final class PostgresDatabase: Sendable {
     }
 
     /// Creates a role that may not create tables, and returns the URL of the database with this role.
-    func makeRestrictedRole() throws -> PostgresURL {
+    package func makeRestrictedRole() throws -> PostgresURL {
         let role = "test_" + UUID().uuidString.lowercased().replacing("-", with: "")
         roles.withLock { $0.append(role) }
         try connect(PostgresURL(url)).execute(script: "CREATE ROLE \(role) LOGIN")
@@ -41,12 +50,12 @@ final class PostgresDatabase: Sendable {
     }
 
     /// Runs statements in a schema.
-    func execute(_ script: String, on url: PostgresURL) throws {
+    package func execute(_ script: String, on url: PostgresURL) throws {
         try connect(url).execute(script: script)
     }
 
     /// Ends all sessions of the stores in a schema, and waits until they ended.
-    func endSessions(of url: PostgresURL) throws {
+    package func endSessions(of url: PostgresURL) throws {
         try execute(
             """
             SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
@@ -54,13 +63,33 @@ final class PostgresDatabase: Sendable {
             """, on: url)
     }
 
-    /// Opens a store in a new schema, with time limits that a busy machine does not reach.
-    func makeStore() throws -> PostgresStore { try PostgresStore(makeSchema(), options: Self.options) }
+    /// Returns whether a server has the lock of a schema.
+    package func isLocked(_ url: PostgresURL) -> Bool {
+        let lock = """
+            DO $$ BEGIN
+                PERFORM FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' AND granted
+                    AND application_name = current_setting('application_name');
+                IF NOT FOUND THEN RAISE EXCEPTION 'There is no lock.'; END IF;
+            END $$
+            """
+        return (try? execute(lock, on: url)) != nil
+    }
 
-    static var options: PostgresStore.Options {
+    /// Opens a store in a new schema, with time limits that a busy machine does not reach.
+    package func makeStore() throws -> PostgresStore { try PostgresStore(makeSchema(), options: Self.options) }
+
+    package static var options: PostgresStore.Options {
         var options = PostgresStore.Options()
         options.timeout = .seconds(300)
         options.idleTransactionTimeout = .seconds(300)
+        options.lockTimeout = .seconds(300)
+        return options
+    }
+
+    /// The options of stores that use a database at the same time.
+    package static var sharedOptions: PostgresStore.Options {
+        var options = Self.options
+        options.isExclusive = false
         return options
     }
 

@@ -1,0 +1,80 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import Synchronization
+
+/// The right of one server to use a database.
+///
+/// An advisory lock of a session tells servers that start that the database is in use. PostgreSQL releases it when the
+/// connection is lost, even if the server still runs. This is why ``StoreState`` names the server, and each transaction
+/// checks it: once another server has started, the first one can't write any more.
+final class ServerLock: Sendable {
+    private let server = UUID()
+    private let open: @Sendable () throws -> PostgresConnection
+    /// The session that has the lock; `nil` after ``close()``.
+    private let session: Mutex<PostgresConnection?>
+
+    /// The lock is that of the schema, so that several servers can share a database, each with its own schema.
+    private static let key = "hashtextextended(current_schema(), 0)"
+    private static let lock = Statement("SELECT pg_advisory_lock(\(key))")
+    private static let tryLock = Statement("SELECT pg_try_advisory_lock(\(key))") { $0.flag() }
+    private static let holder = Statement(
+        """
+        SELECT coalesce(host(client_addr), 'this machine'), to_char(backend_start, 'YYYY-MM-DD HH24:MI:SS TZ')
+        FROM pg_locks JOIN pg_stat_activity USING (pid)
+        WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND classid::bigint << 32 | objid::bigint = \(key)
+        """
+    ) { (address: $0.text(), since: $0.text()) }
+
+    /// Waits until no other server uses the database, and takes it over.
+    ///
+    /// - Throws: `invalid-parameter` if another server still uses the database after `options.lockTimeout`.
+    init(_ options: PostgresStore.Options, open: @escaping @Sendable () throws -> PostgresConnection) throws {
+        self.open = open
+        let connection = try open()
+        try connection.setTimeout(options.lockTimeout + options.timeout)
+        try connection.execute(script: "SET lock_timeout = \(max(1, options.lockTimeout.wholeMilliseconds))")
+        do {
+            try connection.run(Self.lock)
+        } catch PostgresError.refused(state: "55P03", _) {
+            connection.rollBack()
+            let holder = try connection.first(Self.holder)
+            let name = holder.map { " (from \($0.address), since \($0.since))" } ?? ""
+            throw ChatError.invalidParameter(
+                "store", "names a database that another server uses\(name). Stop that server, or use another database")
+        }
+        try connection.execute(script: "SET lock_timeout = 0")
+        try connection.setTimeout(options.timeout)
+        var state = try StoreState.beginTransaction(on: connection)
+        state.server = server
+        try state.commit(on: connection)
+        session = Mutex(connection)
+    }
+
+    /// Checks that no other server took over.
+    func check(_ state: StoreState) throws(ChatError) {
+        guard state.server == server else {
+            throw ChatError(.conflict, "Another server uses the database now. Stop one of them.")
+        }
+    }
+
+    /// Checks that no other server took over, and takes the lock again if the connection was lost.
+    func renew() throws {
+        try session.withLock { session in
+            guard let connection = session else { return }
+            do {
+                return try check(try StoreState.read(on: connection))
+            } catch let error as PostgresError {
+                connection.rollBack()
+                guard connection.isLost else { throw error }
+            }
+            let next = try open()
+            try check(try StoreState.read(on: next))
+            // PostgreSQL may not have detected yet that the last session is lost. The next call tries again.
+            if try next.first(Self.tryLock) == true { session = next }
+        }
+    }
+
+    /// Releases the lock.
+    func close() { session.withLock { $0 = nil } }
+}

@@ -1,0 +1,47 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackPostgres
+import ScrollbackSQLite
+import SQLiteSupport
+
+extension ServerOptions {
+    /// Opens the store and its search index.
+    ///
+    /// - Returns: The lock of the data directory, too, if the store does not have it.
+    func openStore() throws -> (any ServerStore, SQLiteSearch, DirectoryLock?) {
+        // Two more for work that has threads of its own, such as pushes and cleanup.
+        let readerCount = readers + searchReaders + admissionReaders + 2
+        guard let storeURL else {
+            guard !PostgresMarker.exists(in: directory) else {
+                throw ChatError.invalidParameter(
+                    "store",
+                    "is missing: the messages of \(directory.path) are in a PostgreSQL database. Start the server with "
+                        + "its URL, or choose another data directory")
+            }
+            var storeOptions = SQLiteStore.Options()
+            storeOptions.readers = readerCount
+            storeOptions.keys = storeKeys
+            let store = try SQLiteStore(directory: directory, options: storeOptions)
+            return (store, try SQLiteSearch(store), nil)
+        }
+        guard storeKeys == nil else {
+            throw ChatError.invalidParameter(
+                "store-keys",
+                "can't be used with a PostgreSQL store. Encrypt the volumes of the database and of the data directory "
+                    + "instead")
+        }
+        guard !FileManager.default.fileExists(atPath: directory.appending(component: SQLiteStore.fileName).path) else {
+            throw ChatError.invalidParameter(
+                "store",
+                "can't be used with \(directory.path), which has a store with messages. Choose another data directory")
+        }
+        let lock = try DirectoryLock(
+            directory, errorCode: .conflict, "only one server can open it at a time")
+        var storeOptions = PostgresStore.Options()
+        storeOptions.readers = readerCount
+        storeOptions.lockTimeout = storeLockTimeout
+        let store = try PostgresStore(PostgresURL(storeURL), options: storeOptions)
+        try PostgresMarker.create(in: directory)
+        return (store, try SQLiteSearch(store, in: directory), lock)
+    }
+}
