@@ -5740,7 +5740,8 @@ declare module "scrollback/client/live-state" {
         constructor(driver: Driver);
         connected(): void;
         disconnected(): void;
-        tick(): void;
+        /** @param {number} now */
+        tick(now: number): void;
         retry(): void;
         /**
          * Signals that this user types. Signals are not sent later, so they are dropped while offline.
@@ -5924,7 +5925,8 @@ declare module "scrollback/client/outbox-driver" {
         close(): void;
         connected(): Promise<void>;
         disconnected(): Promise<void>;
-        tick(): Promise<void>;
+        /** @param {number} now */
+        tick(now: number): Promise<void>;
         /**
          * Sends an item that a tab has stored.
          *
@@ -6282,7 +6284,8 @@ declare module "scrollback/client/sync-driver" {
         constructor(driver: Driver);
         connected(): Promise<void>;
         disconnected(): void;
-        tick(): void;
+        /** @param {number} now */
+        tick(now: number): void;
         /**
          * Starts another sync pass, immediately or when the current one has ended. A pass only covers changes that were made
          * before it began.
@@ -6479,6 +6482,7 @@ declare module "scrollback/client/driver" {
         type: "reconnectNow";
     } | {
         type: "tick";
+        due: number;
     } | {
         type: "settingChanged";
     } | {

@@ -89,6 +89,29 @@ def test_missed_messages_arrive_after_a_restart_of_the_server(world):
     alice.until("the timeline equals the log", lambda: alice.texts(CREW) == texts)
 
 
+def test_a_client_connects_again_after_the_clock_was_set_back(world):
+    crew(world)
+    alice = world.tab("alice")
+    alice.online()
+    # The clock is set back when the timer of the next attempt already runs.
+    alice.run(
+        """() => {
+            const now = Date.now;
+            const setBack = () => {
+                Date.now = () => now() - 3_600_000;
+                test.isSetBack = true;
+            };
+            test.client.connection.subscribe(({ state }) => {
+                if (state === "waiting") setTimeout(setBack);
+            });
+        }"""
+    )
+    world.proxy.close_network()
+    alice.until("the clock is set back", lambda: alice.run("() => test.isSetBack === true"))
+    world.proxy.open_network()
+    alice.online()
+
+
 def test_tabs_share_one_connection_and_another_takes_over(world):
     crew(world)
     first = world.tab("alice")

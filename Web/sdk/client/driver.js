@@ -37,8 +37,8 @@ import { Connection } from "./transport.js";
 /**
  * An input of the loop.
  *
- * @typedef {{type: "connect"} | {type: "disconnect"} | {type: "close"} | {type: "reconnectNow"} | {type: "tick"}
- *   | {type: "settingChanged"} | {type: "draftChanged"}
+ * @typedef {{type: "connect"} | {type: "disconnect"} | {type: "close"} | {type: "reconnectNow"}
+ *   | {type: "tick", due: number} | {type: "settingChanged"} | {type: "draftChanged"}
  *   | {type: "token", generation: number, token: string | null, error: ScrollbackError | null}
  *   | {type: "transport", generation: number, event: TransportEvent}
  *   | {type: "heartbeat", generation: number, due: number}
@@ -80,6 +80,9 @@ const requestTimeout = 20_000;
 
 /** The time in milliseconds by which browsers delay the timers of a hidden page. */
 const longestTimerDelay = 60_000;
+
+/** The longest delay of a timer in milliseconds, 24 days. Browsers run a timer with a longer one at once. */
+const longestDelay = 2 ** 31 - 1;
 
 /** The maximum number of live events that one transaction applies. */
 const maximumLiveEvents = 500;
@@ -202,7 +205,7 @@ export class Driver {
       case "heartbeat":
         return await this.perform(this.lifecycle.heartbeat(input.generation, this.#timeOf(input.due), this.random));
       case "tick":
-        return await this.#tick();
+        return await this.#tick(input.due);
       case "request":
         return await this.#ask(input.request, input.timeout, input.reply);
       case "requestTimedOut":
@@ -253,11 +256,21 @@ export class Driver {
     }
   }
 
-  async #tick() {
-    await this.perform(this.lifecycle.tick(this.now));
-    await this.outbox.tick();
-    this.sync.tick();
-    this.live.tick();
+  /**
+   * Calls the state machines that wait for a time.
+   *
+   * A timer can run before the clock shows its time: up to a millisecond in Firefox, which rounds times, and longer if
+   * the user sets the clock back. A state machine ignores a tick before its time, and then gets no other one. The time
+   * of a tick is therefore at least the time at which its timer was due.
+   *
+   * @param {number} due
+   */
+  async #tick(due) {
+    const now = Math.max(this.now, due);
+    await this.perform(this.lifecycle.tick(now));
+    await this.outbox.tick(now);
+    this.sync.tick(now);
+    this.live.tick(now);
     await this.sync.applyReleased();
   }
 
@@ -267,7 +280,7 @@ export class Driver {
 
   /** @param {number} time */
   wake(time) {
-    this.#post({ type: "tick" }, Math.max(0, time - this.now) + 1);
+    this.#post({ type: "tick", due: time }, Math.min(Math.max(0, time - this.now), longestDelay));
   }
 
   /**

@@ -40,8 +40,8 @@ export class LiveState {
     this.#driver.core.setPresence([]);
   }
 
-  tick() {
-    const { now } = this.#driver;
+  /** @param {number} now */
+  tick(now) {
     for (const id of this.#ownTyping.tick(now)) this.#sendTyping(id, false);
     this.#publishTyping(this.#typingUsers.tick(now));
     this.#schedule();

@@ -61,9 +61,10 @@ export class OutboxDriver {
     await this.#perform(this.#outbox.disconnected());
   }
 
-  async tick() {
+  /** @param {number} now */
+  async tick(now) {
     this.#wakesAt = null;
-    await this.#perform(this.#outbox.tick(this.#driver.now));
+    await this.#perform(this.#outbox.tick(now));
   }
 
   /**

@@ -67,8 +67,9 @@ export class SyncDriver {
     this.#core.setCurrent(false, []);
   }
 
-  tick() {
-    this.#perform(this.#resume.tick(this.#driver.now));
+  /** @param {number} now */
+  tick(now) {
+    this.#perform(this.#resume.tick(now));
   }
 
   /** Starts a sync pass, which fetches the conversations that changed since the stored cursor. */
