@@ -43,6 +43,14 @@ def serve_from_folder(route):
         route.fulfill(status=404)
 
 
+# The driver of Firefox reports a logged error as "Error", without its text.
+LOG_TEXTS = """
+    const { error } = console;
+    const textOf = (part) => part instanceof Error ? `${part.name}: ${part.message} (${part.stack})` : part;
+    console.error = (...parts) => error.apply(console, parts.map(textOf));
+"""
+
+
 class Profile:
     """A browser profile: the tabs share their storage."""
 
@@ -51,6 +59,8 @@ class Profile:
         self.pages = []
         if NAME == "chromium":  # It does not know that pages that a test fulfills are from this computer.
             self.context.grant_permissions(["local-network-access"])
+        if NAME == "firefox":
+            self.context.add_init_script(LOG_TEXTS)
         if WEB:
             self.context.route(re.compile(r"^https?://[^/]+/((admin|sdk|chat)(/.*)?(#.*)?)?$"), serve_from_folder)
 
