@@ -62,7 +62,8 @@ package final class ClientCore: Sendable {
         case openFailed(generation: Int, ChatError)
         case transport(generation: Int, TransportEvent)
         case heartbeat(generation: Int)
-        case tick
+        /// A timer ran, which was due at this time.
+        case tick(due: Date)
         case request(any FrameRequest, timeout: Duration, Reply<[UInt8]>)
         case requestTimedOut(ref: Int64, generation: Int)
         /// A request waited for the connection for the whole time of its timeout.

@@ -24,7 +24,7 @@ extension Driver {
         if typingUsers.messageReceived(from: user, in: id) { publishTyping([id]) }
     }
 
-    func tickTyping() {
+    func tickTyping(now: Date) {
         if let wake = typingWake, wake <= now { typingWake = nil }
         for id in ownTyping.tick(now: now) { send(SignalTyping(conversation: id, isTyping: false), .nothing) }
         publishTyping(typingUsers.tick(now: now))

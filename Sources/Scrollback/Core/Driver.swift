@@ -173,7 +173,7 @@ final class Driver {
         case .transport(_, .frame): break  // Handled by the loop.
         case .heartbeat(let generation):
             await perform(lifecycle.heartbeat(generation, now: now, using: &generator))
-        case .tick: await tick()
+        case .tick(let due): await tick(now: max(now, due))
         case .request(let request, let timeout, let reply): await ask(request, timeout, reply)
         case .requestTimedOut(let ref, let generation):
             guard generation == lifecycle.generation else { break }
@@ -234,13 +234,18 @@ final class Driver {
         }
     }
 
-    private func tick() async {
+    /// Calls the state machines that wait for a time.
+    ///
+    /// A timer can run before the clock shows its time, if the clock is set back. A state machine ignores a tick before
+    /// its time, and then gets no other one. The time of a tick is therefore at least the time at which its timer was
+    /// due.
+    private func tick(now: Date) async {
         outboxWakesAt = nil
         await perform(lifecycle.tick(now: now))
         await perform(outbox.tick(now: now))
         perform(resume.tick(now: now))
-        tickTyping()
-        tickSubscriptions()
+        tickTyping(now: now)
+        tickSubscriptions(now: now)
         await applyReleased()
     }
 
@@ -249,7 +254,7 @@ final class Driver {
     }
 
     func wake(at date: Date) {
-        post(.tick, after: .seconds(max(0, date.timeIntervalSince(now)) + 0.001))
+        post(.tick(due: date), after: .seconds(max(0, date.timeIntervalSince(now))))
     }
 
     func post(_ input: ClientCore.Input, after delay: Duration) {

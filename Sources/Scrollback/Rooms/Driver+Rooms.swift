@@ -57,7 +57,7 @@ extension Driver {
         wake(at: date)
     }
 
-    func tickSubscriptions() {
+    func tickSubscriptions(now: Date) {
         let due = subscriptionRetries.filter { $0.value <= now }.keys.sorted()
         guard !due.isEmpty else { return }
         requestSubscriptions(to: due)

@@ -4,6 +4,7 @@ import Scrollback
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackTesting
+import Synchronization
 import TestSupport
 import Testing
 
@@ -86,6 +87,23 @@ struct TestServerTests {
         try await chat.send(.text("again"), traits: .init(isStored: false))
         await alice.waitForOutbox()
         #expect(try server.messages(in: .direct(between: "alice", and: "bob")).map(\.text) == ["kept"])
+        await server.close()
+    }
+
+    @Test("A client connects again although its clock does not reach the time")
+    func clockStandsStill() async throws {
+        let server = try TestServer()
+        let attempts = Mutex(0)
+        let time = Date()
+        let alice = try await server.disconnectedClient("alice") {
+            $0.clock = { time }
+            $0.token = {
+                attempts.withLock { $0 += 1 }
+                throw ChatError(.unreachable, "The app has no token.")
+            }
+        }
+        alice.connect()
+        #expect(try await eventually { attempts.withLock { $0 } >= 2 })
         await server.close()
     }
 
