@@ -139,8 +139,8 @@ let package = Package(
         .target(
             name: "ScrollbackServer",
             dependencies: [
-                "CEmbeddedFiles", "CZlib", "ScrollbackEngine", "ScrollbackModel", "ScrollbackPostgres", "ScrollbackPush",
-                "ScrollbackSQLite", "ScrollbackWire",
+                "CEmbeddedFiles", "CZlib", "ScrollbackEngine", "ScrollbackModel", "ScrollbackPostgres",
+                "ScrollbackPush", "ScrollbackSQLite", "ScrollbackWire",
                 "SQLiteSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Configuration", package: "swift-configuration"),

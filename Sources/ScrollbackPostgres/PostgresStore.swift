@@ -104,8 +104,8 @@ package final class PostgresStore: MessageStore {
 
     /// Returns whether a transaction was committed whose commit was not confirmed.
     ///
-    /// It waits for the transaction if PostgreSQL still executes it. Its own commit shows that a synchronous standby has
-    /// the transaction, too.
+    /// It waits for the transaction if PostgreSQL still executes it. Its own commit shows that a synchronous standby
+    /// has the transaction, too.
     private func wasCommitted(_ state: StoreState, _ error: PostgresError) throws -> Bool {
         // Another server could have used the same number.
         guard let lock else { throw error.chatError("") }

@@ -19,7 +19,9 @@ import Testing
         try PostgresStore(url, options: options)
     }
 
-    private func openShared(_ url: PostgresURL) throws -> PostgresStore { try open(url, PostgresDatabase.sharedOptions) }
+    private func openShared(_ url: PostgresURL) throws -> PostgresStore {
+        try open(url, PostgresDatabase.sharedOptions)
+    }
 
     /// Stores a user and returns the number of the commit.
     @discardableResult
@@ -80,7 +82,7 @@ import Testing
     @Test func `Stores that open at the same time create the tables once`() async throws {
         let url = try database.makeSchema()
         let generations = try await withThrowingTaskGroup(of: UInt64.self) { group in
-            for _ in 0..<4 { group.addTask { try PostgresStore(url, options: PostgresDatabase.sharedOptions).generation } }
+            for _ in 0..<4 { group.addTask { try openShared(url).generation } }
             return try await group.reduce(into: Set()) { $0.insert($1) }
         }
         #expect(generations.count == 1)

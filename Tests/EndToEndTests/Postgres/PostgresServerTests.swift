@@ -105,8 +105,8 @@ import Testing
         #expect(without.code == 1)
         #expect(without.errors.contains("Start the server with its URL"), "\(without.errors)")
         #expect(!FileManager.default.fileExists(atPath: server.data.appending(component: "scrollback.sqlite").path))
-        for command in [["verify", server.data.path], ["backup", server.folder.path + "/b", "--data", server.data.path]]
-        {
+        let backup = server.folder.appending(component: "backup").path
+        for command in [["verify", server.data.path], ["backup", backup, "--data", server.data.path]] {
             let result = try await RunningServer.command(command)
             #expect(result.code == 1)
             #expect(result.errors.contains("PostgreSQL database"), "\(result.errors)")

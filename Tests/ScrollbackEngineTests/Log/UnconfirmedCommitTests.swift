@@ -23,7 +23,7 @@ import Testing
         #expect(try device.texts == ["hello"])
     }
 
-    @Test func `A change fails as overloaded whose commit turns out to have failed, and leaves nothing behind`() throws {
+    @Test func `A change whose commit turns out to have failed fails as overloaded, and changes nothing`() throws {
         store.failures.withLock { $0 = [.lostCommit] }
         #expect(refusal { try harness.send("lost", to: group, by: "alice") }?.code == .overloaded)
         #expect(try harness.send("kept", to: group, by: "alice") == 1)
