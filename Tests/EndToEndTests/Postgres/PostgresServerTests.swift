@@ -47,7 +47,7 @@ import Testing
         try await server.start()
         #expect(try await texts(server) == ["The albatross 🐦 عَلي"])
         let found = try await server.api("bob").call("GET", "/v1/search?text=albatross")
-        #expect(found.json.objects("messages").count == 1)
+        #expect(found.json.objects("hits").count == 1)
         #expect(try await server.metric("scrollback_database_bytes") > 0)
         #expect(try await server.metric("scrollback_disk_free_bytes") > 0)
         #expect(try await server.metric("scrollback_failed_commits_total") == 0)
@@ -118,7 +118,7 @@ import Testing
     {
         let folder = try TemporaryFolder()
         let keys = folder.url.appending(component: "keys")
-        try String(repeating: "ab", count: 32).write(to: keys, atomically: true, encoding: .utf8)
+        try Data(repeating: 7, count: 32).base64EncodedString().write(to: keys, atomically: true, encoding: .utf8)
         chmod(keys.path, 0o600)
         let data = folder.url.appending(component: "data")
         let encrypted = try await serve(data, ["--store", url.text, "--store-keys", keys.path])
