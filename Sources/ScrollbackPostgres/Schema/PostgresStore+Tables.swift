@@ -467,7 +467,8 @@ extension PostgresStore {
         );
         CREATE INDEX delivery_pending ON delivery (webhook, conversation, number) WHERE NOT isDelivered;
         CREATE INDEX delivery_webhook ON delivery (webhook, number);
-        CREATE INDEX delivery_content ON delivery (conversation, seq) WHERE isDelivered;
+        CREATE INDEX delivery_content ON delivery (conversation, seq) WHERE seq IS NOT NULL;
+        CREATE INDEX delivery_logged ON delivery (webhook, number) WHERE isDelivered;
         CREATE INDEX delivery_time ON delivery (attemptedAt) WHERE isDelivered;
 
         CREATE TABLE pushUser (
