@@ -29,6 +29,7 @@ extension Transaction {
         _ = try checkSending(to: id, by: sender, permissions: permissions)
         let files = try checkedFiles(
             of: submission.content, by: sender, limits: mediaLimits, permissions: permissions)
+        try space.check()
         if try store.scheduled(submission.id, of: user) == nil,
             try store.scheduledCount(of: user) >= Self.maximumScheduled
         {
