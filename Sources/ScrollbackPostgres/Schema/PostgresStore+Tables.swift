@@ -297,7 +297,8 @@ extension PostgresStore {
             thumbnailHeight BIGINT,
             thumbnailAt BIGINT NOT NULL,
             createdAt DOUBLE PRECISION NOT NULL,
-            unusedSince DOUBLE PRECISION
+            unusedSince DOUBLE PRECISION,
+            neededUntil DOUBLE PRECISION
         );
         CREATE INDEX media_owner ON media (owner, id);
         CREATE INDEX media_blob ON media (blob);
