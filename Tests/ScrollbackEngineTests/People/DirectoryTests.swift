@@ -84,8 +84,9 @@ struct DirectoryTests {
         for user in hidden {
             try harness.perform(PutUser(user: user, ProfileChange(isInvitationOnly: false)), by: Caller(user: user))
         }
-        func page(_ text: String, after cursor: String? = nil, in harness: EngineHarness) throws -> ListPage<UserProfile>
-        {
+        func page(
+            _ text: String, after cursor: String? = nil, in harness: EngineHarness
+        ) throws -> ListPage<UserProfile> {
             try harness.engine.users(matching: text, cursor: cursor, limit: 1, by: Caller(user: "alice"))
         }
         let cursor = try #require(try page("hidden", in: harness).cursor)
