@@ -13,6 +13,7 @@ package final class Engine: Sendable {
     package let hub: Hub
     /// Issues and checks the checkpoints of clients.
     package let checkpoints: Checkpoints
+    let directoryCursors: DirectoryCursors
     let clockJumps = Mutex(ClockJumps())
     package let media: any MediaStore
     package let index: any MessageIndex
@@ -70,7 +71,8 @@ package final class Engine: Sendable {
     ///   - webhooks: Sends webhook requests; without it, no webhooks are called.
     ///   - gateway: Sends pushes to the push services; without it, no pushes are sent.
     ///   - erasures: Records erased users outside of the store's backups.
-    ///   - checkpointKey: The 32 random bytes that authenticate the checkpoints of clients. They must survive restarts.
+    ///   - checkpointKey: The 32 random bytes that authenticate the checkpoints of clients and encrypt cursors of the
+    ///     directory. They must survive restarts.
     ///   - rolledBack: Receives each rollback of the store, after its generation was renewed.
     ///   - space: The free space of the store's volume.
     ///   - searchTime: How long a search may run.
@@ -97,6 +99,7 @@ package final class Engine: Sendable {
         self.nextScheduled = Mutex(nextScheduled)
         let checkpoints = try Checkpoints(store, key: checkpointKey, now: clock())
         self.checkpoints = checkpoints
+        directoryCursors = DirectoryCursors(secret: checkpointKey)
         self.erasures = erasures
         self.erasing = ActiveErasures(erasing)
         deliveries = DeliveryQueue(waiting: Int(waiting))

@@ -194,31 +194,32 @@ extension Engine {
                 // Another change of the same batch may have updated the stored settings but not the current ones.
                 var settings = try Self.storedSettings(transaction.store)
                 settings.push.configured = configured
+                let earlier = settings.moderation.webhooks
                 change(&settings)
                 settings = try settings.validated()
+                let webhooks = settings.moderation.webhooks
+                try transaction.checkNewWebhooks(webhooks, besides: earlier)
                 var writer = JSONWriter()
                 writer.object { settings.writeMembers(to: &$0, withSecrets: true) }
                 try transaction.store.put(settings: writer.json)
                 try transaction.audit(.changeSettings, by: caller, detail: names.joined(separator: ", "))
-                let webhooks = settings.moderation.webhooks
                 transaction.webhooks = webhooks
                 if !settings.push.isOn { try transaction.store.dropPushes() }
-                // When a webhook is removed, its deliveries are dropped.
-                let dropped = try transaction.store.dropDeliveries(exceptTo: Set(webhooks.receivers.keys))
-                return (settings, dropped: dropped)
+                // When a webhook is removed, its deliveries are deleted. The maintenance deletes what this step leaves.
+                try transaction.dropDeliveries(exceptTo: webhooks)
+                return settings
             },
             completion: { [self] result in
-                if case .success(let (settings, dropped)) = result {
+                if case .success(let settings) = result {
                     current.value.withLock { known in
                         // The configuration may have changed since the change began.
                         let configured = known.push.configured
                         known = settings
                         known.push.configured = configured
                     }
-                    deliveries.dropped(dropped)
                     apply(settings, filter)
                 }
-                completion(result.map { $0.0 })
+                completion(result)
             })
     }
 

@@ -83,17 +83,22 @@ extension PostgresReader {
 
     private static let deliveryLog = Statement<DeliveryRow>(
         """
-        SELECT \(DeliveryRow.columns) FROM delivery WHERE webhook = ? AND number < ? AND isDelivered BETWEEN ? AND ?
+        SELECT \(DeliveryRow.columns) FROM delivery WHERE webhook = ? AND number < ? AND isDelivered <= ?
+        ORDER BY number DESC LIMIT ?
+        """)
+    private static let loggedDeliveries = Statement<DeliveryRow>(
+        """
+        SELECT \(DeliveryRow.columns) FROM delivery WHERE webhook = ? AND isDelivered AND number < ?
         ORDER BY number DESC LIMIT ?
         """)
 
     func deliveryLog(
         to webhook: String, below number: Int64, isPending: Bool?, limit: Int
     ) throws -> [DeliveryRow] {
-        try connection.all(Self.deliveryLog, limit: limit) {
-            $0.add(webhook, number)
-            $0.add(isPending == false, isPending != true)
+        guard isPending != false else {
+            return try connection.all(Self.loggedDeliveries, limit: limit) { $0.add(webhook, number) }
         }
+        return try connection.all(Self.deliveryLog, limit: limit) { $0.add(webhook, number, isPending == nil) }
     }
 
     private static let delivered = Statement<DeliveryRow>(
@@ -173,28 +178,37 @@ extension PostgresWriter {
     private static let nextWebhook = Statement(
         "SELECT webhook FROM delivery WHERE webhook > ? ORDER BY webhook LIMIT 1"
     ) { $0.text() }
-    private static let pendingOfWebhook = Statement(
-        "SELECT count(*) FROM delivery WHERE webhook = ? AND NOT isDelivered"
-    ) { $0.integer() }
-    private static let dropWebhook = Statement("DELETE FROM delivery WHERE webhook = ?")
+    private static let dropDeliveriesToWebhook = Statement(
+        """
+        DELETE FROM delivery WHERE number IN (SELECT number FROM delivery WHERE webhook = ? ORDER BY number LIMIT ?)
+        RETURNING isDelivered
+        """
+    ) { $0.flag() }
 
-    func dropDeliveries(exceptTo webhooks: Set<String>) throws -> Int {
-        var dropped: Int64 = 0
+    func dropDeliveries(exceptTo webhooks: Set<String>, limit: Int) throws -> DroppedDeliveries {
+        var dropped = DroppedDeliveries()
         var last = ""
-        while let webhook = try connection.first(Self.nextWebhook, bind: { $0.add(last) }) {
+        while dropped.count < limit, let webhook = try connection.first(Self.nextWebhook, bind: { $0.add(last) }) {
             last = webhook
             guard !webhooks.contains(webhook) else { continue }
-            dropped += try connection.first(Self.pendingOfWebhook) { $0.add(webhook) } ?? 0
-            try connection.enqueue(Self.dropWebhook) { $0.add(webhook) }
+            dropped.add(
+                try connection.all(Self.dropDeliveriesToWebhook) { $0.add(webhook, Int64(limit - dropped.count)) })
         }
-        return Int(dropped)
+        return dropped
     }
 
-    private static let dropDeliveredContent = Statement(
-        "DELETE FROM delivery WHERE conversation = ? AND isDelivered AND seq BETWEEN ? AND ?")
+    private static let dropContent = Statement(
+        """
+        DELETE FROM delivery WHERE number IN (
+            SELECT number FROM delivery WHERE conversation = ? AND seq BETWEEN ? AND ? LIMIT ?)
+        RETURNING isDelivered
+        """
+    ) { $0.flag() }
 
-    func dropDelivered(_ places: SeqRange, in conversation: Int64) throws {
-        try connection.enqueue(Self.dropDeliveredContent) { $0.add(conversation, places) }
+    func dropDeliveries(of places: SeqRange, in conversation: Int64, limit: Int) throws -> DroppedDeliveries {
+        var dropped = DroppedDeliveries()
+        dropped.add(try connection.all(Self.dropContent) { $0.add(conversation, places, Int64(limit)) })
+        return dropped
     }
 
     private static let dropOldDelivered = Statement(
@@ -205,13 +219,18 @@ extension PostgresWriter {
     private static let dropExceedingDelivered = Statement(
         """
         DELETE FROM delivery WHERE number IN (
-            SELECT number FROM delivery WHERE isDelivered
+            SELECT number FROM delivery WHERE webhook = ? AND isDelivered
             AND number < (SELECT last_value FROM delivery_number_seq) - ? + 1 LIMIT ?)
         """)
 
     func dropDelivered(before time: Date, exceeding count: Int64, limit: Int) throws -> Int {
-        let old = try connection.run(Self.dropOldDelivered, bind: { $0.add(time, Int64(limit)) })
-        return old
-            + (try connection.run(Self.dropExceedingDelivered, bind: { $0.add(count, Int64(limit - old)) }))
+        var dropped = try connection.run(Self.dropOldDelivered, bind: { $0.add(time, Int64(limit)) })
+        var last = ""
+        while dropped < limit, let webhook = try connection.first(Self.nextWebhook, bind: { $0.add(last) }) {
+            last = webhook
+            dropped += try connection.run(
+                Self.dropExceedingDelivered, bind: { $0.add(webhook, count, Int64(limit - dropped)) })
+        }
+        return dropped
     }
 }

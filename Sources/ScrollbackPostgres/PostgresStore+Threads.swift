@@ -17,17 +17,23 @@ extension PostgresReader {
 
     private static let mentionedReplies = Statement(
         """
-        SELECT message.thread, mention.seq FROM mention JOIN message
-            ON message.conversation = mention.conversation AND message.seq = mention.seq
-        WHERE mention.conversation = $1 AND mention.userID IN ($2, '') AND mention.seq > $3 AND mention.sender <> $2
-            AND message.thread IS NOT NULL
+        SELECT message.thread, mention.seq FROM (
+            (SELECT seq, sender FROM mention WHERE conversation = $1 AND userID = $2 AND seq > $3
+                ORDER BY seq DESC LIMIT $4)
+            UNION ALL
+            (SELECT seq, sender FROM mention WHERE conversation = $1 AND userID = '' AND seq > $3
+                ORDER BY seq DESC LIMIT $4)
+        ) AS mention JOIN message ON message.conversation = $1 AND message.seq = mention.seq
+        WHERE mention.sender <> $2 AND message.thread IS NOT NULL
         """
     ) { (columns: inout Columns) -> (thread: MessageID, seq: Seq) in
         (thread: MessageID(try columns.uuid("thread")), seq: columns.integer())
     }
 
-    func mentionedReplies(of user: UserID, in conversation: Int64, above seq: Seq) throws -> [MessageID: [Seq]] {
-        let found = try connection.all(Self.mentionedReplies) { $0.add(conversation, user, seq) }
+    func mentionedReplies(
+        of user: UserID, in conversation: Int64, above seq: Seq, limit: Int
+    ) throws -> [MessageID: [Seq]] {
+        let found = try connection.all(Self.mentionedReplies) { $0.add(conversation, user, seq, Int64(limit)) }
         // A reply can mention both the user and everyone.
         return Dictionary(grouping: found, by: \.thread).mapValues { Set($0.map(\.seq)).sorted() }
     }

@@ -4,7 +4,7 @@ import SQLiteSupport
 
 extension SQLiteStore {
     /// The newest schema that this version supports.
-    static let schemaVersion = 18
+    static let schemaVersion = 20
 
     /// Migrates a file to the newest schema, with one transaction per numbered migration.
     ///
@@ -31,6 +31,10 @@ extension SQLiteStore {
         migrator.registerMigration("16", migrate: addDeliveryLog)
         migrator.registerMigration("17", migrate: createAuditTable)
         migrator.registerMigration("18", migrate: createScheduledTable)
+        migrator.registerMigration("19", migrate: addDeliveryIndexes)
+        migrator.registerMigration("20") { database in
+            try database.execute(sql: "ALTER TABLE media ADD COLUMN neededUntil REAL")
+        }
         let found = try pool.read { try migrator.appliedIdentifiers($0).compactMap { Int($0) }.max() ?? 0 }
         guard found <= schemaVersion else {
             throw ChatError(

@@ -58,6 +58,16 @@ extension SQLiteStore {
                 """)
     }
 
+    /// Adds indexes, so that the deletion of content finds pending events, and the log is read without them.
+    static func addDeliveryIndexes(_ database: Database) throws {
+        try database.execute(
+            sql: """
+                DROP INDEX delivery_content;
+                CREATE INDEX delivery_content ON delivery (conversation, seq) WHERE seq IS NOT NULL;
+                CREATE INDEX delivery_logged ON delivery (webhook, number) WHERE isDelivered = 1;
+                """)
+    }
+
     /// Adds flags for mutes and blocks to conversations, so that sending looks them up only where needed.
     static func addModerationFlags(_ database: Database) throws {
         try database.execute(
@@ -154,24 +164,29 @@ extension SQLiteReader {
 
     private static let deliveryLog = Statement<DeliveryRow>(
         """
-        SELECT \(DeliveryRow.columns) FROM delivery WHERE webhook = ? AND number < ? AND isDelivered BETWEEN ? AND ?
+        SELECT \(DeliveryRow.columns) FROM delivery WHERE webhook = ? AND number < ? AND isDelivered <= ?
         ORDER BY number DESC
+        """)
+    // Without the index, these two statements would read all pending events.
+    private static let loggedDeliveries = Statement<DeliveryRow>(
+        """
+        SELECT \(DeliveryRow.columns) FROM delivery INDEXED BY delivery_logged
+        WHERE webhook = ? AND isDelivered = 1 AND number < ? ORDER BY number DESC
+        """)
+    private static let delivered = Statement<DeliveryRow>(
+        """
+        SELECT \(DeliveryRow.columns) FROM delivery INDEXED BY delivery_logged
+        WHERE webhook = ? AND isDelivered = 1 AND number BETWEEN ? AND ? AND original IS NULL ORDER BY number
         """)
 
     func deliveryLog(
         to webhook: String, below number: Int64, isPending: Bool?, limit: Int
     ) throws -> [DeliveryRow] {
-        try connection.all(Self.deliveryLog, limit: limit) {
-            $0.add(webhook, number)
-            $0.add(isPending == false, isPending != true)
+        guard isPending != false else {
+            return try connection.all(Self.loggedDeliveries, limit: limit) { $0.add(webhook, number) }
         }
+        return try connection.all(Self.deliveryLog, limit: limit) { $0.add(webhook, number, isPending == nil) }
     }
-
-    private static let delivered = Statement<DeliveryRow>(
-        """
-        SELECT \(DeliveryRow.columns) FROM delivery WHERE webhook = ? AND number BETWEEN ? AND ? AND isDelivered = 1
-        AND original IS NULL ORDER BY number
-        """)
 
     func delivered(to webhook: String, _ numbers: ClosedRange<Int64>, limit: Int) throws -> [DeliveryRow] {
         try connection.all(Self.delivered, limit: limit) { $0.add(webhook, numbers.lowerBound, numbers.upperBound) }
@@ -247,28 +262,37 @@ extension SQLiteWriter {
     private static let nextWebhook = Statement(
         "SELECT webhook FROM delivery WHERE webhook > ? ORDER BY webhook LIMIT 1"
     ) { $0.text() }
-    private static let pendingOfWebhook = Statement(
-        "SELECT count(*) FROM delivery WHERE webhook = ? AND isDelivered = 0"
-    ) { $0.integer() }
-    private static let dropWebhook = Statement("DELETE FROM delivery WHERE webhook = ?")
+    private static let dropDeliveriesToWebhook = Statement(
+        """
+        DELETE FROM delivery WHERE number IN (SELECT number FROM delivery WHERE webhook = ? ORDER BY number LIMIT ?)
+        RETURNING isDelivered
+        """
+    ) { $0.flag() }
 
-    func dropDeliveries(exceptTo webhooks: Set<String>) throws -> Int {
-        var dropped: Int64 = 0
+    func dropDeliveries(exceptTo webhooks: Set<String>, limit: Int) throws -> DroppedDeliveries {
+        var dropped = DroppedDeliveries()
         var last = ""
-        while let webhook = try connection.first(Self.nextWebhook, bind: { $0.add(last) }) {
+        while dropped.count < limit, let webhook = try connection.first(Self.nextWebhook, bind: { $0.add(last) }) {
             last = webhook
             guard !webhooks.contains(webhook) else { continue }
-            dropped += try connection.first(Self.pendingOfWebhook) { $0.add(webhook) } ?? 0
-            try connection.run(Self.dropWebhook) { $0.add(webhook) }
+            dropped.add(
+                try connection.all(Self.dropDeliveriesToWebhook) { $0.add(webhook, Int64(limit - dropped.count)) })
         }
-        return Int(dropped)
+        return dropped
     }
 
-    private static let dropDeliveredContent = Statement(
-        "DELETE FROM delivery WHERE conversation = ? AND isDelivered = 1 AND seq BETWEEN ? AND ?")
+    private static let dropContent = Statement(
+        """
+        DELETE FROM delivery WHERE number IN (
+            SELECT number FROM delivery WHERE conversation = ? AND seq BETWEEN ? AND ? LIMIT ?)
+        RETURNING isDelivered
+        """
+    ) { $0.flag() }
 
-    func dropDelivered(_ places: SeqRange, in conversation: Int64) throws {
-        try connection.run(Self.dropDeliveredContent) { $0.add(conversation, places) }
+    func dropDeliveries(of places: SeqRange, in conversation: Int64, limit: Int) throws -> DroppedDeliveries {
+        var dropped = DroppedDeliveries()
+        dropped.add(try connection.all(Self.dropContent) { $0.add(conversation, places, Int64(limit)) })
+        return dropped
     }
 
     private static let dropOldDelivered = Statement(
@@ -279,14 +303,19 @@ extension SQLiteWriter {
     private static let dropExceedingDelivered = Statement(
         """
         DELETE FROM delivery WHERE number IN (
-            SELECT number FROM delivery WHERE isDelivered = 1
+            SELECT number FROM delivery INDEXED BY delivery_logged WHERE webhook = ? AND isDelivered = 1
             AND number < (SELECT seq FROM sqlite_sequence WHERE name = 'delivery') - ? + 1 LIMIT ?)
         """)
 
     func dropDelivered(before time: Date, exceeding count: Int64, limit: Int) throws -> Int {
         try connection.run(Self.dropOldDelivered) { $0.add(time, Int64(limit)) }
-        let old = connection.changes
-        try connection.run(Self.dropExceedingDelivered) { $0.add(count, Int64(limit - old)) }
-        return old + connection.changes
+        var dropped = connection.changes
+        var last = ""
+        while dropped < limit, let webhook = try connection.first(Self.nextWebhook, bind: { $0.add(last) }) {
+            last = webhook
+            try connection.run(Self.dropExceedingDelivered) { $0.add(webhook, count, Int64(limit - dropped)) }
+            dropped += connection.changes
+        }
+        return dropped
     }
 }

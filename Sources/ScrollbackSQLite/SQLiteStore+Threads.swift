@@ -96,21 +96,30 @@ extension SQLiteReader {
         }
     }
 
-    private static let mentionedReplies = Statement(
-        """
-        SELECT message.thread, mention.seq FROM mention JOIN message
-            ON message.conversation = mention.conversation AND message.seq = mention.seq
-        WHERE mention.conversation = ?1 AND mention.user IN (?2, '') AND mention.seq > ?3 AND mention.sender <> ?2
-            AND message.thread IS NOT NULL
-        """
-    ) { (columns: inout Columns) -> (thread: MessageID, seq: Seq) in
-        (thread: MessageID(try columns.uuid("thread")), seq: columns.integer())
-    }
+    private static let newestMentions = Statement(
+        "SELECT seq, sender FROM mention WHERE conversation = ? AND user = ? AND seq > ? ORDER BY seq DESC"
+    ) { (columns: inout Columns) -> (seq: Seq, sender: UserID) in (columns.integer(), columns.userID()) }
+    private static let threadOfMessage = Statement(
+        "SELECT thread FROM message WHERE conversation = ? AND seq = ? AND thread IS NOT NULL"
+    ) { (columns: inout Columns) in MessageID(try columns.uuid("thread")) }
 
-    func mentionedReplies(of user: UserID, in conversation: Int64, above seq: Seq) throws -> [MessageID: [Seq]] {
-        let found = try connection.all(Self.mentionedReplies) { $0.add(conversation, user, seq) }
+    func mentionedReplies(
+        of user: UserID, in conversation: Int64, above seq: Seq, limit: Int
+    ) throws -> [MessageID: [Seq]] {
         // A reply can mention both the user and everyone.
-        return Dictionary(grouping: found, by: \.thread).mapValues { Set($0.map(\.seq)).sorted() }
+        var seqs: Set<Seq> = []
+        for mentioned in [user.text, ""] {
+            let newest = try connection.all(Self.newestMentions, limit: limit) { $0.add(conversation, mentioned, seq) }
+            seqs.formUnion(newest.filter { $0.sender != user }.map(\.seq))
+        }
+        var found: [MessageID: [Seq]] = [:]
+        for seq in seqs.sorted() {
+            guard let thread = try connection.first(Self.threadOfMessage, bind: { $0.add(conversation, seq) }) else {
+                continue
+            }
+            found[thread, default: []].append(seq)
+        }
+        return found
     }
 
     private static let threadState = Statement<ThreadStateRow>(

@@ -24,7 +24,7 @@ public final class DirectoryModel {
     @ObservationIgnored private let pageSize: Int
     /// The text that ``people`` were found with.
     @ObservationIgnored private var searched = ""
-    @ObservationIgnored private var next: UserID?
+    @ObservationIgnored private var next: String?
 
     /// Creates a model without users.
     ///
@@ -62,10 +62,10 @@ public final class DirectoryModel {
     }
 
     /// Loads pages until one has users.
-    private func load(_ text: String, after last: UserID?) async throws(ChatError) {
+    private func load(_ text: String, after last: String?) async throws(ChatError) {
         // A failed search is not repeated before the text changes.
         searched = text
-        var (found, next): ([UserProfile], UserID?) = ([], last)
+        var (found, next): ([UserProfile], String?) = ([], last)
         if !text.isEmpty {
             repeat {
                 let page = try await client.people(matching: text, after: next, limit: pageSize)

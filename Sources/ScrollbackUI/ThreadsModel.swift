@@ -27,6 +27,8 @@ public final class ThreadsModel {
     /// The pages that were loaded from the server.
     @ObservationIgnored private var loaded: [MessageThread] = []
     @ObservationIgnored private var next: Timetoken?
+    /// The lowest ``ThreadPage/followedAfter`` of the pages.
+    @ObservationIgnored private var followedAfter: Int64?
     /// The number of updates that began; only the newest one is shown.
     @ObservationIgnored private var updates = 0
     @ObservationIgnored private var following: ModelTask?
@@ -43,6 +45,7 @@ public final class ThreadsModel {
         self.conversation = conversation
         self.isFollowed = isFollowed
         self.pageSize = pageSize
+        followedAfter = isFollowed ? -1 : nil
         following = ModelTask(of: self, following: conversation.changes) { model, _ in
             Task { await model.update() }
         }
@@ -74,6 +77,7 @@ public final class ThreadsModel {
         next = page.next
         if hasMore != (next != nil) { hasMore = next != nil }
         loaded = (last == nil ? [] : loaded) + page.threads
+        followedAfter = page.followedAfter.map { last == nil ? $0 : min($0, followedAfter ?? $0) }
         await update()
     }
 
@@ -83,7 +87,8 @@ public final class ThreadsModel {
         let update = updates
         let limit = max(pageSize, loaded.count + 1)
         guard
-            let current = try? await conversation.current(loaded, followed: isFollowed, through: next, limit: limit),
+            let current = try? await conversation.current(
+                loaded, followedAfter: followedAfter, through: next, limit: limit),
             update == updates, threads != current
         else { return }
         threads = current

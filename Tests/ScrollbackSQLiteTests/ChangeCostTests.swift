@@ -139,6 +139,60 @@ import Testing
         #expect(try store.verify { _ in } == [])
     }
 
+    @Test func `A change of a thread costs the same, however many mentions are unread`() throws {
+        let reply = Submission(
+            id: MessageID(high: 4, low: 1), content: .text("hello"), attributes: MessageAttributes(replyTo: id(1)))
+        let _: SendResult = try done { engine.send(reply, to: group, by: alice, completion: $0) }
+        let log = group
+        func mention(at places: ClosedRange<Seq>) throws {
+            let _: Void = try done { completion in
+                engine.log.submit(
+                    for: .server,
+                    { transaction in
+                        guard let row = try transaction.conversation(log) else { return }
+                        for seq in places {
+                            try transaction.store.insertMention(of: "bob", by: "alice", at: seq, in: row.number)
+                        }
+                    }, completion: completion)
+            }
+        }
+        func change(_ isFollowed: Bool) throws -> Int {
+            try steps {
+                let change = ChangeThread(conversation: log, thread: id(1), ThreadChange(isFollowed: isFollowed))
+                let _: ThreadState = try done { engine.perform(change, by: bob, completion: $0) }
+            }
+        }
+        try mention(at: 1...600)
+        _ = try change(true)
+        let some = try change(false)
+        try mention(at: 601...3_000)
+        #expect(try change(true) <= some + 100)
+    }
+
+    @Test func `A page of scheduled messages reads no more messages than it has`() throws {
+        let text = String(repeating: "x", count: 100_000)
+        func schedule(_ numbers: ClosedRange<UInt64>) throws {
+            for number in numbers {
+                let submission = Submission(id: MessageID(high: 5, low: number), content: .text(text))
+                let request = ScheduleMessage(
+                    conversation: group, submission: submission, sendAt: Date(timeIntervalSinceNow: 3_600))
+                let _: EmptyAnswer = try done { engine.perform(request, by: alice, completion: $0) }
+            }
+        }
+        func list() throws -> Int {
+            try steps {
+                let list = ListScheduled(page: Paging(limit: 100))
+                let page: ListScheduled.Answer = try done { engine.perform(list, by: alice, completion: $0) }
+                #expect(page.elements.count == 6 && page.cursor != nil)
+            }
+        }
+        try schedule(1...8)
+        _ = try list()
+        let few = try list()
+        try schedule(9...40)
+        #expect(try list() <= few + 20)
+    }
+
     @Test func `Maintenance without due work commits nothing`() async throws {
         _ = try react("+1", to: 1, by: bob)
         let lastCommit = store.lastCommit

@@ -236,7 +236,7 @@ import Testing
         }
         try old.close()
         let columns = ["webhook", "event", "seq", "original", "attempts", "attemptedAt", "error", "isDelivered"]
-        let indexes = ["pending", "webhook", "content", "time"]
+        let indexes = ["pending", "webhook", "content", "time", "logged"]
         let queue = try DatabaseQueue(path: file.path)
         try queue.write { database in
             for name in indexes { try database.execute(sql: "DROP INDEX delivery_\(name)") }
@@ -246,7 +246,7 @@ import Testing
                     CREATE INDEX delivery_conversation ON delivery (conversation, number);
                     INSERT INTO delivery (number, conversation, body) VALUES (3, 1, '{"event":"message"}');
                     INSERT INTO delivery (number, conversation, body) VALUES (4, 1, '{"event":"changed"}');
-                    DELETE FROM grdb_migrations WHERE identifier = '16';
+                    DELETE FROM grdb_migrations WHERE identifier IN ('16', '19');
                     """)
         }
         try queue.close()

@@ -26,7 +26,7 @@ struct PeopleSnippets {
     }
 
     func find(_ client: ChatClient, text: String, show: Show<String>) async throws {
-        var next: UserID?
+        var next: String?
         repeat {
             let page = try await client.people(matching: text, after: next)
             for person in page.people { show(person.name ?? person.id.text) }

@@ -5,6 +5,9 @@ import ScrollbackWire
 
 /// Carries out the effects of ``Outbox`` and reports their results back to it.
 extension Driver {
+    /// The longest time for which a change of members or settings delays later messages of its conversation.
+    private static let longestDelay: TimeInterval = 60
+
     /// Stores the changed items, and then transmits.
     ///
     /// An item that may have reached the server is therefore always stored as frozen.
@@ -78,10 +81,15 @@ extension Driver {
     }
 
     func sendAnswered(_ id: MessageID, _ request: OutboxRequest, _ result: Result<[UInt8], ChatError>) async {
-        let outcome: Result<OutboxAnswer, ChatError>
+        var outcome: Result<OutboxAnswer, ChatError>
         do {
             outcome = .success(try OutboxAnswer(to: request, result))
         } catch {
+            outcome = .failure(error)
+        }
+        // The daily quota for members, for example, delays a change for hours. The user can retry it.
+        if case .failure(var error) = outcome, request.failsWhenDelayed, error.retryAfter ?? 0 > Self.longestDelay {
+            error.isTemporary = false
             outcome = .failure(error)
         }
         if case .success(let answer) = outcome {

@@ -7,8 +7,8 @@ public struct PeoplePage: Sendable {
     ///
     /// A page can be empty although more pages follow.
     public var people: [UserProfile]
-    /// The value of `after` for the next page; `nil` if there is none.
-    public var next: UserID?
+    /// The cursor of the next page; `nil` if there is none.
+    public var next: String?
 }
 
 extension ChatClient {
@@ -20,15 +20,15 @@ extension ChatClient {
     ///
     /// - Parameters:
     ///   - text: The beginnings of words, 1...128 bytes of UTF-8.
-    ///   - user: The `next` of the previous page.
+    ///   - cursor: The ``PeoplePage/next`` of the previous page; `nil` returns the first page.
     ///   - limit: The maximum number of users, 1...100.
     /// - Throws: `feature-off` if the directory is turned off on the server. `invalid-parameter`. `unreachable`.
     public func people(
-        matching text: String, after user: UserID? = nil, limit: Int = 20
+        matching text: String, after cursor: String? = nil, limit: Int = 20
     ) async throws(ChatError) -> PeoplePage {
         try Conversation.check(limit)
         let page = try await core.perform(
-            SearchUsers(text: text, page: Paging(limit: limit, cursor: user?.text)))
-        return PeoplePage(people: page.elements, next: try page.after())
+            SearchUsers(text: text, page: Paging(limit: limit, cursor: cursor)))
+        return PeoplePage(people: page.elements, next: page.cursor)
     }
 }

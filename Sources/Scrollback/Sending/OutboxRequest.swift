@@ -37,6 +37,18 @@ package enum OutboxRequest: Sendable {
         }
     }
 
+    /// Whether later messages of the conversation make sense if the server refuses the request.
+    ///
+    /// A long delay then fails the request, so that it does not delay these messages.
+    var failsWhenDelayed: Bool {
+        switch self {
+        case .putMember, .removeMember, .leave: true
+        // Messages to a new conversation need it.
+        case .putConversation(let request): request.exists != false
+        default: false
+        }
+    }
+
     private var operation: any ClientOperation {
         switch self {
         case .send(let operation): operation

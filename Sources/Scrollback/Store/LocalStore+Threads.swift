@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import ScrollbackModel
 import ScrollbackSync
@@ -9,25 +10,49 @@ extension LocalReader {
     /// with the queued changes, those with the newest reply first.
     ///
     /// - Parameters:
+    ///   - userRev: `nil` for all threads. Otherwise, only the threads that the user follows. Those that the server
+    ///     did not return must have a change of the user above this revision, or a queued one.
     ///   - time: The time of the newest reply below which to return threads; `nil` for all.
     ///   - last: The time of the newest reply at or above which to return threads; `nil` for all. Below it, the server
     ///     may have threads that are missing here.
     ///   - limit: The maximum number of threads that are added to those of the server.
     func threads(
-        in id: ConversationID, adding known: [MessageThread], before time: Timetoken?, through last: Timetoken?,
-        limit: Int
+        in id: ConversationID, adding known: [MessageThread], followedAfter userRev: Int64?, before time: Timetoken?,
+        through last: Timetoken?, limit: Int
     ) throws -> [MessageThread] {
         guard let local = try localLog(of: id) else { return known }
         let changes = try pendingChanges(in: id)
+        let queued = changes.compactMap { change -> MessageID? in
+            if case .changeThread(let request) = change, request.change.isFollowed == true {
+                request.thread
+            } else {
+                nil
+            }
+        }
+        let followed = userRev.map { _ in
+            let places = Array(repeating: "?", count: queued.count).joined(separator: ", ")
+            return """
+                AND (id IN (\(places)) OR id IN (SELECT state.thread FROM thread AS state
+                    WHERE state.conversation = message.conversation AND state.isFollowed = 1 AND state.userRev > ?))
+                """
+        }
         var threads = Dictionary(known.map { ($0.id, $0) }) { $1 }
         let below = time.map { Int64(bitPattern: $0.rawValue) } ?? .max
         try eachMessage(
             in: id, number: local.number, epoch: local.state.epoch,
-            where: "lastReply IS NOT NULL AND lastReply < ? AND lastReply >= ? ORDER BY lastReply DESC LIMIT ?"
+            where: """
+                lastReply IS NOT NULL AND lastReply < ? AND lastReply >= ? \(followed ?? "")
+                ORDER BY lastReply DESC LIMIT ?
+                """
         ) {
             $0.add(below)
             $0.add(Int64(bitPattern: last?.rawValue ?? 0))
-            $0.add(Int64(limit))
+            if let userRev {
+                for thread in queued { $0.add(thread.uuid) }
+                $0.add(userRev)
+            }
+            // A queued change can stop following a thread.
+            $0.add(Int64(limit + changes.count))
         } take: { (parent: consuming Message) in
             if threads[parent.id] == nil {
                 let state = ThreadState(thread: parent.id, isFollowed: false, readSeq: 0, unread: 0, mentions: 0)
@@ -47,7 +72,9 @@ extension LocalReader {
             thread.parent = decrypted(thread.parent.applying(changes, by: user))
             thread.lastReply = thread.lastReply.map { decrypted($0.applying(changes, by: user)) }
             return thread
-        }.filter { $0.parent.replies != nil }.sorted { $0.lastReplyAt > $1.lastReplyAt }
+        }.filter { $0.parent.replies != nil && (userRev == nil || $0.state.isFollowed) }.sorted {
+            $0.lastReplyAt > $1.lastReplyAt
+        }
     }
 
     /// Returns the stored row of a message if it is newer.
@@ -101,6 +128,16 @@ extension LocalReader {
         return state
     }
 
+    /// Returns the newest user revision of the conversation's thread states that are stored on this device.
+    func threadRev(in id: ConversationID) throws -> Int64 {
+        guard let number = try number(of: id) else { return 0 }
+        return try first("SELECT ifnull(max(userRev), 0) FROM thread WHERE conversation = ?") {
+            $0.add(number)
+        } read: {
+            $0.integer()
+        } ?? 0
+    }
+
     private func storedThread(
         _ thread: MessageID, number: Int64
     ) throws -> (isFollowed: Bool, readSeq: Seq, userRev: Int64)? {
@@ -125,6 +162,21 @@ extension LocalWriter {
                 WHERE excluded.userRev >= thread.userRev
                 """
         ).execute(arguments: [number, state.thread.data, state.isFollowed, state.readSeq, state.userRev])
+    }
+}
+
+extension LocalWriter {
+    /// Stores that the user follows no thread besides some, except those that the user changed above a revision.
+    func unfollow(except followed: Set<MessageID>, in id: ConversationID, through userRev: Int64) throws {
+        guard let number = try reader.number(of: id) else { return }
+        let stored = try Data.fetchAll(
+            db, sql: "SELECT thread FROM thread WHERE conversation = ? AND isFollowed = 1 AND userRev <= ?",
+            arguments: [number, userRev])
+        for thread in stored where !followed.contains(MessageID(data: thread)) {
+            try db.execute(
+                sql: "UPDATE thread SET isFollowed = 0 WHERE conversation = ? AND thread = ?",
+                arguments: [number, thread])
+        }
     }
 }
 

@@ -14,6 +14,10 @@ public struct ThreadPage: Sendable {
     ///
     /// The page then has what is stored on this device.
     public var remoteError: ChatError?
+    /// The user revision after which this device knows more about followed threads than the page of the server.
+    ///
+    /// It is -1 without an answer of the server, and `nil` if the page is not limited to followed threads.
+    package var followedAfter: Int64?
 }
 
 extension Conversation {
@@ -31,21 +35,26 @@ extension Conversation {
         followed isFollowed: Bool = false, after next: Timetoken? = nil, limit: Int = 20
     ) async throws(ChatError) -> ThreadPage {
         try Self.check(limit)
-        var page = ThreadPage(threads: [], next: nil)
+        var page = ThreadPage(threads: [], next: nil, followedAfter: isFollowed ? -1 : nil)
         do {
+            let rev = try await core.store.read { [id] in try $0.threadRev(in: id) }
             let answer = try await core.perform(
                 ListThreads(conversation: id, isFollowed: isFollowed, before: next, limit: limit))
             try await core.store.write { [id] writer in
                 for thread in answer.threads { try writer.save(thread.state, in: id) }
+                if isFollowed, next == nil, answer.next == nil {
+                    try writer.unfollow(except: Set(answer.threads.map(\.id)), in: id, through: rev)
+                }
             }
             (page.threads, page.next) = (answer.threads, answer.next)
+            if isFollowed { page.followedAfter = rev }
         } catch {
             guard error.isTemporary else { throw error }
             page.remoteError = error
         }
         // The additional thread shows whether more exist.
         let threads = try await current(
-            page.threads, followed: isFollowed, before: next, through: page.next, limit: limit + 1)
+            page.threads, followedAfter: page.followedAfter, before: next, through: page.next, limit: limit + 1)
         page.threads = Array(threads.prefix(limit))
         if threads.count > limit { page.next = page.threads.last?.parent.replies?.lastReplyAt }
         return page
@@ -55,16 +64,17 @@ extension Conversation {
     ///
     /// - Parameters:
     ///   - threads: Threads that the server returned before.
+    ///   - userRev: ``ThreadPage/followedAfter`` of the page with these threads.
     ///   - before: The time of the newest reply below which to return threads; `nil` for all.
     ///   - through: The time of the newest reply at or above which to return threads; `nil` for all.
     ///   - limit: The maximum number of threads of this device.
     package func current(
-        _ threads: [MessageThread], followed isFollowed: Bool, before: Timetoken? = nil, through: Timetoken?,
+        _ threads: [MessageThread], followedAfter userRev: Int64?, before: Timetoken? = nil, through: Timetoken?,
         limit: Int
     ) async throws(ChatError) -> [MessageThread] {
         try await core.store.read { [id] reader in
-            try reader.threads(in: id, adding: threads, before: before, through: through, limit: limit)
-                .filter { $0.state.isFollowed || !isFollowed }
+            try reader.threads(
+                in: id, adding: threads, followedAfter: userRev, before: before, through: through, limit: limit)
         }
     }
 

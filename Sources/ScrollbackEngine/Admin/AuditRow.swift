@@ -20,6 +20,7 @@ package struct AuditRow: Hashable, Sendable {
         case importHistory = "import-history"
         case updateReport = "update-report"
         case replayDeliveries = "replay-deliveries"
+        case cancelScheduled = "cancel-scheduled"
     }
 
     /// The entry's number; 0 before it is stored.

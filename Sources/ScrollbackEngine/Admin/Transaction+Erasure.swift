@@ -141,8 +141,8 @@ extension Transaction {
     private func change(
         _ message: inout MessageRow, in row: inout ConversationRow, ifIn seen: SeqRangeSet
     ) throws {
-        // Delivered events still have the earlier content and names.
-        try store.dropDelivered(message.seq...message.seq, in: row.number)
+        // Deliveries still have the earlier content and names.
+        try dropDeliveries(of: message.seq...message.seq, in: row.number)
         if seen.contains(message.seq) {
             try change(&message, in: &row)
         } else {

@@ -10,12 +10,15 @@ extension Engine {
         // The user revisions of a restored store can be lower than the cursor's.
         let after = cursor.flatMap { $0.generation == store.generation ? $0.rev : nil }
         return try store.read { store in
-            let rows = try store.drafts(of: caller.user, after: after ?? 0, limit: limits.pageSize + 1)
             var drafts: [SyncedDraft] = []
             var last = after ?? 0
-            var bytes = 0
-            for row in rows.prefix(limits.pageSize) where bytes < ResponseBudget.answerBytes {
+            var (count, bytes, hasMore) = (0, 0, false)
+            // Drafts are large, so each is read only if it fits into the list.
+            while let row = try store.drafts(of: caller.user, after: last, limit: 1).first {
+                hasMore = count == limits.pageSize || bytes >= ResponseBudget.answerBytes
+                if hasMore { break }
                 last = row.rev
+                count += 1
                 bytes += 100 + (row.body?.text.utf8.count ?? 0)
                 // A new device has no draft to delete.
                 guard cursor != nil || row.body != nil else { continue }
@@ -23,7 +26,7 @@ extension Engine {
             }
             return ListDrafts.Answer(
                 drafts: drafts, cursor: DraftCursor(generation: self.store.generation, rev: last).text,
-                hasMore: rows.last.map { $0.rev > last } ?? false, isReset: after == nil)
+                hasMore: hasMore, isReset: after == nil)
         }
     }
 }

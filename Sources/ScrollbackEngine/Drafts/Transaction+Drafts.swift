@@ -15,6 +15,7 @@ extension Transaction {
     func putDraft(_ body: RawJSON?, in conversation: ConversationID, by caller: Caller) throws -> Int64 {
         let known = try store.draft(of: caller.user, in: conversation)
         if let known, known.body == body { return known.rev }
+        if body != nil { try space.check() }
         if body != nil, known?.body == nil, try store.draftCount(of: caller.user) >= Self.maximumDrafts {
             throw ChatError(
                 .conflict, "You have \(Self.maximumDrafts) drafts. Delete one first.", limit: Self.maximumDrafts)

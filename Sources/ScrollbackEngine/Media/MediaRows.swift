@@ -41,7 +41,11 @@ package struct MediaRow: Hashable, Sendable {
     package var thumbnail: Thumbnail?
     package var createdAt: Date
     /// Since when no message refers to the file; `nil` while a message does.
+    ///
+    /// It is not before ``neededUntil``.
     package var unusedSince: Date?
+    /// Until when a scheduled message needs the file; `nil` if none ever did.
+    package var neededUntil: Date?
 
     package init(
         id: MediaID, owner: UserID, conversation: ConversationID, type: MessageType, name: String? = nil,

@@ -68,6 +68,16 @@ extension Transaction {
         }
     }
 
+    /// Keeps files until a time, whether messages refer to them or not.
+    func keep(_ files: [MediaID], until time: Date) throws {
+        for id in files {
+            guard var row = try store.media(id) else { continue }
+            row.neededUntil = max(row.neededUntil ?? time, time)
+            if let since = row.unusedSince { row.unusedSince = max(since, time) }
+            try store.put(row)
+        }
+    }
+
     /// Deletes the file references of messages in a range; files without references are removed a day later.
     func removeReferences(at places: SeqRange, in number: Int64) throws {
         while case let uses = try store.uses(at: places, in: number, limit: 500), !uses.isEmpty {
@@ -80,7 +90,7 @@ extension Transaction {
         guard try store.conversation(using: use.media, after: 0) == nil, var row = try store.media(use.media) else {
             return
         }
-        row.unusedSince = now.date
+        row.unusedSince = max(now.date, row.neededUntil ?? now.date)
         try store.put(row)
     }
 

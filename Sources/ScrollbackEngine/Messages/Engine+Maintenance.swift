@@ -63,8 +63,8 @@ extension Engine {
         return batches
     }
 
-    /// Deletes message keys and changes older than 180 days, expired invitations and bans, and amounts of earlier days,
-    /// and returns free space.
+    /// Deletes message keys and changes older than 180 days, expired invitations and bans, amounts of earlier days, and
+    /// deliveries to removed webhooks, and returns free space.
     package func prune() async throws {
         let now = Timetoken(clock()).rawValue
         let oldest = Timetoken(rawValue: now > Transaction.keyTicks ? now - Transaction.keyTicks : 0)
@@ -76,7 +76,8 @@ extension Engine {
             return try max(
                 store.dropKeys(before: oldest, limit: 500), store.dropInvitations(endedBy: ended, limit: 500),
                 store.dropDelivered(before: oldestDelivered, exceeding: Self.loggedEvents, limit: 500),
-                store.dropAudit(before: oldestAct, limit: 500))
+                store.dropAudit(before: oldestAct, limit: 500),
+                transaction.dropDeliveries(exceptTo: Self.storedSettings(store).moderation.webhooks))
         }) == 500, !Task.isCancelled {}
         try await deleteExpiredBans()
         var after: Int64 = 0

@@ -155,6 +155,13 @@ extension Transaction {
         }
         let rows = try store.messages(
             in: row.number, places, newestFirst: false, limit: limit, filter: .all, reader: UserID(known: ""))
+        // Many events of these messages can be pending, so the messages stay until their deliveries are gone.
+        if let first = rows.first, let last = rows.last,
+            try dropDeliveries(of: first.seq...last.seq, in: row.number, limit: Self.deliveriesPerStep)
+                == Self.deliveriesPerStep
+        {
+            return (0, true)
+        }
         for message in rows {
             if message.timetoken.rawValue + Self.keyTicks > now.rawValue {
                 try store.insert(KeyRow(message), in: row.number)

@@ -35,8 +35,9 @@ package final class Transaction {
 
     /// The webhooks that receive the changes, if this transaction changed them.
     var webhooks: WebhookSettings?
-    /// The number of deliveries to webhooks that this transaction repeats.
-    var replays = 0
+    /// How many pending deliveries to webhooks this transaction added, besides those of its events, or deleted if
+    /// negative.
+    var pendingDeliveries = 0
 
     private var conversations: [ConversationID: ConversationRow] = [:]
     private var changed: Set<ConversationID> = []

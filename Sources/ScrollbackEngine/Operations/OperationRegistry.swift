@@ -24,6 +24,7 @@ package enum OperationRegistry {
         SetPushPreferences.self, TestPush.self,
         ListUsers.self, ListAllConversations.self, ListConnections.self, CloseConnections.self,
         CloseConnection.self, GetJob.self, PutUserState.self, EraseUser.self, RevokeTokens.self,
+        ListUserScheduled.self, CancelUserScheduled.self,
         GetSettings.self, PutSettings.self, ListDeliveries.self, ReplayDeliveries.self,
         ListAudit.self,
     ]

@@ -93,21 +93,27 @@ extension Engine {
         try result.get()
     }
 
-    /// Returns a page of a user's scheduled messages.
+    /// Returns a page of a user's scheduled messages, about 512 KiB at most.
     func scheduledMessages(of user: UserID, _ page: Paging) throws -> ListPage<ScheduledMessage> {
         try checkLimit(page.limit)
         let after = try page.cursor.map { (text) throws(ChatError) in try MessageID(text, parameter: "cursor") }
-        let rows = try store.read { try $0.scheduled(of: user, after: after, limit: page.limit + 1) }
-        var messages: [ScheduledMessage] = []
-        var bytes = 0
-        for row in rows.prefix(page.limit) where bytes < ResponseBudget.answerBytes {
-            bytes += row.body.text.utf8.count
-            messages.append(
-                ScheduledMessage(
-                    conversation: row.conversation, submission: try row.submission(), sendAt: row.sendAt,
-                    failure: row.failure.map { ChatError.Code(rawValue: $0) }))
+        return try store.read { store in
+            var last = after
+            var messages: [ScheduledMessage] = []
+            var bytes = 0
+            // Messages are large, so each is read only if it fits into the page.
+            while let row = try store.scheduled(of: user, after: last, limit: 1).first {
+                guard messages.count < page.limit, bytes < ResponseBudget.answerBytes else {
+                    return ListPage(messages, cursor: last?.description)
+                }
+                last = row.id
+                bytes += row.body.text.utf8.count
+                messages.append(
+                    ScheduledMessage(
+                        conversation: row.conversation, submission: try row.submission(), sendAt: row.sendAt,
+                        failure: row.failure.map { ChatError.Code(rawValue: $0) }))
+            }
+            return ListPage(messages, cursor: nil)
         }
-        return ListPage(
-            messages, cursor: messages.count < rows.count ? messages.last?.submission.id.description : nil)
     }
 }

@@ -29,6 +29,7 @@ extension Transaction {
         _ = try checkSending(to: id, by: sender, permissions: permissions)
         let files = try checkedFiles(
             of: submission.content, by: sender, limits: mediaLimits, permissions: permissions)
+        try space.check()
         if try store.scheduled(submission.id, of: user) == nil,
             try store.scheduledCount(of: user) >= Self.maximumScheduled
         {
@@ -43,15 +44,6 @@ extension Transaction {
                 body: submission.json))
     }
 
-    /// Keeps files that no message refers to yet.
-    private func keep(_ files: [MediaID], until time: Date) throws {
-        for file in files {
-            guard var row = try store.media(file), let since = row.unusedSince, since < time else { continue }
-            row.unusedSince = time
-            try store.put(row)
-        }
-    }
-
     /// Sends a scheduled message, unless it was changed or cancelled since `row` was read.
     func send(_ row: ScheduledRow, _ append: AppendRequest, _ permissions: Permissions, _ limiter: MentionLimiter?)
         throws
@@ -63,7 +55,11 @@ extension Transaction {
 
     /// Replaces a scheduled message, unless it was changed or cancelled since `row` was read.
     func replace(_ row: ScheduledRow, _ changed: ScheduledRow) throws {
-        if try store.scheduled(row.id, of: row.user) == row { try store.put(changed) }
+        guard try store.scheduled(row.id, of: row.user) == row else { return }
+        if changed.failure == nil {
+            try keep(changed.submission().content.fileReferences.map(\.id), until: changed.dueAt)
+        }
+        try store.put(changed)
     }
 }
 

@@ -64,24 +64,27 @@ struct MemoryDeliveries {
         return count
     }
 
-    mutating func drop(exceptTo webhooks: Set<String>) -> Int {
-        let before = pendingCount
-        rows.removeAll { !webhooks.contains($0.webhook) }
-        return Int(before - pendingCount)
+    mutating func drop(exceptTo webhooks: Set<String>, limit: Int) -> DroppedDeliveries {
+        drop(limit: limit) { !webhooks.contains($0.webhook) }
     }
 
-    mutating func dropDelivered(_ places: SeqRange, in conversation: Int64) {
-        rows.removeAll { row in
-            row.isDelivered && row.conversation == conversation && (row.seq.map { places.contains($0) } ?? false)
+    mutating func drop(of places: SeqRange, in conversation: Int64, limit: Int) -> DroppedDeliveries {
+        drop(limit: limit) { row in
+            row.conversation == conversation && (row.seq.map { places.contains($0) } ?? false)
         }
     }
 
     mutating func dropDelivered(before time: Date, exceeding count: Int64, limit: Int) -> Int {
-        let due = rows.filter { row in
-            row.isDelivered && (row.number <= last - count || row.attemptedAt.map { $0 < time } ?? false)
-        }
-        let dropped = Set(due.prefix(limit).map(\.number))
-        rows.removeAll { dropped.contains($0.number) }
-        return dropped.count
+        let newest = last - count
+        return drop(limit: limit) { row in
+            row.isDelivered && (row.number <= newest || row.attemptedAt.map { $0 < time } ?? false)
+        }.count
+    }
+
+    private mutating func drop(limit: Int, where isDue: (DeliveryRow) -> Bool) -> DroppedDeliveries {
+        let due = rows.filter(isDue).prefix(limit)
+        let numbers = Set(due.map(\.number))
+        rows.removeAll { numbers.contains($0.number) }
+        return DroppedDeliveries(count: due.count, pending: due.count { !$0.isDelivered })
     }
 }

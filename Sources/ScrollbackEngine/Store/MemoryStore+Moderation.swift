@@ -44,11 +44,11 @@ extension MemoryRows {
     ) -> Int {
         changeModeration { $0.deliveries.record(attempt, to: webhook, of: conversation, through: number) }
     }
-    func dropDeliveries(exceptTo webhooks: Set<String>) -> Int {
-        changeModeration { $0.deliveries.drop(exceptTo: webhooks) }
+    func dropDeliveries(exceptTo webhooks: Set<String>, limit: Int) -> DroppedDeliveries {
+        changeModeration { $0.deliveries.drop(exceptTo: webhooks, limit: limit) }
     }
-    func dropDelivered(_ places: SeqRange, in conversation: Int64) {
-        changeModeration { $0.deliveries.dropDelivered(places, in: conversation) }
+    func dropDeliveries(of places: SeqRange, in conversation: Int64, limit: Int) -> DroppedDeliveries {
+        changeModeration { $0.deliveries.drop(of: places, in: conversation, limit: limit) }
     }
     func dropDelivered(before time: Date, exceeding count: Int64, limit: Int) -> Int {
         changeModeration { $0.deliveries.dropDelivered(before: time, exceeding: count, limit: limit) }

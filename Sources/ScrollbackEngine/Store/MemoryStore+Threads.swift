@@ -10,9 +10,14 @@ extension MemoryRows {
                 .map(\.row))
     }
 
-    func mentionedReplies(of user: UserID, in conversation: Int64, above seq: Seq) -> [MessageID: [Seq]] {
+    func mentionedReplies(
+        of user: UserID, in conversation: Int64, above seq: Seq, limit: Int
+    ) -> [MessageID: [Seq]] {
+        let all = (mentions[conversation] ?? []).filter { $0.seq > seq }.sorted { $0.seq < $1.seq }
+        let newest = [user, nil].flatMap { user in all.filter { $0.user == user }.suffix(limit) }
+        let seqs = Set(newest.filter { $0.sender != user }.map(\.seq)).sorted()
         var found: [MessageID: [Seq]] = [:]
-        for seq in mentions(of: user, in: conversation, above: seq) {
+        for seq in seqs {
             guard let thread = message(at: seq, in: conversation)?.thread else { continue }
             found[thread, default: []].append(seq)
         }

@@ -41,10 +41,10 @@ package protocol ModerationWriter {
     @discardableResult func record(
         _ attempt: DeliveryAttempt, to webhook: String, of conversation: Int64, through number: Int64
     ) throws -> Int
-    /// Deletes the deliveries to all other webhooks, and returns how many of them were pending.
-    @discardableResult func dropDeliveries(exceptTo webhooks: Set<String>) throws -> Int
-    /// Deletes delivered events with the content of some messages.
-    func dropDelivered(_ places: SeqRange, in conversation: Int64) throws
+    /// Deletes at most `limit` deliveries to other webhooks.
+    func dropDeliveries(exceptTo webhooks: Set<String>, limit: Int) throws -> DroppedDeliveries
+    /// Deletes at most `limit` deliveries with the content of some messages.
+    func dropDeliveries(of places: SeqRange, in conversation: Int64, limit: Int) throws -> DroppedDeliveries
     /// Deletes at most `limit` delivered events that were sent before a time, or whose number is at least `count` below
     /// the newest one, and returns how many.
     func dropDelivered(before time: Date, exceeding count: Int64, limit: Int) throws -> Int
@@ -82,6 +82,24 @@ package struct DeliveryRow: Hashable, Sendable {
         self.conversation = conversation
         self.seq = seq
         self.body = body
+    }
+}
+
+/// The deliveries that a change deleted.
+package struct DroppedDeliveries: Hashable, Sendable {
+    package var count = 0
+    /// How many of them were pending.
+    package var pending = 0
+
+    package init(count: Int = 0, pending: Int = 0) {
+        self.count = count
+        self.pending = pending
+    }
+
+    /// Adds deliveries, each with whether it was delivered.
+    package mutating func add(_ areDelivered: [Bool]) {
+        count += areDelivered.count
+        pending += areDelivered.count { !$0 }
     }
 }
 

@@ -7,7 +7,12 @@ package protocol ThreadReader {
     /// - Parameter time: The time of the newest reply below which to return them; `nil` for all.
     func threads(in conversation: Int64, before time: Timetoken?, limit: Int) throws -> [MessageRow]
     /// Returns the sequence numbers above `seq` of replies by others that mention the user or everyone, by thread.
-    func mentionedReplies(of user: UserID, in conversation: Int64, above seq: Seq) throws -> [MessageID: [Seq]]
+    ///
+    /// - Parameter limit: How many of the newest mentions of the user, and how many of the newest mentions of everyone,
+    ///   are examined. Those in messages without a thread count too.
+    func mentionedReplies(
+        of user: UserID, in conversation: Int64, above seq: Seq, limit: Int
+    ) throws -> [MessageID: [Seq]]
     func threadState(of user: UserID, in thread: MessageID, of conversation: Int64) throws -> ThreadStateRow?
     /// Returns the states of a user in the threads of a conversation, ordered by thread.
     func threadStates(

@@ -5,6 +5,9 @@ import ScrollbackModel
 /// A reply is unread if it counts for the reader in the conversation, and lies above the reader's position in the
 /// thread. See ``UnreadBase/inThread(_:)``.
 struct ThreadCounts {
+    /// How many of the newest unread mentions are examined; a change of a thread examines them in the writer.
+    static let maximumMentions = 500
+
     private let access: Access
     private let store: any StoreReader
     private let isCounted: Bool
@@ -27,7 +30,7 @@ struct ThreadCounts {
         uncounted =
             try numbers.map { try store.uncountedBlocks(of: access.reader, in: row.number, numbers: $0) } ?? [:]
         mentions = try store.mentionedReplies(
-            of: access.reader, in: row.number, above: access.unreadBase.position
+            of: access.reader, in: row.number, above: access.unreadBase.position, limit: Self.maximumMentions
         ).mapValues { $0.filter { access.visible.contains($0) } }
     }
 

@@ -21,13 +21,14 @@ extension Engine {
     ///
     /// Names can be encrypted in the store, so there is no index of them: a search reads users in the order of their
     /// IDs. One call compares at most ``maximumUsersCompared`` of them. A page can therefore be empty although more
-    /// pages follow.
+    /// pages follow. The cursor is encrypted, because the last compared user can be one that the caller must not find.
     ///
     /// - Throws: `feature-off` if the directory is off; administrators find everyone. `invalid-parameter`.
     package func users(
-        matching text: String, after: UserID?, limit: Int, by caller: Caller
+        matching text: String, cursor: String?, limit: Int, by caller: Caller
     ) throws -> ListPage<UserProfile> {
         try checkLimit(limit)
+        let after = try cursor.map { (text) throws(ChatError) in try directoryCursors.user(of: text) }
         let directory = caller.isAdmin ? .everyone : settings.people.directory
         guard directory != .nobody else {
             throw ChatError(.featureOff, "The directory is turned off on this server (setting directory).")
@@ -42,21 +43,24 @@ extension Engine {
             var found: [UserProfile] = []
             var last = after
             var (compared, checked) = (0, 0)
+            func page() throws -> ListPage<UserProfile> {
+                ListPage(found, cursor: try last.map { try directoryCursors.cursor(after: $0) })
+            }
             while compared < Self.maximumUsersCompared {
                 let rows = try store.users(prefix: "", state: .active, after: last, limit: Self.usersPerRead)
                 for row in rows {
-                    guard checked < Self.maximumUsersChecked else { return ListPage(found, after: last) }
+                    guard checked < Self.maximumUsersChecked else { return try page() }
                     last = row.profile.id
                     compared += 1
                     guard row.profile.matches(terms), row.profile.id != caller.user else { continue }
                     checked += 1
                     guard try isFound(row, by: caller.user, sharing: shared, in: store) else { continue }
                     found.append(row.profile)
-                    if found.count == limit { return ListPage(found, after: last) }
+                    if found.count == limit { return try page() }
                 }
-                if rows.count < Self.usersPerRead { return ListPage(found, after: nil) }
+                if rows.count < Self.usersPerRead { return ListPage(found, cursor: nil) }
             }
-            return ListPage(found, after: last)
+            return try page()
         }
     }
 

@@ -71,14 +71,14 @@ package final class DeliveryQueue: Sendable {
 
     /// Stores deliveries for the events of a transaction.
     ///
-    /// - Returns: The number of stored deliveries.
+    /// - Returns: The change of the number of pending deliveries.
     func record(_ transaction: Transaction) throws -> Int {
         let receivers = transaction.webhooks.map { Receivers($0) } ?? state.withLock { $0.receivers }
-        guard !receivers.all.isEmpty else { return 0 }
+        guard !receivers.all.isEmpty else { return transaction.pendingDeliveries }
         let names = receivers.all.keys.sorted()
-        var count = transaction.replays
+        var count = 0
         for event in transaction.events {
-            if receivers.keepsLog { try dropDeletedContent(of: event, transaction) }
+            try dropDeletedContent(of: event, transaction)
             for event in WebhookEvent.events(of: event) where receivers.kinds.contains(event.kind) {
                 var row = DeliveryRow(event.kind.rawValue, seq: event.seq, body: event.body)
                 if let id = event.conversation {
@@ -92,30 +92,32 @@ package final class DeliveryQueue: Sendable {
                 }
             }
         }
-        return count
+        return count + transaction.pendingDeliveries
     }
 
-    /// Removes delivered events with the content of deleted messages from the log.
+    /// Removes the content of deleted messages from the queue and the log.
+    ///
+    /// The webhooks receive the deletion. Of a deleted range with many deliveries, the sweeper removes the rest.
     private func dropDeletedContent(of event: Event, _ transaction: Transaction) throws {
-        let deleted: (ConversationID, SeqRange)? =
+        let deleted: (ConversationID, SeqRange, limit: Int)? =
             switch event {
             case .changed(let id, .message(let message), _, _) where message.isDeleted:
-                (id, message.seq...message.seq)
-            case .changed(let id, .removed(let places, _), _, _): (id, places)
-            case .conversationDeleted(let id): (id, 0...Seq.max)
+                (id, message.seq...message.seq, .max)
+            case .changed(let id, .removed(let places, _), _, _): (id, places, Transaction.deliveriesPerStep)
+            case .conversationDeleted(let id): (id, 0...Seq.max, .max)
             default: nil
             }
-        guard let (id, places) = deleted, let row = try transaction.conversation(id) else { return }
-        try transaction.store.dropDelivered(places, in: row.number)
+        guard let (id, places, limit) = deleted, let row = try transaction.conversation(id) else { return }
+        try transaction.dropDeliveries(of: places, in: row.number, limit: limit)
     }
 
-    /// Records that a commit stored deliveries.
-    func recorded(_ count: Int) {
-        guard count > 0 else { return }
-        waiting.wrappingAdd(count, ordering: .relaxed)
+    /// Records that a commit changed the number of pending deliveries.
+    func recorded(_ change: Int) {
+        guard change != 0 else { return }
+        waiting.wrappingAdd(change, ordering: .relaxed)
         wakeUp()
     }
 
-    /// Records that a commit deleted or delivered pending deliveries.
-    func dropped(_ count: Int) { waiting.wrappingSubtract(count, ordering: .relaxed) }
+    /// Records that pending deliveries were delivered.
+    func delivered(_ count: Int) { waiting.wrappingSubtract(count, ordering: .relaxed) }
 }

@@ -60,9 +60,10 @@ extension Engine {
         _ lane: OutboundSchedule.Lane, to name: String, over transport: any WebhookTransport
     ) async -> OutboundSchedule.Outcome {
         guard case .conversation(let conversation) = lane, let receiver = deliveries.receiver(name),
-            let rows = try? store.read({ try $0.deliveries(to: name, of: conversation, limit: Self.eventsPerRequest) }),
-            let first = rows.first
+            let rows = try? store.read({ try $0.deliveries(to: name, of: conversation, limit: Self.eventsPerRequest) })
         else { return .failed }
+        // The messages of all pending events were deleted in the meantime.
+        guard let first = rows.first else { return .delivered }
         var bytes = 0
         let batch = rows.prefix { row in
             defer { bytes += row.body.text.utf8.count }
@@ -98,7 +99,7 @@ extension Engine {
                 try $0.store.record(attempt, to: name, of: conversation, through: last)
             }), error == nil
         else { return .failed }
-        deliveries.dropped(count)
+        deliveries.delivered(count)
         return .delivered
     }
 

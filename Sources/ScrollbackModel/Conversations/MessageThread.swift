@@ -31,6 +31,8 @@ public struct ThreadState: Hashable, Sendable {
     /// The number of unread replies, without the user's own.
     public var unread: Int64
     /// The number of unread replies from other users that mention the user by name or mention everyone.
+    ///
+    /// The server examines the newest 500 unread mentions of the user in the conversation, and as many of everyone.
     public var mentions: Int64
     /// The user revision of the user's last change in the thread; 0 for none.
     public var userRev: Int64

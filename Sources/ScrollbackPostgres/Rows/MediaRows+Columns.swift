@@ -7,7 +7,7 @@ extension MediaRow: StoredRow, Bindable {
         "id, owner, conversation, type, name, mediaType, size, blob, width, height, createdAt, \(updatedColumns)"
     /// The columns that can change; the bytes of a file never do.
     static let updatedColumns = """
-        thumbnail, thumbnailSize, thumbnailType, thumbnailWidth, thumbnailHeight, thumbnailAt, unusedSince
+        thumbnail, thumbnailSize, thumbnailType, thumbnailWidth, thumbnailHeight, thumbnailAt, unusedSince, neededUntil
         """
 
     init(_ columns: inout Columns) throws {
@@ -29,6 +29,7 @@ extension MediaRow: StoredRow, Bindable {
                 addedAt: thumbnailAt)
         }
         unusedSince = columns.optionalDate()
+        neededUntil = columns.optionalDate()
     }
 
     func bind(to parameters: inout Parameters) {
@@ -39,7 +40,7 @@ extension MediaRow: StoredRow, Bindable {
         parameters.add(pixels?.width.stored, pixels?.height.stored, createdAt)
         parameters.add(thumbnail?.blob, thumbnail?.size, thumbnail?.mediaType)
         parameters.add(thumbnail?.pixels.width.stored, thumbnail?.pixels.height.stored)
-        parameters.add(thumbnail?.addedAt ?? Timetoken(rawValue: 0), unusedSince)
+        parameters.add(thumbnail?.addedAt ?? Timetoken(rawValue: 0), unusedSince, neededUntil)
     }
 }
 

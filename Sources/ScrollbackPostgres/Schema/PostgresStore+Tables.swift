@@ -298,7 +298,8 @@ extension PostgresStore {
             thumbnailHeight BIGINT,
             thumbnailAt BIGINT NOT NULL,
             createdAt DOUBLE PRECISION NOT NULL,
-            unusedSince DOUBLE PRECISION
+            unusedSince DOUBLE PRECISION,
+            neededUntil DOUBLE PRECISION
         );
         CREATE INDEX media_owner ON media (owner, id);
         CREATE INDEX media_blob ON media (blob);
@@ -468,7 +469,8 @@ extension PostgresStore {
         );
         CREATE INDEX delivery_pending ON delivery (webhook, conversation, number) WHERE NOT isDelivered;
         CREATE INDEX delivery_webhook ON delivery (webhook, number);
-        CREATE INDEX delivery_content ON delivery (conversation, seq) WHERE isDelivered;
+        CREATE INDEX delivery_content ON delivery (conversation, seq) WHERE seq IS NOT NULL;
+        CREATE INDEX delivery_logged ON delivery (webhook, number) WHERE isDelivered;
         CREATE INDEX delivery_time ON delivery (attemptedAt) WHERE isDelivered;
 
         CREATE TABLE pushUser (

@@ -16,6 +16,7 @@ extension StoreConformance {
                 blob: .sample(99), size: 4096, mediaType: "image/webp", pixels: Media.Size(width: 80, height: 60),
                 addedAt: Timetoken(rawValue: 1 << 63 | 5))
             row.unusedSince = nil
+            row.neededUntil = Date(timeIntervalSince1970: 1_795_255_200)
             try store.transaction { [row] in try $0.put(row) }
             try expectEqual(try store.read { try $0.media(row.id) }, Optional(row))
             try store.transaction { try $0.remove(row.id) }

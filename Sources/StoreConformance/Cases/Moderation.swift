@@ -103,9 +103,16 @@ extension StoreConformance {
                 try expect(new.count == 1 && new[0] > 8, "a number was reused: \(new)")
                 try expectEqual(try store.deliveryLog(to: "a", below: .max, isPending: nil, limit: 9).count, 2)
             }
-            try store.transaction { try expectEqual(try $0.dropDeliveries(exceptTo: ["b"]), 2) }
+            func drop(exceptTo webhooks: Set<String>, limit: Int) throws -> DroppedDeliveries {
+                try store.transaction { try $0.dropDeliveries(exceptTo: webhooks, limit: limit) }
+            }
+            let delivered = DeliveryAttempt(at: Date(timeIntervalSince1970: 1))
+            try store.transaction { _ = try $0.record(delivered, to: "a", of: 1, through: .max) }
+            try expectEqual(try drop(exceptTo: ["b"], limit: 1), DroppedDeliveries(count: 1, pending: 0))
+            try expectEqual(try drop(exceptTo: ["b"], limit: 9), DroppedDeliveries(count: 1, pending: 1))
+            try expectEqual(try drop(exceptTo: ["b"], limit: 9), DroppedDeliveries())
             try store.read { try expectEqual(try $0.deliveryCount(), 2) }
-            try store.transaction { try expectEqual(try $0.dropDeliveries(exceptTo: []), 2) }
+            try expectEqual(try drop(exceptTo: [], limit: 9), DroppedDeliveries(count: 2, pending: 2))
             try store.read { try expectEqual(try $0.deliveryCount(), 0) }
         },
         Case("A delivery that repeats another one is not repeated itself") { store in
@@ -166,21 +173,23 @@ extension StoreConformance {
                 try expectEqual(try store.delivered(to: "b", 0...Int64.max, limit: 9), [])
             }
             try store.transaction { store in
-                // Pending deliveries are not dropped with the content of their message.
-                try store.dropDelivered(1...1, in: 1)
-                try store.dropDelivered(2...2, in: 2)
+                // The content of a message is dropped whether it was delivered or not.
+                let first = try store.dropDeliveries(of: 1...1, in: 1, limit: 1)
+                let second = try store.dropDeliveries(of: 1...1, in: 1, limit: 9)
+                try expectEqual([first.count, second.count, first.pending + second.pending], [1, 1, 1])
+                try expectEqual(try store.dropDeliveries(of: 2...2, in: 2, limit: 9), DroppedDeliveries())
                 try expectEqual(try store.dropDelivered(before: date(20), exceeding: 100, limit: 9), 0)
             }
             try store.read { store in
                 let log = try store.deliveryLog(to: "a", below: .max, isPending: nil, limit: 9)
-                try expectEqual(log.map(\.seq), [1, 4, 3, 2])
+                try expectEqual(log.map(\.seq), [4, 3, 2])
             }
             try store.transaction { store in
                 _ = try store.record(.init(at: date(30)), to: "a", of: 1, through: .max)
                 try expectEqual(try store.dropDelivered(before: date(21), exceeding: 100, limit: 9), 1)
                 try expectEqual(try store.dropDelivered(before: date(21), exceeding: 2, limit: 9), 1)
                 try expectEqual(try store.dropDelivered(before: date(31), exceeding: 2, limit: 1), 1)
-                try expectEqual(try store.dropDelivered(before: date(31), exceeding: 2, limit: 9), 1)
+                try expectEqual(try store.dropDelivered(before: date(31), exceeding: 2, limit: 9), 0)
             }
             try store.read { store in
                 try expectEqual(try store.deliveryLog(to: "a", below: .max, isPending: nil, limit: 9), [])

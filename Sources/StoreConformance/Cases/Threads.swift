@@ -43,12 +43,15 @@ extension StoreConformance {
                 try store.insertMention(of: "bob", by: "alice", at: 6, in: row.number)
                 try store.insertMention(of: nil, by: "bob", at: 7, in: row.number)
             }
-            func found(above seq: Seq) throws -> [MessageID: [Seq]] {
-                try store.read { try $0.mentionedReplies(of: "bob", in: row.number, above: seq) }
+            func found(above seq: Seq, limit: Int = 9) throws -> [MessageID: [Seq]] {
+                try store.read { try $0.mentionedReplies(of: "bob", in: row.number, above: seq, limit: limit) }
             }
             try expectEqual(try found(above: 0), [MessageID(1): [2, 4], MessageID(9): [5]])
             try expectEqual(try found(above: 2), [MessageID(1): [4], MessageID(9): [5]])
             try expectEqual(try found(above: 5), [:])
+            // The newest mention of the user is in a message without a thread, and that of everyone is the user's own.
+            try expectEqual(try found(above: 0, limit: 1), [:])
+            try expectEqual(try found(above: 0, limit: 2), [MessageID(1): [4], MessageID(9): [5]])
         },
         Case("A user's states in threads are replaced, listed in order, and deleted with their thread or user") {
             store in

@@ -46,6 +46,7 @@ private enum FormerMemberUse: Sendable {
         ("PUT /v1/blocks/{user}", own), ("DELETE /v1/blocks/{user}", own),
         ("GET /v1/bans", admins), ("PUT /v1/bans/{user}", admins), ("DELETE /v1/bans/{user}", admins),
         ("GET /v1/reports", admins), ("GET /v1/reports/{number}", admins), ("PUT /v1/reports/{number}", admins),
+        ("GET /v1/users/{user}/scheduled", admins), ("DELETE /v1/users/{user}/scheduled/{id}", admins),
         ("GET /v1/audit", admins), ("GET /v1/webhooks/{webhook}/deliveries", admins),
         ("POST /v1/webhooks/{webhook}/replay", admins),
         ("POST /v1/presence/fetch", profiles), ("GET /v1/push/devices", own), ("PUT /v1/push/devices/{device}", own),

@@ -57,6 +57,8 @@ private struct RouteCase: Sendable {
         "GET /v1/reports": RouteCase("/v1/reports"),
         "GET /v1/reports/{number}": RouteCase("/v1/reports/{REPORT}"),
         "PUT /v1/reports/{number}": RouteCase("/v1/reports/{REPORT}", #"{"state":"closed"}"#),
+        "GET /v1/users/{user}/scheduled": RouteCase("/v1/users/{NEW}/scheduled"),
+        "DELETE /v1/users/{user}/scheduled/{id}": RouteCase("/v1/users/{NEW}/scheduled/{FRESH}", status: 404...404),
         "GET /v1/audit": RouteCase("/v1/audit"),
         "GET /v1/webhooks/{webhook}/deliveries": RouteCase("/v1/webhooks/none/deliveries", status: 422...422),
         "POST /v1/webhooks/{webhook}/replay": RouteCase(

@@ -17,6 +17,8 @@ struct TranscriptNormalizer {
         (#"("outcome":"refused","reason":)"(?:[^"\\]|\\.)*""#, #"$1"…""#),
         (#"\b20[2-9]\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z"#, "<date>"), (#""moved":\d+"#, #""moved":<commit>"#),
         (#""(checkpoint|lineage)":"[^"]*""#, #""$1":"…""#),
+        // Cursors of the directory are encrypted.
+        (#""cursor":"[\w-]{208}""#, #""cursor":"…""#),
         (#""key":"[^"]*","tokenIssuedAt""#, #""key":"…","tokenIssuedAt""#),
         (#""retryAfter":[\d.]+"#, #""retryAfter":<seconds>"#), (#"< retry-after: \d+"#, "< retry-after: <seconds>"),
     ]

@@ -38,6 +38,33 @@ extension ErasureTests {
         #expect(try traces(of: "alice", in: harness) == [])
     }
 
+    @Test("States in threads of a public channel are erased, although the user has no other row there")
+    func threadStatesOfPublicChannels() async throws {
+        let harness = try EngineHarness()
+        let channel = ConversationID.community("town", channel: "news")
+        try harness.make(.community("town"), members: ["alice", "bob", "carol"])
+        try harness.put(channel)
+        let first = harness.submission("news")
+        try harness.send(first, to: channel, by: "bob")
+        var reply = harness.submission("hey", mentions: .users(["carol"]))
+        reply.attributes.replyTo = first.id
+        try harness.send(reply, to: channel, by: "bob")
+        try harness.perform(
+            ChangeThread(conversation: channel, thread: first.id, ThreadChange(isFollowed: true)),
+            by: Caller(user: "alice"))
+        func states(of user: UserID) throws -> Int {
+            try harness.store.read { store in
+                let number = try #require(try store.conversation(channel)).number
+                return try store.threadStates(of: user, in: number, after: nil, limit: 9).count
+            }
+        }
+        for user in ["alice", "carol"] as [UserID] {
+            #expect(try states(of: user) == 1)
+            try await harness.erase(user, .anonymize)
+            #expect(try states(of: user) == 0)
+        }
+    }
+
     @Test("Erasing a connected user leaves no last-seen time")
     func lastSeen() async throws {
         let harness = try harness()

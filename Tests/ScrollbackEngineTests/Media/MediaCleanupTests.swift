@@ -3,6 +3,7 @@ import Foundation
 import PictureFixtures
 import ScrollbackEngine
 import ScrollbackModel
+import ScrollbackWire
 import Testing
 
 @Suite("Removal of files")
@@ -37,6 +38,35 @@ struct MediaCleanupTests {
         #expect(try await harness.engine.cleanUpMedia() == 1)
         #expect(try await blobs == 0)
         #expect(try !harness.mayRead(sent, "alice"))
+    }
+
+    @Test("A file that a scheduled message needs stays until the message is sent, also if a message with it is deleted")
+    func scheduledMessagesKeepTheirFiles() async throws {
+        let file = try await harness.upload(SampleFile.text, to: group, by: "alice")
+        let sent = try harness.submission(of: file)
+        try harness.send(sent, to: group, by: "alice")
+        let time = harness.clock.now + 10 * day
+        try harness.perform(
+            ScheduleMessage(conversation: group, submission: harness.submission(of: file), sendAt: time),
+            by: Caller(user: "alice"))
+        try harness.delete(sent.id, in: group, by: Caller(user: "alice"))
+        harness.clock.advance(by: 9 * day)
+        #expect(try await harness.engine.cleanUpMedia() == 0)
+        // The message waits for the quota of the next day, and its file too.
+        try harness.set { $0.quotas[.messageBytes] = 1 }
+        for _ in 0..<3 {
+            harness.clock.advance(by: day)
+            try await harness.engine.sendScheduledMessages()
+            #expect(try await harness.engine.cleanUpMedia() == 0)
+        }
+        try harness.set { $0.quotas[.messageBytes] = nil }
+        harness.clock.advance(by: day)
+        try await harness.engine.sendScheduledMessages()
+        let last = try #require(try harness.page(of: group, by: "bob").messages.first)
+        #expect(try last.content?.fileReferences.map(\.id) == [file.id] && harness.mayRead(file, "bob"))
+        try harness.delete(last.id, in: group, by: Caller(user: "alice"))
+        harness.clock.advance(by: day + 1)
+        #expect(try await harness.engine.cleanUpMedia() == 1)
     }
 
     @Test("Files with the same bytes share one blob until the last of them is removed")

@@ -141,10 +141,13 @@ struct WebhookSubscriptionTests {
             harness.engine.putUser("alice", ProfileChange(name: "Alice"), by: admin, completion: $0)
         }
         try harness.put(group, ConversationSettings(name: "G"))
-        try harness.delete(message.id, in: group, by: admin)
-        try harness.delete(.all, of: group)
-        try harness.delete(group)
+        // The deletions would remove the pending events of the message.
         try await deliverAll(harness)
+        let restarted = try EngineHarness(store: harness.store, webhooks: receiver)
+        try restarted.delete(message.id, in: group, by: admin)
+        try restarted.delete(.all, of: group)
+        try restarted.delete(group)
+        try await deliverAll(restarted)
         let found = try events(receiver).map { $0.event["data"] as? [String: Any] ?? [:] }
         #expect(
             Set(found.compactMap { $0["event"] as? String }) == Set(WebhookEvent.Kind.allCases.map(\.rawValue)),
@@ -304,6 +307,76 @@ struct WebhookSubscriptionTests {
         try await deliverAll(harness)
         try await harness.erase("bob", messages)
         #expect(try log("after", harness, state: .delivered).entries.map { $0["seq"] as? Int } == [2])
+    }
+
+    /// The pending events of the webhook `after` in the group.
+    private func pending(_ harness: EngineHarness) throws -> [DeliveryRow] {
+        let rows = try harness.store.read { store in
+            let number = try #require(try store.conversation(group)).number
+            return try store.deliveries(to: "after", of: number, limit: 2_000)
+        }
+        #expect(harness.engine.pendingDeliveries == rows.count)
+        return rows
+    }
+
+    @Test("Of a message that is deleted before its event is delivered, the webhook receives only the deletion")
+    func deletedBeforeDelivery() async throws {
+        let receiver = FakeWebhookReceiver()
+        let harness = try harness(receiver, .init(after: webhook("after")))
+        let messages = ["one", "two", "three"].map { harness.submission($0) }
+        for message in messages { try harness.send(message, to: group, by: "alice") }
+        try harness.edit(messages[0].id, in: group, "uno", by: Caller(user: "alice"))
+        try harness.delete(messages[0].id, in: group, by: Caller(user: "alice"))
+        try harness.delete(DeleteRange(from: .seq(3), to: nil), of: group)
+        #expect(try pending(harness).map(\.event) == ["message", "changed", "removed"])
+        try await deliverAll(harness)
+        #expect(try texts(receiver, at: "after.invalid") == ["message two", "changed ", "removed "])
+        try harness.send("four", to: group, by: "alice")
+        try harness.delete(group)
+        #expect(try pending(harness).isEmpty)
+    }
+
+    @Test("A deleted range loses its pending events in steps")
+    func manyDeletedBeforeDelivery() async throws {
+        let harness = try harness(FakeWebhookReceiver(), .init(after: webhook("after")))
+        for number in 1...600 { try harness.send("\(number)", to: group, by: "alice") }
+        try harness.delete(.all, of: group)
+        #expect(try pending(harness).count == 101)
+        try await harness.engine.sweep()
+        #expect(try pending(harness).map(\.event) == ["removed"])
+    }
+
+    @Test("The events of a removed webhook are deleted in steps, and its name can be used again afterwards")
+    func removedInSteps() async throws {
+        let harness = try harness(
+            FakeWebhookReceiver(), .init(after: webhook("after"), subscriptions: ["other": webhook("other")]))
+        for number in 1...600 { try harness.send("\(number)", to: group, by: "alice") }
+        try harness.set { $0.moderation.webhooks.subscriptions["other"] = nil }
+        #expect(harness.engine.pendingDeliveries == 700)
+        let new = webhook("other")
+        let early = refusal { try harness.set { $0.moderation.webhooks.subscriptions["other"] = new } }
+        #expect(early?.code == .conflict && early?.parameter == "webhooks")
+        #expect(harness.engine.settings.moderation.webhooks.subscriptions.isEmpty)
+        try await harness.engine.prune()
+        #expect(try pending(harness).count == 600)
+        try harness.set { $0.moderation.webhooks.subscriptions["other"] = new }
+        #expect(harness.engine.pendingDeliveries == 600)
+    }
+
+    @Test(
+        "An erasure removes the pending events with the user's messages",
+        arguments: [
+            ErasureRow.Messages.anonymize, .erase,
+        ])
+    func erasureBeforeDelivery(messages: ErasureRow.Messages) async throws {
+        let harness = try harness(FakeWebhookReceiver(), .init(after: webhook("after")))
+        try harness.send("from her", to: group, by: "bob")
+        try harness.send("from alice", to: group, by: "alice")
+        try await harness.erase("bob", messages)
+        let rows = try pending(harness)
+        #expect(rows.map(\.event) == ["message", "changed"] && rows.map(\.seq) == [2, 1])
+        #expect(rows.allSatisfy { !$0.body.text.contains("bob") })
+        #expect(rows[1].body.text.contains("from her") == (messages == .anonymize))
     }
 
     @Test(

@@ -24,12 +24,12 @@ struct DirectoryTests {
         _ text: String, by user: UserID = "erin", limit: Int = 100, isAdmin: Bool = false
     ) throws -> [UserID] {
         var found: [UserID] = []
-        var next: UserID?
+        var next: String?
         repeat {
             let page = try harness.engine.users(
-                matching: text, after: next, limit: limit, by: Caller(user: user, isAdmin: isAdmin))
+                matching: text, cursor: next, limit: limit, by: Caller(user: user, isAdmin: isAdmin))
             found += page.elements.map(\.id)
-            next = try page.after()
+            next = page.cursor
         } while next != nil
         return found
     }
@@ -72,5 +72,39 @@ struct DirectoryTests {
         #expect(try found("b", by: "carol").isEmpty)
         _ = try await harness.engine.erase("dave", messages: .erase, by: EngineHarness.admin)
         #expect(try found("dav", by: "carol").isEmpty)
+    }
+
+    @Test("A cursor reveals no user, and an altered cursor is refused")
+    func cursors() throws {
+        let key = Checkpoints.makeKey()
+        let harness = try EngineHarness(store: harness.store, checkpointKey: key)
+        try harness.set { $0.people.directory = .sharedConversations }
+        // The page ends at a user whom the caller must not find.
+        let hidden = try (0...Engine.maximumUsersChecked).map { try UserID("hidden-\(1_000 + $0)") }
+        for user in hidden {
+            try harness.perform(PutUser(user: user, ProfileChange(isInvitationOnly: false)), by: Caller(user: user))
+        }
+        func page(
+            _ text: String, after cursor: String? = nil, in harness: EngineHarness
+        ) throws -> ListPage<UserProfile> {
+            try harness.engine.users(matching: text, cursor: cursor, limit: 1, by: Caller(user: "alice"))
+        }
+        let cursor = try #require(try page("hidden", in: harness).cursor)
+        let bytes = try #require(Data(base64URL: cursor))
+        for text in [Data(cursor.utf8), bytes] {
+            #expect(hidden.allSatisfy { text.range(of: Data($0.text.utf8)) == nil })
+        }
+        #expect(try page("b", in: harness).cursor?.count == cursor.count, "The length does not depend on the ID.")
+
+        #expect(try page("hidden", after: cursor, in: harness).cursor == nil)
+        #expect(try page("bob", after: cursor, in: harness).elements.isEmpty, "The cursor is after the ID of bob.")
+        let restarted = try EngineHarness(store: harness.store, checkpointKey: key)
+        #expect(try page("hidden", after: cursor, in: restarted).cursor == nil, "A restart keeps cursors valid.")
+        let other = try EngineHarness(store: harness.store)
+        var altered = bytes
+        altered[altered.count - 1] ^= 1
+        for (cursor, harness) in [("bob", harness), (altered.base64URL, harness), (cursor, other)] {
+            #expect(refusal { _ = try page("b", after: cursor, in: harness) }?.parameter == "cursor")
+        }
     }
 }

@@ -35,6 +35,7 @@ struct StorageSpaceTests {
         let harness = try harness(volume)
         let message = harness.submission("first")
         try harness.send(message, to: group, by: "alice")
+        try harness.perform(PutDraft(conversation: group, draft: RawJSON(known: #"{"text":"one"}"#)), by: alice)
         volume.free.withLock { $0 = 499 }
         harness.clock.advance(by: 2)
         func isRefused(_ body: () throws -> Void) -> Bool {
@@ -54,7 +55,18 @@ struct StorageSpaceTests {
                     harness.engine.putUser("alice", ProfileChange(name: "A"), by: alice, completion: $0)
                 }
             })
-        #expect(harness.engine.space.refusals == 8)
+        let (submission, time) = (harness.submission("later"), harness.clock.now + 60)
+        #expect(
+            isRefused {
+                try harness.perform(
+                    ScheduleMessage(conversation: group, submission: submission, sendAt: time), by: alice)
+            })
+        #expect(
+            isRefused {
+                try harness.perform(PutDraft(conversation: group, draft: RawJSON(known: #"{"text":"two"}"#)), by: alice)
+            })
+        #expect(harness.engine.space.refusals == 10)
+        try harness.perform(PutDraft(conversation: group, draft: nil), by: alice)
         #expect(try harness.page(of: group, by: "bob").texts == ["first"])
         try harness.read(group, to: 1, by: "bob")
         _ = try harness.done { harness.engine.delete(message.id, in: group, by: alice, completion: $0) }

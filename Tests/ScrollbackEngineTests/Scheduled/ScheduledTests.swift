@@ -113,6 +113,34 @@ struct ScheduledTests {
         try await wait(10)
         #expect(try texts().isEmpty)
         #expect(try list().map(\.failure) == [.userDeactivated])
+        try schedule("y", in: 10, by: "bob")
+        try harness.ban("bob")
+        try await wait(10)
+        try harness.unban("bob")
+        try await wait(10)
+        #expect(try texts().isEmpty && list(of: "bob").map(\.failure) == [.banned])
+    }
+
+    @Test("A message of a user whose tokens were revoked is sent, unless an administrator cancels it")
+    func revoked() async throws {
+        let admin = EngineHarness.admin
+        try schedule("stays", in: 10)
+        try schedule("stolen", in: 10)
+        try harness.perform(RevokeTokens(user: "alice"), by: admin)
+        let listing = ListUserScheduled(user: "alice", page: Paging())
+        let listed = try harness.perform(listing, by: admin).elements
+        #expect(try listed.map(\.submission.content.text) == ["stays", "stolen"] && listed == list())
+        let cancel = CancelUserScheduled(user: "alice", id: listed[1].submission.id)
+        for user in ["alice", "bob"] as [UserID] {
+            #expect(refusal { try harness.perform(listing, by: Caller(user: user)) }?.code == .forbidden)
+            #expect(refusal { try harness.perform(cancel, by: Caller(user: user)) }?.code == .forbidden)
+        }
+        try harness.perform(cancel, by: admin)
+        #expect(refusal { try harness.perform(cancel, by: admin) }?.code == .unknownMessage)
+        let act = try #require(try harness.store.read { try $0.audit(AuditFilter(), below: .max, limit: 1).first })
+        #expect(act.action == "cancel-scheduled" && act.user == "alice" && act.detail == cancel.id.description)
+        try await wait(10)
+        #expect(try texts() == ["stays"])
     }
 
     @Test("A user has at most 100 scheduled messages, at most 366 days ahead, and many are sent at one time")

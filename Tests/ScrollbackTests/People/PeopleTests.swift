@@ -149,6 +149,29 @@ struct PeopleTests {
         await server.close()
     }
 
+    @Test("A change of members over the daily quota fails, and does not delay later messages")
+    func membersOverTheQuota() async throws {
+        let (server, alice, _) = try await server()
+        // The quota must not end within a minute.
+        if Int(Date().timeIntervalSince1970) % 86_400 > 85_000 { server.advance(by: 3_600) }
+        try await server.set { $0.quotas[.members] = 2 }
+        let chat = alice.conversation(group)
+        try await chat.add("carol").waitForCompletion()
+        server.goOffline("alice")
+        let handle = try await chat.add("dave")
+        let message = try await chat.send(.text("hi"))
+        server.goOnline("alice")
+        _ = try await message.waitUntilSent()
+        let error = await #expect(throws: ChatError.self) { try await handle.waitForCompletion() }
+        #expect(error?.code == .rateLimited)
+        #expect(try await chat.members().members.map(\.id) == ["alice", "bob", "carol"])
+        try await server.set { $0.quotas[.members] = nil }
+        try await handle.retry()
+        try await handle.waitForCompletion()
+        #expect(try await chat.members().members.map(\.id) == ["alice", "bob", "carol", "dave"])
+        await server.close()
+    }
+
     @Test("A user who leaves offline has no unread messages there, and has left after reconnecting")
     func leaveOffline() async throws {
         let (server, alice, bob) = try await server()

@@ -232,7 +232,7 @@ private struct SharedChangeScenario {
         guard listed == wanted else { return "device \(number) lists \(listed), not \(wanted)" }
         guard
             try await eventually({
-                shown(try await chat.current([], followed: false, through: nil, limit: 100)) == wanted
+                shown(try await chat.current([], followedAfter: nil, through: nil, limit: 100)) == wanted
             })
         else { return "device \(number) has other threads than \(wanted) without the server" }
         return nil

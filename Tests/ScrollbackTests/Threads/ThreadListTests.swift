@@ -97,6 +97,63 @@ struct ThreadListTests {
         await server.close()
     }
 
+    @Test("A thread that was unfollowed on another device while this one was offline is not listed as followed")
+    func unfollowedElsewhere() async throws {
+        let folder = try TemporaryFolder()
+        let server = try TestServer(users: ["alice", "bob"])
+        try await server.makeGroup("swift", members: ["alice", "bob"])
+        let (alice, laptop) = (try await server.client("alice"), try await server.client("bob"))
+        let phone = try await server.client("bob", store: .directory(folder.url))
+        for client in [alice, laptop, phone] { try await client.ready() }
+        var roots: [MessageID] = []
+        for number in 0..<4 {
+            let root = try await alice.conversation(id).send(.text("\(number)")).waitUntilSent()
+            roots.append(root.id)
+            try await alice.conversation(id).send(.text("reply"), replyingTo: root.id).waitForCompletion()
+        }
+        #expect(try await eventually { try await phone.texts(in: id).count == 8 })
+        for root in roots { try await phone.conversation(id).followThread(of: root).waitForCompletion() }
+        let all = try await phone.conversation(id).threads(followed: true)
+        #expect(all.threads.map(\.id) == roots.reversed())
+        await phone.close()
+        for root in roots.suffix(2) { try await laptop.conversation(id).unfollowThread(of: root).waitForCompletion() }
+
+        let again = try await server.client("bob", store: .directory(folder.url))
+        try await again.ready()
+        let chat = again.conversation(id)
+        // The page does not end the list, so that it knows nothing about other threads.
+        let first = try await chat.threads(followed: true, limit: 1)
+        #expect(first.remoteError == nil && first.threads.map(\.id) == [roots[1]])
+        #expect(try await chat.threads(followed: true).threads.map(\.id) == [roots[1], roots[0]])
+        server.goOffline("bob")
+        #expect(try await chat.threads(followed: true).threads.map(\.id) == [roots[1], roots[0]])
+        try await chat.followThread(of: roots[3])
+        #expect(try await chat.threads(followed: true).threads.map(\.id) == [roots[3], roots[1], roots[0]])
+        await server.close()
+    }
+
+    @Test("Offline, followed threads are found behind many others")
+    func followedBehindOthers() async throws {
+        let scene = try await scene()
+        let chat = scene.alice.conversation(id)
+        var roots: [MessageID] = []
+        for number in 0..<30 {
+            let root = try await chat.send(.text("\(number)")).waitUntilSent()
+            roots.append(root.id)
+            try await chat.send(.text("reply"), replyingTo: root.id).waitForCompletion()
+        }
+        #expect(try await eventually { try await scene.phone.texts(in: id).count == 60 })
+        let phone = scene.phone.conversation(id)
+        for root in roots.prefix(3) { try await phone.followThread(of: root).waitForCompletion() }
+        scene.server.goOffline("bob")
+        try await phone.unfollowThread(of: roots[2])
+        let page = try await phone.threads(followed: true, limit: 1)
+        #expect(page.threads.map(\.id) == [roots[1]])
+        let rest = try await phone.threads(followed: true, after: page.next, limit: 1)
+        #expect(rest.threads.map(\.id) == [roots[0]] && rest.next == nil)
+        await scene.server.close()
+    }
+
     @Test("A refused follow is no longer shown")
     func refused() async throws {
         let scene = try await scene()

@@ -5,7 +5,12 @@ package import ScrollbackWire
 package struct PutSettings: ChatOperation {
     package static let endpoint = Endpoint(
         "putSettings", http: .put("/v1/settings"), scope: .admin, caller: .administrator, cost: .write, tag: .server,
-        summary: "Change the server's settings", details: "Settings that are left out stay as they are.")
+        summary: "Change the server's settings",
+        details: """
+            Settings that are left out stay as they are. A new webhook with the name of one that was just removed \
+            fails with 409 `conflict`, until the events of the removed one are deleted.
+            """,
+        errors: [409])
 
     package typealias Answer = GetSettings.Answer
 

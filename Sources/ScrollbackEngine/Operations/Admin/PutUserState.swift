@@ -10,7 +10,7 @@ package struct PutUserState: ChatOperation {
         details: """
             The server closes a deactivated user's connections with code 4010 and refuses their tokens with 403 \
             `user-deactivated`. Their data stays: the server keeps messages to them, and other users see them as \
-            before. You can't deactivate yourself.
+            before. The server does not send their scheduled messages. You can't deactivate yourself.
             """,
         errors: [404, 409])
 

@@ -63,7 +63,7 @@ extension ReplayDeliveries: WriteOperation {
             var replay = DeliveryRow(row.event, to: row.webhook, of: row.conversation, seq: row.seq, body: row.body)
             replay.original = row.number
             try transaction.store.insertDelivery(replay)
-            transaction.replays += 1
+            transaction.pendingDeliveries += 1
         }
         try transaction.audit(.replayDeliveries, by: context.caller, detail: "\(webhook) \(from)...\(through)")
         return Answer(

@@ -8,7 +8,8 @@ package struct RevokeTokens: ChatOperation {
         tag: .users,
         summary: "Revoke a user's tokens",
         details: """
-            The server refuses every token that was issued until now, and closes the user's connections with code 4010.
+            The server refuses every token that was issued until now, and closes the user's connections with code \
+            4010. It still sends the user's scheduled messages, unless you cancel them.
             """)
 
     package var user: UserID

@@ -3,6 +3,6 @@ package import ScrollbackWire
 
 extension SearchUsers: ReadOperation {
     package func run(_ engine: Engine, _ caller: Caller) throws -> Answer {
-        try engine.users(matching: text, after: page.user(), limit: page.limit, by: caller)
+        try engine.users(matching: text, cursor: page.cursor, limit: page.limit, by: caller)
     }
 }
