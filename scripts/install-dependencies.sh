@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs missing system libraries that the build requires. On macOS, Xcode includes all of them.
+# Installs missing system libraries that the build requires. On macOS, Xcode includes all of them except libpq.
 # Usage: scripts/install-dependencies.sh [PROGRAM …]
 #   PROGRAM  another program that is required, from the package of the same name
 set -euo pipefail

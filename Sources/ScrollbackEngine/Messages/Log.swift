@@ -6,7 +6,7 @@ import Synchronization
 /// The single writer of the store.
 ///
 /// The writer repeatedly takes all waiting jobs, runs them in one transaction, publishes the events and completes the
-/// jobs. It uses no timer: the batch size grows with the time that a commit takes.
+/// jobs. It never waits to fill a batch: the batch size grows with the time that a commit takes.
 package final class Log: Sendable {
     /// Where the writer runs.
     package enum Execution: Sendable {
@@ -201,7 +201,9 @@ package final class Log: Sendable {
         } catch let error as UnconfirmedCommit {
             switch try? error.wasCommitted() {
             case true: finish(batch, outcome, start)
-            case false: fail(batch, ChatError(.overloaded, "The database failed; nothing was stored.", retryAfter: 1))
+            case false:
+                let message = "The database failed, so nothing was stored. Send the request again."
+                fail(batch, ChatError(.overloaded, message, retryAfter: 1))
             case nil:
                 unconfirmed.withLock { $0 = outcome.map { ($0, error) } }
                 let message = "The database did not confirm the commit, which may have succeeded. Repeat the request."
@@ -316,7 +318,7 @@ private final class Change<Answer: Sendable>: Job {
 
     func finish(_ failure: ChatError?) {
         if let failure { return completion(.failure(failure)) }
-        let result = answer.withLock { $0 } ?? .failure(ChatError(.internalError, "The change was not carried out."))
+        let result = answer.withLock { $0 } ?? .failure(ChatError(.internalError, "The server did not run the change."))
         completion(result)
     }
 }

@@ -37,8 +37,8 @@ extension ReadOperation {
 package protocol WriteOperation: Executable {
     /// Checks the request, then changes rows and publishes events.
     ///
-    /// All checks come before the first change: an operation that throws must have changed nothing, since the
-    /// transaction goes on with the other requests.
+    /// All checks come before the first change: an operation that throws must have changed nothing, because
+    /// the other requests of the transaction are committed.
     func run(_ transaction: Transaction, _ context: OperationContext) throws -> Answer
 
     /// Called on the writer thread when the transaction is on disk, before the caller gets the answer.
@@ -62,7 +62,10 @@ package struct OperationContext: Sendable {
     package let caller: Caller
     /// When the request arrived.
     package let arrival: Date
-    /// ``Engine/erasureCount`` when the caller's token was checked: users who were erased since are refused.
+    /// The value of ``Engine/erasureCount`` when the caller's token was checked.
+    ///
+    /// An operation that stores data of the caller passes it to `erasing.check`, so that a request from before the
+    /// caller's erasure stores nothing.
     package let erasureCount: Int
     /// The connection the request came over, or `nil` for HTTP.
     package let session: Session?

@@ -2,9 +2,8 @@ package import ScrollbackModel
 
 /// A request that clients make over HTTP, over the WebSocket, or over both.
 ///
-/// One declaration serves every use. The server reads requests with it and checks the caller's token against it, the
-/// SDK
-/// writes requests with it, and the OpenAPI document and `Documentation/permissions.md` are generated from it.
+/// The server reads requests with this declaration and checks the caller's token against it. The SDK writes requests
+/// with it. The OpenAPI document and `Documentation/permissions.md` are generated from it.
 package protocol ChatOperation: Sendable {
     /// What the server answers when the operation succeeds.
     associatedtype Answer: OperationAnswer = EmptyAnswer
@@ -17,8 +16,8 @@ package protocol ChatOperation: Sendable {
 
     /// Reads the parameters of a request.
     ///
-    /// The same code describes the parameters: the OpenAPI document is generated from a reader that hands out each
-    /// parameter's example and takes notes. Read every parameter on every path through this initializer.
+    /// The OpenAPI document is generated with a reader that returns the example of each parameter and records its
+    /// description. Read every parameter on every path through this initializer.
     ///
     /// - Throws: `invalidParameter` with the name of the parameter that is missing or wrong.
     init(from request: inout RequestReader) throws(ChatError)

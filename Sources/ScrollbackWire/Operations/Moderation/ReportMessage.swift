@@ -20,7 +20,9 @@ package struct ReportMessage: ClientOperation {
         package static let statuses = [200, 201]
 
         package var number: Int64
-        /// Whether this is the caller's first report of the message.
+        /// Whether the server stored a new report, which decides the HTTP status.
+        ///
+        /// `false` in a decoded answer, because the body does not contain it.
         package var isNew: Bool
         package var status: Int { isNew ? 201 : 200 }
 
