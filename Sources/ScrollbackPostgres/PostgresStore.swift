@@ -31,10 +31,17 @@ package final class PostgresStore: MessageStore {
         package init() {}
     }
 
+    /// What this store knows of the newest commit.
+    private struct Known {
+        var generation: UInt64
+        var lastCommit: Int64
+    }
+
     private let readers: ConnectionPool
     private let writer: ConnectionPool
-    private let knownGeneration: Mutex<UInt64>
+    private let known: Mutex<Known>
     private let lock: ServerLock?
+    private let reopen: @Sendable () throws -> PostgresConnection
 
     /// Opens the store, and creates or migrates its tables.
     ///
@@ -46,14 +53,26 @@ package final class PostgresStore: MessageStore {
                 url, timeout: options.timeout, idleTransactionTimeout: options.idleTransactionTimeout,
                 roundTrips: options.roundTrips)
         }
-        readers = ConnectionPool(maximumCount: options.readers, open: open)
-        writer = ConnectionPool(maximumCount: 1, open: open)
+        let reopen: @Sendable () throws -> PostgresConnection = {
+            do {
+                return try open()
+            } catch let error as ChatError {
+                // The URL was right, so this is temporary, such as a standby that is not the primary yet.
+                throw PostgresError.connectionLost(error.message)
+            }
+        }
+        self.reopen = reopen
+        readers = ConnectionPool(maximumCount: options.readers, open: reopen)
+        writer = ConnectionPool(maximumCount: 1, open: reopen)
         do {
+            // The lock comes first, so that the tables don't change under a running server of an older version.
+            lock = options.isExclusive ? try ServerLock(open(), options) : nil
             let connection = try open()
             try connection.setTimeout(options.migrationTimeout)
             try Self.migrate(connection)
-            lock = options.isExclusive ? try ServerLock(options, open: open) : nil
-            knownGeneration = Mutex(try StoreState.read(on: connection).generation)
+            try lock?.claim()
+            let state = try StoreState.read(on: connection)
+            known = Mutex(Known(generation: state.generation, lastCommit: state.lastCommit))
         } catch let error as PostgresError {
             throw error.openingError
         }
@@ -61,7 +80,7 @@ package final class PostgresStore: MessageStore {
 
     deinit { close() }
 
-    package var generation: UInt64 { knownGeneration.withLock { $0 } }
+    package var generation: UInt64 { known.withLock { $0.generation } }
     package var lastCommit: Int64 { get throws { try currentState().lastCommit } }
     package var newest: Timetoken { get throws { try currentState().newest } }
 
@@ -69,7 +88,7 @@ package final class PostgresStore: MessageStore {
         let state = try translatingErrors("The store could not be read.") {
             try readers.transaction(begin: { try StoreState.read(on: $0) }) { $1 }
         }
-        knownGeneration.withLock { $0 = state.generation }
+        known.withLock { $0.generation = state.generation }
         return state
     }
 
@@ -84,7 +103,7 @@ package final class PostgresStore: MessageStore {
     package func write<Answer>(_ body: (any StoreWriter, _ commit: Int64) throws -> Answer) throws -> Answer {
         try translatingErrors("The store could not be written.") {
             try writer.transaction(begin: { try StoreState.beginTransaction(on: $0) }) { connection, start in
-                try lock?.check(start)
+                try checkIsOwn(start)
                 let writer = PostgresWriter(connection)
                 var state = start
                 state.lastCommit += 1
@@ -96,7 +115,7 @@ package final class PostgresStore: MessageStore {
                 } catch let error as PostgresError where error.isUnconfirmedCommit {
                     throw UnconfirmedCommit(cause: error) { [self, state] in try wasCommitted(state, error) }
                 }
-                knownGeneration.withLock { [state] in $0 = state.generation }
+                remember(state)
                 return answer
             }
         }
@@ -108,23 +127,49 @@ package final class PostgresStore: MessageStore {
     /// has the transaction, too.
     private func wasCommitted(_ state: StoreState, _ error: PostgresError) throws -> Bool {
         // Another server could have used the same number.
-        guard let lock else { throw error.chatError("") }
+        guard lock != nil else { throw error.chatError("") }
         return try translatingErrors("The store could not be read.") {
             try writer.transaction(begin: { try StoreState.beginTransaction(on: $0) }) { connection, current in
-                try lock.check(current)
+                try checkIsOwn(current)
                 try current.commit(on: connection)
-                guard current.lastCommit >= state.lastCommit else { return false }
-                knownGeneration.withLock { $0 = current.generation }
-                return true
+                remember(current)
+                return current.lastCommit >= state.lastCommit
             }
         }
     }
 
-    /// Checks that no other server took over the database, and takes the lock again if its connection was lost.
+    private func remember(_ state: StoreState) {
+        known.withLock { $0 = Known(generation: state.generation, lastCommit: state.lastCommit) }
+    }
+
+    // MARK: One server
+
+    /// The reason why this server must not write, if there is one.
+    private func refusal(of state: StoreState, knowing lastCommit: Int64) -> String? {
+        guard let lock else { return nil }
+        if !lock.isHeld(in: state) { return "Another server uses the database now. Stop one of them." }
+        if state.lastCommit < lastCommit {
+            return "The database went back from commit \(lastCommit) to \(state.lastCommit), for example with a "
+                + "failover to a standby that was not synchronous. Start the server again, so that all clients "
+                + "synchronize."
+        }
+        return nil
+    }
+
+    /// - Throws: `shutting-down` if this server must not write.
+    private func checkIsOwn(_ state: StoreState) throws(ChatError) {
+        guard let reason = refusal(of: state, knowing: known.withLock { $0.lastCommit }) else { return }
+        throw ChatError(.shuttingDown, reason, retryAfter: 1)
+    }
+
+    /// Checks that this server may write, and takes the lock of the database again if its connection was lost.
     ///
-    /// - Throws: `conflict` if another server took over. Other errors are temporary.
+    /// - Throws: `conflict` if another server took over the database, or the database lost commits. Other errors are
+    ///   temporary.
     package func checkLock() throws {
-        try translatingErrors("The store could not be read.") { try lock?.renew() }
+        let lastCommit = known.withLock { $0.lastCommit }
+        let state = try translatingErrors("The store could not be read.") { try lock?.renew(open: reopen) }
+        if let state, let reason = refusal(of: state, knowing: lastCommit) { throw ChatError(.conflict, reason) }
     }
 
     /// Returns the size of the database on the server's disk, in bytes.

@@ -3,19 +3,16 @@ import ScrollbackModel
 
 extension PostgresWriter {
     private static let updateMessage = Statement(
-        """
-        UPDATE message SET (\(MessageRow.updatedColumns)) = (\(placeholders(MessageRow.updatedColumns)))
-        WHERE conversation = ? AND seq = ?
-        """)
+        updatingOne: """
+            UPDATE message SET (\(MessageRow.updatedColumns)) = (\(placeholders(MessageRow.updatedColumns)))
+            WHERE conversation = ? AND seq = ?
+            """)
 
     func update(_ message: MessageRow, in conversation: Int64) throws {
-        let seq = message.seq
-        try connection.enqueueUpdate(
-            Self.updateMessage,
-            bind: {
-                $0.add(stateOf: message)
-                $0.add(conversation, seq)
-            }, missing: "Message \(seq) does not exist in conversation \(conversation).")
+        try connection.enqueue(Self.updateMessage) {
+            $0.add(stateOf: message)
+            $0.add(conversation, message.seq)
+        }
     }
 
     private static let removeMessages = Statement(

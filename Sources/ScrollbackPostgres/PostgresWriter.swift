@@ -20,19 +20,17 @@ final class PostgresWriter: PostgresReader, StoreWriter {
         """
     ) { $0.integer() }
     private static let updateConversation = Statement(
-        """
-        UPDATE conversation SET (\(ConversationRow.updatedColumns)) = (\(placeholders(ConversationRow.updatedColumns)))
-        WHERE number = ?
-        """)
+        updatingOne: """
+            UPDATE conversation
+            SET (\(ConversationRow.updatedColumns)) = (\(placeholders(ConversationRow.updatedColumns))) WHERE number = ?
+            """)
 
     func put(_ conversation: inout ConversationRow) throws {
         let row = conversation
         if row.number == 0 {
             conversation.number = try connection.first(Self.insertConversation) { $0.add(row, row.id) } ?? 0
         } else {
-            try connection.enqueueUpdate(
-                Self.updateConversation, bind: { $0.add(row, row.number) },
-                missing: "Conversation number \(row.number) does not exist.")
+            try connection.enqueue(Self.updateConversation) { $0.add(row, row.number) }
         }
         newest = max(newest, row.timetoken)
     }
@@ -148,6 +146,7 @@ final class PostgresWriter: PostgresReader, StoreWriter {
         """)
 
     func erase(_ conversation: Int64) throws {
+        try connection.enqueueLongTransaction()
         for statement in Self.eraseRows + [Self.eraseReaders, Self.eraseMembers] {
             try connection.enqueue(statement) { $0.add(conversation) }
         }

@@ -10,7 +10,6 @@ import Synchronization
 /// checks it: once another server has started, the first one can't write any more.
 final class ServerLock: Sendable {
     private let server = UUID()
-    private let open: @Sendable () throws -> PostgresConnection
     /// The session that has the lock; `nil` after ``close()``.
     private let session: Mutex<PostgresConnection?>
 
@@ -23,21 +22,23 @@ final class ServerLock: Sendable {
         SELECT coalesce(host(client_addr), 'this machine'), to_char(backend_start, 'YYYY-MM-DD HH24:MI:SS TZ')
         FROM pg_locks JOIN pg_stat_activity USING (pid)
         WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND classid::bigint << 32 | objid::bigint = \(key)
+            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+            AND backend_start IS NOT NULL
         """
     ) { (address: $0.text(), since: $0.text()) }
 
-    /// Waits until no other server uses the database, and takes it over.
+    /// Waits until no other server uses the database.
     ///
+    /// - Parameter connection: The session that has the lock from now on.
     /// - Throws: `invalid-parameter` if another server still uses the database after `options.lockTimeout`.
-    init(_ options: PostgresStore.Options, open: @escaping @Sendable () throws -> PostgresConnection) throws {
-        self.open = open
-        let connection = try open()
+    init(_ connection: PostgresConnection, _ options: PostgresStore.Options) throws {
         try connection.setTimeout(options.lockTimeout + options.timeout)
         try connection.execute(script: "SET lock_timeout = \(max(1, options.lockTimeout.wholeMilliseconds))")
         do {
             try connection.run(Self.lock)
         } catch PostgresError.refused(state: "55P03", _) {
             connection.rollBack()
+            // Another role may not see the session.
             let holder = try connection.first(Self.holder)
             let name = holder.map { " (from \($0.address), since \($0.since))" } ?? ""
             throw ChatError.invalidParameter(
@@ -45,33 +46,37 @@ final class ServerLock: Sendable {
         }
         try connection.execute(script: "SET lock_timeout = 0")
         try connection.setTimeout(options.timeout)
-        var state = try StoreState.beginTransaction(on: connection)
-        state.server = server
-        try state.commit(on: connection)
         session = Mutex(connection)
     }
 
-    /// Checks that no other server took over.
-    func check(_ state: StoreState) throws(ChatError) {
-        guard state.server == server else {
-            throw ChatError(.conflict, "Another server uses the database now. Stop one of them.")
-        }
+    /// Takes the database over, after its tables exist.
+    func claim() throws {
+        guard let connection = session.withLock({ $0 }) else { return }
+        var state = try StoreState.beginTransaction(on: connection)
+        state.server = server
+        try state.commit(on: connection)
     }
 
-    /// Checks that no other server took over, and takes the lock again if the connection was lost.
-    func renew() throws {
+    /// Whether no other server took over.
+    func isHeld(in state: StoreState) -> Bool { state.server == server }
+
+    /// Reads the state, and takes the lock again if the connection was lost.
+    ///
+    /// - Parameter open: Opens a connection.
+    func renew(open: () throws -> PostgresConnection) throws -> StoreState? {
         try session.withLock { session in
-            guard let connection = session else { return }
+            guard let connection = session else { return nil }
             do {
-                return try check(try StoreState.read(on: connection))
+                return try StoreState.read(on: connection)
             } catch let error as PostgresError {
                 connection.rollBack()
                 guard connection.isLost else { throw error }
             }
             let next = try open()
-            try check(try StoreState.read(on: next))
+            let state = try StoreState.read(on: next)
             // PostgreSQL may not have detected yet that the last session is lost. The next call tries again.
-            if try next.first(Self.tryLock) == true { session = next }
+            if isHeld(in: state), try next.first(Self.tryLock) == true { session = next }
+            return state
         }
     }
 

@@ -29,7 +29,12 @@ struct StoreState: StoredRow {
     /// Begins a transaction and waits for its turn, in one round trip.
     static func beginTransaction(on connection: PostgresConnection) throws -> StoreState {
         try connection.enqueueBeginWrite()
-        return try read(locked, on: connection)
+        do {
+            return try read(locked, on: connection)
+        } catch PostgresError.refused(state: "57014", _) {
+            // An earlier transaction has not ended, for example because it waits for a standby.
+            throw PostgresError.timedOut
+        }
     }
 
     /// Reads the state of the newest commit, outside of a transaction.

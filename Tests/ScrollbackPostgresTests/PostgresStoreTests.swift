@@ -217,10 +217,25 @@ import Testing
         // The lock is lost, and another server starts before the store notices.
         try database.endSessions(of: url)
         let second = try open(url)
-        #expect { try put("alice", in: first) } throws: { ($0 as? ChatError)?.code == .conflict }
+        #expect { try put("alice", in: first) } throws: { ($0 as? ChatError)?.code == .shuttingDown }
         #expect { try first.checkLock() } throws: { ($0 as? ChatError)?.code == .conflict }
         #expect(try put("bob", in: second) == 1)
         try second.checkLock()
+    }
+
+    @Test func `A store whose database lost commits refuses to write, and says so when it is checked`() throws {
+        let url = try database.makeSchema()
+        let store = try open(url)
+        try put("alice", in: store)
+        try put("bob", in: store)
+        // As a failover to a standby does that was behind.
+        try database.execute("UPDATE storeState SET lastCommit = 1", on: url)
+        #expect { try put("carol", in: store) } throws: { ($0 as? ChatError)?.code == .shuttingDown }
+        let error = #expect(throws: ChatError.self) { try store.checkLock() }
+        #expect(error?.code == .conflict)
+        #expect(error?.message.contains("from commit 2 to 1") == true)
+        store.close()
+        #expect(try put("carol", in: open(url)) == 2)
     }
 
     @Test func `A store takes its lock again after its connection was lost`() throws {
@@ -231,6 +246,34 @@ import Testing
         try first.checkLock()
         #expect(database.isLocked(url))
         try put("alice", in: first)
+    }
+
+    @Test func `A transaction that changes a missing row does not commit, even if that is its last change`() throws {
+        let store = try database.makeStore()
+        var row = ConversationRow(id: .group("swift"), salt: 1, createdAt: Date(timeIntervalSince1970: 0))
+        row.number = 7
+        #expect {
+            try store.write { [row] writer, _ in
+                var row = row
+                try writer.put(UserRow(profile: UserProfile(id: "alice")))
+                try writer.put(&row)
+            }
+        } throws: { ($0 as? ChatError)?.code == .internalError }
+        #expect(try !contains("alice", store))
+        #expect(try store.lastCommit == 0)
+    }
+
+    @Test func `A statement that takes too long fails its transaction only`() throws {
+        let url = try database.makeSchema()
+        let store = try open(url)
+        try database.execute(
+            """
+            CREATE FUNCTION cancel() RETURNS trigger LANGUAGE plpgsql AS
+                'BEGIN RAISE EXCEPTION USING ERRCODE = ''57014''; RETURN NULL; END';
+            CREATE TRIGGER cancel AFTER INSERT ON person FOR EACH ROW WHEN (NEW.id = 'slow') EXECUTE FUNCTION cancel()
+            """, on: url)
+        #expect { try put("slow", in: store) } throws: { ($0 as? ChatError)?.code == .internalError }
+        #expect(try put("alice", in: store) == 1)
     }
 
     @Test func `A transaction that ignores the error of a statement does not commit`() throws {
@@ -274,6 +317,18 @@ import Testing
         let error = #expect(throws: ChatError.self) { _ = try PostgresStore(url, options: options) }
         #expect(error?.parameter == "store")
         #expect(error?.message.contains("does not answer") == true)
+    }
+
+    @Test(.needs(.postgres)) func `A store opens if the first server of its URL does not answer`() throws {
+        let folder = try TemporaryFolder()
+        let listener = try UnixListener(at: folder.url.appending(component: ".s.PGSQL.5432"))
+        defer { listener.close() }
+        let database = try PostgresDatabase()
+        let (url, directory) = (try database.makeSchema(), database.socket.directory)
+        var options = PostgresDatabase.options
+        options.timeout = .seconds(10)
+        let text = url.text.replacing("host=\(directory)", with: "host=\(folder.url.path),\(directory)")
+        _ = try PostgresStore(PostgresURL(text), options: options)
     }
 
     @Test func `A server that can't be reached is one clear error`() throws {

@@ -38,8 +38,8 @@ package final class Log: Sendable {
     /// Only the writer accesses it; the lock satisfies the compiler.
     private let newest: Mutex<Timetoken>
 
-    /// The last transaction, if it is not known whether it was committed.
-    private let unconfirmed = Mutex<(Outcome, UnconfirmedCommit)?>(nil)
+    /// The last batch, if it is not known whether its transaction was committed.
+    private let unconfirmed = Mutex<Unconfirmed?>(nil)
 
     private struct State {
         var waiting: WriterQueue<any Job>
@@ -158,7 +158,10 @@ package final class Log: Sendable {
     /// Waits for all submitted changes, and refuses new ones.
     package func close() {
         state.withLock { $0.isClosed = true }
-        if execution == .thread { queue.sync {} }
+        switch execution {
+        case .inline: abandonUnconfirmedCommit()
+        case .thread: queue.sync { abandonUnconfirmedCommit() }
+        }
     }
 
     private func drain() {
@@ -180,6 +183,16 @@ package final class Log: Sendable {
         var summary: OutboundSummary
     }
 
+    /// A batch whose commit was not confirmed.
+    ///
+    /// Its callers wait until the outcome is known.
+    private struct Unconfirmed {
+        var batch: [any Job]
+        var outcome: Outcome?
+        var error: UnconfirmedCommit
+        var start: DispatchTime
+    }
+
     private func execute(_ batch: [any Job]) {
         let start = DispatchTime.now()
         var outcome: Outcome?
@@ -199,17 +212,8 @@ package final class Log: Sendable {
             }
             finish(batch, outcome, start)
         } catch let error as UnconfirmedCommit {
-            switch try? error.wasCommitted() {
-            case true: finish(batch, outcome, start)
-            case false:
-                let message = "The database failed, so nothing was stored. Send the request again."
-                fail(batch, ChatError(.overloaded, message, retryAfter: 1))
-            case nil:
-                unconfirmed.withLock { $0 = outcome.map { ($0, error) } }
-                let message = "The database did not confirm the commit, which may have succeeded. Repeat the request."
-                fail(batch, ChatError(.timeout, message, cause: error.cause))
-                settleLater()
-            }
+            unconfirmed.withLock { $0 = Unconfirmed(batch: batch, outcome: outcome, error: error, start: start) }
+            do { try settleUnconfirmedCommit() } catch { settleLater() }
         } catch {
             let failure = error as? ChatError ?? ChatError(.internalError, "The store failed.", cause: error)
             if batch.count > 1, failure.code == .internalError {
@@ -224,7 +228,10 @@ package final class Log: Sendable {
 
     private func finish(_ batch: [any Job], _ outcome: Outcome?, _ start: DispatchTime) {
         let nanoseconds = DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds
-        if let outcome { announce(outcome) }
+        if let outcome {
+            publish(outcome.events, outcome.commit)
+            recorded(outcome.summary)
+        }
         for job in batch { job.finish(nil) }
         load.add(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds)
         observe(CommitReport(jobs: batch.count, seconds: Double(nanoseconds) / 1e9, failed: false))
@@ -235,32 +242,39 @@ package final class Log: Sendable {
         for job in batch { job.finish(failure) }
     }
 
-    private func announce(_ outcome: Outcome) {
-        publish(outcome.events, outcome.commit)
-        recorded(outcome.summary)
-    }
-
     // MARK: Unconfirmed commits
 
-    /// Announces the last commit if it was not confirmed, but turns out to have succeeded.
+    /// Completes the last batch if its commit was not confirmed.
     ///
-    /// It comes before the next transaction, so that events are published in the order of the commits.
+    /// This comes before the next transaction, so that events are published in the order of the commits.
     ///
-    /// - Throws: The error of the store if it can't answer yet.
+    /// - Throws: The error of the store if it can't say yet whether the commit succeeded.
     private func settleUnconfirmedCommit() throws {
-        guard let (outcome, error) = unconfirmed.withLock({ $0 }) else { return }
-        let wasCommitted = try error.wasCommitted()
+        guard let last = unconfirmed.withLock({ $0 }) else { return }
+        let wasCommitted = try last.error.wasCommitted()
         unconfirmed.withLock { $0 = nil }
-        if wasCommitted { announce(outcome) }
+        if wasCommitted {
+            finish(last.batch, last.outcome, last.start)
+        } else {
+            let message = "The database failed, so nothing was stored. Send the request again."
+            fail(last.batch, ChatError(.overloaded, message, retryAfter: 1, cause: last.error.cause))
+        }
     }
 
     /// Settles an unconfirmed commit even if no further change is submitted.
     private func settleLater() {
         guard execution == .thread else { return }
         queue.asyncAfter(deadline: .now() + .seconds(1)) { [self] in
-            guard state.withLock({ !$0.isClosed }) else { return }
             do { try settleUnconfirmedCommit() } catch { settleLater() }
         }
+    }
+
+    /// Fails the last batch if it is still unknown whether its commit succeeded.
+    private func abandonUnconfirmedCommit() {
+        guard let last = unconfirmed.withLock({ $0 }) else { return }
+        unconfirmed.withLock { $0 = nil }
+        let message = "The database did not confirm the commit, which may have succeeded. Repeat the request."
+        fail(last.batch, ChatError(.timeout, message, cause: last.error.cause))
     }
 }
 

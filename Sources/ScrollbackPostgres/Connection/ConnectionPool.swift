@@ -43,13 +43,14 @@ final class ConnectionPool: Sendable {
         if let idle = connection {
             do {
                 start = try begin(idle)
-            } catch PostgresError.connectionLost {
-                // A restart of PostgreSQL closes all connections.
+            } catch {
+                guard idle.isLost else {
+                    giveBack(idle)
+                    throw error
+                }
+                // A restart of PostgreSQL closes all connections, and the loss of its machine makes them silent.
                 state.withLock { $0.idle = [] }
                 connection = nil
-            } catch {
-                giveBack(idle)
-                throw error
             }
         }
         let used = try connection ?? open()

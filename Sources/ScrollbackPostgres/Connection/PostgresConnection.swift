@@ -19,6 +19,8 @@ package final class PostgresConnection: @unchecked Sendable {
 
     let socket: PostgresSocket
     private let roundTrips: RoundTripCounter?
+    /// The time limit of each statement, except in long transactions.
+    private var timeout = Duration.zero
     private var isPrepared: [Bool] = []
     private var queue: [Command] = []
     /// The error after which PostgreSQL ignores the rest of the transaction, until ``rollBack()``.
@@ -45,6 +47,7 @@ package final class PostgresConnection: @unchecked Sendable {
                 SET tcp_keepalives_idle = 10;
                 SET tcp_keepalives_interval = 5;
                 SET tcp_keepalives_count = 3;
+                SET tcp_user_timeout = 25000;
                 """)
         try setTimeout(timeout)
     }
@@ -52,6 +55,7 @@ package final class PostgresConnection: @unchecked Sendable {
     /// Sets the time limit of each round trip.
     func setTimeout(_ timeout: Duration) throws {
         try execute(script: "SET statement_timeout = \(timeout.wholeMilliseconds)")
+        self.timeout = timeout
         // A little later, so that a statement that takes too long does not cost the connection.
         socket.timeout = timeout + .seconds(1)
     }
@@ -151,16 +155,14 @@ package final class PostgresConnection: @unchecked Sendable {
         }
     }
 
-    /// Queues a statement that changes one row.
-    ///
-    /// - Parameter missing: The message of the error, which ``sync()`` throws, if there is no such row.
-    func enqueueUpdate(
-        _ statement: Statement<Void>, bind: (inout Parameters) -> Void, missing: @autoclosure @escaping () -> String
-    ) throws {
-        try enqueue(statement, bind: bind) { result in
-            guard Self.count(result) == 1 else { throw ChatError(.internalError, missing()) }
-        }
+    /// Lets the statements of the transaction take much longer, from the next one on.
+    func enqueueLongTransaction() throws {
+        try enqueue(Self.allowLongStatements)
+        socket.timeout = Self.longTimeout + .seconds(1)
     }
+
+    private static let longTimeout = Duration.seconds(3600)
+    private static let allowLongStatements = Statement("SET LOCAL statement_timeout = \(longTimeout.wholeMilliseconds)")
 
     /// Sends the queued statements and receives their results.
     ///
@@ -276,6 +278,7 @@ package final class PostgresConnection: @unchecked Sendable {
     /// Rolls back the transaction, if one is open.
     func rollBack() {
         failure = nil
+        socket.timeout = timeout + .seconds(1)
         guard !isLost, PQtransactionStatus(socket.connection) != PQTRANS_IDLE || !queue.isEmpty else { return }
         do {
             try run(Self.rollBackTransaction)

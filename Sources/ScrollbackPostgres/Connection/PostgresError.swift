@@ -20,6 +20,13 @@ package enum PostgresError: Error, Hashable {
             switch state.prefix(2) {
             case _ where state == "53100":
                 ChatError(.storageFull, "The database's disk is full; nothing was stored.", retryAfter: 5, cause: self)
+            case _ where state == "22012":
+                // See `Statement.init(updatingOne:)`.
+                ChatError(.internalError, "A row that must be changed does not exist.", cause: self)
+            case _ where state == "57014":
+                ChatError(.internalError, "A statement of the database took too long.", cause: self)
+            case _ where state == "25006":
+                ChatError(.overloaded, "The database is read-only for now.", retryAfter: 1, cause: self)
             case "08", "40", "53", "57":
                 ChatError(
                     .overloaded, "The database refused the request for now: \(reason)", retryAfter: 1, cause: self)

@@ -21,19 +21,22 @@ final class PostgresSocket {
         // The first entry can be a URL. Later entries replace its values.
         let options = [
             ("dbname", url.text), ("client_encoding", "UTF8"), ("fallback_application_name", "scrollback"),
+            // For each host of the URL. libpq supports whole seconds from 2 on.
+            ("connect_timeout", String(max(2, timeout.components.seconds))),
         ]
         let keys = options.map { strdup($0.0) } + [nil]
         let values = options.map { strdup($0.1) } + [nil]
         defer { for pointer in keys + values { free(pointer) } }
-        let started = keys.map { UnsafePointer($0) }.withUnsafeBufferPointer { keys in
+        let opened = keys.map { UnsafePointer($0) }.withUnsafeBufferPointer { keys in
             values.map { UnsafePointer($0) }.withUnsafeBufferPointer { values in
-                PQconnectStartParams(keys.baseAddress, values.baseAddress, 1)
+                // Only the blocking function tries the next host after one that does not answer.
+                PQconnectdbParams(keys.baseAddress, values.baseAddress, 1)
             }
         }
-        guard let started else { throw PostgresError.connectionLost("There is not enough memory.") }
-        connection = started
+        guard let opened else { throw PostgresError.connectionLost("There is not enough memory.") }
+        connection = opened
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
-        try connect()
+        guard PQstatus(connection) == CONNECTION_OK else { throw openingError }
         try check()
         PQsetnonblocking(connection, 1)
         PQenterPipelineMode(connection)
@@ -41,24 +44,13 @@ final class PostgresSocket {
 
     deinit { PQfinish(connection) }
 
-    private func connect() throws {
-        let end = ContinuousClock.now + timeout
-        guard PQstatus(connection) != CONNECTION_BAD else { throw lost() }
-        var state = PGRES_POLLING_WRITING
-        while true {
-            switch state {
-            case PGRES_POLLING_OK: return
-            case PGRES_POLLING_WRITING: try wait(for: POLLOUT, until: end)
-            case PGRES_POLLING_READING: try wait(for: POLLIN, until: end)
-            default:
-                if PQconnectionNeedsPassword(connection) != 0 {
-                    throw ChatError.invalidParameter(
-                        "store", "needs a password: add it to the URL, or set the environment variable PGPASSWORD")
-                }
-                throw lost()
-            }
-            state = PQconnectPoll(connection)
+    private var openingError: any Error {
+        if PQconnectionNeedsPassword(connection) != 0 {
+            return ChatError.invalidParameter(
+                "store", "needs a password: add it to the URL, or set the environment variable PGPASSWORD")
         }
+        let reason = trimmed(PQerrorMessage(connection))
+        return reason.contains("timeout expired") ? PostgresError.timedOut : PostgresError.connectionLost(reason)
     }
 
     private func check() throws {

@@ -31,6 +31,15 @@ extension Statement<Void> {
     }
 }
 
+extension Statement<Void> {
+    /// Creates a statement that changes one row, and fails if it does not exist.
+    ///
+    /// PostgreSQL itself must refuse the statement, because the commit may be sent with it.
+    init(updatingOne sql: String) {
+        self.init("WITH changed AS (\(sql) RETURNING 1) SELECT 1 / count(*) FROM changed")
+    }
+}
+
 extension Statement where Row: StoredRow {
     /// Creates a statement that returns the columns of a row type.
     init(_ sql: String) {

@@ -280,7 +280,8 @@ export class Driver {
 
   /** @param {number} time */
   wake(time) {
-    this.#post({ type: "tick", due: time }, Math.min(Math.max(0, time - this.now), longestDelay));
+    const delay = Math.min(Math.max(0, time - this.now), longestDelay);
+    this.#post({ type: "tick", due: Math.min(time, this.now + delay) }, delay);
   }
 
   /**
