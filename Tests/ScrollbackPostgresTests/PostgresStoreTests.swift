@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
@@ -98,6 +99,23 @@ import Testing
             #expect(try put("bob", in: second) == number + 1)
             #expect(try first.lastCommit == number + 1)
         }
+    }
+
+    @Test func `A transaction waits until the one of another store has ended`() throws {
+        let url = try database.makeSchema()
+        let (first, second) = (try openShared(url), try openShared(url))
+        let isDone = DispatchSemaphore(value: 0)
+        let hasWaited = try first.write { _, _ in
+            Thread.detachNewThread { [self] in
+                _ = try? put("bob", in: second)
+                isDone.signal()
+            }
+            while !database.hasWaitingTransaction(url) {
+                if isDone.wait(timeout: .now()) == .success { return false }
+            }
+            return true
+        }
+        #expect(hasWaited)
     }
 
     @Test func `Concurrent transactions of two stores don't lose changes`() async throws {

@@ -64,15 +64,20 @@ package final class PostgresDatabase: Sendable {
     }
 
     /// Returns whether a server has the lock of a schema.
-    package func isLocked(_ url: PostgresURL) -> Bool {
-        let lock = """
+    package func isLocked(_ url: PostgresURL) -> Bool { hasLock("locktype = 'advisory' AND granted", of: url) }
+
+    /// Returns whether a transaction of a store in a schema waits for another one.
+    package func hasWaitingTransaction(_ url: PostgresURL) -> Bool { hasLock("NOT granted", of: url) }
+
+    private func hasLock(_ condition: String, of url: PostgresURL) -> Bool {
+        let check = """
             DO $$ BEGIN
-                PERFORM FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' AND granted
+                PERFORM FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE \(condition)
                     AND application_name = current_setting('application_name');
-                IF NOT FOUND THEN RAISE EXCEPTION 'There is no lock.'; END IF;
+                IF NOT FOUND THEN RAISE EXCEPTION 'There is no such lock.'; END IF;
             END $$
             """
-        return (try? execute(lock, on: url)) != nil
+        return (try? execute(check, on: url)) != nil
     }
 
     /// Opens a store in a new schema, with time limits that a busy machine does not reach.
