@@ -5,7 +5,7 @@ import Synchronization
 
 /// The right of one server to use a database.
 ///
-/// An advisory lock of a session tells servers that start that the database is in use. PostgreSQL releases it when the
+/// A session-level advisory lock shows a starting server that the database is in use. PostgreSQL releases it when the
 /// connection is lost, even if the server still runs. This is why ``StoreState`` names the server, and each transaction
 /// checks it: once another server has started, the first one can't write any more.
 final class ServerLock: Sendable {

@@ -79,7 +79,7 @@ struct DirectoryTests {
         let key = Checkpoints.makeKey()
         let harness = try EngineHarness(store: harness.store, checkpointKey: key)
         try harness.set { $0.people.directory = .sharedConversations }
-        // The page ends at a user whom the caller must not find.
+        // The caller must not find the last user that the page examined.
         let hidden = try (0...Engine.maximumUsersChecked).map { try UserID("hidden-\(1_000 + $0)") }
         for user in hidden {
             try harness.perform(PutUser(user: user, ProfileChange(isInvitationOnly: false)), by: Caller(user: user))
