@@ -146,9 +146,10 @@ final class PostgresWriter: PostgresReader, StoreWriter {
         """)
 
     func erase(_ conversation: Int64) throws {
-        try connection.enqueueLongTransaction()
-        for statement in Self.eraseRows + [Self.eraseReaders, Self.eraseMembers] {
-            try connection.enqueue(statement) { $0.add(conversation) }
+        try connection.runLongStatements {
+            for statement in Self.eraseRows + [Self.eraseReaders, Self.eraseMembers] {
+                try connection.enqueue(statement) { $0.add(conversation) }
+            }
         }
     }
 }

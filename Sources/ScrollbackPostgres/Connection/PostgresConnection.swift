@@ -19,7 +19,7 @@ package final class PostgresConnection: @unchecked Sendable {
 
     let socket: PostgresSocket
     private let roundTrips: RoundTripCounter?
-    /// The time limit of each statement, except in long transactions.
+    /// The time limit of each statement, except of long ones.
     private var timeout = Duration.zero
     private var isPrepared: [Bool] = []
     private var queue: [Command] = []
@@ -155,10 +155,15 @@ package final class PostgresConnection: @unchecked Sendable {
         }
     }
 
-    /// Lets the statements of the transaction take much longer, from the next one on.
-    func enqueueLongTransaction() throws {
+    /// Runs the statements that `body` queues, each of which may take up to an hour.
+    ///
+    /// The commit has the usual time limit again.
+    func runLongStatements(_ body: () throws -> Void) throws {
         try enqueue(Self.allowLongStatements)
+        try body()
         socket.timeout = Self.longTimeout + .seconds(1)
+        defer { socket.timeout = timeout + .seconds(1) }
+        try sync()
     }
 
     private static let longTimeout = Duration.seconds(3600)
@@ -278,7 +283,6 @@ package final class PostgresConnection: @unchecked Sendable {
     /// Rolls back the transaction, if one is open.
     func rollBack() {
         failure = nil
-        socket.timeout = timeout + .seconds(1)
         guard !isLost, PQtransactionStatus(socket.connection) != PQTRANS_IDLE || !queue.isEmpty else { return }
         do {
             try run(Self.rollBackTransaction)
