@@ -119,6 +119,13 @@ let package = Package(
             dependencies: ["CPostgreSQL", "ScrollbackEngine", "ScrollbackModel"],
             swiftSettings: strict
         ),
+        .systemLibrary(
+            name: "CNATS", pkgConfig: "libnats", providers: [.apt(["libnats-dev"]), .brew(["cnats"])]),
+        .target(
+            name: "ScrollbackNATS",
+            dependencies: ["CNATS", "ScrollbackEngine", "ScrollbackModel"],
+            swiftSettings: strict
+        ),
         .target(
             name: "ScrollbackPush",
             dependencies: [
@@ -139,7 +146,7 @@ let package = Package(
         .target(
             name: "ScrollbackServer",
             dependencies: [
-                "CEmbeddedFiles", "CZlib", "ScrollbackEngine", "ScrollbackModel", "ScrollbackPostgres",
+                "CEmbeddedFiles", "CZlib", "ScrollbackEngine", "ScrollbackModel", "ScrollbackNATS", "ScrollbackPostgres",
                 "ScrollbackPush", "ScrollbackSQLite", "ScrollbackWire",
                 "SQLiteSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),

@@ -9,6 +9,8 @@ package import Synchronization
 /// queued for the log's single writer and complete asynchronously.
 package final class Engine: Sendable {
     package let store: any MessageStore
+    /// This server as one of the nodes that share the store, if several do.
+    package let node: Node?
     package let log: Log
     package let hub: Hub
     /// Issues and checks the checkpoints of clients.
@@ -40,8 +42,8 @@ package final class Engine: Sendable {
     /// Sends pushes to the push services; without it, no pushes are sent.
     let gateway: (any PushGateway)?
     package let pushes = PushQueue()
-    /// When the next scheduled message is to be sent, or earlier; `nil` if there is none.
-    let nextScheduled: Mutex<Date?>
+    /// When the next scheduled message is to be sent.
+    let nextScheduled: EarliestDate
     let pushTiming: PushTiming
     let pushThread = DispatchQueue(label: "scrollback.push", qos: .utility)
     /// What users have added today.
@@ -63,6 +65,7 @@ package final class Engine: Sendable {
     /// Creates an engine.
     ///
     /// - Parameters:
+    ///   - node: This server as one of the nodes that share the store, if several do.
     ///   - index: Finds messages by words. The default reads every message for every search.
     ///   - media: Stores the bytes of files.
     ///   - execution: Where the log's writer runs.
@@ -78,7 +81,7 @@ package final class Engine: Sendable {
     ///   - searchTime: How long a search may run.
     ///   - observe: Receives a report after each commit.
     package init(
-        store: any MessageStore, index: any MessageIndex = ScanningIndex(), media: any MediaStore = MemoryMediaStore(),
+        store: any MessageStore, node: Node? = nil, index: any MessageIndex = ScanningIndex(), media: any MediaStore = MemoryMediaStore(),
         execution: Log.Execution = .thread,
         limits: Limits = .standard,
         permissions: Permissions = .standard, filter: (any ContentFilter)? = nil, mentionLimiter: MentionLimiter? = nil,
@@ -90,14 +93,17 @@ package final class Engine: Sendable {
         observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
     ) throws {
         let hub = Hub(clock: clock)
-        let (settings, waiting, erasing, nextScheduled) = try store.read { store in
+        // What follows is read after the newest commit that the node knows, so that no later change is missed.
+        let checkpoints = try Checkpoints(store, node: node, key: checkpointKey, now: clock())
+        let (settings, waiting, erasing, firstScheduled) = try store.read { store in
             (
                 try Self.storedSettings(store), try store.deliveryCount(),
                 Set(try store.openErasures(limit: .max).map(\.user)), try store.nextScheduled()
             )
         }
-        self.nextScheduled = Mutex(nextScheduled)
-        let checkpoints = try Checkpoints(store, key: checkpointKey, now: clock())
+        let nextScheduled = EarliestDate(firstScheduled)
+        self.nextScheduled = nextScheduled
+        self.node = node
         self.checkpoints = checkpoints
         directoryCursors = DirectoryCursors(secret: checkpointKey)
         self.erasures = erasures
@@ -120,15 +126,17 @@ package final class Engine: Sendable {
         self.clock = clock
         self.space = space
         self.searchTime = searchTime
+        let publish = { @Sendable [index] (events: [Event], commit: Int64) in
+            for rollback in Self.adoptIncarnations(in: events, checkpoints, hub) { rolledBack(rollback) }
+            hub.publish(events, checkpoint: checkpoints.checkpoint(of: commit))
+            let changed = Set(events.compactMap(\.changedConversation))
+            if !changed.isEmpty { index.committed(changed, lastCommit: commit) }
+            for case .scheduled(let date) in events { nextScheduled.add(date) }
+        }
         log = try Log(
-            store: store, execution: execution, settings: { current.value.withLock { $0 } }, ledger: ledger,
+            store: store, node: node, execution: execution, settings: { current.value.withLock { $0 } }, ledger: ledger,
             space: space, clock: clock,
-            publish: { [index] events, commit in
-                for rollback in Self.adoptIncarnations(in: events, checkpoints, hub) { rolledBack(rollback) }
-                hub.publish(events, checkpoint: checkpoints.checkpoint(of: commit))
-                let changed = Set(events.compactMap(\.changedConversation))
-                if !changed.isEmpty { index.committed(changed, lastCommit: commit) }
-            },
+            publish: publish,
             record: { [deliveries, pushes] transaction in
                 var recorded = OutboundSummary()
                 recorded.deliveries = try deliveries.record(transaction)
@@ -142,6 +150,7 @@ package final class Engine: Sendable {
                 if recorded.pushes { pushes.loop.wakeUp() }
             }, observe: observe)
         apply(settings)
+        node?.start { [weak self] effects, commit in self?.apply(effects, of: commit, publish) }
     }
 
     /// Applies new settings.

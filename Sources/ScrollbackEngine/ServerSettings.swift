@@ -110,6 +110,14 @@ package struct ServerSettings: Hashable, Sendable {
         push.write(to: &writer, withSecrets: withSecrets)
     }
 
+    /// Reads the settings from a JSON object; settings that it does not have keep their defaults.
+    init(from reader: inout JSONReader) throws(ChatError) {
+        self.init()
+        try reader.object { (name, value) throws(ChatError) in
+            if try !read(name, &value) { try value.skip() }
+        }
+    }
+
     /// Reads one JSON member.
     ///
     /// - Returns: Whether `name` is a setting.
@@ -203,6 +211,7 @@ extension Engine {
                 writer.object { settings.writeMembers(to: &$0, withSecrets: true) }
                 try transaction.store.put(settings: writer.json)
                 try transaction.audit(.changeSettings, by: caller, detail: names.joined(separator: ", "))
+                transaction.publish(.settingsChanged(settings))
                 transaction.webhooks = webhooks
                 if !settings.push.isOn { try transaction.store.dropPushes() }
                 // When a webhook is removed, its deliveries are deleted. The maintenance deletes what this step leaves.
@@ -210,17 +219,22 @@ extension Engine {
                 return settings
             },
             completion: { [self] result in
-                if case .success(let settings) = result {
-                    current.value.withLock { known in
-                        // The configuration may have changed since the change began.
-                        let configured = known.push.configured
-                        known = settings
-                        known.push.configured = configured
-                    }
-                    apply(settings, filter)
-                }
+                if case .success(let settings) = result { replaceSettings(settings, filter) }
                 completion(result)
             })
+    }
+
+    /// Replaces the current settings after a commit changed them.
+    ///
+    /// - Parameter prepared: A filter built in advance, which is used if it matches the settings.
+    func replaceSettings(_ settings: ServerSettings, _ prepared: WordFilter? = nil) {
+        current.value.withLock { known in
+            // The configuration belongs to this server, and may have changed since the change of the settings began.
+            let configured = known.push.configured
+            known = settings
+            known.push.configured = configured
+        }
+        apply(settings, prepared)
     }
 
     /// Applies the push services of the configuration file, which the caller has validated.
@@ -237,12 +251,8 @@ extension Engine {
     }
 
     static func storedSettings(_ store: any StoreReader) throws -> ServerSettings {
-        var settings = ServerSettings()
-        guard let text = try store.settings()?.text else { return settings }
+        guard let text = try store.settings()?.text else { return ServerSettings() }
         var reader = JSONReader(text)
-        try reader.object { (name, value) throws(ChatError) in
-            if try !settings.read(name, &value) { try value.skip() }
-        }
-        return settings
+        return try ServerSettings(from: &reader)
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 package import ScrollbackEngine
 package import ScrollbackModel
 import Synchronization
@@ -17,9 +18,9 @@ package final class PostgresStore: MessageStore {
         /// The time after which PostgreSQL ends a transaction that runs no statement, so that a server that stopped
         /// does not block the others.
         package var idleTransactionTimeout = Duration.seconds(5)
-        /// Whether the store has the database for itself: only one such store can be open (``ServerLock``).
-        package var isExclusive = true
-        /// How long to wait for the database while another server uses it.
+        /// Whether several nodes use the database; otherwise only one store can be open (``ServerLock``).
+        package var isShared = false
+        /// How long to wait for the database while a server uses it that does not share it.
         ///
         /// PostgreSQL needs up to 25 seconds to detect that the machine of a server was lost.
         package var lockTimeout = Duration.seconds(30)
@@ -37,10 +38,10 @@ package final class PostgresStore: MessageStore {
         var lastCommit: Int64
     }
 
-    private let readers: ConnectionPool
+    let readers: ConnectionPool
     private let writer: ConnectionPool
     private let known: Mutex<Known>
-    private let lock: ServerLock?
+    let lock: ServerLock
     private let reopen: @Sendable () throws -> PostgresConnection
 
     /// Opens the store, and creates or migrates its tables.
@@ -66,11 +67,11 @@ package final class PostgresStore: MessageStore {
         writer = ConnectionPool(maximumCount: 1, open: reopen)
         do {
             // The lock comes first, so that the tables don't change under a running server of an older version.
-            lock = options.isExclusive ? try ServerLock(open(), options) : nil
+            lock = try ServerLock(open(), options)
             let connection = try open()
             try connection.setTimeout(options.migrationTimeout)
             try Self.migrate(connection)
-            try lock?.claim()
+            try lock.claim()
             let state = try StoreState.read(on: connection)
             known = Mutex(Known(generation: state.generation, lastCommit: state.lastCommit))
         } catch let error as PostgresError {
@@ -101,22 +102,50 @@ package final class PostgresStore: MessageStore {
     }
 
     package func write<Answer>(_ body: (any StoreWriter, _ commit: Int64) throws -> Answer) throws -> Answer {
+        var answer: Answer?
+        try transact(after: known.withLock { $0.lastCommit }, as: .random()) { writer, turn in
+            answer = try body(writer, turn.commit)
+            return []
+        }
+        guard let answer else { throw ChatError(.internalError, "The transaction did not run.") }
+        return answer
+    }
+
+    /// Runs a closure in one transaction.
+    ///
+    /// - Parameter body: Returns the body of the note, which nodes store.
+    func transact(
+        after known: Int64, as id: CommitID, _ body: (PostgresWriter, Turn) throws -> [UInt8]
+    ) throws {
+        var now: Date?
+        var notes: [Notes.Row] = []
+        func begin(_ connection: PostgresConnection) throws -> StoreState {
+            notes = []
+            return try StoreState.beginTransaction(on: connection) { connection in
+                guard lock.isShared else { return }
+                try Notes.enqueueTurn(
+                    after: known, on: connection, time: { now = $0 }, row: { notes.append($0) })
+            }
+        }
         try translatingErrors("The store could not be written.") {
-            try writer.transaction(begin: { try StoreState.beginTransaction(on: $0) }) { connection, start in
+            try writer.transaction(begin: begin) { connection, start in
                 try checkIsOwn(start)
+                self.known.withLock { $0.generation = start.generation }
                 let writer = PostgresWriter(connection)
                 var state = start
                 state.lastCommit += 1
-                let answer = try body(writer, state.lastCommit)
+                let turn = Turn(
+                    commit: state.lastCommit, newest: start.newest, time: now ?? Date(), earlier: Notes.page(of: notes))
+                let note = CommitNote(number: turn.commit, id: id, body: try body(writer, turn))
+                if lock.isShared { try Notes.enqueue(note, at: turn.time, on: connection) }
                 state.generation = writer.generation ?? start.generation
                 state.newest = max(start.newest, writer.newest)
                 do {
                     try state.commit(on: connection)
                 } catch let error as PostgresError where error.isUnconfirmedCommit {
-                    throw UnconfirmedCommit(cause: error) { [self, state] in try wasCommitted(state, error) }
+                    throw UnconfirmedCommit(cause: error) { [self, state] in try wasCommitted(state, as: id) }
                 }
                 remember(state)
-                return answer
             }
         }
     }
@@ -125,15 +154,21 @@ package final class PostgresStore: MessageStore {
     ///
     /// It waits for the transaction if PostgreSQL still executes it. Its own commit shows that a synchronous standby
     /// has the transaction, too.
-    private func wasCommitted(_ state: StoreState, _ error: PostgresError) throws -> Bool {
-        // Another server could have used the same number.
-        guard lock != nil else { throw error.chatError("") }
-        return try translatingErrors("The store could not be read.") {
+    private func wasCommitted(_ state: StoreState, as id: CommitID) throws -> Bool {
+        try translatingErrors("The store could not be read.") {
             try writer.transaction(begin: { try StoreState.beginTransaction(on: $0) }) { connection, current in
                 try checkIsOwn(current)
+                var wasCommitted = current.lastCommit >= state.lastCommit
+                if wasCommitted, lock.isShared {
+                    // Another node could have used the same number.
+                    guard let found = try Notes.id(of: state.lastCommit, on: connection) else {
+                        throw ChatError(.internalError, "The note of commit \(state.lastCommit) was deleted.")
+                    }
+                    wasCommitted = found == id
+                }
                 try current.commit(on: connection)
                 remember(current)
-                return current.lastCommit >= state.lastCommit
+                return wasCommitted
             }
         }
     }
@@ -142,11 +177,13 @@ package final class PostgresStore: MessageStore {
         known.withLock { $0 = Known(generation: state.generation, lastCommit: state.lastCommit) }
     }
 
+    /// Whether this node does the work that only one node does at a time, as of the last ``checkLock()``.
+    package var isLeader: Bool { lock.isLeader }
+
     // MARK: One server
 
     /// The reason why this server must not write, if there is one.
     private func refusal(of state: StoreState, knowing lastCommit: Int64) -> String? {
-        guard let lock else { return nil }
         if !lock.isHeld(in: state) { return "Another server uses the database now. Stop one of them." }
         if state.lastCommit < lastCommit {
             return "The database went back from commit \(lastCommit) to \(state.lastCommit), for example with a "
@@ -168,7 +205,7 @@ package final class PostgresStore: MessageStore {
     ///   temporary.
     package func checkLock() throws {
         let lastCommit = known.withLock { $0.lastCommit }
-        let state = try translatingErrors("The store could not be read.") { try lock?.renew(open: reopen) }
+        let state = try translatingErrors("The store could not be read.") { try lock.renew(open: reopen) }
         if let state, let reason = refusal(of: state, knowing: lastCommit) { throw ChatError(.conflict, reason) }
     }
 
@@ -190,10 +227,10 @@ package final class PostgresStore: MessageStore {
     package func close() {
         readers.close()
         writer.close()
-        lock?.close()
+        lock.close()
     }
 
-    private func translatingErrors<Answer>(_ message: String, _ body: () throws -> Answer) throws -> Answer {
+    func translatingErrors<Answer>(_ message: String, _ body: () throws -> Answer) throws -> Answer {
         do {
             return try body()
         } catch let error as PostgresError {

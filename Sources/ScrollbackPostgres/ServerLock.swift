@@ -3,20 +3,35 @@ import ScrollbackEngine
 import ScrollbackModel
 import Synchronization
 
-/// The right of one server to use a database.
+/// The right of one server, or of several nodes, to use a database.
 ///
-/// A session-level advisory lock shows a starting server that the database is in use. PostgreSQL releases it when the
-/// connection is lost, even if the server still runs. This is why ``StoreState`` names the server, and each transaction
-/// checks it: once another server has started, the first one can't write any more.
+/// Session-level advisory locks show a starting server whether the database is in use. PostgreSQL releases them when the
+/// connection is lost, even if the server still runs. This is why ``StoreState`` names a server that does not share the
+/// database, and each transaction checks it: once another server has started, the first one can't write any more.
 final class ServerLock: Sendable {
+    /// Whether several nodes use the database.
+    let isShared: Bool
     private let server = UUID()
-    /// The session that has the lock; `nil` after ``close()``.
-    private let session: Mutex<PostgresConnection?>
+    private let state: Mutex<State>
 
-    /// The lock is that of the schema, so that several servers can share a database, each with its own schema.
+    private struct State {
+        /// The session that has the lock; `nil` after ``ServerLock/close()``.
+        var session: PostgresConnection?
+        /// Whether no other node used the database when this one opened it.
+        var isFirst: Bool
+        /// Whether the session also has the lock of the leader.
+        var leads = false
+    }
+
+    /// The locks are those of the schema, so that several servers can share a database, each with its own schema.
     private static let key = "hashtextextended(current_schema(), 0)"
     private static let lock = Statement("SELECT pg_advisory_lock(\(key))")
+    private static let lockShared = Statement("SELECT pg_advisory_lock_shared(\(key))")
+    private static let unlock = Statement("SELECT pg_advisory_unlock(\(key))")
     private static let tryLock = Statement("SELECT pg_try_advisory_lock(\(key))") { $0.flag() }
+    private static let tryLockShared = Statement("SELECT pg_try_advisory_lock_shared(\(key))") { $0.flag() }
+    private static let tryLead = Statement(
+        "SELECT pg_try_advisory_lock(hashtextextended(current_schema(), 1))") { $0.flag() }
     private static let holder = Statement(
         """
         SELECT coalesce(host(client_addr), 'this machine'), to_char(backend_start, 'YYYY-MM-DD HH24:MI:SS TZ')
@@ -27,59 +42,102 @@ final class ServerLock: Sendable {
         """
     ) { (address: $0.text(), since: $0.text()) }
 
-    /// Waits until no other server uses the database.
+    /// Waits until no other server uses the database, or none that does not share it.
     ///
     /// - Parameter connection: The session that has the lock from now on.
     /// - Throws: `invalid-parameter` if another server still uses the database after `options.lockTimeout`.
     init(_ connection: PostgresConnection, _ options: PostgresStore.Options) throws {
+        isShared = options.isShared
+        // A node that is alone keeps others away until the store is ready for them.
+        let isAlone = try options.isShared && connection.first(Self.tryLock) == true
+        if !isAlone { try Self.wait(for: options.isShared ? Self.lockShared : Self.lock, on: connection, options) }
+        state = Mutex(State(session: connection, isFirst: isAlone))
+    }
+
+    private static func wait(
+        for lock: Statement<Void>, on connection: PostgresConnection, _ options: PostgresStore.Options
+    ) throws {
         try connection.setTimeout(options.lockTimeout + options.timeout)
         try connection.execute(script: "SET lock_timeout = \(max(1, options.lockTimeout.wholeMilliseconds))")
         do {
-            try connection.run(Self.lock)
+            try connection.run(lock)
         } catch PostgresError.refused(state: "55P03", _) {
             connection.rollBack()
             // Another role may not see the session.
             let holder = try connection.first(Self.holder)
             let name = holder.map { " (from \($0.address), since \($0.since))" } ?? ""
+            let fix = options.isShared ? "start it with --bus, too" : "use another database"
             throw ChatError.invalidParameter(
-                "store", "names a database that another server uses\(name). Stop that server, or use another database")
+                "store", "names a database that another server uses\(name). Stop that server, or \(fix)")
         }
         try connection.execute(script: "SET lock_timeout = 0")
         try connection.setTimeout(options.timeout)
-        session = Mutex(connection)
     }
 
     /// Takes the database over, after its tables exist.
     func claim() throws {
-        guard let connection = session.withLock({ $0 }) else { return }
-        var state = try StoreState.beginTransaction(on: connection)
-        state.server = server
-        try state.commit(on: connection)
-    }
-
-    /// Whether no other server took over.
-    func isHeld(in state: StoreState) -> Bool { state.server == server }
-
-    /// Reads the state, and takes the lock again if the connection was lost.
-    ///
-    /// - Parameter open: Opens a connection.
-    func renew(open: () throws -> PostgresConnection) throws -> StoreState? {
-        try session.withLock { session in
-            guard let connection = session else { return nil }
-            do {
-                return try StoreState.read(on: connection)
-            } catch let error as PostgresError {
-                connection.rollBack()
-                guard connection.isLost else { throw error }
+        try state.withLock { state in
+            guard let connection = state.session else { return }
+            var stored = try StoreState.beginTransaction(on: connection)
+            guard isShared else {
+                stored.server = server
+                return try stored.commit(on: connection)
             }
-            let next = try open()
-            let state = try StoreState.read(on: next)
-            // PostgreSQL may not have detected yet that the last session is lost. The next call tries again.
-            if isHeld(in: state), try next.first(Self.tryLock) == true { session = next }
-            return state
+            let isAlone = state.isFirst
+            // The last server may not have shared the database.
+            state.isFirst = isAlone || stored.server != nil
+            if state.isFirst {
+                stored.server = nil
+                // The nodes follow the notes from here on.
+                try Notes.enqueueFirst(stored.lastCommit, on: connection)
+            }
+            try stored.commit(on: connection)
+            if isAlone {
+                try connection.run(Self.lockShared)
+                try connection.run(Self.unlock)
+            }
         }
     }
 
-    /// Releases the lock.
-    func close() { session.withLock { $0 = nil } }
+    /// Whether no other node used the database when this one opened it.
+    var isFirst: Bool { state.withLock { $0.isFirst } }
+
+    /// Whether no other server took over.
+    func isHeld(in state: StoreState) -> Bool { state.server == (isShared ? nil : server) }
+
+    /// Whether this node has the lock of the leader, as of the last ``renew(open:)``.
+    var isLeader: Bool { state.withLock { $0.leads } }
+
+    /// Reads the state, takes the lock again if the connection was lost, and the lock of the leader if no other node
+    /// has it.
+    ///
+    /// - Parameter open: Opens a connection.
+    func renew(open: () throws -> PostgresConnection) throws -> StoreState? {
+        try state.withLock { state in
+            guard let connection = state.session else { return nil }
+            let found: StoreState
+            do {
+                found = try StoreState.read(on: connection)
+            } catch let error as PostgresError {
+                connection.rollBack()
+                guard connection.isLost else { throw error }
+                state.leads = false
+                return try renew(&state, on: open())
+            }
+            if isShared, !state.leads { state.leads = try connection.first(Self.tryLead) == true }
+            return found
+        }
+    }
+
+    private func renew(_ state: inout State, on next: PostgresConnection) throws -> StoreState {
+        let found = try StoreState.read(on: next)
+        // PostgreSQL may not have detected yet that the last session is lost. The next call tries again.
+        if isHeld(in: found), try next.first(isShared ? Self.tryLockShared : Self.tryLock) == true {
+            state.session = next
+        }
+        return found
+    }
+
+    /// Releases the locks.
+    func close() { state.withLock { $0 = State(isFirst: $0.isFirst) } }
 }

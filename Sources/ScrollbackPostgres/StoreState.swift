@@ -12,7 +12,7 @@ struct StoreState: StoredRow {
     var lastCommit: Int64
     /// The newest time of any message.
     var newest: Timetoken
-    /// The server that may write; `nil` if every server may.
+    /// The server that may write; `nil` if all nodes may.
     var server: UUID?
 
     private static let current = Statement<StoreState>("SELECT \(columns) FROM storeState")
@@ -27,10 +27,18 @@ struct StoreState: StoredRow {
     }
 
     /// Begins a transaction and waits for its turn, in one round trip.
-    static func beginTransaction(on connection: PostgresConnection) throws -> StoreState {
+    ///
+    /// - Parameter afterLock: Queues further statements, which PostgreSQL executes after earlier transactions.
+    static func beginTransaction(
+        on connection: PostgresConnection, afterLock: (PostgresConnection) throws -> Void = { _ in }
+    ) throws -> StoreState {
         try connection.enqueueBeginWrite()
         do {
-            return try read(locked, on: connection)
+            var state: StoreState?
+            try connection.enqueue(locked, row: { state = $0 })
+            try afterLock(connection)
+            try connection.sync()
+            return try existing(state)
         } catch PostgresError.refused(state: "57014", _) {
             // An earlier transaction has not ended, for example because it waits for a standby.
             throw PostgresError.timedOut
@@ -43,7 +51,11 @@ struct StoreState: StoredRow {
     private static func read(
         _ statement: Statement<StoreState>, on connection: PostgresConnection
     ) throws -> StoreState {
-        guard let state = try connection.first(statement) else {
+        try existing(connection.first(statement))
+    }
+
+    private static func existing(_ state: StoreState?) throws -> StoreState {
+        guard let state else {
             throw ChatError(.internalError, "The database has no row in storeState. Restore a backup.")
         }
         return state

@@ -7,6 +7,7 @@ import NIOCore
 import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
+import ScrollbackNATS
 import ScrollbackPush
 import ScrollbackSQLite
 import SQLiteSupport
@@ -26,6 +27,8 @@ package struct Server: Sendable {
     private let directoryLock: DirectoryLock?
     private let media: DiskMediaStore
     private let engine: Engine
+    private let nodes: Nodes?
+    private let bus: NATSBus?
     private let webhooks: HTTPWebhookTransport
     private let pushTransport: HTTPPushTransport
     private let http2: HTTP2PushTransport
@@ -74,8 +77,10 @@ package struct Server: Sendable {
         let refusals = PushRefusalLogger(logger: logger)
         let gateway = PushServices(over: pushTransport, http2: http2, refused: refusals.refused)
         media = try DiskMediaStore(in: options.directory, threads: diskThreads, keys: options.storeKeys)
+        nodes = try Nodes(store, options)
+        try nodes?.shareKeys(in: options.directory)
         engine = try Engine(
-            store: store, index: search, media: media,
+            store: store, node: nodes?.node, index: search, media: media,
             mentionLimiter: options.everyoneRate.map { MentionLimiter(perHour: $0, burst: options.everyoneBurst) },
             webhooks: webhooks, gateway: gateway,
             pushTiming: PushTiming(firstDelay: options.pushRetrySeconds),
@@ -95,6 +100,7 @@ package struct Server: Sendable {
                         "lostAfter": "\(rollback.lostAfter.date.iso8601)",
                     ])
             }, searchTime: SearchTime(limit: options.searchLimit), observe: { metrics.record($0) })
+        bus = try nodes?.connect(options)
         pushCredentials = options.pushCredentials.map { PushCredentialsFile($0, for: gateway) }
         try pushCredentials?.load(into: engine, logger: logger)
         let tokens = try await TokenService(
@@ -161,6 +167,11 @@ package struct Server: Sendable {
             UserErasureService(engine: engine, logger: logger),
             StoreLockService(store: store, threads: diskThreads, logger: logger),
         ]
+        if let nodes {
+            services.append(
+                NodeService(
+                    engine: engine, node: nodes.node, store: nodes.store, threads: diskThreads, logger: logger))
+        }
         if let store = store as? SQLiteStore {
             services.append(StorageEncryptionService(store: store, media: media, threads: diskThreads, logger: logger))
         }
@@ -175,6 +186,7 @@ package struct Server: Sendable {
         try await ServiceGroup(configuration: group).run()
         engine.recordAllOffline()
         engine.log.close()
+        bus?.close()
         await webhooks.shutdown()
         await pushTransport.shutdown()
         await http2.shutdown()
@@ -252,7 +264,8 @@ private struct Housekeeping: Service {
                 engine.notifyWatchersOfOfflineUsers()
                 turn += 1
                 guard turn % 10 == 0 else { continue }
-                engine.checkClocks(date: Date(), uptime: start.duration(to: .now))
+                // With several nodes, the database is elsewhere, and a copy of this machine is only another node.
+                if engine.node == nil { engine.checkClocks(date: Date(), uptime: start.duration(to: .now)) }
                 certificates?.reloadIfChanged(logger: logger)
                 await tokens.reloadIfChanged(logger: logger)
                 pushCredentials?.reloadIfChanged(engine, logger: logger)

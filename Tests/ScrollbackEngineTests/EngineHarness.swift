@@ -9,15 +9,16 @@ import Testing
 ///
 /// Writes complete before the call returns.
 final class EngineHarness: Sendable {
-    let clock = TestClock()
+    let clock: TestClock
     let store: any MessageStore
     let engine: Engine
-    private let ids = Mutex<UInt64>(0)
+    private let ids: Mutex<UInt64>
 
     static let admin = Caller(user: "root", isAdmin: true)
 
     init(
-        store: (any MessageStore)? = nil, index: any MessageIndex = ScanningIndex(),
+        store: (any MessageStore)? = nil, node: Node? = nil, clock: TestClock = TestClock(), idsAbove: UInt64 = 0,
+        index: any MessageIndex = ScanningIndex(),
         execution: Log.Execution = .inline, permissions: Permissions = .standard,
         filter: (any ContentFilter)? = nil, mentionLimiter: MentionLimiter? = nil,
         webhooks: (any WebhookTransport)? = nil,
@@ -30,8 +31,10 @@ final class EngineHarness: Sendable {
     ) throws {
         let store = store ?? MemoryStore(generation: 0x5EED)
         self.store = store
+        self.clock = clock
+        ids = Mutex(idsAbove)
         engine = try Engine(
-            store: store, index: index, execution: execution, permissions: permissions,
+            store: store, node: node, index: index, execution: execution, permissions: permissions,
             filter: filter, mentionLimiter: mentionLimiter, webhooks: webhooks, gateway: gateway,
             pushTiming: pushTiming, erasures: erasures, space: space({ [clock] in clock.now }),
             checkpointKey: checkpointKey, rolledBack: rolledBack, clock: { [clock] in clock.now },

@@ -94,7 +94,7 @@ package final class PostgresDatabase: Sendable {
     /// The options of stores that use a database at the same time.
     package static var sharedOptions: PostgresStore.Options {
         var options = Self.options
-        options.isExclusive = false
+        options.isShared = true
         return options
     }
 

@@ -42,6 +42,13 @@ struct Serve: AsyncParsableCommand {
             """)
     var store: String?
 
+    @Option(
+        help: """
+            The URL of a NATS server, such as nats://host:4222, or of several separated by commas. Then several servers \
+            can use the database of --store at the same time. Prefer SCROLLBACK_BUS_URL if it contains a password.
+            """)
+    var bus: String?
+
     @Option(help: "A JSON file with settings.")
     var config: String?
 
@@ -168,6 +175,7 @@ struct Serve: AsyncParsableCommand {
             options.allowedOrigins = try AllowedOrigins(origins)
 
             options.storeURL = store ?? settings.string(forKey: "store.url")
+            options.busURL = bus ?? settings.string(forKey: "bus.url")
             if let seconds = settings.double(forKey: "store.lockSeconds") {
                 guard (0...3600).contains(seconds) else {
                     throw ChatError.invalidParameter("store.lockSeconds", "must be in 0...3600")

@@ -106,7 +106,7 @@ extension Engine {
     package func runErasures(failed: @Sendable (ChatError) -> Void) async {
         for await _ in erasing.wakes {
             do {
-                while let row = try store.read({ try $0.openErasures(limit: 1).first }) {
+                while isLeader, let row = try store.read({ try $0.openErasures(limit: 1).first }) {
                     try await runErasure(row)
                 }
             } catch is CancellationError {

@@ -43,6 +43,7 @@ extension Transaction {
         var row = new
         try store.put(&row)
         publish(.accessRevoked(new.user, user.refusal))
+        publish(.erasureBegan(new.user))
         return row
     }
 
@@ -271,6 +272,7 @@ extension Transaction {
         row = UserRow(profile: UserProfile(id: user), rev: row.rev, revokedAt: now.date, state: .erased)
         try store.put(row)
         erasure.endedAt = now.date
+        publish(.erasureEnded(user))
     }
 }
 

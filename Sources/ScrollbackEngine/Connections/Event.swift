@@ -1,3 +1,4 @@
+package import Foundation
 package import ScrollbackModel
 package import ScrollbackWire
 
@@ -51,6 +52,14 @@ package enum Event: Sendable {
     case banned(ConversationID, UserID)
     /// A new incarnation of the store began, possibly because the store went back to an earlier state.
     case incarnationBegan(IncarnationRow, after: Checkpoints.Rollback?)
+    /// The server's settings changed; for the other nodes.
+    case settingsChanged(ServerSettings)
+    /// A message was scheduled for a time.
+    case scheduled(Date)
+    /// The erasure of a user began; for the other nodes.
+    case erasureBegan(UserID)
+    /// The erasure of a user ended; for the other nodes.
+    case erasureEnded(UserID)
     /// A message was reported; sent to webhooks only.
     case reported(Report)
     /// A user added or removed an action; sent to webhooks only, because clients receive the changed message.

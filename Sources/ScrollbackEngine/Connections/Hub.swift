@@ -256,7 +256,9 @@ package final class Hub: Sendable {
             let subscribers = connections(of: user).filter { $0.isSubscribed(to: id) }
             for connection in connections(of: user) { connection.left(id) }
             send(.member(id, user, nil), to: subscribers)
-        case .reported, .acted, .moderated, .incarnationBegan: break
+        case .reported, .acted, .moderated, .incarnationBegan, .settingsChanged, .scheduled, .erasureBegan,
+            .erasureEnded:
+            break
         }
     }
 
@@ -368,12 +370,18 @@ package struct HeadAnnouncement: Sendable {
     /// Whether the change may have altered which messages count as unread.
     private var altersCounts = false
 
+    init(epoch: Epoch, seq: Seq, countedIndex: Int64, rev: Int64, firstSeq: Seq?) {
+        self.epoch = epoch
+        self.seq = seq
+        self.countedIndex = countedIndex
+        self.rev = rev
+        self.firstSeq = firstSeq
+    }
+
     init(_ row: ConversationRow, generation: UInt64) {
-        epoch = row.epoch(in: generation)
-        seq = row.head
-        countedIndex = row.countedIndex
-        rev = row.rev
-        firstSeq = row.firstSeq > 1 ? row.firstSeq : nil
+        self.init(
+            epoch: row.epoch(in: generation), seq: row.head, countedIndex: row.countedIndex, rev: row.rev,
+            firstSeq: row.firstSeq > 1 ? row.firstSeq : nil)
     }
 
     func event(_ name: ConversationID) -> ServerEvent {

@@ -373,6 +373,8 @@ package final class Session: Connection {
     private func open(_ caller: Caller, _ hello: HelloFrame, expiresAt: Date?) {
         let finding: Checkpoints.Finding
         do {
+            // Another node may have begun the incarnation that the client has seen.
+            try engine.catchUp()
             finding = try engine.checkpoints.check(hello.checkpoint)
         } catch {
             return terminate(.restarting, "The store failed. Reconnect later.")
@@ -471,9 +473,12 @@ package final class Session: Connection {
     }
 
     private func subscribeToStreams(of caller: Caller) throws {
-        var checkpoint = checkpoint()
-        while try !subscribe(to: engine.automaticSubscriptions(of: caller), since: checkpoint) {
-            checkpoint = self.checkpoint()
+        var isSubscribed = false
+        while !isSubscribed {
+            let checkpoint = checkpoint()
+            let conversations = try engine.automaticSubscriptions(of: caller)
+            try engine.catchUp()
+            isSubscribed = try subscribe(to: conversations, since: checkpoint)
         }
     }
 

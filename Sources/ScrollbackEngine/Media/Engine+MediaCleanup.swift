@@ -27,7 +27,7 @@ extension Engine {
                 try store.media(createdBefore: time, limit: limit)
             }
         }
-        if nextOrphanScan.withLock({ $0 }) <= now {
+        if node == nil, nextOrphanScan.withLock({ $0 }) <= now {
             try await removeOrphans()
             nextOrphanScan.withLock { $0 = now.addingTimeInterval(Self.day) }
         }
@@ -88,8 +88,10 @@ extension Engine {
     }
 
     /// Removes a blob that no row refers to.
+    ///
+    /// With several nodes, it does nothing: another node may be about to store a row (decision 56).
     func removeIfUnused(_ blob: BlobID) async throws(ChatError) {
-        guard pins.beginRemoval(of: blob) else { return }
+        guard node == nil, pins.beginRemoval(of: blob) else { return }
         defer { pins.endRemoval(of: blob) }
         do {
             guard try !store.read({ try $0.isUsed(blob) }) else { return }

@@ -21,6 +21,8 @@ package final class Log: Sendable {
     static let maximumBatch = 512
 
     private let store: any MessageStore
+    /// The nodes that share the store, if several do.
+    private let node: Node?
     private let clock: @Sendable () -> Date
     private let publish: @Sendable ([Event], _ commit: Int64) -> Void
     private let record: @Sendable (Transaction) throws -> OutboundSummary
@@ -53,6 +55,7 @@ package final class Log: Sendable {
     /// - Parameters:
     ///   - maximumQueue: The number of waiting changes above which `submit` refuses new ones.
     ///   - maximumOwnQueue: The same for the changes of one user.
+    ///   - node: This server as one of the nodes that share the store, if several do.
     ///   - settings: Returns the current settings; called for each transaction.
     ///   - ledger: What users have added today.
     ///   - space: The free space of the store's volume.
@@ -62,7 +65,8 @@ package final class Log: Sendable {
     ///   - recorded: Receives that summary after the commit.
     ///   - observe: Receives a report after each commit or failed transaction.
     package init(
-        store: any MessageStore, execution: Execution, maximumQueue: Int = 10_000, maximumOwnQueue: Int = 1_000,
+        store: any MessageStore, node: Node? = nil, execution: Execution, maximumQueue: Int = 10_000,
+        maximumOwnQueue: Int = 1_000,
         settings: @escaping @Sendable () -> ServerSettings = { ServerSettings() },
         ledger: QuotaLedger = .init(), space: StorageSpace = .unlimited,
         clock: @escaping @Sendable () -> Date, publish: @escaping @Sendable ([Event], _ commit: Int64) -> Void,
@@ -73,6 +77,7 @@ package final class Log: Sendable {
         self.record = record
         self.recorded = recorded
         self.store = store
+        self.node = node
         newest = Mutex(try store.newest)
         self.execution = execution
         state = Mutex(State(waiting: WriterQueue(maximumCount: maximumQueue, maximumOwnCount: maximumOwnQueue)))
@@ -178,9 +183,10 @@ package final class Log: Sendable {
 
     /// What a transaction did, to announce it after the commit.
     private struct Outcome {
-        var events: [Event]
         var commit: Int64
-        var summary: OutboundSummary
+        /// The ID of the commit, for the other nodes.
+        var id: CommitID
+        var effects: CommitEffects
     }
 
     /// A batch whose commit was not confirmed.
@@ -198,17 +204,19 @@ package final class Log: Sendable {
         var outcome: Outcome?
         do {
             try settleUnconfirmedCommit()
-            let now = max(Timetoken(clock()), Timetoken(rawValue: newest.withLock { $0.rawValue } + 1))
-            let settings = settings()
-            try store.write { writer, commit in
-                let transaction = Transaction(
-                    store: writer, now: now, commit: commit, generation: store.generation, settings: settings,
-                    ledger: ledger, space: space)
-                for job in batch { try job.run(in: transaction) }
-                try transaction.flush()
-                let summary = try record(transaction)
-                newest.withLock { $0 = max($0, transaction.newest) }
-                outcome = Outcome(events: transaction.events, commit: commit, summary: summary)
+            let id = CommitID.random()
+            if let node {
+                try node.write(as: id) { writer, turn in
+                    newest.withLock { $0 = max($0, turn.newest) }
+                    let effects = try run(batch, in: writer, turn.commit, at: turn.time)
+                    outcome = Outcome(commit: turn.commit, id: id, effects: effects)
+                    return effects
+                }
+            } else {
+                try store.write { writer, commit in
+                    let effects = try run(batch, in: writer, commit, at: clock())
+                    outcome = Outcome(commit: commit, id: id, effects: effects)
+                }
             }
             finish(batch, outcome, start)
         } catch let error as UnconfirmedCommit {
@@ -226,11 +234,31 @@ package final class Log: Sendable {
         }
     }
 
+    private func run(
+        _ batch: [any Job], in writer: any StoreWriter, _ commit: Int64, at time: Date
+    ) throws -> CommitEffects {
+        let now = max(Timetoken(time), Timetoken(rawValue: newest.withLock { $0.rawValue } + 1))
+        let transaction = Transaction(
+            store: writer, now: now, commit: commit, generation: store.generation, settings: settings(),
+            ledger: ledger, space: space)
+        for job in batch { try job.run(in: transaction) }
+        try transaction.flush()
+        let summary = try record(transaction)
+        newest.withLock { $0 = max($0, transaction.newest) }
+        return CommitEffects(events: transaction.events, summary: summary)
+    }
+
     private func finish(_ batch: [any Job], _ outcome: Outcome?, _ start: DispatchTime) {
         let nanoseconds = DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds
         if let outcome {
-            publish(outcome.events, outcome.commit)
-            recorded(outcome.summary)
+            if let node {
+                node.committed(outcome.commit, as: outcome.id, outcome.effects) {
+                    publish(outcome.effects.events, outcome.commit)
+                }
+            } else {
+                publish(outcome.effects.events, outcome.commit)
+            }
+            recorded(outcome.effects.summary)
         }
         for job in batch { job.finish(nil) }
         load.add(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds)

@@ -19,7 +19,7 @@ extension Engine {
         let schedule = OutboundSchedule(limit: Self.maximumConcurrentWalks, delay: Self.storeRetryDelay)
         await pushes.loop.run(schedule, clock: clock) { schedule, now in
             let settings = self.settings.push
-            guard settings.isOn else { return ([], nil) }
+            guard isLeader, settings.isOn else { return ([], nil) }
             return try store.read { store in
                 try schedule.turn(
                     now: now, interval: Double(settings.intervalSeconds), nextRetry: store.nextPushRetry(),

@@ -13,26 +13,16 @@ extension Engine {
     /// How long the server waits at least after a temporary error, in seconds.
     private static let scheduledRetry: TimeInterval = 5
 
-    /// Records that a message is stored that must be sent at a time.
-    func scheduled(for time: Date) {
-        nextScheduled.withLock { $0 = min($0 ?? time, time) }
-    }
-
     /// Sends the messages whose time has come.
     ///
     /// The messages of one user are sent in order, and those of several users at the same time, so that a slow or
     /// refused message delays no other user's. Without due messages, this reads nothing from the store.
     package func sendScheduledMessages() async throws {
         let now = clock()
-        let isDue = nextScheduled.withLock { next in
-            guard let time = next, time <= now else { return false }
-            next = nil
-            return true
-        }
-        guard isDue else { return }
+        guard isLeader, nextScheduled.take(dueBy: now) else { return }
         // If the store fails below, the next turn tries again.
         var next: Date? = now.addingTimeInterval(Self.scheduledRetry)
-        defer { if let next { scheduled(for: next) } }
+        defer { if let next { nextScheduled.add(next) } }
         var count = Self.scheduledBatch
         while count == Self.scheduledBatch, !Task.isCancelled {
             let rows = try store.read { try $0.scheduled(dueBy: now, limit: Self.scheduledBatch) }

@@ -42,6 +42,7 @@ extension Transaction {
             ScheduledRow(
                 user: user, id: submission.id, conversation: id.relative(to: user), sendAt: time,
                 body: submission.json))
+        publish(.scheduled(time))
     }
 
     /// Sends a scheduled message, unless it was changed or cancelled since `row` was read.

@@ -38,6 +38,7 @@ package final class Checkpoints: Sendable {
     }
 
     private let store: any MessageStore
+    private let node: Node?
     private let key: SymmetricKey
     private let state: Mutex<State>
 
@@ -55,11 +56,12 @@ package final class Checkpoints: Sendable {
         return (0..<32).map { _ in .random(in: 0...255, using: &generator) }
     }
 
-    /// Begins an incarnation of the store.
-    init(_ store: any MessageStore, key: [UInt8], now: Date) throws {
+    /// Begins an incarnation of the store, unless other nodes use the store already.
+    init(_ store: any MessageStore, node: Node? = nil, key: [UInt8], now: Date) throws {
         self.store = store
+        self.node = node
         self.key = SymmetricKey(data: key)
-        try store.beginIncarnation(at: now)
+        if let node { try node.beginIncarnation() } else { try store.beginIncarnation(at: now) }
         let incarnations = try store.read { try $0.incarnations() }
         state = Mutex(State(incarnations: incarnations, lineage: Self.lineage(of: incarnations)))
     }
@@ -83,7 +85,9 @@ package final class Checkpoints: Sendable {
     }
 
     /// The checkpoint for an answer that was read from the store before.
-    package func current() throws -> String { checkpoint(of: try store.lastCommit) }
+    ///
+    /// A node knows of a new incarnation when it has delivered its commit, so later commits can't be named before.
+    package func current() throws -> String { checkpoint(of: try node?.position ?? store.lastCommit) }
 
     /// The first bytes of the authentication code of a commit.
     ///
@@ -95,6 +99,7 @@ package final class Checkpoints: Sendable {
     /// Continues with a new incarnation after its commit.
     func adopt(_ row: IncarnationRow) {
         state.withLock { state in
+            guard !state.incarnations.contains(where: { $0.id == row.id }) else { return }
             state.incarnations.append(row)
             state.lineage = Self.lineage(of: state.incarnations)
             state.last = nil

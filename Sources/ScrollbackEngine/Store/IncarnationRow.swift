@@ -36,12 +36,7 @@ extension MessageStore {
     package func beginIncarnation(at date: Date) throws {
         let (generation, newest) = (generation, try newest)
         try write { writer, commit in
-            let last = try writer.incarnations().last
-            let isRestored = last.map { $0.generation != generation } ?? false
-            try writer.begin(
-                IncarnationRow(
-                    id: .incarnation(at: date), generation: generation, firstCommit: commit, newest: newest,
-                    lostAfter: isRestored ? newest : nil))
+            try writer.begin(.next(in: writer, at: date, generation: generation, commit: commit, newest: newest))
         }
     }
 
@@ -59,6 +54,17 @@ extension MessageStore {
 }
 
 extension IncarnationRow {
+    /// Creates the incarnation that begins when a store is opened.
+    static func next(
+        in store: any StoreReader, at date: Date, generation: UInt64, commit: Int64, newest: Timetoken
+    ) throws -> IncarnationRow {
+        let last = try store.incarnations().last
+        let isRestored = last.map { $0.generation != generation } ?? false
+        return IncarnationRow(
+            id: .incarnation(at: date), generation: generation, firstCommit: commit, newest: newest,
+            lostAfter: isRestored ? newest : nil)
+    }
+
     /// Creates an incarnation with a new random generation.
     ///
     /// - Parameter other: An incarnation that the store lost. The new one is later even if the clock went back.

@@ -1,3 +1,4 @@
+package import Foundation
 package import ScrollbackModel
 import Synchronization
 
@@ -6,19 +7,24 @@ import Synchronization
 /// Its contents are lost when the process ends.
 package final class MemoryStore: MessageStore {
     private let rows: MemoryRows
+    private let clock: @Sendable () -> Date
     /// The last commit, the newest time and the generation.
     ///
     /// They have their own lock, because reads and transactions hold the rows' lock.
     private let position: Mutex<(lastCommit: Int64, newest: Timetoken, generation: UInt64)>
 
-    package init(generation: UInt64) {
+    /// - Parameter clock: The time of all nodes that share the store.
+    package init(generation: UInt64, clock: @escaping @Sendable () -> Date = { Date() }) {
+        self.clock = clock
         rows = MemoryRows()
         position = Mutex((0, Timetoken(rawValue: 0), generation))
     }
 
     private init(
-        _ rows: MemoryRows, _ lastCommit: Int64, _ newest: Timetoken, _ generation: UInt64
+        _ rows: MemoryRows, _ lastCommit: Int64, _ newest: Timetoken, _ generation: UInt64,
+        clock: @escaping @Sendable () -> Date
     ) {
+        self.clock = clock
         self.rows = rows
         position = Mutex((lastCommit, newest, generation))
     }
@@ -27,7 +33,7 @@ package final class MemoryStore: MessageStore {
     package func copy() -> MemoryStore {
         rows.lock.withLock { _ in
             let (lastCommit, newest, generation) = position.withLock { $0 }
-            return MemoryStore(MemoryRows(copying: rows), lastCommit, newest, generation)
+            return MemoryStore(MemoryRows(copying: rows), lastCommit, newest, generation, clock: clock)
         }
     }
 
@@ -42,20 +48,58 @@ package final class MemoryStore: MessageStore {
 
     package func write<Answer>(_ body: (any StoreWriter, _ commit: Int64) throws -> Answer) throws -> Answer {
         try rows.lock.withLock { _ in
-            rows.undo.removeAll()
-            do {
-                let commit = lastCommit + 1
+            let commit = lastCommit + 1
+            return try undoing {
                 let answer = try body(rows, commit)
-                position.withLock { position in
-                    let generation = rows.incarnationRows.last?.generation ?? position.generation
-                    position = (commit, max(position.newest, rows.newest), generation)
-                }
+                committed(CommitNote(number: commit, id: .random(), body: []))
                 return answer
-            } catch {
-                for step in rows.undo.reversed() { step() }
-                throw error
             }
         }
+    }
+
+    /// Runs a closure, and reverts its changes if it fails; the lock of the rows is held.
+    private func undoing<Answer>(_ body: () throws -> sending Answer) throws -> sending Answer {
+        rows.undo.removeAll()
+        do {
+            return try body()
+        } catch {
+            for step in rows.undo.reversed() { step() }
+            throw error
+        }
+    }
+
+    /// Ends a transaction; the lock of the rows is held.
+    private func committed(_ note: CommitNote) {
+        rows.notes.append(note)
+        position.withLock { position in
+            let generation = rows.incarnationRows.last?.generation ?? position.generation
+            position = (note.number, max(position.newest, rows.newest), generation)
+        }
+    }
+}
+
+extension MemoryStore: SharedStore {
+    package var isFirst: Bool { lastCommit == 0 }
+
+    package func write(
+        after known: Int64, as id: CommitID, _ body: (any StoreWriter, Turn) throws -> [UInt8]
+    ) throws {
+        try rows.lock.withLock { _ in
+            let turn = Turn(
+                commit: lastCommit + 1, newest: newest, time: clock(), earlier: rows.notes(from: known))
+            try undoing { committed(CommitNote(number: turn.commit, id: id, body: try body(rows, turn))) }
+        }
+    }
+
+    package func notes(from number: Int64) -> NotePage { rows.lock.withLock { _ in rows.notes(from: number) } }
+
+    /// Does nothing: the store keeps all notes.
+    package func dropNotes(before time: Date) {}
+}
+
+extension MemoryRows {
+    fileprivate func notes(from number: Int64) -> NotePage {
+        NotePage(notes: Array(notes.dropFirst(Int(number))), hasMore: false)
     }
 }
 
@@ -69,6 +113,8 @@ extension MemoryStore {
 final class MemoryRows: StoreWriter, @unchecked Sendable {
     let lock = Mutex(())
     var undo: [() -> Void] = []
+    /// The notes of all commits, beginning with the empty store.
+    var notes = [CommitNote(number: 0, id: CommitID(bits: 0), body: [])]
 
     struct Key: Hashable {
         var conversation: Int64
@@ -128,6 +174,7 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
 
     /// Creates a copy of all rows.
     init(copying other: MemoryRows) {
+        notes = other.notes
         conversations = other.conversations
         numbers = other.numbers
         members = other.members

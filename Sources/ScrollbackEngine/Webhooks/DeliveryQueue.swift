@@ -56,7 +56,8 @@ package final class DeliveryQueue: Sendable {
         wakeUp()
     }
 
-    private func wakeUp() {
+    /// Requests a turn of all webhooks.
+    func wakeUp() {
         for loop in state.withLock({ Array($0.loops.values) }) { loop.wakeUp() }
     }
 

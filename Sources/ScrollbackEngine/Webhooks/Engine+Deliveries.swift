@@ -42,7 +42,7 @@ extension Engine {
             outageThreshold: Self.maximumConcurrentDeliveries)
         var current: WebhookSettings.After?
         await loop.run(schedule, clock: clock) { schedule, now in
-            guard let webhook = deliveries.receiver(name)?.webhook else { return ([], nil) }
+            guard isLeader, let webhook = deliveries.receiver(name)?.webhook else { return ([], nil) }
             if webhook != current { schedule.forgetFailures() }
             current = webhook
             return try store.read { store in

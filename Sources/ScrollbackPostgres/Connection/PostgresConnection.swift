@@ -82,6 +82,18 @@ package final class PostgresConnection: @unchecked Sendable {
         return count
     }
 
+    /// Queues a statement, and passes each row to `row` with the next ``sync()``.
+    func enqueue<Row>(
+        _ statement: Statement<Row>, bind: (inout Parameters) -> Void = { _ in }, row: @escaping (Row) -> Void
+    ) throws {
+        try enqueue(statement, bind: bind) { result in
+            try Self.read(result) { columns in
+                row(try statement.decode(&columns))
+                return true
+            }
+        }
+    }
+
     /// Returns all rows of a statement that is not prepared, because it has too many variants.
     func all<Row: StoredRow>(uncached sql: String, bind: (inout Parameters) -> Void = { _ in }) throws -> [Row] {
         let parameters = Self.parameters(bind)

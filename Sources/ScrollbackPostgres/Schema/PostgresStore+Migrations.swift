@@ -13,7 +13,10 @@ extension PostgresStore {
     ///
     /// A released migration never changes.
     static var migrations: [Migration] {
-        [Migration(number: 1, script: createTables, body: insertState)]
+        [
+            Migration(number: 1, script: createTables, body: insertState),
+            Migration(number: 2, script: createNotes),
+        ]
     }
 
     /// The key of the advisory lock that a server holds while it migrates.

@@ -543,4 +543,14 @@ extension PostgresStore {
         CREATE INDEX pushRetry_user ON pushRetry (userID);
         CREATE INDEX pushRetry_conversation ON pushRetry (conversation);
         """
+
+    /// What schema 2 adds: the notes of commits, for several nodes.
+    static let createNotes = """
+        CREATE TABLE commitNote (
+            number BIGINT NOT NULL PRIMARY KEY,
+            id BIGINT NOT NULL,
+            at DOUBLE PRECISION NOT NULL,
+            body BYTEA NOT NULL
+        );
+        """
 }

@@ -57,6 +57,8 @@ struct Columns {
         return Date(timeIntervalSinceReferenceDate: Double(bitPattern: bits))
     }
 
+    mutating func bytes() -> [UInt8] { next().map { Array($0) } ?? [] }
+
     mutating func optionalUUID() -> UUID? { bytes(as: uuid_t.self).map { UUID(uuid: $0) } }
 
     /// Reads a value that is stored as its bytes; `nil` if the number of bytes differs.

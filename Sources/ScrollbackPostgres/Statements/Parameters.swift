@@ -32,6 +32,8 @@ struct Parameters {
         add(bytesOf: date.timeIntervalSinceReferenceDate.bitPattern.bigEndian, as: .number)
     }
 
+    mutating func add(bytes: [UInt8]) { add(bytes, as: .bytes) }
+
     mutating func add(_ uuid: UUID) { add(bytesOf: uuid.uuid, as: .uuid) }
 
     /// Adds the bytes of a value.

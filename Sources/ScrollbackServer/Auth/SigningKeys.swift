@@ -42,10 +42,8 @@ package struct SigningKeys: Codable, Sendable {
     package static func open(in directory: URL, now: Date = Date()) throws -> SigningKeys {
         let file = directory.appending(path: "secrets.json")
         if FileManager.default.fileExists(atPath: file.path) {
-            let decoder = JSONDecoder()
-            decoder.dateDecodingStrategy = .iso8601
             do {
-                return try decoder.decode(SigningKeys.self, from: Data(contentsOf: file))
+                return try SigningKeys(decoding: Data(contentsOf: file))
             } catch {
                 throw ChatError(
                     .internalError,
@@ -60,6 +58,21 @@ package struct SigningKeys: Codable, Sendable {
 
     private init(keys: [Key]) {
         self.keys = keys
+    }
+
+    /// Decodes the contents of `secrets.json`.
+    init(decoding bytes: some Sequence<UInt8>) throws {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .iso8601
+        self = try decoder.decode(SigningKeys.self, from: Data(bytes))
+    }
+
+    /// The contents of `secrets.json`.
+    func encoded() throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.dateEncodingStrategy = .iso8601
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+        return Array(try encoder.encode(self))
     }
 
     /// The key that authenticates clients' checkpoints; it never changes.
@@ -84,10 +97,7 @@ package struct SigningKeys: Codable, Sendable {
     }
 
     package func save(in directory: URL) throws {
-        let encoder = JSONEncoder()
-        encoder.dateEncodingStrategy = .iso8601
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-        try PrivateFile.write(encoder.encode(self), to: directory.appending(path: "secrets.json"))
+        try PrivateFile.write(Data(encoded()), to: directory.appending(path: "secrets.json"))
     }
 }
 

@@ -32,7 +32,7 @@ struct CleanupService: Service {
                         wake.yield(false)
                     }
                 }
-                for await _ in wakes {
+                for await _ in wakes where engine.isLeader {
                     do {
                         try await engine.expire()
                         try await engine.sweep()

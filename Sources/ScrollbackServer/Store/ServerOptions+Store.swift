@@ -12,6 +12,10 @@ extension ServerOptions {
         // Two more for work that has threads of its own, such as pushes and cleanup.
         let readerCount = readers + searchReaders + admissionReaders + 2
         guard let storeURL else {
+            guard busURL == nil else {
+                throw ChatError.invalidParameter(
+                    "bus", "requires --store: several servers can share a PostgreSQL database, but no SQLite store")
+            }
             guard !PostgresMarker.exists(in: directory) else {
                 throw ChatError.invalidParameter(
                     "store",
@@ -40,6 +44,7 @@ extension ServerOptions {
         var storeOptions = PostgresStore.Options()
         storeOptions.readers = readerCount
         storeOptions.lockTimeout = storeLockTimeout
+        storeOptions.isShared = busURL != nil
         let store = try PostgresStore(PostgresURL(storeURL), options: storeOptions)
         try PostgresMarker.create(in: directory)
         return (store, try SQLiteSearch(store, in: directory), lock)

@@ -14,9 +14,10 @@ struct StoreLockService: Service {
     func run() async throws {
         do {
             try await cancelWhenGracefulShutdown {
+                var isFailing = false
                 while true {
                     try await Task.sleep(for: interval)
-                    try await check()
+                    isFailing = try await check(wasFailing: isFailing)
                 }
             }
         } catch is CancellationError {
@@ -24,14 +25,21 @@ struct StoreLockService: Service {
         }
     }
 
-    private func check() async throws {
+    /// - Returns: Whether the lock could not be checked.
+    private func check(wasFailing: Bool) async throws -> Bool {
         do {
             try await threads.runIfActive { [store] in try store.checkLock() }
+            if wasFailing { logger.notice("The database can be reached again.") }
+            return false
         } catch let error as ChatError where error.code == .conflict {
             throw error
         } catch {
-            logger.warning(
-                "The lock of the database could not be checked.", metadata: ["reason": "\(ChatError(wrapping: error))"])
+            if !wasFailing {
+                logger.warning(
+                    "The lock of the database could not be checked.",
+                    metadata: ["reason": "\(ChatError(wrapping: error))"])
+            }
+            return true
         }
     }
 }

@@ -36,11 +36,13 @@ extension Session {
                 to: Dictionary(zip(names, candidates.map(\.fullyVisibleAfter)), uniquingKeysWith: max),
                 capacities: Dictionary(capacities, uniquingKeysWith: min), since: checkpoint)
         }
-        var checkpoint = checkpoint()
-        var found = try candidates()
-        while try !subscribe(found, checkpoint) {
-            checkpoint = self.checkpoint()
-            found = try candidates()
+        var isSubscribed = false
+        while !isSubscribed {
+            let checkpoint = checkpoint()
+            let found = try candidates()
+            // Events from before the check of the permissions must not end the subscription.
+            try engine.catchUp()
+            isSubscribed = try subscribe(found, checkpoint)
         }
         // The heads are read again after the subscription, so that no message falls between heads and events.
         return try candidates().map(\.head)

@@ -7,8 +7,6 @@ extension ScheduleMessage: WriteOperation {
             submission, to: conversation, at: sendAt, by: context.caller.user, permissions: context.permissions)
         return EmptyAnswer()
     }
-
-    package func didCommit(_ context: OperationContext) { context.engine.scheduled(for: sendAt) }
 }
 
 extension ListScheduled: ReadOperation {

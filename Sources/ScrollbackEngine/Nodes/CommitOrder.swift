@@ -1,0 +1,83 @@
+/// The order in which a node delivers the commits of all nodes: by number, without gaps, each once.
+///
+/// Notes can arrive late, several times, in any order, or not at all. What is missing is read from the store.
+package struct CommitOrder: Sendable {
+    /// A reason why the node can't continue.
+    package enum Failure: Error, Hashable, CustomStringConvertible {
+        /// The store lost a commit that this node has delivered.
+        case wentBack(Int64)
+        /// The notes of the next commits are deleted, because this node was inactive for too long.
+        case tooLate(Int64)
+
+        package var description: String {
+            switch self {
+            case .wentBack(let number):
+                "The database lost commit \(number), for example with a failover to a standby that was not "
+                    + "synchronous. Start the server again, so that all clients synchronize."
+            case .tooLate(let number):
+                "This server was inactive for too long: the oldest note of a commit in the database is of commit "
+                    + "\(number). Start the server again."
+            }
+        }
+    }
+
+    /// The last delivered commit.
+    package private(set) var last: (number: Int64, id: CommitID)
+    /// Notes that arrived before their predecessors, up to ``maximumEarly``.
+    private var early: [Int64: CommitNote] = [:]
+
+    /// The maximum number of notes that wait for their predecessors; the store has the others.
+    package static let maximumEarly = 1_000
+
+    package init(after number: Int64, id: CommitID) {
+        last = (number, id)
+    }
+
+    /// Whether a note waits for its predecessors, which the node should read from the store.
+    package var hasGap: Bool { !early.isEmpty }
+
+    /// Takes a note from another node.
+    ///
+    /// - Returns: The notes to deliver now, in order.
+    package mutating func receive(_ note: CommitNote) -> [CommitNote] {
+        guard note.number > last.number else { return [] }
+        if note.number == last.number + 1 || early.count < Self.maximumEarly { early[note.number] = note }
+        return takeNext()
+    }
+
+    /// Takes notes that were read from the store.
+    ///
+    /// - Parameter number: The last delivered commit when they were read, which is the first of them.
+    /// - Returns: The notes to deliver now, in order.
+    package mutating func receive(_ page: NotePage, from number: Int64) throws(Failure) -> [CommitNote] {
+        guard let first = page.notes.first else {
+            if number == last.number { throw .wentBack(number) }
+            return []
+        }
+        // Another thread may have delivered some of them in the meantime.
+        guard let known = page.notes.first(where: { $0.number >= last.number }) else { return [] }
+        guard known.number == last.number else { throw .tooLate(first.number) }
+        guard known.id == last.id else { throw .wentBack(last.number) }
+        return page.notes.flatMap { receive($0) }
+    }
+
+    /// Takes a commit of this node, before which it has delivered all others.
+    ///
+    /// - Returns: Whether to deliver the commit; `false` if its note was delivered already. Then the notes to deliver
+    ///   after it.
+    package mutating func committed(_ number: Int64, id: CommitID) -> (isNew: Bool, next: [CommitNote]) {
+        guard number > last.number else { return (false, []) }
+        last = (number, id)
+        early[number] = nil
+        return (true, takeNext())
+    }
+
+    private mutating func takeNext() -> [CommitNote] {
+        var next: [CommitNote] = []
+        while let note = early.removeValue(forKey: last.number + 1) {
+            last = (note.number, note.id)
+            next.append(note)
+        }
+        return next
+    }
+}

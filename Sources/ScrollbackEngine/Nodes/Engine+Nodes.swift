@@ -1,0 +1,51 @@
+import Foundation
+import ScrollbackModel
+
+extension Engine {
+    /// Whether this server does the work that only one node does at a time: it sends pushes, webhooks and scheduled
+    /// messages, and removes expired data.
+    package var isLeader: Bool { node?.isLeader ?? true }
+
+    /// Begins or ends the work that only one node does at a time.
+    package func lead(_ isLeader: Bool) {
+        guard let node, node.isLeader != isLeader else { return }
+        node.isLeader = isLeader
+        guard isLeader else { return }
+        // The next turn reads from the store what this node has not followed.
+        nextScheduled.add(.distantPast)
+        deliveries.wakeUp()
+        pushes.loop.wakeUp()
+        erasing.begin()
+    }
+
+    /// Delivers what other nodes have committed until now.
+    ///
+    /// Call this before a check of something that another node may have changed, and that this node has in memory.
+    func catchUp() throws {
+        guard let node else { return }
+        try node.catchUp(to: store.lastCommit)
+    }
+
+    /// Applies what another node committed.
+    ///
+    /// - Parameter effects: `nil` if the note could not be decoded. Then all clients synchronize again.
+    func apply(_ effects: CommitEffects?, of commit: Int64, _ publish: ([Event], Int64) -> Void) {
+        guard let effects else {
+            return hub.closeAll(.restarting, "This server could not read what another one did. Reconnect.")
+        }
+        for event in effects.events {
+            switch event {
+            case .settingsChanged(let settings): replaceSettings(settings)
+            case .erasureBegan(let user):
+                erasing.insert(user)
+                erasing.begin()
+            case .erasureEnded(let user): erasing.end(user)
+            default: break
+            }
+        }
+        publish(effects.events, commit)
+        ledger.commit(effects.summary.usage)
+        deliveries.recorded(effects.summary.deliveries)
+        if effects.summary.pushes { pushes.loop.wakeUp() }
+    }
+}

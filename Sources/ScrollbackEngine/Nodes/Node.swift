@@ -1,0 +1,158 @@
+import Foundation
+import ScrollbackModel
+import Synchronization
+
+/// This server as one of the nodes that share a store.
+///
+/// It delivers the commits of all nodes in one order: its own after they are committed, and those of others when their
+/// notes arrive. Each transaction first delivers what was committed before it, so that it never writes with old settings
+/// (decision 56).
+package final class Node: Sendable {
+    let store: any SharedStore
+    private let order: Mutex<CommitOrder>
+    /// Applies the effects of another node's commit.
+    private let apply = Mutex<(@Sendable (_ effects: CommitEffects?, _ commit: Int64) -> Void)?>(nil)
+    private let leads = Atomic<Bool>(false)
+    private let bus = Mutex<(any NodeBus)?>(nil)
+
+    /// Joins the nodes of a store.
+    package init(_ store: any SharedStore) throws {
+        self.store = store
+        let number = try store.lastCommit
+        guard let newest = try store.notes(from: number).notes.first, newest.number == number else {
+            throw ChatError(.internalError, "The store has no note of its newest commit.")
+        }
+        order = Mutex(CommitOrder(after: number, id: newest.id))
+    }
+
+    /// Sets the bus to the other nodes; without one, they find this node's commits in the store.
+    package func connect(to bus: any NodeBus) { self.bus.withLock { $0 = bus } }
+
+    /// Whether the node has to look for other nodes' commits in the store, because messages may be missing.
+    package var mustPoll: Bool {
+        order.withLock { $0.hasGap } || bus.withLock { $0?.isConnected != true }
+    }
+
+    /// Begins to apply the effects of other nodes' commits.
+    ///
+    /// - Parameter body: Called in the order of the commits. The effects are `nil` if they could not be decoded.
+    func start(_ body: @escaping @Sendable (_ effects: CommitEffects?, _ commit: Int64) -> Void) {
+        apply.withLock { $0 = body }
+    }
+
+    /// The newest commit whose events were delivered; all earlier ones were, too.
+    package var position: Int64 { order.withLock { $0.last.number } }
+
+    /// Whether this node does the work that only one node does at a time, such as sending pushes.
+    package var isLeader: Bool {
+        get { leads.load(ordering: .relaxed) }
+        set { leads.store(newValue, ordering: .relaxed) }
+    }
+
+    // MARK: Commits of other nodes
+
+    /// Takes a message of another node from the bus.
+    ///
+    /// It may read from the store.
+    package func receive(_ bytes: some Collection<UInt8>) {
+        switch BusMessage(bytes) {
+        case .note(let note):
+            order.withLock { order in
+                for note in order.receive(note) { deliver(note) }
+            }
+        case .commit:
+            // If it fails, the next poll reads the commit.
+            try? catchUp()
+        case nil: break
+        }
+    }
+
+    /// Reads and delivers what other nodes have committed.
+    ///
+    /// - Throws: ``CommitOrder/Failure`` if the node can't continue. Other errors are temporary.
+    package func catchUp() throws {
+        var hasMore = true
+        while hasMore {
+            let number = position
+            let page = try store.notes(from: number)
+            try take(page, from: number)
+            hasMore = page.hasMore
+        }
+    }
+
+    /// Delivers all commits up to the newest one, if this node does not know it yet.
+    ///
+    /// Call this before a check of something that another node may have changed, and that this node has in memory.
+    package func catchUp(to number: Int64) throws {
+        if position < number { try catchUp() }
+    }
+
+    private func take(_ page: NotePage, from number: Int64) throws(CommitOrder.Failure) {
+        try order.withLock { (order) throws(CommitOrder.Failure) in
+            for note in try order.receive(page, from: number) { deliver(note) }
+        }
+    }
+
+    /// Delivers a note; the lock of the order is held, so that all nodes deliver in the same order.
+    private func deliver(_ note: CommitNote) {
+        apply.withLock { $0 }?(try? CommitEffects(body: note.body), note.number)
+    }
+
+    // MARK: Own commits
+
+    /// Begins an incarnation if no other node used the store when this one opened it.
+    func beginIncarnation() throws {
+        guard store.isFirst else { return }
+        let id = CommitID.random()
+        var commit: Int64 = 0
+        var effects = CommitEffects()
+        try write(as: id) { writer, turn in
+            let row = try IncarnationRow.next(
+                in: writer, at: turn.time, generation: store.generation, commit: turn.commit, newest: turn.newest)
+            try writer.begin(row)
+            (commit, effects) = (turn.commit, CommitEffects(events: [.incarnationBegan(row, after: nil)]))
+            return effects
+        }
+        committed(commit, as: id, effects) {}
+    }
+
+    /// Runs a closure in one transaction, after the commits of other nodes before it were delivered.
+    ///
+    /// - Parameter body: Returns what the transaction changed.
+    /// - Returns: The ID of the commit, for ``committed(_:as:_:)``.
+    /// - Throws: ``UnconfirmedCommit``, and ``CommitOrder/Failure`` if the node can't continue.
+    func write(
+        as id: CommitID, _ body: (any StoreWriter, Turn) throws -> CommitEffects
+    ) throws {
+        while true {
+            let known = position
+            var isBehind = false
+            do {
+                try store.write(after: known, as: id) { writer, turn in
+                    try take(turn.earlier, from: known)
+                    isBehind = turn.earlier.hasMore
+                    // Other nodes should not wait while this one catches up.
+                    if isBehind { throw CancellationError() }
+                    return try body(writer, turn).body
+                }
+                return
+            } catch is CancellationError where isBehind {
+                try catchUp()
+            } catch let failure as CommitOrder.Failure {
+                throw ChatError(.shuttingDown, "\(failure)", retryAfter: 1)
+            }
+        }
+    }
+
+    /// Delivers the events of a commit of this node, and passes its note to the others.
+    func committed(_ number: Int64, as id: CommitID, _ effects: CommitEffects, publish: () -> Void) {
+        order.withLock { order in
+            let (isNew, next) = order.committed(number, id: id)
+            if isNew { publish() }
+            for note in next { deliver(note) }
+        }
+        guard let bus = bus.withLock({ $0 }) else { return }
+        let note = CommitNote(number: number, id: id, body: effects.body)
+        bus.send(BusMessage(note, maximumBytes: bus.maximumBytes).bytes)
+    }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import TestSupport
+import Testing
+
+/// Several nodes on one store.
+@Suite("Nodes")
+struct NodeTests {
+    private let group = ConversationID.group("g")
+
+    private func makeNodes(_ count: Int = 2) throws -> NodesHarness {
+        let nodes = try NodesHarness(count)
+        try nodes[0].make(group, members: ["alice", "bob"])
+        try nodes.settle()
+        return nodes
+    }
+
+    @Test("Messages that other nodes store reach the devices of all nodes in one order")
+    func messages() throws {
+        let nodes = try makeNodes()
+        let devices = nodes.nodes.map { SessionHarness($0).device("bob") }
+        for number in 1...6 { try nodes[number % 2].send("\(number)", to: group, by: "alice") }
+        nodes.bus.deliverAll()
+        for device in devices { #expect(try device.texts == (1...6).map { "\($0)" }) }
+    }
+
+    @Test("A node delivers what others committed before its own commit, even if no note arrives")
+    func lostNotes() throws {
+        let nodes = try makeNodes()
+        let device = SessionHarness(nodes[1]).device("bob")
+        try nodes[0].send("a", to: group, by: "alice")
+        try nodes[0].send("b", to: group, by: "alice")
+        #expect(try device.texts == [])
+        try nodes[1].send("c", to: group, by: "alice")
+        #expect(try device.texts == ["a", "b", "c"])
+        nodes.bus.deliverAll()
+        #expect(try device.texts == ["a", "b", "c"])
+    }
+
+    @Test("A node reads from the store what it did not receive")
+    func catchingUp() throws {
+        let nodes = try makeNodes()
+        let device = SessionHarness(nodes[1]).device("bob")
+        try nodes[0].send("a", to: group, by: "alice")
+        try nodes[1].engine.node?.catchUp()
+        #expect(try device.texts == ["a"])
+    }
+
+    @Test("A removed member receives nothing of what other nodes store after the removal")
+    func removal() throws {
+        let nodes = try makeNodes(3)
+        let device = SessionHarness(nodes[2]).device("bob")
+        try nodes[0].send("a", to: group, by: "alice")
+        try nodes[1].leave(group, "bob")
+        try nodes[0].send("b", to: group, by: "alice")
+        try nodes.settle()
+        #expect(try device.texts == ["a"])
+    }
+
+    @Test("An event from before a subscription does not end it")
+    func subscriptionAfterRemoval() throws {
+        let nodes = try makeNodes()
+        try nodes[0].leave(group, "bob")
+        try nodes[0].join(group, "bob")
+        // The device connects before its node has heard of the removal.
+        let device = SessionHarness(nodes[1]).device("bob")
+        nodes.bus.deliverAll()
+        try nodes[0].send("a", to: group, by: "alice")
+        nodes.bus.deliverAll()
+        #expect(try device.texts == ["a"])
+    }
+
+    @Test("Settings apply to the next transaction of every node")
+    func settings() throws {
+        let nodes = try makeNodes()
+        try nodes[0].set { $0.auditDays = 5 }
+        #expect(nodes[1].engine.settings.auditDays == 365)
+        // No note has arrived. The transaction itself brings the settings.
+        try nodes[1].send("a", to: group, by: "alice")
+        #expect(nodes[1].engine.settings.auditDays == 5)
+    }
+
+    @Test("Revoking tokens and erasing a user closes the user's connections on every node")
+    func closing() async throws {
+        let nodes = try makeNodes()
+        let sessions = SessionHarness(nodes[1])
+        let (alice, bob) = (sessions.device("alice"), sessions.device("bob"))
+        try nodes[0].perform(RevokeTokens(user: "alice"), by: EngineHarness.admin)
+        _ = try await nodes[0].engine.erase("bob", messages: .keep, by: EngineHarness.admin)
+        nodes.bus.deliverAll()
+        #expect(alice.closes == [.signedOut])
+        #expect(bob.closes == [.signedOut])
+    }
+
+    @Test("A request from before an erasure that another node began stores nothing")
+    func erasure() async throws {
+        let nodes = try makeNodes()
+        let count = nodes[1].engine.erasureCount
+        _ = try await nodes[0].engine.erase("bob", messages: .keep, by: EngineHarness.admin)
+        let submission = nodes[1].submission("late")
+        let error = refusal {
+            _ = try nodes[1].done { completion in
+                nodes[1].engine.send(
+                    submission, to: group, by: Caller(user: "bob"), since: count, completion: completion)
+            }
+        }
+        #expect(error?.code == .userDeactivated)
+    }
+
+    @Test("Times increase over all nodes, and come from the store's clock")
+    func times() throws {
+        let nodes = try makeNodes()
+        var times: [Timetoken] = []
+        for number in 0..<10 {
+            let result = try nodes[number % 2].send(nodes[number % 2].submission(), to: group, by: "alice")
+            times.append(result.timetoken)
+        }
+        #expect(times == times.sorted())
+        #expect(Set(times).count == times.count)
+    }
+
+    @Test("A device may present the checkpoint of one node to another")
+    func checkpoints() throws {
+        let nodes = try makeNodes()
+        let first = SessionHarness(nodes[0]).device("bob")
+        try nodes[0].send("a", to: group, by: "alice")
+        let checkpoint = try #require(try first.checkpoint)
+        // This node has heard of nothing yet.
+        let second = SessionHarness(nodes[1]).device("bob", "tablet", checkpoint: checkpoint)
+        #expect(try second.isWelcome)
+        #expect(try second.lostAfter == nil)
+        #expect(second.closes == [])
+        #expect(try nodes.store.read { try $0.incarnations() }.count == 1)
+    }
+
+    @Test("A rollback that a client of one node shows makes the clients of all nodes synchronize again")
+    func rollback() throws {
+        let nodes = try makeNodes()
+        let checkpoints = nodes[0].engine.checkpoints
+        let other = SessionHarness(nodes[1]).device("alice")
+        let client = SessionHarness(nodes[0])
+            .device("bob", checkpoint: "\(checkpoints.lineage).\(checkpoints.checkpoint(of: 999))")
+        #expect(client.closes == [.restarting])
+        nodes.bus.deliverAll()
+        #expect(other.closes == [.restarting])
+        #expect(nodes[0].engine.checkpoints.lineage == nodes[1].engine.checkpoints.lineage)
+    }
+
+    @Test("Only the leader sends scheduled messages, and takes over what other nodes scheduled")
+    func scheduled() async throws {
+        let nodes = try makeNodes()
+        let time = nodes.clock.now + 60
+        try nodes[0].perform(
+            ScheduleMessage(conversation: group, submission: nodes[0].submission("later"), sendAt: time),
+            by: Caller(user: "alice"))
+        nodes.clock.advance(by: 61)
+        for node in nodes.nodes { try await node.engine.sendScheduledMessages() }
+        #expect(try nodes[0].page(of: group, by: "bob").texts == [])
+        nodes[1].engine.lead(true)
+        for node in nodes.nodes { try await node.engine.sendScheduledMessages() }
+        #expect(try nodes[0].page(of: group, by: "bob").texts == ["later"])
+        // A message that another node schedules later wakes up the leader.
+        try nodes[0].perform(
+            ScheduleMessage(
+                conversation: group, submission: nodes[0].submission("again"), sendAt: nodes.clock.now + 60),
+            by: Caller(user: "alice"))
+        nodes.bus.deliverAll()
+        nodes.clock.advance(by: 61)
+        try await nodes[1].engine.sendScheduledMessages()
+        #expect(try nodes[0].page(of: group, by: "bob").texts == ["again", "later"])
+    }
+
+    @Test("A user's daily limits cover what the user adds on all nodes")
+    func quotas() throws {
+        let nodes = try makeNodes()
+        try nodes[0].set { $0.quotas[.groups] = 4 }
+        let alice = Caller(user: "alice")
+        var created = 0
+        for number in 0..<8 {
+            let id = ConversationID.group(Identifier(known: "n\(number)"))
+            if refusal({ try nodes[number % 2].put(id, by: alice) }) == nil { created += 1 }
+        }
+        #expect(created == 4)
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import Synchronization
+
+/// Several nodes on one store in memory, whose notes can be lost, repeated and reordered.
+final class NodesHarness: Sendable {
+    let clock = TestClock()
+    let store: MemoryStore
+    let bus = LossyBus()
+    let nodes: [EngineHarness]
+
+    init(_ count: Int = 2) throws {
+        store = MemoryStore(generation: 0x5EED, clock: { [clock] in clock.now })
+        let key = Checkpoints.makeKey()
+        nodes = try (0..<count).map { [store, bus, clock] index in
+            let node = try Node(store)
+            node.connect(to: bus.endpoint(of: node))
+            return try EngineHarness(
+                store: store, node: node, clock: clock, idsAbove: UInt64(index) << 32, checkpointKey: key)
+        }
+    }
+
+    subscript(index: Int) -> EngineHarness { nodes[index] }
+
+    /// Lets all nodes deliver everything.
+    func settle() throws {
+        for node in nodes { try node.engine.node?.catchUp() }
+    }
+}
+
+/// Passes messages between nodes when the test says so.
+final class LossyBus: Sendable {
+    private struct State {
+        var nodes: [Node] = []
+        var waiting: [(target: Int, bytes: [UInt8])] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// The connection of one node.
+    private final class Endpoint: NodeBus {
+        let bus: LossyBus
+        let index: Int
+        let maximumBytes = 2_000
+        let isConnected = true
+
+        init(_ bus: LossyBus, _ index: Int) {
+            self.bus = bus
+            self.index = index
+        }
+
+        func send(_ bytes: [UInt8]) { bus.send(bytes, from: index) }
+    }
+
+    func endpoint(of node: Node) -> any NodeBus {
+        state.withLock { state in
+            state.nodes.append(node)
+            return Endpoint(self, state.nodes.count - 1)
+        }
+    }
+
+    private func send(_ bytes: [UInt8], from index: Int) {
+        state.withLock { state in
+            for target in state.nodes.indices where target != index { state.waiting.append((target, bytes)) }
+        }
+    }
+
+    /// Delivers all waiting messages in order.
+    func deliverAll() {
+        while let (node, bytes) = take({ $0.isEmpty ? nil : 0 }) { node.receive(bytes) }
+    }
+
+    /// Delivers one of the waiting messages, drops it, or delivers it and keeps it for later.
+    func deliverAny(using generator: inout some RandomNumberGenerator) {
+        guard let (node, bytes) = take({ $0.indices.randomElement(using: &generator) }) else { return }
+        let fate = Int.random(in: 0..<10, using: &generator)
+        if fate == 0 { return }
+        node.receive(bytes)
+        if fate == 1 {
+            state.withLock { state in
+                guard let target = state.nodes.firstIndex(where: { $0 === node }) else { return }
+                state.waiting.append((target, bytes))
+            }
+        }
+    }
+
+    private func take(_ choose: ([(target: Int, bytes: [UInt8])]) -> Int?) -> (Node, [UInt8])? {
+        state.withLock { state in
+            choose(state.waiting).map { index in
+                let message = state.waiting.remove(at: index)
+                return (state.nodes[message.target], message.bytes)
+            }
+        }
+    }
+}
