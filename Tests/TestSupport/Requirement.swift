@@ -18,6 +18,11 @@ package struct Requirement: Sendable {
         file: root.appending(path: ".build/push-stand-ins/bin/python"),
         reason: "The stand-ins of other services are not installed. Run scripts/push-stand-ins.sh.")
 
+    /// The NATS server, which is installed with the stand-ins.
+    package static let nats = Requirement(
+        file: root.appending(path: ".build/push-stand-ins/bin/nats-server"),
+        reason: "The NATS server is not installed. Run scripts/push-stand-ins.sh.")
+
     /// The URL of a PostgreSQL server for tests.
     package static let postgres = Requirement(
         file: root.appending(path: ".build/test-postgres/url"),

@@ -11,7 +11,7 @@ struct ServerCrashTests {
     @Test("Each acknowledged message is stored exactly once, at its sequence number, after repeated kills")
     func acknowledgedMessagesSurviveKills() async throws {
         let server = try await RunningServer.start()
-        try await Self.expectMessagesSurvive(killing: server) {}
+        try await Self.expectMessagesSurvive(killing: [server]) {}
         try await server.terminate()
         let verified = try await RunningServer.command(["verify", server.data.path])
         #expect(verified.code == 0, "\(verified.output)")
@@ -22,19 +22,38 @@ struct ServerCrashTests {
         let database = try PostgresDatabase()
         let url = try database.makeSchema()
         let server = try await RunningServer.start(RunningServer.withoutLimits + ["--store", url.text])
-        try await Self.expectMessagesSurvive(killing: server) { try database.endSessions(of: url) }
+        try await Self.expectMessagesSurvive(killing: [server]) { try database.endSessions(of: url) }
         #expect(try await server.terminate() == 0)
     }
 
-    /// Kills a server several times while devices send, and checks that each acknowledged message is stored once.
+    @Test(.needs(.postgres), .needs(.nats))
+    func `The same holds with three nodes, of which one is killed at a time, together with NATS`() async throws {
+        let database = try PostgresDatabase()
+        let url = try database.makeSchema()
+        let nats = try await NATSServer.start()
+        var nodes: [RunningServer] = []
+        for _ in 0..<3 {
+            let options = ["--store", url.text, "--bus", nats.url]
+            nodes.append(try await RunningServer.start(RunningServer.withoutLimits + options))
+        }
+        try await Self.expectMessagesSurvive(killing: nodes) {
+            try database.endSessions(of: url)
+            try await nats.restart()
+        }
+        for node in nodes { #expect(try await node.terminate() == 0, "\(node.log)") }
+    }
+
+    /// Kills one of the servers several times while devices send to all of them, and checks that each acknowledged
+    /// message is stored once.
     ///
     /// - Parameter disturb: Called before each kill.
     private static func expectMessagesSurvive(
-        killing server: RunningServer, disturb: @escaping @Sendable () throws -> Void
+        killing servers: [RunningServer], disturb: @escaping @Sendable () async throws -> Void
     ) async throws {
         let kills = Run.isLong ? 20 : 4
         var generator = SplitMix64(printingSeedFor: "server crashes")
-        let proxy = try await TestProxy(to: server)
+        let proxy = try await TestProxy(to: servers)
+        let server = servers[0]
         let groups = (0..<5).map { ConversationID.group(Identifier(stringLiteral: "plug\($0)")) }
         var clients: [ChatClient] = []
         let users = (0..<50).map { UserID(stringLiteral: "sender\($0)") }
@@ -74,11 +93,12 @@ struct ServerCrashTests {
                     // Every other kill hits devices that are still reconnecting after the previous one.
                     if number.isMultiple(of: 2) { try await waitForAllSenders(sentMessages, users.count) }
                     try await Task.sleep(for: delay.until)
-                    try disturb()
+                    try await disturb()
                     // The held proxy loses the server's last responses: those messages are stored but not acknowledged.
                     proxy.set(.held)
                     try await Task.sleep(for: delay.held)
                     let underWay = sentMessages.unacknowledged
+                    let server = servers[number % servers.count]
                     server.kill()
                     proxy.cut()
                     try await Task.sleep(for: delay.dark)

@@ -53,7 +53,7 @@ final class RunningServer: Sendable {
     private static let ports = 10_000..<32_000
     private static let givenPorts = Mutex<Set<Int>>([])
 
-    private static func freePort() throws -> Int {
+    static func freePort() throws -> Int {
         for _ in 0..<100 {
             let port = Int.random(in: ports)
             guard givenPorts.withLock({ $0.insert(port).inserted }), isFree(port) else { continue }

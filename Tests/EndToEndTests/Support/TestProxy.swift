@@ -60,13 +60,18 @@ final class TestProxy: Sendable {
         var holdsAfter: Int?
     }
 
-    init(to server: RunningServer, speed: Speed = .full) async throws {
+    convenience init(to server: RunningServer, speed: Speed = .full) async throws {
+        try await self.init(to: [server], speed: speed)
+    }
+
+    /// Starts a proxy that gives each connection to a random server.
+    init(to servers: [RunningServer], speed: Speed = .full) async throws {
         let state = SharedState(speed)
         self.state = state
-        let port = server.port
+        let ports = servers.map(\.port)
         listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelOption(.socketOption(.so_sndbuf), value: 16 * 1024)
-            .childChannelInitializer { client in Self.connect(client, to: port, state) }
+            .childChannelInitializer { client in Self.connect(client, to: ports.randomElement() ?? 0, state) }
             .bind(host: "127.0.0.1", port: 0).get()
     }
 

@@ -1,0 +1,136 @@
+import Foundation
+import Scrollback
+import ScrollbackModel
+import ScrollbackPostgres
+import TestSupport
+import Testing
+
+/// Several servers on one PostgreSQL database.
+@Suite(.needs(.postgres), .needs(.nats))
+struct NodeServerTests {
+    let database: PostgresDatabase
+    let url: PostgresURL
+
+    init() throws {
+        database = try PostgresDatabase()
+        url = try database.makeSchema()
+    }
+
+    private func start(_ count: Int, over nats: NATSServer) async throws -> [RunningServer] {
+        var nodes: [RunningServer] = []
+        for _ in 0..<count {
+            nodes.append(
+                try await RunningServer.start(
+                    RunningServer.withoutLimits + ["--store", url.text, "--bus", nats.url]))
+        }
+        return nodes
+    }
+
+    private func makeGroup(_ node: RunningServer) async throws {
+        let answer = try await node.admin().call(
+            "PUT", "/v1/conversations/group:crew", #"{"members":["alice","bob"]}"#)
+        try #require(answer.status == 201)
+    }
+
+    @Test func `A message to one node reaches the devices of the other, with NATS, without it, and with it again`()
+        async throws
+    {
+        let nats = try await NATSServer.start()
+        let nodes = try await start(2, over: nats)
+        try await makeGroup(nodes[0])
+        let bob = try await Device.open(nodes[1], "bob")
+        let chat = bob.conversation(.group("crew"))
+        func expectDelivery(_ text: String) async throws {
+            #expect(try await nodes[0].api("alice").send(text, to: "group:crew").status == 201)
+            try await eventually("\(text) arrives") {
+                let page = try await chat.history(limit: 5, from: .local)
+                return page.messages.contains { $0.text == text } ? true : nil
+            }
+        }
+        try await expectDelivery("one")
+        nats.stop()
+        try await expectDelivery("two")
+        try await nats.restart()
+        try await expectDelivery("three")
+        await bob.close()
+        for node in nodes { #expect(try await node.terminate() == 0, "\(node.log)") }
+    }
+
+    @Test func `Every node accepts the tokens, finds the messages and knows the settings of the others`() async throws {
+        let nats = try await NATSServer.start()
+        let nodes = try await start(2, over: nats)
+        try await makeGroup(nodes[0])
+        #expect(try await nodes[0].api("alice").send("albatross", to: "group:crew").status == 201)
+        // The token is signed with the keys of the first node's data directory.
+        let bob = API(server: nodes[1].url, token: try await nodes[0].token("bob"))
+        try await eventually("the message is found") {
+            let found = try await bob.call("GET", "/v1/search?text=albatross")
+            return found.json.objects("hits").count == 1 ? true : nil
+        }
+        let change = try await nodes[1].admin().call("PUT", "/v1/settings", #"{"allowsHistoryDelete":false}"#)
+        #expect(change.status == 200)
+        try await eventually("the settings arrive") {
+            let settings = try await nodes[0].admin().call("GET", "/v1/settings")
+            return settings.json.all["allowsHistoryDelete"] as? Bool == false ? true : nil
+        }
+    }
+
+    @Test func `Another node takes over the work of a killed leader`() async throws {
+        let nats = try await NATSServer.start()
+        let nodes = try await start(2, over: nats)
+        try await makeGroup(nodes[0])
+        try await eventually("a node leads") { nodes[0].log.contains("This node sends pushes") ? true : nil }
+        nodes[0].kill()
+        try await eventually("the other node leads") { nodes[1].log.contains("This node sends pushes") ? true : nil }
+        let alice = try await nodes[1].api("alice")
+        let body = #"{"id":"0198f7c0-0000-7000-8000-000000000001","type":"text","content":{"text":"later"},"#
+            + "\"sendAt\":\"\((Date() + 2).iso8601)\"}"
+        let scheduled = try await alice.call("POST", "/v1/conversations/group:crew/scheduled", body)
+        #expect(scheduled.status < 300, "\(scheduled)")
+        try await eventually("the message is sent") {
+            let page = try await alice.call("GET", "/v1/conversations/group:crew/messages")
+            return page.json.objects("messages").count == 1 ? true : nil
+        }
+    }
+
+    @Test func `A server that does not share the database, and nodes, exclude each other`() async throws {
+        let nats = try await NATSServer.start()
+        let nodes = try await start(1, over: nats)
+        let folder = try TemporaryFolder()
+        let process = try RunningServer.run(
+            ["serve", "--port", "0", "--data", folder.url.appending(component: "data").path, "--store", url.text],
+            shell: "export SCROLLBACK_STORE_LOCK_SECONDS=0", name: "serve", folder: folder.url)
+        #expect(try await process.waitForEnd() == 1)
+        #expect(process.errorText.contains("another server uses"), "\(process.errorText)")
+        try await makeGroup(nodes[0])
+    }
+
+    @Test func `A wrong bus is one clear line that names the option`() async throws {
+        let folder = try TemporaryFolder()
+        func serve(_ arguments: [String]) async throws -> (code: Int32, errors: String) {
+            let process = try RunningServer.run(
+                ["serve", "--port", "0", "--data", folder.url.appending(component: "data").path] + arguments,
+                name: "serve", folder: folder.url)
+            return (try await process.waitForEnd(), process.errorText)
+        }
+        let wrong = try await serve(["--store", url.text, "--bus", "http://127.0.0.1:1"])
+        #expect(wrong.code == 1)
+        #expect(wrong.errors.contains("bus must be nats://"), "\(wrong.errors)")
+        let without = try await serve(["--bus", "nats://127.0.0.1:1"])
+        #expect(without.code == 1)
+        #expect(without.errors.contains("bus requires --store"), "\(without.errors)")
+    }
+
+    @Test func `A database that lost a commit stops the nodes`() async throws {
+        let nats = try await NATSServer.start()
+        let nodes = try await start(2, over: nats)
+        try await makeGroup(nodes[0])
+        #expect(try await nodes[0].api("alice").send("hello", to: "group:crew").status == 201)
+        // As after a failover to a standby that was not synchronous, when another node has already written again.
+        try database.execute("UPDATE commitNote SET id = id + 1", on: url)
+        for node in nodes {
+            #expect(try await node.waitForEnd() != 0)
+            #expect(node.log.contains("The database lost commit"), "\(node.log)")
+        }
+    }
+}
