@@ -146,7 +146,8 @@ let package = Package(
         .target(
             name: "ScrollbackServer",
             dependencies: [
-                "CEmbeddedFiles", "CZlib", "ScrollbackEngine", "ScrollbackModel", "ScrollbackNATS", "ScrollbackPostgres",
+                "CEmbeddedFiles", "CZlib", "ScrollbackEngine", "ScrollbackModel", "ScrollbackNATS",
+                "ScrollbackPostgres",
                 "ScrollbackPush", "ScrollbackSQLite", "ScrollbackWire",
                 "SQLiteSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),

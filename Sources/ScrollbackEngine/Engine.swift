@@ -81,7 +81,8 @@ package final class Engine: Sendable {
     ///   - searchTime: How long a search may run.
     ///   - observe: Receives a report after each commit.
     package init(
-        store: any MessageStore, node: Node? = nil, index: any MessageIndex = ScanningIndex(), media: any MediaStore = MemoryMediaStore(),
+        store: any MessageStore, node: Node? = nil, index: any MessageIndex = ScanningIndex(),
+        media: any MediaStore = MemoryMediaStore(),
         execution: Log.Execution = .thread,
         limits: Limits = .standard,
         permissions: Permissions = .standard, filter: (any ContentFilter)? = nil, mentionLimiter: MentionLimiter? = nil,
@@ -150,7 +151,9 @@ package final class Engine: Sendable {
                 if recorded.pushes { pushes.loop.wakeUp() }
             }, observe: observe)
         apply(settings)
-        node?.start { [weak self] effects, commit in self?.apply(effects, of: commit, publish) }
+        node?.start(
+            apply: { [weak self] effects, commit in self?.apply(effects, of: commit, publish) },
+            signalled: { [weak self] signal in self?.take(signal) })
     }
 
     /// Applies new settings.

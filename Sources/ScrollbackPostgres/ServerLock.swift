@@ -31,7 +31,8 @@ final class ServerLock: Sendable {
     private static let tryLock = Statement("SELECT pg_try_advisory_lock(\(key))") { $0.flag() }
     private static let tryLockShared = Statement("SELECT pg_try_advisory_lock_shared(\(key))") { $0.flag() }
     private static let tryLead = Statement(
-        "SELECT pg_try_advisory_lock(hashtextextended(current_schema(), 1))") { $0.flag() }
+        "SELECT pg_try_advisory_lock(hashtextextended(current_schema(), 1))"
+    ) { $0.flag() }
     private static let holder = Statement(
         """
         SELECT coalesce(host(client_addr), 'this machine'), to_char(backend_start, 'YYYY-MM-DD HH24:MI:SS TZ')

@@ -119,15 +119,14 @@ extension Engine {
     ///
     /// Clients reconnect on their own, if the user is still allowed to connect.
     ///
-    /// - Returns: The number of closed connections.
+    /// - Returns: The number of closed connections to this node. Those to other nodes are closed, too.
     /// - Throws: `forbidden`.
     package func closeConnections(of user: UserID, device: String?, by caller: Caller) throws -> Int {
         try checkIsAdmin(caller)
-        let sessions = hub.connections(of: user).compactMap { $0 as? Session }
-            .filter { session in device.map { $0 == session.entry?.device } ?? true }
-        for session in sessions { session.close(.restarting, "An administrator closed the connection. Reconnect.") }
+        let count = closeSessions(of: user, device: device)
+        node?.send(.close(user, device: device))
         audit(.closeConnections, by: caller, of: user, detail: device)
-        return sessions.count
+        return count
     }
 }
 

@@ -24,7 +24,7 @@ extension Engine {
         if try user != watcher && (store.hasBlocked(user, watcher) || store.hasBlocked(watcher, user)) {
             return Presence(isOnline: false)
         }
-        if presenceTracker.isOnline(user) { return Presence(isOnline: true) }
+        if presenceTracker.isOnline(user) || isOnlineElsewhere(user) { return Presence(isOnline: true) }
         return Presence(isOnline: false, lastSeen: try store.lastSeen(of: user))
     }
 
@@ -45,6 +45,8 @@ extension Engine {
     }
 
     private func recordOffline(_ offlineUsers: [(user: UserID, at: Date)]) {
+        for entry in offlineUsers { connectionsChanged(of: entry.user) }
+        let offlineUsers = offlineUsers.filter { !isOnlineElsewhere($0.user) }
         guard !offlineUsers.isEmpty, settings.people.presence else { return }
         let gone = offlineUsers.map { entry in
             (user: entry.user, at: Date(timeIntervalSince1970: entry.at.timeIntervalSince1970.rounded(.down)))

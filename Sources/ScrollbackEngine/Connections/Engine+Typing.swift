@@ -15,6 +15,7 @@ extension Engine {
         }
         if let excluded {
             hub.sendTypingIndicator(in: name, of: caller.user, isTyping: isTyping, except: excluded, now: clock())
+            node?.send(.typing(name, caller.user, isTyping: isTyping, excluded: excluded))
         }
     }
 

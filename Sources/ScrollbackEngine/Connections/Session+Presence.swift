@@ -16,6 +16,7 @@ extension Session {
             let wasOffline = engine.presenceTracker.connected(self)
             // If the session ended in the meantime, nothing else would report it.
             if !isSharingPresence { reportOffline() }
+            engine.connectionsChanged(of: user)
             if wasOffline { engine.notifyWatchers(Presence(isOnline: true), of: user) }
         }
     }

@@ -309,6 +309,7 @@ package final class Session: Connection {
         if ended {
             hub.remove(self)
             reportOffline()
+            engine.connectionsChanged(of: user)
         }
         return ended
     }
@@ -434,6 +435,7 @@ package final class Session: Connection {
             return terminate(.restarting, "The store failed. Reconnect later.")
         }
         reportOnline()
+        engine.connectionOpened(by: caller.user, hello.device)
         while case let frames = state.withLock({ $0.takeWaiting() }), !frames.isEmpty {
             for frame in frames { request(frame) }
         }

@@ -14,6 +14,8 @@ package final class Node: Sendable {
     private let apply = Mutex<(@Sendable (_ effects: CommitEffects?, _ commit: Int64) -> Void)?>(nil)
     private let leads = Atomic<Bool>(false)
     private let bus = Mutex<(any NodeBus)?>(nil)
+    private let directory: Mutex<NodeDirectory>
+    private let signalled = Mutex<(@Sendable (NodeSignal) -> Void)?>(nil)
 
     /// Joins the nodes of a store.
     package init(_ store: any SharedStore) throws {
@@ -23,6 +25,7 @@ package final class Node: Sendable {
             throw ChatError(.internalError, "The store has no note of its newest commit.")
         }
         order = Mutex(CommitOrder(after: number, id: newest.id))
+        directory = Mutex(NodeDirectory(own: .random()))
     }
 
     /// Sets the bus to the other nodes; without one, they find this node's commits in the store.
@@ -33,11 +36,17 @@ package final class Node: Sendable {
         order.withLock { $0.hasGap } || bus.withLock { $0?.isConnected != true }
     }
 
-    /// Begins to apply the effects of other nodes' commits.
+    /// Begins to apply the effects of other nodes' commits, and to take their signals.
     ///
-    /// - Parameter body: Called in the order of the commits. The effects are `nil` if they could not be decoded.
-    func start(_ body: @escaping @Sendable (_ effects: CommitEffects?, _ commit: Int64) -> Void) {
-        apply.withLock { $0 = body }
+    /// - Parameters:
+    ///   - apply: Called in the order of the commits. The effects are `nil` if they could not be decoded.
+    ///   - signalled: Called with each signal of another node.
+    func start(
+        apply: @escaping @Sendable (_ effects: CommitEffects?, _ commit: Int64) -> Void,
+        signalled: @escaping @Sendable (NodeSignal) -> Void
+    ) {
+        self.apply.withLock { $0 = apply }
+        self.signalled.withLock { $0 = signalled }
     }
 
     /// The newest commit whose events were delivered; all earlier ones were, too.
@@ -63,6 +72,9 @@ package final class Node: Sendable {
         case .commit:
             // If it fails, the next poll reads the commit.
             try? catchUp()
+        case .signal(let bytes):
+            guard let signal = try? NodeSignal(bytes) else { return }
+            signalled.withLock { $0 }?(signal)
         case nil: break
         }
     }
@@ -96,6 +108,18 @@ package final class Node: Sendable {
     /// Delivers a note; the lock of the order is held, so that all nodes deliver in the same order.
     private func deliver(_ note: CommitNote) {
         apply.withLock { $0 }?(try? CommitEffects(body: note.body), note.number)
+    }
+
+    // MARK: Signals
+
+    /// Sends a signal to the other nodes.
+    func send(_ signal: NodeSignal) { bus.withLock { $0 }?.send(BusMessage.signal(signal.bytes).bytes) }
+
+    /// Uses the directory of connected users, and sends its messages in the order of its changes.
+    func withDirectory<Answer>(
+        _ body: (inout NodeDirectory, _ send: (NodeDirectory.Message) -> Void) -> Answer
+    ) -> Answer {
+        directory.withLock { directory in body(&directory) { send(.directory($0)) } }
     }
 
     // MARK: Own commits

@@ -16,10 +16,13 @@ enum BusMessage {
     case note(CommitNote)
     /// A commit whose note is too large for the bus.
     case commit
+    /// A ``NodeSignal``.
+    case signal([UInt8])
 
     private enum Kind: UInt8 {
         case note = 1
         case commit = 2
+        case signal = 3
     }
 
     /// Creates the message about a commit.
@@ -36,6 +39,7 @@ enum BusMessage {
             withUnsafeBytes(of: note.id.bits.bigEndian) { bytes += $0 }
             return bytes + note.body
         case .commit: return [Kind.commit.rawValue]
+        case .signal(let signal): return [Kind.signal.rawValue] + signal
         }
     }
 
@@ -54,6 +58,7 @@ enum BusMessage {
                     number: Int64(bitPattern: number(numbers.prefix(8))),
                     id: CommitID(bits: number(numbers.dropFirst(8))), body: Array(bytes.dropFirst(17))))
         case .commit: self = .commit
+        case .signal: self = .signal(Array(bytes.dropFirst()))
         }
     }
 }

@@ -122,7 +122,7 @@ extension Engine {
     ) throws -> PushDecision {
         var facts = PushDecision.Facts()
         facts.isOwn = subject.sender == user
-        facts.isAway = hub.isAway(user)
+        facts.isAway = isAway(user)
         guard !facts.isOwn, facts.isAway else { return PushDecision(facts) }
         guard let person = try context.person(user), person.deviceCount > 0 else { return .level }
         facts.isAccessRevoked = try context.isAccessRevoked(user)

@@ -31,6 +31,7 @@ struct NodeService: Service {
                     let isCheck = turn % Self.intervalsPerCheck == 0
                     if isCheck || node.mustPoll { try await catchUp() }
                     if isCheck { lead() }
+                    if turn % 10 == 0 { engine.announceNode() }
                     // Once a minute.
                     if turn % 600 == 0, engine.isLeader { await dropNotes() }
                 }

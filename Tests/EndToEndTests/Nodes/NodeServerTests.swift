@@ -83,7 +83,8 @@ struct NodeServerTests {
         nodes[0].kill()
         try await eventually("the other node leads") { nodes[1].log.contains("This node sends pushes") ? true : nil }
         let alice = try await nodes[1].api("alice")
-        let body = #"{"id":"0198f7c0-0000-7000-8000-000000000001","type":"text","content":{"text":"later"},"#
+        let body =
+            #"{"id":"0198f7c0-0000-7000-8000-000000000001","type":"text","content":{"text":"later"},"#
             + "\"sendAt\":\"\((Date() + 2).iso8601)\"}"
         let scheduled = try await alice.call("POST", "/v1/conversations/group:crew/scheduled", body)
         #expect(scheduled.status < 300, "\(scheduled)")

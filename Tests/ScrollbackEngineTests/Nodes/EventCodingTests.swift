@@ -115,7 +115,8 @@ struct EventCodingTests {
 
     @Test("What a newer version adds is ignored, and a broken note is an error")
     func unknown() throws {
-        let body = #"{"events":[{"event":"teleported","user":"bob"},{"event":"left","conversation":"group:g","#
+        let body =
+            #"{"events":[{"event":"teleported","user":"bob"},{"event":"left","conversation":"group:g","#
             + #""user":"bob","why":1}],"later":[1]}"#
         let events = try CommitEffects(body: Array(body.utf8)).events
         #expect(events.map { "\($0)" } == ["\(Event.left(Self.group, "bob"))"])

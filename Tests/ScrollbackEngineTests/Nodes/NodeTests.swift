@@ -1,9 +1,10 @@
 import Foundation
-import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
 import TestSupport
 import Testing
+
+@testable import ScrollbackEngine
 
 /// Several nodes on one store.
 @Suite("Nodes")
@@ -183,5 +184,99 @@ struct NodeTests {
             if refusal({ try nodes[number % 2].put(id, by: alice) }) == nil { created += 1 }
         }
         #expect(created == 4)
+    }
+
+    // MARK: Signals
+
+    /// Lets all nodes know of each other's connections.
+    private func announce(_ nodes: NodesHarness) {
+        for _ in 0..<2 {
+            for node in nodes.nodes { node.engine.announceNode() }
+            nodes.bus.deliverAll()
+        }
+    }
+
+    @Test("Users see who is online on other nodes, and since when they are not")
+    func presence() throws {
+        let nodes = try makeNodes()
+        try nodes[0].set { $0.people.presence = true }
+        nodes.bus.deliverAll()
+        let alice = SessionHarness(nodes[0]).device("alice")
+        let watch = alice.request(FetchPresence(users: ["bob"], isOn: true))
+        #expect(try alice.error(watch) == nil)
+        let bob = SessionHarness(nodes[1]).sharing("bob")
+        announce(nodes)
+        nodes[0].engine.notifyWatchersOfOfflineUsers()
+        func seen() throws -> [Bool] {
+            try alice.events.compactMap { event in
+                if case .presence("bob", let presence) = event { return presence.isOnline }
+                return nil
+            }
+        }
+        #expect(try seen() == [true])
+        let list = try nodes[0].engine.presence(of: ["bob"], by: Caller(user: "alice"))
+        #expect(list.entries.map(\.presence.isOnline) == [true])
+        bob.session.disconnected()
+        nodes.clock.advance(by: 6)
+        nodes[1].engine.notifyWatchersOfOfflineUsers()
+        nodes.bus.deliverAll()
+        nodes[0].engine.notifyWatchersOfOfflineUsers()
+        #expect(try seen() == [true, false])
+    }
+
+    @Test("Typing reaches the devices of other nodes, except those of users who blocked the typing user")
+    func typing() throws {
+        let nodes = try makeNodes()
+        try nodes[0].join(group, "carol")
+        try nodes[0].perform(BlockUser(user: "alice"), by: Caller(user: "carol"))
+        nodes.bus.deliverAll()
+        let sessions = SessionHarness(nodes[1])
+        let (bob, carol) = (sessions.device("bob"), sessions.device("carol"))
+        try nodes[0].engine.signalTyping(in: group, isTyping: true, by: Caller(user: "alice"))
+        nodes.bus.deliverAll()
+        func sawTyping(_ device: Device) throws -> Bool {
+            try device.events.contains { event in
+                if case .typing = event { return true }
+                return false
+            }
+        }
+        #expect(try sawTyping(bob))
+        #expect(try !sawTyping(carol))
+    }
+
+    @Test("A device that connects to another node replaces its earlier connection, but not a new one")
+    func replacedDevice() throws {
+        let nodes = try makeNodes()
+        let first = SessionHarness(nodes[0]).device("bob", "phone")
+        let tablet = SessionHarness(nodes[0]).device("bob", "tablet")
+        nodes.clock.advance(by: 60)
+        let second = SessionHarness(nodes[1]).device("bob", "phone")
+        nodes.bus.deliverAll()
+        #expect(first.closes == [.replaced])
+        #expect(tablet.closes == [])
+        // The signal of the first connection arrives late.
+        _ = SessionHarness(nodes[0]).device("bob", "phone")
+        nodes.bus.deliverAll()
+        #expect(second.closes == [])
+    }
+
+    @Test("A user who is in the foreground on another node gets no push")
+    func foreground() throws {
+        let nodes = try makeNodes()
+        let bob = SessionHarness(nodes[1]).device("bob")
+        announce(nodes)
+        #expect(!nodes[0].engine.isAway("bob"))
+        bob.request(SetActivity(isActive: false))
+        nodes.bus.deliverAll()
+        #expect(nodes[0].engine.isAway("bob"))
+    }
+
+    @Test("An administrator closes the connections of a user to all nodes")
+    func administrator() throws {
+        let nodes = try makeNodes()
+        let bob = SessionHarness(nodes[1]).device("bob")
+        _ = try nodes[0].perform(CloseConnections(user: "bob"), by: EngineHarness.admin)
+        nodes.bus.deliverAll()
+        #expect(bob.closes == [.restarting])
     }
 }

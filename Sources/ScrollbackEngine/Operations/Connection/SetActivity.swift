@@ -8,6 +8,7 @@ extension SetActivity: ConnectionOperation {
     ) {
         session.state.withLock { $0.isActive = isActive }
         if isActive { context.offload { session.reportOnline() } } else { session.reportOffline() }
+        context.engine.connectionsChanged(of: context.caller.user)
         completion(.success(EmptyAnswer()))
     }
 }

@@ -1,0 +1,161 @@
+import ScrollbackModel
+import ScrollbackWire
+
+/// What nodes tell each other besides commits. It is not stored, so a lost signal stays lost.
+enum NodeSignal {
+    case directory(NodeDirectory.Message)
+    /// A user types in a conversation, or has stopped. The excluded users receive nothing.
+    case typing(ConversationID, UserID, isTyping: Bool, excluded: Set<UserID>)
+    /// A device has opened a connection, which replaces its earlier ones.
+    case opened(UserID, device: String)
+    /// An administrator closes the connections of a user, or those of one device.
+    case close(UserID, device: String?)
+
+    /// The JSON form.
+    var bytes: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            switch self {
+            case .directory(.change(let node, let number, let user, let connected)):
+                writer.field("signal", "change")
+                writer.field("from", Epoch(rawValue: node.bits))
+                writer.field("number", number)
+                writer.key("users")
+                writer.array { writer in Self.write(user, connected, to: &writer) }
+            case .directory(.beat(let node, let number)):
+                writer.field("signal", "beat")
+                writer.field("from", Epoch(rawValue: node.bits))
+                writer.field("number", number)
+            case .directory(.request(let node)):
+                writer.field("signal", "request")
+                writer.field("to", Epoch(rawValue: node.bits))
+            case .directory(.users(let node, let number, let part, let isLast, let users)):
+                writer.field("signal", "users")
+                writer.field("from", Epoch(rawValue: node.bits))
+                writer.field("number", number)
+                writer.field("part", part)
+                writer.field("isLast", isLast)
+                writer.key("users")
+                writer.array { writer in
+                    for (user, connected) in users { Self.write(user, connected, to: &writer) }
+                }
+            case .typing(let id, let user, let isTyping, let excluded):
+                writer.field("signal", "typing")
+                writer.field("conversation", id)
+                writer.field("user", user)
+                writer.field("isTyping", isTyping)
+                writer.key("excluded")
+                writer.array(excluded.sorted()) { $0.value($1.text) }
+            case .opened(let user, let device):
+                writer.field("signal", "opened")
+                writer.field("user", user)
+                writer.field("device", device)
+            case .close(let user, let device):
+                writer.field("signal", "close")
+                writer.field("user", user)
+                writer.field("device", device)
+            }
+        }
+        return writer.bytes
+    }
+
+    private static func write(_ user: UserID, _ connected: ConnectedUser?, to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("user", user)
+            if let connected {
+                writer.field("isInForeground", connected.isInForeground)
+                writer.field("isOnline", connected.isOnline)
+            }
+        }
+    }
+
+    /// Reads a signal.
+    ///
+    /// - Returns: `nil` if this version does not know the signal.
+    init?(_ bytes: [UInt8]) throws(ChatError) {
+        var fields = Fields()
+        var reader = try JSONReader(bytes)
+        try reader.object { (name, value) throws(ChatError) in try fields.read(name, &value) }
+        guard let signal = try fields.signal() else { return nil }
+        self = signal
+    }
+
+    /// The parsed members of a signal.
+    private struct Fields {
+        var name = ""
+        var node: NodeID?
+        var number: Int64?
+        var part = 0
+        var isLast = true
+        var users: [(user: UserID, connected: ConnectedUser?)] = []
+        var conversation: ConversationID?
+        var user: UserID?
+        var device: String?
+        var isTyping = false
+        var excluded: Set<UserID> = []
+
+        mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) {
+            switch name {
+            case "signal": self.name = try value.string()
+            case "from", "to": node = NodeID(bits: try value.epoch().rawValue)
+            case "number": number = try value.integer()
+            case "part": part = Int(try value.counter())
+            case "isLast": isLast = try value.bool()
+            case "users":
+                try value.array { (value) throws(ChatError) in users.append(try Self.user(&value)) }
+            case "conversation": conversation = try value.conversation()
+            case "user": user = UserID(known: try value.string())
+            case "device": device = try value.string()
+            case "isTyping": isTyping = try value.bool()
+            case "excluded":
+                try value.array { (value) throws(ChatError) in excluded.insert(UserID(known: try value.string())) }
+            default: try value.skip()
+            }
+        }
+
+        private static func user(
+            _ reader: inout JSONReader
+        ) throws(ChatError) -> (user: UserID, connected: ConnectedUser?) {
+            var user: UserID?
+            var flags: [String: Bool] = [:]
+            try reader.object { (name, value) throws(ChatError) in
+                switch name {
+                case "user": user = UserID(known: try value.string())
+                case "isInForeground", "isOnline": flags[name] = try value.bool()
+                default: try value.skip()
+                }
+            }
+            let connected = flags["isInForeground"].map {
+                ConnectedUser(isInForeground: $0, isOnline: flags["isOnline"] ?? false)
+            }
+            return (try user.required("user"), connected)
+        }
+
+        func signal() throws(ChatError) -> NodeSignal? {
+            switch name {
+            case "change":
+                let entry = try users.first.required("users")
+                return .directory(
+                    .change(
+                        from: try node.required("from"), number: try number.required("number"), entry.user,
+                        entry.connected))
+            case "beat":
+                return .directory(.beat(from: try node.required("from"), number: try number.required("number")))
+            case "request": return .directory(.request(to: try node.required("to")))
+            case "users":
+                let connected = users.compactMap { entry in entry.connected.map { (entry.user, $0) } }
+                return .directory(
+                    .users(
+                        from: try node.required("from"), number: try number.required("number"), part: part,
+                        isLast: isLast, Dictionary(connected, uniquingKeysWith: { $1 })))
+            case "typing":
+                return .typing(
+                    try conversation.required("conversation"), try user.required("user"), isTyping: isTyping,
+                    excluded: excluded)
+            case "opened": return .opened(try user.required("user"), device: try device.required("device"))
+            case "close": return .close(try user.required("user"), device: device)
+            default: return nil
+            }
+        }
+    }
+}
