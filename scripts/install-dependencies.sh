@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs missing system libraries that the build requires. On macOS, Xcode includes all of them except libpq and cnats.
+# Installs missing system libraries that the build requires. On macOS, Xcode includes all of them except libpq and
+# cnats.
 # Usage: scripts/install-dependencies.sh [PROGRAM …]
 #   PROGRAM  another program that is required, from the package of the same name
 set -euo pipefail

@@ -51,7 +51,10 @@ enum Notes {
     private static let drop = Statement(
         "DELETE FROM commitNote WHERE at < ? AND number < (SELECT max(number) FROM commitNote)")
     private static let time = Statement(
-        "SELECT extract(epoch FROM clock_timestamp())::double precision - \(Date.timeIntervalBetween1970AndReferenceDate)"
+        """
+        SELECT extract(epoch FROM clock_timestamp())::double precision
+            - \(Date.timeIntervalBetween1970AndReferenceDate)
+        """
     ) { $0.optionalDate() }
 
     static func read(from number: Int64, on connection: PostgresConnection) throws -> NotePage {

@@ -211,6 +211,73 @@ import Testing
         #expect(try put("bob", in: store) == 2)
     }
 
+    // MARK: Nodes
+
+    private func commit(_ store: PostgresStore, after known: Int64, _ body: [UInt8] = [1]) throws -> CommitID {
+        let id = CommitID.random()
+        try store.write(after: known, as: id) { _, _ in body }
+        return id
+    }
+
+    @Test func `Each transaction of a node leaves a note, and the next one gets the notes before it`() throws {
+        let url = try database.makeSchema()
+        let (first, second) = (try openShared(url), try openShared(url))
+        #expect(first.isFirst && !second.isFirst)
+        let ids = [try commit(first, after: 0, [7]), try commit(second, after: 1, [])]
+        let expected = [CommitNote(number: 1, id: ids[0], body: [7]), CommitNote(number: 2, id: ids[1], body: [])]
+        var earlier: [CommitNote] = []
+        try first.write(after: 1, as: .random()) { _, turn in
+            #expect(turn.commit == 3)
+            #expect(abs(turn.time.timeIntervalSinceNow) < 3_600)
+            earlier = turn.earlier.notes
+            return []
+        }
+        #expect(earlier == expected)
+        #expect(try second.notes(from: 1).notes.prefix(2) == expected[...])
+        #expect(try second.notes(from: 9).notes.isEmpty)
+    }
+
+    @Test func `A page of notes ends after four megabytes, and the newest note is never deleted`() throws {
+        let store = try openShared(try database.makeSchema())
+        for number: Int64 in 0..<4 { _ = try commit(store, after: number, Array(repeating: 1, count: 2 << 20)) }
+        let page = try store.notes(from: 1)
+        #expect(page.notes.map(\.number) == [1, 2])
+        #expect(page.hasMore)
+        #expect(try !store.notes(from: 3).hasMore)
+        try store.dropNotes(before: .distantPast)
+        #expect(try store.notes(from: 0).notes.first?.number == 0)
+        try store.dropNotes(before: .distantFuture)
+        #expect(try store.notes(from: 0).notes.map(\.number) == [4])
+    }
+
+    @Test func `A number that another node used does not confirm a commit`() throws {
+        let url = try database.makeSchema()
+        let (first, second) = (try openShared(url), try openShared(url))
+        try runDuringCommits("PERFORM pg_terminate_backend(pg_backend_pid())", url)
+        let error = #expect(throws: UnconfirmedCommit.self) { try put("alice", in: first) }
+        try database.execute("DROP TRIGGER during_commit ON storeState", on: url)
+        #expect(try put("bob", in: second) == 1)
+        #expect(try error?.wasCommitted() == false)
+        #expect(try !contains("alice", first))
+    }
+
+    @Test func `Nodes use the keys that the first one stored`() throws {
+        let url = try database.makeSchema()
+        let (first, second) = (try openShared(url), try openShared(url))
+        #expect(try first.secrets(orStore: [1, 2]) == [1, 2])
+        #expect(try second.secrets(orStore: [3]) == [1, 2])
+    }
+
+    @Test func `One node leads, and another one takes over when it closes`() throws {
+        let url = try database.makeSchema()
+        let (first, second) = (try openShared(url), try openShared(url))
+        for store in [first, second] { try store.checkLock() }
+        #expect(first.isLeader && !second.isLeader)
+        first.close()
+        // PostgreSQL releases the lock a moment after the connection was closed.
+        while !second.isLeader { try second.checkLock() }
+    }
+
     // MARK: Exclusive stores
 
     @Test func `A store that another server uses is refused after the time limit, and can be opened when it is closed`()

@@ -44,8 +44,9 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: """
-            The URL of a NATS server, such as nats://host:4222, or of several separated by commas. Then several servers \
-            can use the database of --store at the same time. Prefer SCROLLBACK_BUS_URL if it contains a password.
+            The URL of a NATS server, such as nats://host:4222, or of several separated by commas. Then several \
+            servers can use the database of --store at the same time. Prefer SCROLLBACK_BUS_URL if it contains a \
+            password.
             """)
     var bus: String?
 

@@ -14,7 +14,7 @@ extension Engine {
     /// A clock that is never set, in seconds.
     private static var uptime: Double { Double(DispatchTime.now().uptimeNanoseconds) / 1e9 }
 
-    /// Tells the other nodes whether a user is connected to this one.
+    /// Informs the other nodes whether a user is connected to this one.
     func connectionsChanged(of user: UserID) {
         node?.withDirectory { directory, send in
             let connected =
@@ -25,7 +25,7 @@ extension Engine {
         }
     }
 
-    /// Tells the other nodes that a device opened a connection.
+    /// Informs the other nodes that a device opened a connection.
     func connectionOpened(by user: UserID, _ device: String) {
         node?.send(.opened(user, device: device))
         connectionsChanged(of: user)
@@ -41,7 +41,9 @@ extension Engine {
         node?.withDirectory { directory, _ in directory.isOnlineElsewhere(user) } ?? false
     }
 
-    /// Tells the other nodes that this one is alive, and forgets nodes that are not. Call this every second.
+    /// Announces this node to the others, and forgets nodes that are silent.
+    ///
+    /// Call this every second.
     package func announceNode() {
         let gone = node?.withDirectory { directory, send in
             send(directory.beat)

@@ -5,8 +5,8 @@ import Synchronization
 /// This server as one of the nodes that share a store.
 ///
 /// It delivers the commits of all nodes in one order: its own after they are committed, and those of others when their
-/// notes arrive. Each transaction first delivers what was committed before it, so that it never writes with old settings
-/// (decision 56).
+/// notes arrive. Each transaction first delivers what was committed before it, so that it never writes with old
+/// settings (decision 56).
 package final class Node: Sendable {
     let store: any SharedStore
     private let order: Mutex<CommitOrder>

@@ -1,7 +1,9 @@
 import ScrollbackModel
 import ScrollbackWire
 
-/// What nodes tell each other besides commits. It is not stored, so a lost signal stays lost.
+/// A message between nodes about connections and typing.
+///
+/// It is not stored, so a lost signal stays lost.
 enum NodeSignal {
     case directory(NodeDirectory.Message)
     /// A user types in a conversation, or has stopped. The excluded users receive nothing.

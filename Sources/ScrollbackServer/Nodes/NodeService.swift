@@ -18,7 +18,9 @@ struct NodeService: Service {
     static let interval = Duration.milliseconds(100)
     /// The number of intervals after which the node looks for commits in any case, and checks whether it leads.
     static let intervalsPerCheck = 20
-    /// How long the store keeps notes. A node that was inactive for longer must start again.
+    /// How long the store keeps notes, in seconds.
+    ///
+    /// A node that was inactive for longer must start again.
     static let noteLifetime: TimeInterval = 600
 
     func run() async throws {
