@@ -24,7 +24,7 @@ package struct Server: Sendable {
     private let store: any ServerStore
     private let search: SQLiteSearch
     private let directoryLock: DirectoryLock?
-    private let media: DiskMediaStore
+    private let media: any MediaStore
     private let engine: Engine
     private let webhooks: HTTPWebhookTransport
     private let pushTransport: HTTPPushTransport
@@ -64,6 +64,7 @@ package struct Server: Sendable {
         limits = ConnectionLimits(
             maximum: try DescriptorLimit.connections(configured: options.connections, of: DescriptorLimit.raise()),
             maximumPerAddress: options.connectionsPerAddress, metrics: metrics, logger: logger)
+        let files = try await options.connectFiles(logger: logger)
         (store, search, directoryLock) = try options.openStore()
         webhooks = HTTPWebhookTransport()
         let agent = "scrollback/\(Self.version)"
@@ -73,7 +74,8 @@ package struct Server: Sendable {
         diskThreads.start()
         let refusals = PushRefusalLogger(logger: logger)
         let gateway = PushServices(over: pushTransport, http2: http2, refused: refusals.refused)
-        media = try DiskMediaStore(in: options.directory, threads: diskThreads, keys: options.storeKeys)
+        media = try await options.openMedia(files, of: store, threads: diskThreads)
+        if let files { metrics.observe(files) }
         engine = try Engine(
             store: store, index: search, media: media,
             mentionLimiter: options.everyoneRate.map { MentionLimiter(perHour: $0, burst: options.everyoneBurst) },
@@ -161,7 +163,7 @@ package struct Server: Sendable {
             UserErasureService(engine: engine, logger: logger),
             StoreLockService(store: store, threads: diskThreads, logger: logger),
         ]
-        if let store = store as? SQLiteStore {
+        if let store = store as? SQLiteStore, let media = media as? DiskMediaStore {
             services.append(StorageEncryptionService(store: store, media: media, threads: diskThreads, logger: logger))
         }
         services += listeners as [any Service]

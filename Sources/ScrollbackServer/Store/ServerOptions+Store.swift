@@ -12,7 +12,7 @@ extension ServerOptions {
         // Two more for work that has threads of its own, such as pushes and cleanup.
         let readerCount = readers + searchReaders + admissionReaders + 2
         guard let storeURL else {
-            guard !PostgresMarker.exists(in: directory) else {
+            guard !DirectoryMarker.postgres.exists(in: directory) else {
                 throw ChatError.invalidParameter(
                     "store",
                     "is missing: the messages of \(directory.path) are in a PostgreSQL database. Start the server with "
@@ -41,7 +41,7 @@ extension ServerOptions {
         storeOptions.readers = readerCount
         storeOptions.lockTimeout = storeLockTimeout
         let store = try PostgresStore(PostgresURL(storeURL), options: storeOptions)
-        try PostgresMarker.create(in: directory)
+        try DirectoryMarker.postgres.create(in: directory)
         return (store, try SQLiteSearch(store, in: directory), lock)
     }
 }

@@ -1,0 +1,44 @@
+import Foundation
+import NIOPosix
+import ScrollbackEngine
+import SQLiteSupport
+import StoreConformance
+import TestSupport
+import Testing
+
+@testable import ScrollbackServer
+
+@Suite struct MediaStoreConformanceTests {
+    private let folder: TemporaryFolder
+    private let threads: NIOThreadPool
+
+    init() throws {
+        folder = try TemporaryFolder()
+        threads = NIOThreadPool(numberOfThreads: 2)
+        threads.start()
+    }
+
+    @Test(arguments: MediaStoreConformance.cases, [false, true])
+    func `The media store on disk passes every conformance test`(
+        _ testCase: MediaStoreConformance.Case, isEncrypted: Bool
+    ) async throws {
+        let key = Data(repeating: 1, count: 32).base64EncodedString()
+        let keys = isEncrypted ? try StoreKeys(text: key) : nil
+        try await MediaStoreConformance { [folder, threads] in
+            try DiskMediaStore(in: folder.url, threads: threads, keys: keys)
+        }.run(testCase)
+    }
+
+    @Test(.needs(.s3), arguments: MediaStoreConformance.cases)
+    func `The media store in a bucket passes every conformance test`(
+        _ testCase: MediaStoreConformance.Case
+    ) async throws {
+        let client = try S3Client(S3Bucket(named: "tests and more/صور 🐦+=&"))
+        // Each opening is another server, with a data directory of its own.
+        try await MediaStoreConformance { [folder, threads] in
+            let data = folder.url.appending(component: UUID().uuidString)
+            try FileManager.default.createDirectory(at: data, withIntermediateDirectories: false)
+            return try S3MediaStore(client, in: data, threads: threads)
+        }.run(testCase)
+    }
+}
