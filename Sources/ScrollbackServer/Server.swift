@@ -163,7 +163,7 @@ package struct Server: Sendable {
             UserErasureService(engine: engine, logger: logger),
             StoreLockService(store: store, threads: diskThreads, logger: logger),
         ]
-        if let store = store as? SQLiteStore, let media = media as? DiskMediaStore {
+        if let store = store as? SQLiteStore, let media = media as? any ReencryptableMediaStore {
             services.append(StorageEncryptionService(store: store, media: media, threads: diskThreads, logger: logger))
         }
         services += listeners as [any Service]

@@ -21,12 +21,6 @@ extension ServerOptions {
             return nil
         }
         let location = try S3Location(filesURL)
-        guard storeKeys == nil else {
-            throw .invalidParameter(
-                "store-keys",
-                "can't be used with files. Let the S3 store encrypt the bucket, and encrypt the volume of the data "
-                    + "directory instead")
-        }
         let media = MediaDirectory(in: directory)
         guard isMarked || media.list(after: nil, limit: 1).isEmpty && media.listUploads().isEmpty else {
             throw .invalidParameter(
@@ -48,7 +42,7 @@ extension ServerOptions {
         _ client: S3Client?, of store: any MessageStore, threads: NIOThreadPool
     ) async throws -> any MediaStore {
         guard let client else { return try DiskMediaStore(in: directory, threads: threads, keys: storeKeys) }
-        let media = try S3MediaStore(client, in: directory, threads: threads)
+        let media = try S3MediaStore(client, in: directory, threads: threads, keys: storeKeys)
         let place = client.location.name
         if DirectoryMarker.s3.place(in: directory) != place {
             // The cleanup removes files without a row. They may be the files of another store.

@@ -13,9 +13,9 @@ import Testing
         bucket = try S3Bucket()
     }
 
-    private func start(_ arguments: [String] = []) async throws -> RunningServer {
+    private func start(_ arguments: [String] = [], folder: TemporaryFolder? = nil) async throws -> RunningServer {
         try await RunningServer.start(
-            RunningServer.withoutLimits + ["--files", bucket.url] + arguments, shell: bucket.exports)
+            RunningServer.withoutLimits + ["--files", bucket.url] + arguments, shell: bucket.exports, folder: folder)
     }
 
     /// Runs `serve` until it ends.
@@ -115,6 +115,31 @@ import Testing
         #expect(try await fixture.alice.call("DELETE", upload).status == 204)
     }
 
+    @Test func `Existing files in the bucket are encrypted when the server gets keys`() async throws {
+        let folder = try TemporaryFolder()
+        let keys = folder.url.appending(component: "keys")
+        try Data(repeating: 7, count: 32).base64EncodedString().write(to: keys, atomically: true, encoding: .utf8)
+        chmod(keys.path, 0o600)
+        let plain = try await MediaServer(on: try await start(folder: folder))
+        let before = try await plain.send(Array(Self.file[..<3_000_000]))
+        #expect(try await plain.server.terminate() == 0)
+        let fixture = try await MediaServer(on: try await start(["--store-keys", keys.path], folder: folder))
+        try await eventually("the files are encrypted") {
+            fixture.server.log.contains("Changed the storage encryption.") ? true : nil
+        }
+        #expect(try await fixture.file(before.media, by: fixture.bob).bytes == Array(Self.file[..<3_000_000]))
+        let begun = try await fixture.alice.call(
+            "POST", MediaServer.path(), bytes: Array(Self.file[..<1_000_000]), type: nil,
+            headers: MediaServer.fields(6, isEnd: false))
+        let upload = try #require(begun.headers["location"])
+        let end = try await fixture.append(Array(Self.file[1_000_000...]), to: upload, at: 1_000_000, 6)
+        let media = try #require(end.json.string("media"), "\(end)")
+        #expect(try await fixture.file(media, by: fixture.alice).bytes == Self.file)
+        let part = try await fixture.file(media, by: fixture.alice, ["Range": "bytes=65530-65545"])
+        #expect(part.bytes == Array(Self.file[65_530...65_545]))
+        #expect(fixture.filesOnDisk == [])
+    }
+
     @Test func `A directory is used with --files from its first file on, or never`() async throws {
         let disk = try await MediaServer()
         _ = try await disk.send(SampleFile.noise(1000))
@@ -155,15 +180,11 @@ import Testing
     @Test func `A store that can't be used is one clear line and exit status 1`() async throws {
         let folder = try TemporaryFolder()
         let data = folder.url.appending(component: "data")
-        let keys = folder.url.appending(component: "keys")
-        try Data(repeating: 7, count: 32).base64EncodedString().write(to: keys, atomically: true, encoding: .utf8)
-        chmod(keys.path, 0o600)
         let cases: [(arguments: [String], shell: String, reason: String)] = [
             (["--files", bucket.url], "unset AWS_ACCESS_KEY_ID", "set the environment variable AWS_ACCESS_KEY_ID"),
             (["--files", bucket.url], bucket.exports + " AWS_SECRET_ACCESS_KEY=wrong-1", "AWS_SECRET_ACCESS_KEY"),
             (["--files", "s3://a:wrong-1@files"], bucket.exports, "must not contain credentials"),
             (["--files", "s3://files?endpoint=http://127.0.0.1:9"], bucket.exports, "can't be reached"),
-            (["--files", bucket.url, "--store-keys", keys.path], bucket.exports, "store-keys"),
             ([], bucket.exports + "; export SCROLLBACK_FILES_URL=s3://x", "must name a bucket"),
         ]
         for (arguments, shell, reason) in cases {

@@ -10,21 +10,27 @@ struct UploadSegment: Hashable, Sendable {
     var length: Int64
     /// The time at which its writer opened the upload, in milliseconds since 1970.
     var openedAt: Int64
+    var isEncrypted = false
 
-    init(offset: Int64, length: Int64, openedAt: Int64) {
+    private static let encryptedSuffix = ".sealed"
+
+    init(offset: Int64, length: Int64, openedAt: Int64, isEncrypted: Bool = false) {
         self.offset = offset
         self.length = length
         self.openedAt = openedAt
+        self.isEncrypted = isEncrypted
     }
 
     /// Parses the name of an object.
     ///
     /// - Returns: `nil` if the name is not the one of a segment.
     init?(name: some StringProtocol) {
-        let parts = name.split(separator: "-", omittingEmptySubsequences: false)
+        let isEncrypted = name.hasSuffix(Self.encryptedSuffix)
+        let parts = name.dropLast(isEncrypted ? Self.encryptedSuffix.count : 0)
+            .split(separator: "-", omittingEmptySubsequences: false)
         let numbers = parts.compactMap { $0.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64($0) : nil }
         guard parts.count == 3, numbers.count == 3 else { return nil }
-        self.init(offset: numbers[0], length: numbers[1], openedAt: numbers[2])
+        self.init(offset: numbers[0], length: numbers[1], openedAt: numbers[2], isEncrypted: isEncrypted)
         guard self.name == name, length > 0, !offset.addingReportingOverflow(length).overflow else { return nil }
     }
 
@@ -36,6 +42,7 @@ struct UploadSegment: Hashable, Sendable {
     var name: String {
         let digits = String(offset)
         return String(repeating: "0", count: max(0, 16 - digits.count)) + digits + "-\(length)-\(openedAt)"
+            + (isEncrypted ? Self.encryptedSuffix : "")
     }
 }
 
