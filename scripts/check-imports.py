@@ -15,8 +15,8 @@ import subprocess
 import sys
 
 SYSTEM = {
-    "AVFoundation", "CoreGraphics", "Darwin", "Dispatch", "Foundation", "FoundationNetworking", "Glibc", "ImageIO",
-    "Network", "Observation", "Security", "Synchronization", "UIKit", "UniformTypeIdentifiers",
+    "AVFoundation", "CoreGraphics", "Darwin", "Dispatch", "Foundation", "FoundationNetworking", "FoundationXML",
+    "Glibc", "ImageIO", "Network", "Observation", "Security", "Synchronization", "UIKit", "UniformTypeIdentifiers",
 }  # fmt: skip
 # Products that contain more modules than the one they are named after.
 MODULES_OF_PRODUCT = {"GRDB": {"GRDB", "GRDBSQLite"}}

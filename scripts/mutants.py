@@ -95,15 +95,15 @@ def install_stand_ins():
     os.symlink(folder, os.path.join(COPY, ".build", "push-stand-ins"))
 
 
-def start_postgres():
-    """Starts the PostgreSQL server of tests for the copy, and stops it at the end."""
-    folder = os.path.join(SCRATCH, "test-postgres")
+def start_server(name):
+    """Starts a server of tests, "postgres" or "s3", for the copy, and stops it at the end."""
+    folder = os.path.join(SCRATCH, f"test-{name}")
     environment = {**os.environ, "DIR": folder}
-    output, status = run(["scripts/test-postgres.sh"], COPY, env=environment)
+    output, status = run([f"scripts/test-{name}.sh"], COPY, env=environment)
     if status:
         sys.exit(output[-2000:])
-    atexit.register(run, ["scripts/test-postgres.sh", "--stop"], ROOT, env=environment)
-    os.symlink(folder, os.path.join(COPY, ".build", "test-postgres"))
+    atexit.register(run, [f"scripts/test-{name}.sh", "--stop"], ROOT, env=environment)
+    os.symlink(folder, os.path.join(COPY, ".build", f"test-{name}"))
 
 
 def build():
@@ -208,7 +208,8 @@ def main():
     pack = "tar -C {} --exclude=.build --exclude='.build-*' --exclude=.git -cf - . | tar -C {} -xf -".format(ROOT, COPY)
     subprocess.run(pack, shell=True, check=True)
     install_stand_ins()
-    start_postgres()
+    start_server("postgres")
+    start_server("s3")
     print("Building and running the tests without a mutant first.", flush=True)
     output, status = build()
     log("build", output)

@@ -7,8 +7,9 @@ export SCROLLBACK_LONG=1
 swift build --build-tests
 {
     scripts/push-stand-ins.sh --test
+    trap 'scripts/test-postgres.sh --stop; scripts/test-s3.sh --stop' EXIT
     scripts/test-postgres.sh
-    trap 'scripts/test-postgres.sh --stop' EXIT
+    scripts/test-s3.sh
     SCROLLBACK_BROWSER_SEEDS=200 scripts/web-tools.sh --test
     scripts/check-web-vectors.sh --skip-build --seeds 5000
     at_a_time() { swift test --skip-build --experimental-maximum-parallelization-width "$@"; }

@@ -13,12 +13,10 @@ elif ! scripts/push-stand-ins.sh --test; then
     echo "A push service stand-in fails its own tests."
     status=1
 fi
-# Without PostgreSQL, the tests of its store are skipped, except in CI.
-if scripts/test-postgres.sh; then
-    trap 'scripts/test-postgres.sh --stop' EXIT
-else
-    echo "PostgreSQL can't be installed or started."
-fi
+# Without these servers, the tests that need them are skipped, except in CI.
+trap 'scripts/test-postgres.sh --stop; scripts/test-s3.sh --stop' EXIT
+scripts/test-postgres.sh || echo "PostgreSQL can't be installed or started."
+scripts/test-s3.sh || echo "The S3 server for tests can't be installed or started."
 # Without the browsers, the tests of the browser SDK are skipped, except in CI.
 if ! scripts/web-tools.sh --test; then
     echo "Tests of the browser SDK failed. Screenshots: .build/browser-failures"

@@ -25,7 +25,7 @@ package struct Server: Sendable {
     private let store: any ServerStore
     private let search: SQLiteSearch
     private let directoryLock: DirectoryLock?
-    private let media: DiskMediaStore
+    private let media: any MediaStore
     private let engine: Engine
     private let nodes: Nodes?
     private let bus: NATSBus?
@@ -67,6 +67,7 @@ package struct Server: Sendable {
         limits = ConnectionLimits(
             maximum: try DescriptorLimit.connections(configured: options.connections, of: DescriptorLimit.raise()),
             maximumPerAddress: options.connectionsPerAddress, metrics: metrics, logger: logger)
+        let files = try await options.connectFiles(logger: logger)
         (store, search, directoryLock) = try options.openStore()
         webhooks = HTTPWebhookTransport()
         let agent = "scrollback/\(Self.version)"
@@ -76,8 +77,12 @@ package struct Server: Sendable {
         diskThreads.start()
         let refusals = PushRefusalLogger(logger: logger)
         let gateway = PushServices(over: pushTransport, http2: http2, refused: refusals.refused)
-        media = try DiskMediaStore(in: options.directory, threads: diskThreads, keys: options.storeKeys)
+        media = try await options.openMedia(files, of: store, threads: diskThreads)
+        if let files { metrics.observe(files) }
         nodes = try Nodes(store, options)
+        if nodes != nil, files == nil {
+            logger.warning("Files are in this node's data directory, so the other nodes can't read them. Use --files.")
+        }
         try nodes?.shareKeys(in: options.directory)
         engine = try Engine(
             store: store, node: nodes?.node, index: search, media: media,
@@ -172,7 +177,7 @@ package struct Server: Sendable {
                 NodeService(
                     engine: engine, node: nodes.node, store: nodes.store, threads: diskThreads, logger: logger))
         }
-        if let store = store as? SQLiteStore {
+        if let store = store as? SQLiteStore, let media = media as? any ReencryptableMediaStore {
             services.append(StorageEncryptionService(store: store, media: media, threads: diskThreads, logger: logger))
         }
         services += listeners as [any Service]

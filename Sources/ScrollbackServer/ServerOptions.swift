@@ -65,6 +65,10 @@ package struct ServerOptions: Sendable {
     package var busURL: String?
     /// How long to wait for the PostgreSQL database while another server uses it.
     package var storeLockTimeout = Duration.seconds(30)
+    /// The URL of a bucket in an S3-compatible store for files, or `nil` for the data directory.
+    package var filesURL: String?
+    /// A PEM file with certificate authorities for the store of files, in addition to the system's.
+    package var filesAuthorities: String?
     /// The storage encryption keys, or `nil` for no encryption.
     ///
     /// An encrypted data directory requires its keys.

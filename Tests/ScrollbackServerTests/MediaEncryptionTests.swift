@@ -239,7 +239,7 @@ import Testing
         try await store.remove(upload)
         #expect(try await !store.hasUploadsWithOlderKey())
         #expect(isReadable(bytes))
-        #expect(try await store.reencryptBlobs(after: nil) == nil)
+        #expect(try await store.reencryptBlobs(after: nil, limit: 50) == nil)
         #expect(!isReadable(bytes))
         #expect(try await store.read(BlobID(of: Data(bytes)), at: 0, count: 1_000_000) == bytes)
     }

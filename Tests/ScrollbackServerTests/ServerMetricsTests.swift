@@ -165,6 +165,8 @@ struct ServerMetricsTests {
         scrollback_searches_stopped_total 0
         # HELP scrollback_token_key_fetches_total Downloads of a token issuer's keys by outcome.
         # TYPE scrollback_token_key_fetches_total counter
+        # HELP scrollback_file_store_requests_total Requests to the S3 store of files by operation and outcome.
+        # TYPE scrollback_file_store_requests_total counter
         # HELP scrollback_reads_refused_total Reads refused because too many reads of their user were waiting.
         # TYPE scrollback_reads_refused_total counter
         # HELP scrollback_admission_wait_seconds Time that work waited for a thread of the admission pool.

@@ -28,6 +28,11 @@ package struct Requirement: Sendable {
         file: root.appending(path: ".build/test-postgres/url"),
         reason: "No PostgreSQL server for tests is running. Run scripts/test-postgres.sh.")
 
+    /// The URL of a bucket on an S3 server for tests.
+    package static let s3 = Requirement(
+        file: root.appending(path: ".build/test-s3/url"),
+        reason: "No S3 server for tests is running. Run scripts/test-s3.sh.")
+
     /// A file of real chat logs.
     package static func chatLog(_ name: String) -> Requirement {
         let files = [root.deletingLastPathComponent(), root].map {

@@ -10,7 +10,8 @@ struct Backup: AsyncParsableCommand {
             DIR gets a consistent copy of the store, the media files, and a manifest with checksums. The copy contains \
             every message that was acknowledged before the backup started. It also contains the secrets that sign \
             tokens and the administrator token, so protect it like the data directory itself. DIR is created when the \
-            backup is complete. The search index is not part of a backup and is rebuilt after a restore.
+            backup is complete. The search index is not part of a backup and is rebuilt after a restore. Files in an \
+            S3 store are not part of it either.
 
             For a server started with `make run`:
               scrollback backup ./monday
@@ -40,6 +41,9 @@ struct Backup: AsyncParsableCommand {
                 progress?.show(Int(done))
             }
             progress?.finish(progress?.total ?? 0)
+            if DirectoryMarker.s3.exists(in: url) {
+                Output.error("warning: the files are in an S3 store, and are not part of the backup.")
+            }
             if json {
                 Output.json { writer in
                     writer.field("backup", url.path)

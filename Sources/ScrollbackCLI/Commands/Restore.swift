@@ -21,6 +21,8 @@ struct Restore: AsyncParsableCommand {
             The backup contains users that were erased later. To erase them again, use --erasures with the \
             erasures.jsonl of the replaced data directory.
 
+            Files in an S3 store stay as they are.
+
             If the backup's files are encrypted, the command needs the storage encryption keys to verify them.
 
             For a server started with `make run`:
@@ -89,6 +91,10 @@ struct Restore: AsyncParsableCommand {
                 if let erased, erased > 0 {
                     Output.line("the server will erase \(erased) erased users again when it starts")
                 }
+            }
+            if DirectoryMarker.s3.exists(in: url) {
+                Output.error(
+                    "warning: the files are in an S3 store, and were not restored. Start the server with --files.")
             }
             if erased == nil {
                 Output.error(

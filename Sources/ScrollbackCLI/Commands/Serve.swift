@@ -50,6 +50,15 @@ struct Serve: AsyncParsableCommand {
             """)
     var bus: String?
 
+    @Option(
+        help: """
+            The bucket of an S3-compatible store for files, \
+            s3://BUCKET?endpoint=https://HOST&region=REGION&prefix=PREFIX (default: the data directory). Without \
+            endpoint, the store is Amazon S3 in the region. Requires AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in \
+            the environment, and takes AWS_SESSION_TOKEN.
+            """)
+    var files: String?
+
     @Option(help: "A JSON file with settings.")
     var config: String?
 
@@ -183,6 +192,8 @@ struct Serve: AsyncParsableCommand {
                 }
                 options.storeLockTimeout = .seconds(seconds)
             }
+            options.filesURL = files ?? settings.string(forKey: "files.url")
+            options.filesAuthorities = settings.string(forKey: "files.authorities")
             options.storeKeys = try storeKeyOptions.keys { settings.string(forKey: ConfigKey($0)) }
             options.pushCredentials = pushCredentials ?? settings.string(forKey: "push.credentials")
             options.pushAuthorities = settings.string(forKey: "push.authorities")

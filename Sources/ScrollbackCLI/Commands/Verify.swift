@@ -21,6 +21,8 @@ struct Verify: AsyncParsableCommand {
             Backup: checks the files' checksums and the store, without modifying them. If an older version wrote the \
             backup, only the files are checked. Restore the backup and verify the data directory.
 
+            Files in an S3 store are not checked.
+
             For a server started with `make run`: scrollback backup ./monday && scrollback verify ./monday
             """)
 
@@ -45,7 +47,7 @@ struct Verify: AsyncParsableCommand {
             }
             for (path, parameter) in [(directory, "directory"), (against, "against")] {
                 guard let path else { continue }
-                try PostgresMarker.checkMissing(in: URL(filePath: path), parameter: parameter)
+                try DirectoryMarker.checkHasMessages(URL(filePath: path), parameter: parameter)
             }
             if BackupManifest.exists(in: url) {
                 (violations, olderSchema) = try verifyBackup(url)
@@ -93,7 +95,7 @@ struct Verify: AsyncParsableCommand {
         let store = try SQLiteStore(directory: url, options: options)
         defer { try? store.close() }
         return try checking { progress in
-            try store.verify(blobSize: { MediaDirectory(in: url).size(of: $0) }, progress: progress)
+            try store.verify(blobSize: blobSize(in: url), progress: progress)
         }
     }
 
@@ -113,11 +115,18 @@ struct Verify: AsyncParsableCommand {
         let violations = try checking { progress in
             let found = try SQLiteStore.verify(
                 file: url.appending(component: SQLiteStore.fileName), keys: keys,
-                blobSize: { MediaDirectory(in: url).size(of: $0) }, progress: progress)
+                blobSize: blobSize(in: url), progress: progress)
             olderSchema = found.olderSchema
             return found.findings
         }
         return (violations, olderSchema)
+    }
+
+    /// Returns the sizes of blobs, or `nil` if they are not in the directory and can't be checked.
+    private func blobSize(in url: URL) -> BlobSize? {
+        guard DirectoryMarker.s3.exists(in: url) else { return { MediaDirectory(in: url).size(of: $0) } }
+        Output.error("warning: the files are in an S3 store, and are not checked.")
+        return nil
     }
 
     private func checking(_ verify: ((VerifyProgress) -> Void) throws -> [String]) rethrows -> [String] {

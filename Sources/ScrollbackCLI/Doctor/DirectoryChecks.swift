@@ -43,7 +43,12 @@ struct DirectoryChecks {
         }
         return [filePermissions("data directory", directory, 0o700)]
             + ["secrets.json", "admin.key"].map { filePermissions($0, directory.appending(component: $0), 0o600) }
-            + store()
+            + store() + files()
+    }
+
+    private func files() -> [Finding] {
+        guard DirectoryMarker.s3.exists(in: directory) else { return [] }
+        return [.ok("files", "The files are in an S3 store, which this command does not check.")]
     }
 
     /// Checks that other users can't read a file or directory with secrets.
@@ -72,7 +77,7 @@ struct DirectoryChecks {
     }
 
     private func store() -> [Finding] {
-        if PostgresMarker.exists(in: directory) {
+        if DirectoryMarker.postgres.exists(in: directory) {
             return [.ok("store", "The messages are in a PostgreSQL database, which this command does not check.")]
         }
         let inspection: SQLiteStore.Inspection

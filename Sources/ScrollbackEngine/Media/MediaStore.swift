@@ -29,7 +29,7 @@ package protocol MediaStore: AnyObject, Sendable {
     func read(_ blob: BlobID, at offset: Int64, count: Int) async throws(ChatError) -> [UInt8]
     /// Returns the stored blobs, ordered by ID.
     func blobs(after: BlobID?, limit: Int) async throws(ChatError) -> [BlobID]
-    /// Deletes a blob, if it exists; open blobs can still be read.
+    /// Deletes a blob, if it exists; reads of open blobs may continue, or fail with `unknown-media`.
     func remove(_ blob: BlobID) async throws(ChatError)
 }
 

@@ -47,6 +47,7 @@ extension Backup {
                 try? FileManager.default.removeItem(at: MediaDirectory(in: data).root)
                 unlink(data.appending(component: DirectoryLock.fileName).path)
                 unlink(data.appending(component: FileErasureRegister.fileName).path)
+                unlink(data.appending(component: DirectoryMarker.s3.rawValue).path)
                 rmdir(data.path)
             }
             throw error
@@ -136,6 +137,9 @@ extension Backup {
                 progress(done, manifest.bytes)
             }
             try check(copied, expected, file)
+        }
+        if let files = DirectoryMarker.s3.place(in: directory) {
+            try DirectoryMarker.s3.create(in: data, naming: files)
         }
         try restoreMedia(from: directory, to: data, keys: keys)
         let contents = try SQLiteStore.renewGeneration(of: store)

@@ -17,6 +17,8 @@ package enum Backup {
     ///
     /// A server may be using it.
     ///
+    /// Files in an S3-compatible store are not copied. The backup then has the marker ``DirectoryMarker/s3``.
+    ///
     /// The backup is written to a temporary directory next to `directory`, and renamed when it is complete and synced.
     /// After an error, no files remain.
     ///
@@ -30,7 +32,7 @@ package enum Backup {
     package static func write(
         of data: URL, to directory: URL, now: Date = Date(), progress: Progress = { _, _ in }
     ) throws(ChatError) -> BackupManifest {
-        try PostgresMarker.checkMissing(in: data, parameter: "data")
+        try DirectoryMarker.checkHasMessages(data, parameter: "data")
         // Resolve symbolic links and remove a trailing slash, because the name of the temporary directory derives from
         // the path.
         let directory = directory.standardizedFileURL.resolvingSymlinksInPath()
@@ -88,6 +90,7 @@ package enum Backup {
         let own =
             [
                 SQLiteStore.fileName, BackupManifest.fileName, FileErasureRegister.fileName,
+                DirectoryMarker.s3.rawValue,
             ] + ["-journal", "-wal", "-shm"].map { SQLiteStore.fileName + $0 } + secrets
         for name in own { unlink(partial.appending(component: name).path) }
         try? FileManager.default.removeItem(at: MediaDirectory(in: partial).root)
@@ -119,6 +122,7 @@ package enum Backup {
             files.append(
                 try DurableFile.copy(erasures, to: partial.appending(component: FileErasureRegister.fileName)))
         }
+        if let files = DirectoryMarker.s3.place(in: data) { try DirectoryMarker.s3.create(in: partial, naming: files) }
         try DurableFile.sync(store)
         let manifest = BackupManifest(contents, files: files, now: now)
         guard let text = try? manifest.encoded() else {

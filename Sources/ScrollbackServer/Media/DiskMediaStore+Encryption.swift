@@ -4,7 +4,7 @@ import ScrollbackModel
 import SQLiteSupport
 
 /// Encryption of media files, and re-encryption of existing ones after the keys change.
-extension DiskMediaStore {
+extension DiskMediaStore: ReencryptableMediaStore {
     /// Writes a blob, encrypted with `key` or, if `key` is `nil`, unencrypted.
     func write(_ bytes: [UInt8], as blob: BlobID, encryptedWith key: StoreKey?) throws(ChatError) {
         try write(blob, size: Int64(bytes.count), encryptedWith: key) { (offset, count) throws(ChatError) in
@@ -58,12 +58,8 @@ extension DiskMediaStore {
         }
     }
 
-    /// Re-encrypts the next blobs with the newest key, or decrypts them if encryption is off.
-    ///
     /// Open blobs can still be read.
-    ///
-    /// - Returns: The last processed blob, or `nil` at the end.
-    func reencryptBlobs(after: BlobID?, limit: Int = 50) async throws(ChatError) -> BlobID? {
+    func reencryptBlobs(after: BlobID?, limit: Int) async throws(ChatError) -> BlobID? {
         try await threads.blocking { [self] () throws(ChatError) in
             let blobs = directory.list(after: after, limit: limit)
             for blob in blobs { try reencrypt(blob) }
@@ -95,9 +91,7 @@ extension DiskMediaStore {
         try Self.remove(directory.url(of: blob, isEncrypted: target == nil))
     }
 
-    /// Whether an upload in progress uses an older key or form.
-    ///
-    /// Its blob will have the same form.
+    /// The blob of an upload will have the form of the upload.
     func hasUploadsWithOlderKey() async throws(ChatError) -> Bool {
         try await threads.blocking { [self] () throws(ChatError) in
             for upload in directory.listUploads() {

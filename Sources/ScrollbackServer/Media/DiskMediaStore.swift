@@ -104,13 +104,18 @@ extension NIOThreadPool {
                 }
                 lowerThreadPriority()
                 continuation.resume(
-                    returning: Result { () throws(ChatError) in try body() }.mapError { error in
-                        guard error.code == .internalError else { return error }
-                        return ChatError(.internalError, "The file can't be read or written.", cause: error)
-                    })
+                    returning: Result { () throws(ChatError) in try body() }.mapError(\.withoutPaths))
             }
         }
         return try result.get()
+    }
+}
+
+extension ChatError {
+    /// The error for clients: an internal error is the cause of an error without paths.
+    var withoutPaths: ChatError {
+        guard code == .internalError else { return self }
+        return ChatError(.internalError, "The file can't be read or written.", cause: self)
     }
 }
 

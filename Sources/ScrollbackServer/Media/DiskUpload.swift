@@ -6,7 +6,7 @@ import Synchronization
 
 /// The unencrypted file of an upload while a request writes to it.
 final class DiskUpload: UploadFile {
-    private let file: URL
+    let file: URL
     private let directory: MediaDirectory
     private let threads: NIOThreadPool
     private let state: Mutex<State>
@@ -43,6 +43,8 @@ final class DiskUpload: UploadFile {
     }
 
     deinit { state.withLock { if $0.descriptor >= 0 { Foundation.close($0.descriptor) } } }
+
+    var openDescriptor: Int32 { state.withLock { $0.descriptor } }
 
     static var dataLost: ChatError { ChatError(.unknownUpload, "Data of the upload was lost. Start a new upload.") }
 

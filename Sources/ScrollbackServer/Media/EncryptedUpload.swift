@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// Complete chunks are appended to the upload's file. On `sync`, the incomplete last chunk is encrypted into a separate
 /// file, which is replaced atomically. A crash therefore never damages synced bytes.
-final class EncryptedUpload: UploadFile {
+final class EncryptedUpload: LocalUpload {
     private let file: URL
     private let tailFile: URL
     private let directory: MediaDirectory
@@ -193,19 +193,34 @@ final class EncryptedUpload: UploadFile {
         }
     }
 
+    /// The number of appended bytes.
+    private var size: Int64 { state.withLock { $0.chunks * Int64(EncryptedFile.chunkSize) + Int64($0.tail.count) } }
+
+    func complete(named name: String) throws(ChatError) -> (file: URL, length: Int64) {
+        let (descriptor, chunks, tail) = state.withLock { ($0.descriptor, $0.chunks, $0.tail) }
+        if !tail.isEmpty {
+            let record = try DiskMediaStore.encrypting {
+                try tail.withUnsafeBytes { try encryptedFile.encrypt($0, chunk: chunks) }
+            }
+            try DurableFile.write(record, to: descriptor, at: EncryptedFile.offset(ofChunk: chunks), file)
+        }
+        try writeHeader(name: name, size: size)
+        return (file, EncryptedFile.length(of: size))
+    }
+
+    func read(at offset: Int64, count: Int) throws(ChatError) -> [UInt8] {
+        let (descriptor, chunks, tail) = state.withLock { ($0.descriptor, $0.chunks, $0.tail) }
+        let (chunk, start) = offset.quotientAndRemainder(dividingBy: Int64(EncryptedFile.chunkSize))
+        guard chunk <= chunks else { return [] }
+        let bytes = chunk < chunks ? try encryptedFile.chunk(chunk, from: descriptor, file.path) : Data(tail)
+        return Array(bytes.dropFirst(Int(start)).prefix(count))
+    }
+
     func persist(as blob: BlobID) async throws(ChatError) {
         try await threads.blocking { [self] () throws(ChatError) in
-            let (descriptor, chunks, tail) = state.withLock { ($0.descriptor, $0.chunks, $0.tail) }
-            let size = chunks * Int64(EncryptedFile.chunkSize) + Int64(tail.count)
             // An existing blob of another size is damaged and gets replaced.
             if directory.size(of: blob) != size {
-                if !tail.isEmpty {
-                    let record = try DiskMediaStore.encrypting {
-                        try tail.withUnsafeBytes { try encryptedFile.encrypt($0, chunk: chunks) }
-                    }
-                    try DurableFile.write(record, to: descriptor, at: EncryptedFile.offset(ofChunk: chunks), file)
-                }
-                try writeHeader(name: blob.description, size: size)
+                _ = try complete(named: blob.description)
                 try syncBytes()
                 try DurableFile.addHardLink(file, directory.url(of: blob, isEncrypted: true), by: directory.newFile())
             }

@@ -119,6 +119,11 @@ package struct MediaDirectory: Sendable {
         for folder in [blobs, root, root.deletingLastPathComponent()] { try DurableFile.sync(folder) }
     }
 
+    /// Creates only the directory for uploads.
+    func makeUploads() throws(ChatError) {
+        for folder in [root, uploads] { try makeFolder(folder) }
+    }
+
     private func makeFolder(_ folder: URL) throws(ChatError) {
         guard mkdir(folder.path, 0o700) == 0 || errno == EEXIST else {
             throw DurableFile.failure("Can't create \(folder.path)")

@@ -38,6 +38,7 @@ final class ServerMetrics: Sendable {
     private let queuedBytes: Meter
     private let rateLimited: SampledTotals
     private let keyFetches: SampledTotals
+    private let fileRequests: SampledTotals
     /// For each pool of threads, the number of reads that wait.
     private let readsWaiting: [Meter]
     private let readsRefused: SampledTotals
@@ -134,6 +135,9 @@ final class ServerMetrics: Sendable {
         new.fairness()
         keyFetches = SampledTotals(
             "scrollback_token_key_fetches_total", "Downloads of a token issuer's keys by outcome.", new)
+        fileRequests = SampledTotals(
+            "scrollback_file_store_requests_total",
+            "Requests to the S3 store of files by operation and outcome.", new)
         new.declare("scrollback_reads_waiting", .gauge, "Reads that wait for a thread.")
         readsWaiting = WorkPool.allCases.map { [new] in
             Meter(label: "scrollback_reads_waiting", dimensions: [("pool", $0.rawValue)], factory: new.factory)
@@ -187,6 +191,18 @@ final class ServerMetrics: Sendable {
                 let counts = tokens.fetchCounts
                 keyFetches.increase(
                     to: [([("outcome", "fetched")], counts.successes), ([("outcome", "failed")], counts.failures)])
+            }
+        }
+    }
+
+    /// Also samples the requests to the store of files.
+    func observe(_ files: S3Client) {
+        samples.withLock {
+            $0.append { [fileRequests] _, _ in
+                fileRequests.increase(
+                    to: files.counts.map { count, total in
+                        ([("operation", count.operation.rawValue), ("outcome", count.outcome.rawValue)], total)
+                    })
             }
         }
     }

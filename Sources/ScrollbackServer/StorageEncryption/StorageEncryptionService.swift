@@ -10,7 +10,7 @@ import SQLiteSupport
 /// Encrypts or decrypts existing data in the background after the storage encryption keys change.
 struct StorageEncryptionService: Service {
     let store: SQLiteStore
-    let media: DiskMediaStore
+    let media: any ReencryptableMediaStore
     let threads: NIOThreadPool
     let logger: Logger
 
@@ -63,7 +63,7 @@ struct StorageEncryptionService: Service {
         let isLast = try await !media.hasUploadsWithOlderKey()
         var after: BlobID?
         repeat {
-            after = try await media.reencryptBlobs(after: after)
+            after = try await media.reencryptBlobs(after: after, limit: 50)
             try Task.checkCancellation()
         } while after != nil
         guard isLast else {

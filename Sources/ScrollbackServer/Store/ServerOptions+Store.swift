@@ -16,7 +16,7 @@ extension ServerOptions {
                 throw ChatError.invalidParameter(
                     "bus", "requires --store: several servers can share a PostgreSQL database, but no SQLite store")
             }
-            guard !PostgresMarker.exists(in: directory) else {
+            guard !DirectoryMarker.postgres.exists(in: directory) else {
                 throw ChatError.invalidParameter(
                     "store",
                     "is missing: the messages of \(directory.path) are in a PostgreSQL database. Start the server with "
@@ -46,7 +46,7 @@ extension ServerOptions {
         storeOptions.lockTimeout = storeLockTimeout
         storeOptions.isShared = busURL != nil
         let store = try PostgresStore(PostgresURL(storeURL), options: storeOptions)
-        try PostgresMarker.create(in: directory)
+        try DirectoryMarker.postgres.create(in: directory)
         return (store, try SQLiteSearch(store, in: directory), lock)
     }
 }

@@ -132,6 +132,26 @@ import Testing
         }
     }
 
+    @Test func `The server uses a store of files only with a trusted certificate`() async throws {
+        let folder = try TemporaryFolder()
+        try makeCertificate(in: folder.url)
+        let (chain, key) = (folder.url.appending(component: "chain.pem"), folder.url.appending(component: "chain.key"))
+        let store = try await stub(upTo: .tlsv13, chain, key)
+        let exports = "export AWS_ACCESS_KEY_ID=a AWS_SECRET_ACCESS_KEY=b"
+        for (shell, reason) in [
+            (exports, "can't be reached"),
+            ("\(exports) SCROLLBACK_FILES_AUTHORITIES='\(chain.path)'", "answers not a list of keys"),
+        ] {
+            let process = try RunningServer.run(
+                [
+                    "serve", "--port", "0", "--data", folder.url.appending(component: "data").path,
+                    "--files", "s3://files?endpoint=\(store.address)",
+                ], shell: shell, name: UUID().uuidString, folder: folder.url)
+            #expect(try await process.waitForEnd() == 1)
+            #expect(process.errorText.contains(reason), "\(process.errorText)")
+        }
+    }
+
     @Test func `The server and the SDK refuse TLS versions older than 1.2`() async throws {
         let folder = try TemporaryFolder()
         try makeCertificate(in: folder.url)

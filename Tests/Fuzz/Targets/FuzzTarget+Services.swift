@@ -53,6 +53,15 @@ extension FuzzTarget {
         }
     }
 
+    static let s3Answer = FuzzTarget("s3-answer", "XML answers of S3 stores") { bytes in
+        guard let document = try? S3Document(bytes) else { return }
+        for path in ["ListBucketResult/Contents/Key", "ListBucketResult/IsTruncated", "Error/Code"] {
+            let length = document.values(at: path).reduce(0) { $0 + $1.utf8.count }
+            // An entity can be longer than its name, but the server accepts no declarations of entities.
+            try check(length <= 3 * bytes.count, "The values at \(path) have \(length) bytes.")
+        }
+    }
+
     /// A token, or its header in the first line and its claims in the second.
     static let token = FuzzTarget(asynchronous: "token", "tokens") { bytes in
         let verified = try await Fixed.tokens()
