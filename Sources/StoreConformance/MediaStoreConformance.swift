@@ -31,12 +31,13 @@ package struct MediaStoreConformance: Sendable {
     package func run(_ testCase: Case) async throws { try await testCase.body(open) }
 }
 
-/// Returns bytes in which no group of eight occurs twice, so that each group identifies its position.
+/// Returns bytes that repeat only after 99,991 bytes, a length that is no multiple of the sizes in stores.
 private func makeBytes(_ count: Int, _ salt: UInt64 = 0) -> [UInt8] {
     var generator = SplitMix64(seed: salt)
+    let block = (0..<min(count, 99_991)).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(count + 8)
-    while bytes.count < count { withUnsafeBytes(of: generator.next()) { bytes.append(contentsOf: $0) } }
+    bytes.reserveCapacity(count + block.count)
+    while bytes.count < count { bytes += block }
     return Array(bytes.prefix(count))
 }
 
@@ -144,7 +145,7 @@ extension MediaStoreConformance {
     private static let uploads: [Case] = [
         Case(name: "An upload becomes a blob, whatever its size") { open in
             let store = try open()
-            for size in [0, 1, 700_001, 20_000_000] {
+            for size in [0, 1, 700_001, 17_000_000] {
                 let bytes = makeBytes(size, UInt64(size))
                 let (upload, blob) = (UploadID(), BlobID(of: bytes))
                 let file = try await begin(upload, bytes, in: store)
@@ -211,7 +212,7 @@ extension MediaStoreConformance {
             await third.close()
         },
         Case(name: "An upload that resumes after any number of crashes has the original bytes") { open in
-            for seed in 1...8 as ClosedRange<UInt64> { try await crash(seed, open) }
+            for seed in 1...4 as ClosedRange<UInt64> { try await crash(seed, open) }
         },
     ]
 

@@ -27,6 +27,10 @@ ACCOUNT, USER, SECRET = "test", "tester", "testing"
 # The order in which they start: the proxy needs the others.
 SERVERS = ("account", "container", "object", "proxy")
 FILTERS = ("catch_errors", "gatekeeper", "healthcheck", "listing_formats", "s3api", "tempauth", "slo", "dlo")
+# On a busy machine, the default times would be too short: an object that the container server does not learn of within
+# a second is missing in lists, and the proxy avoids a server that was slow a few times.
+PATIENCE = (
+    "conn_timeout = 30", "node_timeout = 60", "container_update_timeout = 60", "error_suppression_limit = 1000000")
 OPTIONS = {
     "tempauth": f"user_{ACCOUNT}_{USER} = {SECRET} .admin",
     "s3api": "s3_acl = false",
@@ -72,14 +76,15 @@ def configure(folder, ports):
             pipeline = " ".join(FILTERS) + " proxy-server"
             filters = [
                 section(f"filter:{name}", f"use = egg:swift#{name}", OPTIONS.get(name, "")) for name in FILTERS]
-            app = section("app:proxy-server", "use = egg:swift#proxy", "account_autocreate = true")
+            app = section(
+                "app:proxy-server", "use = egg:swift#proxy", "account_autocreate = true", *PATIENCE)
             write(os.path.join(config, "proxy.conf"), common, section("pipeline:main", f"pipeline = {pipeline}"), app,
                   *filters)
             continue
         write(
             os.path.join(config, f"{server}.conf"), common,
             section("pipeline:main", f"pipeline = {server}-server"),
-            section(f"app:{server}-server", f"use = egg:swift#{server}"))
+            section(f"app:{server}-server", f"use = egg:swift#{server}", *PATIENCE))
         ring = RingBuilder(4, 1, 1)
         ring.add_dev({"region": 1, "zone": 1, "ip": "127.0.0.1", "port": ports[server], "device": "disk",
                       "weight": 1, "replication_ip": "127.0.0.1", "replication_port": ports[server]})

@@ -33,7 +33,7 @@ import Testing
         }.run(testCase)
     }
 
-    @Test(.needs(.s3), arguments: MediaStoreConformance.cases, [false, true])
+    @Test(.needs(.s3), .serialized, arguments: MediaStoreConformance.cases, [false, true])
     func `The media store in a bucket passes every conformance test`(
         _ testCase: MediaStoreConformance.Case, isEncrypted: Bool
     ) async throws {

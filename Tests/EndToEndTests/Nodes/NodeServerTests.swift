@@ -1,4 +1,5 @@
 import Foundation
+import PictureFixtures
 import Scrollback
 import ScrollbackModel
 import ScrollbackPostgres
@@ -133,5 +134,30 @@ struct NodeServerTests {
             #expect(try await node.waitForEnd() != 0)
             #expect(node.log.contains("The database lost commit"), "\(node.log)")
         }
+    }
+
+    @Test(.needs(.s3)) func `A node reads the files of the others, and continues their uploads`() async throws {
+        let nats = try await NATSServer.start()
+        let bucket = try S3Bucket()
+        var nodes: [MediaServer] = []
+        for _ in 0..<2 {
+            let options = ["--store", url.text, "--bus", nats.url, "--files", bucket.url]
+            let node = try await RunningServer.start(RunningServer.withoutLimits + options, shell: bucket.exports)
+            nodes.append(try await MediaServer(on: node))
+        }
+        let bytes = SampleFile.noise(12_000_000, seed: 5)
+        let connection = try await RawConnection(nodes[0].server)
+        let upload = try await nodes[0].begin(6, length: bytes.count, on: connection)
+        connection.write(Array(bytes[..<11_000_000]))
+        try await eventually("the node has received most of the bytes") {
+            try await nodes[0].server.metric("scrollback_media_received_bytes_total") >= 10_000_000 ? true : nil
+        }
+        nodes[0].server.kill()
+        let offset = try #require(try await nodes[1].offset(of: upload, 6))
+        #expect(offset >= 8 << 20 && offset <= 11_000_000)
+        let end = try await nodes[1].append(Array(bytes[offset...]), to: upload, at: offset, 6)
+        let media = try #require(end.json.string("media"), "\(end)")
+        try await nodes[0].server.start()
+        #expect(try await nodes[0].file(media, by: nodes[0].alice).bytes == bytes)
     }
 }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Servers whose files are in an S3-compatible store.
-@Suite(.needs(.s3)) struct S3ServerTests {
+@Suite(.needs(.s3), .serialized) struct S3ServerTests {
     private let bucket: S3Bucket
     private static let file = SampleFile.noise(20_000_000, seed: 7)
 

@@ -9,7 +9,7 @@ import Testing
 @testable import ScrollbackServer
 
 /// Encryption of files in a bucket.
-@Suite(.needs(.s3)) struct S3EncryptionTests {
+@Suite(.needs(.s3), .serialized) struct S3EncryptionTests {
     private let folder: TemporaryFolder
     private let threads: NIOThreadPool
     private let client: S3Client
@@ -29,9 +29,13 @@ import Testing
         return try S3MediaStore(client, in: folder.url, threads: threads, keys: keys)
     }
 
+    /// Returns bytes that repeat only after 99,991 bytes.
     private static func bytes(_ count: Int, _ seed: UInt64 = 3) -> [UInt8] {
         var generator = SplitMix64(seed: seed)
-        return (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+        let block = (0..<min(count, 99_991)).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+        var bytes: [UInt8] = []
+        while bytes.count < count { bytes += block }
+        return Array(bytes.prefix(count))
     }
 
     private func keys() async throws -> [String] {
