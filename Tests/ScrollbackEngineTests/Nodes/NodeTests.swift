@@ -136,6 +136,22 @@ struct NodeTests {
         #expect(try nodes.store.read { try $0.incarnations() }.count == 1)
     }
 
+    @Test("A device that has seen a new incarnation on one node may connect to another that has not heard of it")
+    func newIncarnation() throws {
+        let nodes = try makeNodes()
+        let checkpoints = nodes[0].engine.checkpoints
+        _ = SessionHarness(nodes[0])
+            .device("bob", checkpoint: "\(checkpoints.lineage).\(checkpoints.checkpoint(of: 999))")
+        let first = SessionHarness(nodes[0]).device("bob")
+        try nodes[0].send("a", to: group, by: "alice")
+        let generation = nodes.store.generation
+        let second = SessionHarness(nodes[1]).device("bob", "tablet", checkpoint: try #require(try first.checkpoint))
+        #expect(try second.isWelcome)
+        #expect(try second.lostAfter == nil)
+        #expect(nodes.store.generation == generation)
+        #expect(try nodes.store.read { try $0.incarnations() }.count == 2)
+    }
+
     @Test("A rollback that a client of one node shows makes the clients of all nodes synchronize again")
     func rollback() throws {
         let nodes = try makeNodes()
