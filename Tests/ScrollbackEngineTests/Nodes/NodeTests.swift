@@ -61,14 +61,17 @@ struct NodeTests {
     }
 
     @Test("An event from before a subscription does not end it")
-    func subscriptionAfterRemoval() throws {
+    func subscriptionAfterBan() throws {
         let nodes = try makeNodes()
-        try nodes[0].leave(group, "bob")
-        try nodes[0].join(group, "bob")
-        // The device connects before its node has heard of the removal.
+        let room = ConversationID.room("lobby")
+        try nodes[0].put(room)
         let device = SessionHarness(nodes[1]).device("bob")
+        try nodes[0].ban("bob", from: room)
+        try nodes[0].perform(UnbanUser(conversation: room, user: "bob"), by: EngineHarness.admin)
+        // The device subscribes before its node has heard of the ban.
+        #expect(try device.error(device.request(Subscribe([room]))) == nil)
         nodes.bus.deliverAll()
-        try nodes[0].send("a", to: group, by: "alice")
+        try nodes[0].send("a", to: room, by: "alice")
         nodes.bus.deliverAll()
         #expect(try device.texts == ["a"])
     }
