@@ -29,12 +29,17 @@ enum Notes {
     typealias Row = (note: CommitNote, newest: Int64)
 
     /// The notes that fit into about 4 MiB, and the newest number.
+    ///
+    /// The node knows the body of the first one, because it is its last delivered commit.
     private static let page = Statement(
         """
         SELECT number, id, body, (SELECT max(number) FROM commitNote)
         FROM (
             SELECT number, id, body, sum(octet_length(body)) OVER (ORDER BY number) - octet_length(body) AS bytesBefore
-            FROM (SELECT number, id, body FROM commitNote WHERE number >= ? ORDER BY number LIMIT 1000) AS notes
+            FROM (
+                SELECT number, id, CASE WHEN number = $1 THEN '' ELSE body END AS body
+                FROM commitNote WHERE number >= $1 ORDER BY number LIMIT 1000
+            ) AS notes
         ) AS sizes
         WHERE bytesBefore < 4194304
         ORDER BY number

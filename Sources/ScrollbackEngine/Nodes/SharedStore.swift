@@ -19,6 +19,8 @@ package protocol SharedStore: MessageStore {
     func write(after known: Int64, as id: CommitID, _ body: (any StoreWriter, Turn) throws -> [UInt8]) throws
 
     /// Returns the notes of commits from a number on, oldest first, as far as they fit into about 4 MiB.
+    ///
+    /// The first one may have no body.
     func notes(from number: Int64) throws -> NotePage
 
     /// Deletes notes of commits before a time, except for the newest one.
