@@ -184,9 +184,9 @@ package final class Log: Sendable {
     /// What a transaction did, to announce it after the commit.
     private struct Outcome {
         var commit: Int64
-        /// The ID of the commit, for the other nodes.
-        var id: CommitID
         var effects: CommitEffects
+        /// The note for the other nodes, if there are any.
+        var note: CommitNote?
     }
 
     /// A batch whose commit was not confirmed.
@@ -204,18 +204,18 @@ package final class Log: Sendable {
         var outcome: Outcome?
         do {
             try settleUnconfirmedCommit()
-            let id = CommitID.random()
             if let node {
+                let id = CommitID.random()
                 try node.write(as: id) { writer, turn in
                     newest.withLock { $0 = max($0, turn.newest) }
                     let effects = try run(batch, in: writer, turn.commit, at: turn.time)
-                    outcome = Outcome(commit: turn.commit, id: id, effects: effects)
-                    return effects
+                    let note = CommitNote(number: turn.commit, id: id, body: effects.body)
+                    outcome = Outcome(commit: turn.commit, effects: effects, note: note)
+                    return note
                 }
             } else {
                 try store.write { writer, commit in
-                    let effects = try run(batch, in: writer, commit, at: clock())
-                    outcome = Outcome(commit: commit, id: id, effects: effects)
+                    outcome = Outcome(commit: commit, effects: try run(batch, in: writer, commit, at: clock()))
                 }
             }
             finish(batch, outcome, start)
@@ -251,10 +251,8 @@ package final class Log: Sendable {
     private func finish(_ batch: [any Job], _ outcome: Outcome?, _ start: DispatchTime) {
         let nanoseconds = DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds
         if let outcome {
-            if let node {
-                node.committed(outcome.commit, as: outcome.id, outcome.effects) {
-                    publish(outcome.effects.events, outcome.commit)
-                }
+            if let node, let note = outcome.note {
+                node.committed(note) { publish(outcome.effects.events, outcome.commit) }
             } else {
                 publish(outcome.effects.events, outcome.commit)
             }

@@ -128,26 +128,23 @@ package final class Node: Sendable {
     func beginIncarnation() throws {
         guard store.isFirst else { return }
         let id = CommitID.random()
-        var commit: Int64 = 0
-        var effects = CommitEffects()
+        var note = CommitNote(number: 0, id: id, body: [])
         try write(as: id) { writer, turn in
             let row = try IncarnationRow.next(
                 in: writer, at: turn.time, generation: store.generation, commit: turn.commit, newest: turn.newest)
             try writer.begin(row)
-            (commit, effects) = (turn.commit, CommitEffects(events: [.incarnationBegan(row, after: nil)]))
-            return effects
+            let effects = CommitEffects(events: [.incarnationBegan(row, after: nil)])
+            note = CommitNote(number: turn.commit, id: id, body: effects.body)
+            return note
         }
-        committed(commit, as: id, effects) {}
+        committed(note) {}
     }
 
     /// Runs a closure in one transaction, after the commits of other nodes before it were delivered.
     ///
-    /// - Parameter body: Returns what the transaction changed.
-    /// - Returns: The ID of the commit, for ``committed(_:as:_:)``.
-    /// - Throws: ``UnconfirmedCommit``, and ``CommitOrder/Failure`` if the node can't continue.
-    func write(
-        as id: CommitID, _ body: (any StoreWriter, Turn) throws -> CommitEffects
-    ) throws {
+    /// - Parameter body: Returns the note of the transaction, for ``committed(_:_:)``.
+    /// - Throws: ``UnconfirmedCommit``, and `shutting-down` if the node can't continue.
+    func write(as id: CommitID, _ body: (any StoreWriter, Turn) throws -> CommitNote) throws {
         while true {
             let known = position
             var isBehind = false
@@ -169,14 +166,13 @@ package final class Node: Sendable {
     }
 
     /// Delivers the events of a commit of this node, and passes its note to the others.
-    func committed(_ number: Int64, as id: CommitID, _ effects: CommitEffects, publish: () -> Void) {
+    func committed(_ note: CommitNote, publish: () -> Void) {
         order.withLock { order in
-            let (isNew, next) = order.committed(number, id: id)
+            let (isNew, next) = order.committed(note.number, id: note.id)
             if isNew { publish() }
             for note in next { deliver(note) }
         }
         guard let bus = bus.withLock({ $0 }) else { return }
-        let note = CommitNote(number: number, id: id, body: effects.body)
         bus.send(BusMessage(note, maximumBytes: bus.maximumBytes).bytes)
     }
 }
